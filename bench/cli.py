@@ -10,9 +10,9 @@ from pathlib import Path
 from axiomjit.base.commands import run_command, whole_from
 from axiomjit.base.errors import BenchError
 from axiomjit.bench.suite.cases import CASES, find
-from axiomjit.bench.suite.checkout import results_folder
 from axiomjit.bench.suite.peers import PEERS, SLOW, chosen
 from axiomjit.bench.suite.records import read_result, write_result
+from axiomjit.bench.suite.results import results_folder
 
 CASE_HELP = "a case, a group, or your own function as FILE.py:FUNCTION; may be given again"
 OWN = """\
@@ -127,8 +127,8 @@ def _list(arguments: argparse.Namespace) -> None:
 
 def _run(arguments: argparse.Namespace) -> None:
     from axiomjit.bench.report.table import table
+    from axiomjit.bench.suite.measure import run
     from axiomjit.bench.suite.results import keep
-    from axiomjit.bench.suite.trial import with_progress
 
     workloads = find(arguments.case)
     folder = results_folder("keep results") if arguments.record else None
@@ -136,7 +136,7 @@ def _run(arguments: argparse.Namespace) -> None:
         _check_writable(arguments.json)
     names = [name for name in arguments.peers.split(",") if name]
     peers = chosen(names, arguments.quick)
-    result = with_progress(workloads, peers, quick=arguments.quick, seed=arguments.seed)
+    result = run(workloads, peers, quick=arguments.quick, seed=arguments.seed)
     print(table(result), end="")
     if arguments.json:
         write_result(result, arguments.json)
@@ -153,8 +153,7 @@ def _check_writable(path: Path) -> None:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    from axiomjit.bench.suite.compare import compare
-    from axiomjit.bench.suite.trial import measure_again, try_out
+    from axiomjit.bench.suite.compare import compare, measure_again, try_out
 
     if arguments.planted:
         asked = (arguments.planted, arguments.tries, arguments.case, arguments.quick)

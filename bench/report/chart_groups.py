@@ -10,8 +10,8 @@ from axiomjit.base.records import Record
 from axiomjit.bench.report.markup import Markup, join, tag
 from axiomjit.bench.report.scales import LogScale, log_scale
 from axiomjit.bench.report.units import count_things, count_threads, digits, pace, shorten
+from axiomjit.bench.suite.ranking import Ranking, Score
 from axiomjit.bench.suite.records import NUMPY, Result
-from axiomjit.bench.suite.standings import Contest, Score
 
 WIDTH: Final = 840
 MARGIN: Final = 24
@@ -77,9 +77,9 @@ def group_chart(result: Result) -> str:
     Raises:
         BenchError: no library has a time.
     """
-    contest = Contest(result, result.threads[-1])
-    peers = sorted(contest.peers, key=lambda peer: peer != NUMPY)
-    rows = [row for row in _rows(result, contest) if row.scores]
+    ranking = Ranking(result, result.threads[-1])
+    peers = sorted(ranking.peers, key=lambda peer: peer != NUMPY)
+    rows = [row for row in _rows(result, ranking) if row.scores]
     if not rows:
         raise BenchError("draw a chart", "no library with a time", "name a run of several ones")
     scale = log_scale((s.mean for row in rows for s in row.scores), 1.35)
@@ -87,7 +87,7 @@ def group_chart(result: Result) -> str:
     places = _places(peers)
     top = places[-1][1] + HEAD
     height = top + ROW * len(rows) + BOTTOM
-    title = f"Axiomjit's time divided by that of other libraries, {count_threads(contest.threads)}"
+    title = f"Axiomjit's time divided by that of other libraries, {count_threads(ranking.threads)}"
     drawn = tag(
         "svg",
         tag("title", title),
@@ -106,7 +106,7 @@ def group_chart(result: Result) -> str:
     return drawn.replace("><", ">\n<") + "\n"
 
 
-def _rows(result: Result, contest: Contest) -> list[Row]:
+def _rows(result: Result, ranking: Ranking) -> list[Row]:
     """Return a row per group, in the order of the cases, then a row for all cases."""
     groups = dict.fromkeys(case.group for case in result.cases)
     members = {group: [case for case in result.cases if case.group == group] for group in groups}
@@ -114,7 +114,7 @@ def _rows(result: Result, contest: Contest) -> list[Row]:
     parts.append(("all", list(result.cases), True))
     rows = []
     for name, cases, total in parts:
-        found = (contest.score(peer, cases) for peer in contest.peers)
+        found = (ranking.score(peer, cases) for peer in ranking.peers)
         rows.append(Row(name, len(cases), tuple(score for score in found if score), total))
     return rows
 

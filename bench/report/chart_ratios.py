@@ -9,29 +9,29 @@ from axiomjit.bench.report.markup import Markup, join, percent, tag
 from axiomjit.bench.report.plots import breakable, legend
 from axiomjit.bench.report.scales import LogScale
 from axiomjit.bench.report.units import digits, pace
+from axiomjit.bench.suite.ranking import PeerRatio, Ranking
 from axiomjit.bench.suite.records import Case
-from axiomjit.bench.suite.standings import Contest, Standing
 
 # Bars of ratios beyond these end at the rim; the tooltips and the table show the numbers.
 FASTEST, SLOWEST = 0.01, 30.0
 
 
-def ratio_bars(contest: Contest, colours: Mapping[str, str]) -> Markup:
+def ratio_bars(ranking: Ranking, colours: Mapping[str, str]) -> Markup:
     """Return a row per case, by group: a bar per peer from 1 to axiomjit's time over that peer's.
 
     Args:
-        contest: the comparison whose ratios are drawn.
+        ranking: the comparison whose ratios are drawn.
         colours: the CSS class of each peer.
     """
-    scale = _scale([s for case in contest.cases for s in contest.standings(case)])
+    scale = _scale([s for case in ranking.cases for s in ranking.ratios(case)])
     members: dict[str, list[Case]] = {}
-    for case in contest.cases:
+    for case in ranking.cases:
         members.setdefault(case.group, []).append(case)
     groups = [
         tag(
             "div",
             tag("div", tag("h3", group), _ruler(scale), class_="row head"),
-            *(_row(case, contest, colours, scale) for case in inside),
+            *(_row(case, ranking, colours, scale) for case in inside),
             class_="bars",
             data_group=group,
         )
@@ -39,13 +39,13 @@ def ratio_bars(contest: Contest, colours: Mapping[str, str]) -> Markup:
     ]
     return tag(
         "div",
-        legend((colours[peer], peer) for peer in contest.peers),
+        legend((colours[peer], peer) for peer in ranking.peers),
         tag("div", *groups, class_="columns"),
         data_marks=True,
     )
 
 
-def _scale(found: Sequence[Standing]) -> LogScale:
+def _scale(found: Sequence[PeerRatio]) -> LogScale:
     """Return a scale from the smallest to the largest ratio that includes 1, not at an end."""
     ends = [end for s in found for end in (s.low, s.high) if isfinite(end) and end > 0]
     low, high = min([*ends, 0.5]), max([*ends, 2.0])
@@ -61,13 +61,13 @@ def _ruler(scale: LogScale) -> Markup:
     return tag("svg", *labels, class_="ruler", height=16, width="100%", aria_hidden="true")
 
 
-def _row(case: Case, contest: Contest, colours: Mapping[str, str], scale: LogScale) -> Markup:
-    found = contest.standings(case)
+def _row(case: Case, ranking: Ranking, colours: Mapping[str, str], scale: LogScale) -> Markup:
+    found = ranking.ratios(case)
     if found:
         lines = [_rule(scale, tick) for tick in scale.ticks(8)]
         grid = tag("svg", *lines, class_="grid", width="100%", height="100%", aria_hidden="true")
         content = join(grid, *(_lane(case, s, colours[s.peer], scale) for s in found))
-    elif contest.time(case):
+    elif ranking.time(case):
         content = tag("p", "no other peer has a time", class_="quiet small")
     else:
         content = tag("p", "not run by axiomjit", class_="quiet small")
@@ -85,7 +85,7 @@ def _rule(scale: LogScale, value: float) -> Markup:
     return tag("line", x1=at, x2=at, y1="0", y2="100%", class_="one" if value == 1 else None)
 
 
-def _lane(case: Case, found: Standing, style: str, scale: LogScale) -> Markup:
+def _lane(case: Case, found: PeerRatio, style: str, scale: LogScale) -> Markup:
     one, end = scale.place(1.0), scale.place(found.ratio)
     left, width = percent(min(one, end)), percent(abs(end - one))
     low, high = percent(scale.place(found.low)), percent(scale.place(found.high))
@@ -110,7 +110,7 @@ def _lane(case: Case, found: Standing, style: str, scale: LogScale) -> Markup:
     )
 
 
-def _tip(name: str, found: Standing) -> str:
+def _tip(name: str, found: PeerRatio) -> str:
     """Return a tooltip that states a ratio in words."""
     return (
         f"{name}\n{pace(found.ratio)} than {found.peer}\n"

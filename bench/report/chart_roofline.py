@@ -20,8 +20,8 @@ from axiomjit.bench.report.units import (
     short,
     shorten,
 )
+from axiomjit.bench.suite.ranking import LOSS, TIE, WIN, Ranking
 from axiomjit.bench.suite.records import OURS, Case, Limits, Timing
-from axiomjit.bench.suite.standings import LOSS, TIE, WIN, Contest
 
 TALLEST: Final = 1e4
 """The largest ratio of speeds drawn to scale; slower cases are drawn at the rim."""
@@ -56,22 +56,22 @@ class Roof(Record):
     end: Point
 
 
-def reaches(contest: Contest) -> list[Reach]:
+def reaches(ranking: Ranking) -> list[Reach]:
     """Return a point for each case that computes something, by arithmetic intensity."""
     found = []
-    for case in contest.cases:
-        time, cost = contest.time(case), case.cost
+    for case in ranking.cases:
+        time, cost = ranking.time(case), case.cost
         if time is None or cost is None or not cost.flops:
             continue
         moved = max(cost.bytes_read + cost.bytes_written, 1)
         speed = cost.flops / time.median_s
-        found.append(Reach(case, time, cost.flops / moved, speed, contest.verdict(case)))
+        found.append(Reach(case, time, cost.flops / moved, speed, ranking.verdict(case)))
     return sorted(found, key=lambda reach: reach.intensity)
 
 
-def roofline(contest: Contest, limits: Limits | None) -> Markup | None:
+def roofline(ranking: Ranking, limits: Limits | None) -> Markup | None:
     """Plot speed against arithmetic intensity, under the machine's limits; None without points."""
-    points = reaches(contest)
+    points = reaches(ranking)
     if not points:
         return None
     peaks = {k: v for k, v in (limits.flops_per_s if limits else {}).items() if v}
@@ -137,11 +137,11 @@ def _tip(point: Reach) -> str:
     )
 
 
-def work_table(contest: Contest) -> Markup:
+def work_table(ranking: Ranking) -> Markup:
     """Return a table of what each case computes and moves, by axiomjit's plan, and its speed."""
     rows = []
-    for case in contest.cases:
-        time, cost, run = contest.time(case), case.cost, case.run(OURS)
+    for case in ranking.cases:
+        time, cost, run = ranking.time(case), case.cost, case.run(OURS)
         if time is None or cost is None or run is None:
             continue
         moved, peak = cost.bytes_read + cost.bytes_written, run.memory_peak_bytes
@@ -163,11 +163,11 @@ def work_table(contest: Contest) -> Markup:
     return table(head, rows, "Operations and bytes by case")
 
 
-def bound_strip(contest: Contest) -> Markup | None:
+def bound_strip(ranking: Ranking) -> Markup | None:
     """Plot the share of its bound that each case reaches, a line per group; None without bounds."""
     shares = []
-    for case in contest.cases:
-        time = contest.time(case)
+    for case in ranking.cases:
+        time = ranking.time(case)
         if time is not None and time.of_bound:
             shares.append((case, time, time.of_bound))
     if not shares:
@@ -189,7 +189,7 @@ def bound_strip(contest: Contest) -> Markup | None:
             data_group=case.group,
         )
         for case, time, part in shares
-        for verdict in (contest.verdict(case),)
+        for verdict in (ranking.verdict(case),)
     ]
     full = segment((x.place(1.0), 0), (x.place(1.0), 1), "roof")
     title = "Share of the bound reached"

@@ -9,8 +9,8 @@ from axiomjit.bench.report.markup import Markup, join, tag
 from axiomjit.bench.report.plots import Axis, curve, legend, mark, plot
 from axiomjit.bench.report.scales import LinearScale, log_scale
 from axiomjit.bench.report.units import COUNT, TIME, seconds, short
+from axiomjit.bench.suite.ranking import Ranking
 from axiomjit.bench.suite.records import Case, Run
-from axiomjit.bench.suite.standings import Contest
 
 
 class Stage(Record):
@@ -88,16 +88,16 @@ def _stairs(steps: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     return corners
 
 
-def size_curves(contest: Contest, colours: Mapping[str, str]) -> Markup | None:
+def size_curves(ranking: Ranking, colours: Mapping[str, str]) -> Markup | None:
     """Plot the time of a call against the number of elements, per series; a line per peer."""
     series: dict[str, list[Case]] = {}
-    for case in contest.cases:
+    for case in ranking.cases:
         if case.series:
             series.setdefault(case.series, []).append(case)
     panels = [
         tag("figure", tag("figcaption", tag("h3", name), tag("p", members[0].text)), drawn)
         for name, members in series.items()
-        if (drawn := _size_plot(contest, members, colours)) is not None
+        if (drawn := _size_plot(ranking, members, colours)) is not None
     ]
     if not panels:
         return None
@@ -105,11 +105,11 @@ def size_curves(contest: Contest, colours: Mapping[str, str]) -> Markup | None:
 
 
 def _size_plot(
-    contest: Contest, cases: Sequence[Case], colours: Mapping[str, str]
+    ranking: Ranking, cases: Sequence[Case], colours: Mapping[str, str]
 ) -> Markup | None:
     ordered = sorted(cases, key=lambda case: case.size)
     times = {
-        peer: [(case, t) for case in ordered if (t := contest.time(case, peer)) is not None]
+        peer: [(case, t) for case in ordered if (t := ranking.time(case, peer)) is not None]
         for peer in colours
     }
     every = [t for found in times.values() for _, t in found]

@@ -10,15 +10,15 @@ from axiomjit.bench.report.chart_ratios import ratio_bars
 from axiomjit.bench.report.chart_roofline import bound_strip, roofline, work_table
 from axiomjit.bench.report.chart_times import STAGES, compile_curves, size_curves, stage_time
 from axiomjit.bench.report.controls import controls, each
+from axiomjit.bench.report.footnotes import Footnotes
 from axiomjit.bench.report.markup import Markup, join, tag
-from axiomjit.bench.report.notes import Notes
 from axiomjit.bench.report.page_frame import Section, document, write
 from axiomjit.bench.report.page_summary import cautions, summary
 from axiomjit.bench.report.page_table import case_table
 from axiomjit.bench.report.plots import folded, table
 from axiomjit.bench.report.units import count, count_things, count_threads, memory, seconds
+from axiomjit.bench.suite.ranking import Ranking, rivals
 from axiomjit.bench.suite.records import OURS, Case, Environment, Limits, Result
-from axiomjit.bench.suite.standings import Contest, rivals
 
 COLOURS: Final = 9
 """The number of colours in page.css; further peers share them."""
@@ -35,16 +35,16 @@ def write_page(result: Result, path: Path) -> None:
 
 def page(result: Result) -> Markup:
     """Return the report of a run as HTML."""
-    contests = {threads: Contest(result, threads) for threads in result.threads}
+    rankings = {threads: Ranking(result, threads) for threads in result.threads}
     peers = rivals(result)
     colours = {name: f"c{k % COLOURS}" for k, name in enumerate((OURS, *peers))}
-    small = _small(contests, colours)
+    small = _small(rankings, colours)
     parts: list[Section | Markup] = [
-        summary(result, tuple(contests.values())),
+        summary(result, tuple(rankings.values())),
         controls(result.threads, (case.group for case in result.cases), peers),
-        _table(result, contests),
-        _bars(contests, colours),
-        _machine(result, contests),
+        _table(result, rankings),
+        _bars(rankings, colours),
+        _machine(result, rankings),
         _compile(result.cases, colours),
         *([small] if small else []),
         _environment(result),
@@ -71,28 +71,28 @@ def _commit(env: Environment) -> str:
     return env.commit[:10] if env.commit else "unknown"
 
 
-def _table(result: Result, contests: Mapping[int, Contest]) -> Section:
+def _table(result: Result, rankings: Mapping[int, Ranking]) -> Section:
     words = (
         "Axiomjit's time divided by the peer's, with its 95 % interval: ▲ is a loss, ≈ is level, "
         "a letter stands for the reason, below, of a case without a time. Press a heading to sort."
     )
-    notes = Notes(result, (peer.name for peer in result.peers))
-    tables = each(contests, lambda contest: case_table(contest, notes), "No cases.")
+    notes = Footnotes(result, (peer.name for peer in result.peers))
+    tables = each(rankings, lambda ranking: case_table(ranking, notes), "No cases.")
     lines = [tag("li", tag("b", note.letter), f" {note.what}: {note.why}") for note in notes.notes]
     below = tag("ul", *lines, class_="notes small quiet") if lines else None
     return Section("cases", "Cases, losses first", join(tag("p", words), tables, below))
 
 
-def _bars(contests: Mapping[int, Contest], colours: Mapping[str, str]) -> Section:
+def _bars(rankings: Mapping[int, Ranking], colours: Mapping[str, str]) -> Section:
     words = (
         "Bars to the left of 1: axiomjit is faster; to the right: the peer. Thin lines are 95 % "
         "intervals, a bar with a gap goes on beyond the axis."
     )
-    bars = each(contests, lambda contest: ratio_bars(contest, colours), "No ratios.")
+    bars = each(rankings, lambda ranking: ratio_bars(ranking, colours), "No ratios.")
     return Section("ratios", "Ratios case by case", join(tag("p", words), bars))
 
 
-def _machine(result: Result, contests: Mapping[int, Contest]) -> Section:
+def _machine(result: Result, rankings: Mapping[int, Ranking]) -> Section:
     limits = {limit.threads: limit for limit in result.limits}
     words = (
         "Operations and bytes are those that axiomjit's plan of a case counts. The roofs were "
@@ -104,15 +104,15 @@ def _machine(result: Result, contests: Mapping[int, Contest]) -> Section:
         "where caches beat the triad."
     )
 
-    def draw(contest: Contest) -> Markup | None:
-        strip = bound_strip(contest)
+    def draw(ranking: Ranking) -> Markup | None:
+        strip = bound_strip(ranking)
         if strip is None:
             return None
-        roofs = roofline(contest, limits.get(contest.threads))
-        numbers = folded("The numbers", work_table(contest))
+        roofs = roofline(ranking, limits.get(ranking.threads))
+        numbers = folded("The numbers", work_table(ranking))
         return join(roofs, tag("h3", "Share of the bound"), tag("p", shares), strip, numbers)
 
-    plots = each(contests, draw, "No case has both a plan and a time.")
+    plots = each(rankings, draw, "No case has both a plan and a time.")
     return Section("machine", "Against the machine", join(tag("p", words), plots))
 
 
@@ -137,17 +137,17 @@ def _time(value: float | None) -> str:
     return "–" if value is None else seconds(value)
 
 
-def _small(contests: Mapping[int, Contest], colours: Mapping[str, str]) -> Section | None:
-    if not any(case.series for contest in contests.values() for case in contest.cases):
+def _small(rankings: Mapping[int, Ranking], colours: Mapping[str, str]) -> Section | None:
+    if not any(case.series for ranking in rankings.values() for case in ranking.cases):
         return None
 
-    def draw(contest: Contest) -> Markup | None:
-        drawn = size_curves(contest, colours)
+    def draw(ranking: Ranking) -> Markup | None:
+        drawn = size_curves(ranking, colours)
         if drawn is None:
             return None
         rows = []
-        for case in sorted(contest.cases, key=lambda case: (case.series, case.size)):
-            found = [contest.time(case, peer) for peer in colours]
+        for case in sorted(ranking.cases, key=lambda case: (case.series, case.size)):
+            found = [ranking.time(case, peer) for peer in colours]
             if case.series and any(found):
                 times = [_time(t.median_s if t else None) for t in found]
                 rows.append([case.name, case.size, *times])
@@ -155,7 +155,7 @@ def _small(contests: Mapping[int, Contest], colours: Mapping[str, str]) -> Secti
         return join(drawn, folded("The numbers", numbers))
 
     words = "Time of one call against the number of elements: what a call costs by itself."
-    plots = each(contests, draw, "No times.")
+    plots = each(rankings, draw, "No times.")
     return Section("small", "Small arrays", join(tag("p", words), plots))
 
 

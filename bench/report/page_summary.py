@@ -8,18 +8,18 @@ from axiomjit.bench.report.markup import Markup, join, percent, tag
 from axiomjit.bench.report.page_frame import Section
 from axiomjit.bench.report.plots import folded, table
 from axiomjit.bench.report.units import count_things, count_threads, digits, pace
+from axiomjit.bench.suite.ranking import LOSS, TIE, WIN, Ranking, rivals
 from axiomjit.bench.suite.records import OURS, TIMEOUT, WRONG, Case, Result
-from axiomjit.bench.suite.standings import LOSS, TIE, WIN, Contest, rivals
 
 WORDS = {WIN: "won", TIE: "level", LOSS: "lost"}
 
 
-def summary(result: Result, contests: Sequence[Contest]) -> Section:
+def summary(result: Result, rankings: Sequence[Ranking]) -> Section:
     """Return the scores by peer and number of threads, what was left out, and means by group."""
     blocks = []
-    for contest in contests:
-        cards = [_card(contest, peer) for peer in contest.peers]
-        heading = tag("h3", count_threads(contest.threads))
+    for ranking in rankings:
+        cards = [_card(ranking, peer) for peer in ranking.peers]
+        heading = tag("h3", count_threads(ranking.threads))
         blocks.append(join(heading, tag("div", *cards, class_="cards")))
     words = tag(
         "p",
@@ -29,7 +29,7 @@ def summary(result: Result, contests: Sequence[Contest]) -> Section:
     )
     if not rivals(result):
         words = tag("p", "No peer has a time.", class_="quiet")
-    groups = _by_group(result, contests) if rivals(result) else None
+    groups = _by_group(result, rankings) if rivals(result) else None
     return Section("summary", "In short", join(words, *blocks, *_absences(result), groups))
 
 
@@ -81,8 +81,8 @@ def _why_not(case: Case) -> str:
     return f"{ours.status}, {ours.reason}" if ours else "it was not asked"
 
 
-def _card(contest: Contest, peer: str) -> Markup | None:
-    found = contest.score(peer, contest.cases)
+def _card(ranking: Ranking, peer: str) -> Markup | None:
+    found = ranking.score(peer, ranking.cases)
     if found is None:
         return None
     total = sum(found.verdicts.values())
@@ -106,14 +106,14 @@ def _card(contest: Contest, peer: str) -> Markup | None:
     )
 
 
-def _by_group(result: Result, contests: Sequence[Contest]) -> Markup:
+def _by_group(result: Result, rankings: Sequence[Ranking]) -> Markup:
     """Return a table of geometric means by group, for each number of threads."""
     rows: list[list[object]] = []
     for group in dict.fromkeys(case.group for case in result.cases):
         members = [case for case in result.cases if case.group == group]
-        for contest in contests:
-            found = [contest.score(peer, members) for peer in contest.peers]
+        for ranking in rankings:
+            found = [ranking.score(peer, members) for peer in ranking.peers]
             cells = [digits(s.mean) if s else "–" for s in found]
-            rows.append([group, contest.threads, len(members), *cells])
+            rows.append([group, ranking.threads, len(members), *cells])
     head = ["group", "threads", "cases", *rivals(result)]
     return folded("Means by group", table(head, rows, "Geometric means of ratios by group"))

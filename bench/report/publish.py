@@ -11,8 +11,8 @@ from axiomjit.base.errors import BenchError
 from axiomjit.bench.report.chart_groups import group_chart
 from axiomjit.bench.report.table import markdown, refused_names
 from axiomjit.bench.report.units import count_things, count_threads, digits
+from axiomjit.bench.suite.ranking import LOSS, Ranking
 from axiomjit.bench.suite.records import NUMPY, Case, Result
-from axiomjit.bench.suite.standings import LOSS, Contest
 
 README, PERFORMANCE = Path("README.md"), Path("docs/performance.md")
 CHART: Final = Path("docs/performance.svg")
@@ -67,18 +67,18 @@ def _with_part(path: Path, part: str) -> str:
 
 def brief(result: Result) -> str:
     """Return the README's summary in Markdown: losses by name, the chart, geometric means."""
-    contest = Contest(result, result.threads[-1])
-    timed = [case for case in contest.losses_first() if contest.time(case)]
-    to_numpy = [case for case in timed if _lost(contest, case, NUMPY)]
-    to_others = [case for case in timed if contest.verdict(case) == LOSS and case not in to_numpy]
+    ranking = Ranking(result, result.threads[-1])
+    timed = [case for case in ranking.losses_first() if ranking.time(case)]
+    to_numpy = [case for case in timed if _lost(ranking, case, NUMPY)]
+    to_others = [case for case in timed if ranking.verdict(case) == LOSS and case not in to_numpy]
     environment, of = result.environment, len(result.cases)
     lines = [
         f"**Slower than NumPy** in {len(to_numpy)} of {of} cases, by a factor of: "
-        f"{_named(contest, to_numpy, [NUMPY])[NUMPY] or 'none'}.",
+        f"{_named(ranking, to_numpy, [NUMPY])[NUMPY] or 'none'}.",
         f"**Slower than another library** in {len(to_others)} more. "
         + " ".join(
             f"{peer[0].upper()}{peer[1:]}: {names}."
-            for peer, names in _named(contest, to_others, contest.peers).items()
+            for peer, names in _named(ranking, to_others, ranking.peers).items()
             if names
         ),
     ]
@@ -86,27 +86,27 @@ def brief(result: Result) -> str:
     if refused:
         count = count_things(len(refused), "case")
         lines.append(f"**Not compiled yet**: {count}: {', '.join(refused)}.")
-    lines.append(f"**Time in the geometric mean**: {', '.join(_means(result, contest))}.")
+    lines.append(f"**Time in the geometric mean**: {', '.join(_means(result, ranking))}.")
     where = (
-        f"{environment.cpu}, {count_threads(contest.threads)}, load {environment.load_start:.1f} "
+        f"{environment.cpu}, {count_threads(ranking.threads)}, load {environment.load_start:.1f} "
         f"to {environment.load_end:.1f}, {environment.date[:10]}"
     )
     texts = [textwrap.fill(line, LETTERS, break_on_hyphens=False) for line in [*lines, f"{where}."]]
     return "\n\n".join([f"![{ALTERNATIVE}]({CHART.as_posix()})", *texts]) + "\n"
 
 
-def _lost(contest: Contest, case: Case, peer: str) -> bool:
-    found = contest.against(case, peer)
+def _lost(ranking: Ranking, case: Case, peer: str) -> bool:
+    found = ranking.against(case, peer)
     return found is not None and found.verdict == LOSS
 
 
-def _named(contest: Contest, cases: Sequence[Case], peers: Sequence[str]) -> dict[str, str]:
+def _named(ranking: Ranking, cases: Sequence[Case], peers: Sequence[str]) -> dict[str, str]:
     """Return, for each library ahead of axiomjit, the cases with their ratios, the worst first."""
     found: dict[str, list[tuple[float, str]]] = {peer: [] for peer in peers}
     for case in cases:
-        own = [standing for standing in contest.standings(case) if standing.peer in found]
-        lost = [standing for standing in own if standing.verdict == LOSS]
-        worst = max(lost, key=lambda standing: standing.ratio)
+        own = [peer_ratio for peer_ratio in ranking.ratios(case) if peer_ratio.peer in found]
+        lost = [peer_ratio for peer_ratio in own if peer_ratio.verdict == LOSS]
+        worst = max(lost, key=lambda peer_ratio: peer_ratio.ratio)
         found[worst.peer].append((worst.ratio, f"`{case.name}` {digits(worst.ratio)}"))
     return {
         peer: ", ".join(text for _, text in sorted(entries, reverse=True))
@@ -114,9 +114,9 @@ def _named(contest: Contest, cases: Sequence[Case], peers: Sequence[str]) -> dic
     }
 
 
-def _means(result: Result, contest: Contest) -> Iterator[str]:
-    for peer in contest.peers:
-        score = contest.score(peer, result.cases)
+def _means(result: Result, ranking: Ranking) -> Iterator[str]:
+    for peer in ranking.peers:
+        score = ranking.score(peer, result.cases)
         if score:
             count, lost = sum(score.verdicts.values()), score.verdicts[LOSS]
             yield f"{digits(score.mean)} of {peer}'s ({count_things(count, 'case')}, {lost} lost)"

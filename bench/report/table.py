@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from axiomjit.bench.report.notes import Notes
+from axiomjit.bench.report.footnotes import Footnotes
 from axiomjit.bench.report.units import (
     count_things,
     count_threads,
@@ -14,8 +14,8 @@ from axiomjit.bench.report.units import (
     seconds,
     shorten,
 )
+from axiomjit.bench.suite.ranking import LOSS, Ranking
 from axiomjit.bench.suite.records import NUMPY, OK, OURS, Case, Result, Timing
-from axiomjit.bench.suite.standings import LOSS, Contest
 from axiomjit.bench.suite.workload import Workload, facts
 
 SHORT: Final = 60
@@ -42,7 +42,7 @@ def table(result: Result) -> str:
     lines += _listed(f"not run by axiomjit: {len(refused)} of {len(result.cases)}", refused)
     absent = [f"{p.name}: {p.reason}" for p in result.peers if p.status != OK]
     lines += _listed("libraries left out", absent)
-    notes = [f"{n.letter}  {n.what}: {n.why}" for n in _notes(result).notes]
+    notes = [f"{n.letter}  {n.what}: {n.why}" for n in _footnotes(result).notes]
     lines += _listed("without a time", notes)
     lines += ["", *_means(result)]
     lines.append(f"\n{result.wall_s:.0f} s, {result.cpu_s:.0f} s of processor time")
@@ -74,7 +74,7 @@ def markdown(result: Result) -> str:
     if refused:
         of = f"{len(refused)} of {len(result.cases)} cases"
         blocks.append(f"**Not compiled yet**: {of}: {', '.join(refused)}")
-    reasons = [(note, note.why.replace("`", "'")) for note in _notes(result).notes]
+    reasons = [(note, note.why.replace("`", "'")) for note in _footnotes(result).notes]
     notes = [f"- {note.letter}: {note.what}: `{why}`" for note, why in reasons]
     if notes:
         blocks.append("**Without a time**\n\n" + "\n".join(notes))
@@ -87,39 +87,39 @@ def _parts(result: Result) -> list[tuple[str, Rows]]:
 
     Each has a heading row, and the largest ratio on top.
     """
-    contest = Contest(result, result.threads[-1])
+    ranking = Ranking(result, result.threads[-1])
     parts: dict[str, list[Case]] = {
         "slower than NumPy": [],
         "slower than another library": [],
         "as fast as any": [],
     }
-    for case in contest.losses_first():
-        if contest.time(case):
-            numpy = contest.against(case, NUMPY)
+    for case in ranking.losses_first():
+        if ranking.time(case):
+            numpy = ranking.against(case, NUMPY)
             lost = numpy is not None and numpy.verdict == LOSS
-            index = 0 if lost else 1 if contest.verdict(case) == LOSS else 2
+            index = 0 if lost else 1 if ranking.verdict(case) == LOSS else 2
             parts[tuple(parts)[index]].append(case)
     peers = [p.name for p in result.peers if p.status == OK and p.name != NUMPY]
     serial = result.threads[0] if len(result.threads) > 1 else None
     head = ["case", "elements", "dtype", NUMPY, *peers]
     head += [f"{OURS}, {count_threads(serial)}"] if serial else []
     head += ["compile", "of bound", "memory"]
-    notes = _notes(result)
+    notes = _footnotes(result)
     return [
-        (title, [head, *(_row(contest, case, peers, serial, notes) for case in cases)])
+        (title, [head, *(_row(ranking, case, peers, serial, notes) for case in cases)])
         for title, cases in parts.items()
         if cases
     ]
 
 
 def _row(
-    contest: Contest, case: Case, peers: Sequence[str], serial: int | None, notes: Notes
+    ranking: Ranking, case: Case, peers: Sequence[str], serial: int | None, footnotes: Footnotes
 ) -> list[str]:
-    ours, run, numpy = contest.time(case), case.run(OURS), contest.time(case, NUMPY)
+    ours, run, numpy = ranking.time(case), case.run(OURS), ranking.time(case, NUMPY)
     assert ours
     assert run
     row = [case.name, f"{case.size:,}", case.dtype, seconds(numpy.median_s) if numpy else ""]
-    row += [_ratio(contest.time(case, peer)) or notes.mark(peer, case.name) for peer in peers]
+    row += [_ratio(ranking.time(case, peer)) or footnotes.mark(peer, case.name) for peer in peers]
     row += [_ratio(run.at(serial))] if serial else []
     return [
         *row,
@@ -146,8 +146,8 @@ def refused_names(result: Result) -> list[str]:
     return [f"`{line.partition(':')[0]}`" for line in _refused(result)]
 
 
-def _notes(result: Result) -> Notes:
-    return Notes(result, (peer.name for peer in result.peers if peer.name != OURS))
+def _footnotes(result: Result) -> Footnotes:
+    return Footnotes(result, (peer.name for peer in result.peers if peer.name != OURS))
 
 
 def _listed(title: str, lines: Sequence[str]) -> list[str]:
@@ -155,8 +155,8 @@ def _listed(title: str, lines: Sequence[str]) -> list[str]:
 
 
 def _means(result: Result) -> list[str]:
-    contest = Contest(result, result.threads[-1])
-    scores = (contest.score(peer, result.cases) for peer in contest.peers)
+    ranking = Ranking(result, result.threads[-1])
+    scores = (ranking.score(peer, result.cases) for peer in ranking.peers)
     return [
         f"{digits(s.mean)} of {s.peer}'s time in {count_things(sum(s.verdicts.values()), 'case')}, "
         f"slower in {s.verdicts[LOSS]}"

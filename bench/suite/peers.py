@@ -19,8 +19,8 @@ from axiomjit import config, jit
 from axiomjit.base.errors import AxiomError, BenchError, FallbackWarning
 from axiomjit.base.records import Record
 from axiomjit.bench.suite import workload as workload_module
-from axiomjit.bench.suite.checkout import PACKAGE
 from axiomjit.bench.suite.records import NUMPY, OURS
+from axiomjit.bench.suite.results import PACKAGE
 from axiomjit.bench.suite.workload import Workload, with_module
 
 Call = Callable[[], Any]

@@ -15,7 +15,7 @@ NAMED: Final = 3
 LONGEST: Final = 120
 
 
-class Note(Record):
+class Footnote(Record):
     """One reason: the library, its status, and the cases."""
 
     letter: str
@@ -37,7 +37,7 @@ class Note(Record):
         return shorten(self.reason, LONGEST)
 
 
-class Notes:
+class Footnotes:
     """The reasons of a result; equal ones of a library are merged."""
 
     def __init__(self, result: Result, peers: Iterable[str]) -> None:
@@ -49,7 +49,7 @@ class Notes:
                 if run.status != OK and run.peer in asked:
                     found.setdefault((run.peer, run.status, run.reason), []).append(case.name)
         self.notes = tuple(
-            Note(_letter(k), *key, tuple(cases)) for k, (key, cases) in enumerate(found.items())
+            Footnote(_letter(k), *key, tuple(cases)) for k, (key, cases) in enumerate(found.items())
         )
         self._marks = {(note.peer, case): _mark(note) for note in self.notes for case in note.cases}
 
@@ -58,7 +58,7 @@ class Notes:
         return self._marks.get((peer, case), "-")
 
 
-def _mark(note: Note) -> str:
+def _mark(note: Footnote) -> str:
     word = "-" if note.status == UNSUPPORTED else note.status
     return f"{word} {note.letter}"
 
