@@ -11,7 +11,7 @@ from axiomjit.base.commands import run_command, whole_from
 from axiomjit.base.errors import BenchError
 from axiomjit.bench.suite.cases import CASES, find
 from axiomjit.bench.suite.peers import PEERS, SLOW, chosen
-from axiomjit.bench.suite.records import read_result, write_result
+from axiomjit.bench.suite.records import read_result, write_result, write_text
 from axiomjit.bench.suite.results import results_folder
 
 CASE_HELP = "a case, a group, or your own function as FILE.py:FUNCTION; may be given again"
@@ -167,11 +167,9 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 
 def _report(arguments: argparse.Namespace) -> None:
-    from axiomjit.bench.report.chart_groups import group_chart
     from axiomjit.bench.report.history import write_history
     from axiomjit.bench.report.page import write_page
-    from axiomjit.bench.report.page_frame import write
-    from axiomjit.bench.report.publish import publish
+    from axiomjit.bench.report.publish import group_chart, publish
     from axiomjit.bench.report.table import markdown
     from axiomjit.bench.suite.results import kept
 
@@ -187,7 +185,7 @@ def _report(arguments: argparse.Namespace) -> None:
         raise BenchError("report", "no file of results", "name one written by `run --json`")
     elif arguments.chart:
         out = arguments.chart
-        write(group_chart(read_result(arguments.file)), out)
+        write_text(group_chart(read_result(arguments.file)), out)
     elif arguments.markdown:
         print(markdown(read_result(arguments.file)), end="")
         return

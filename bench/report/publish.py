@@ -1,18 +1,20 @@
-"""Write the newest kept result into the documents: a chart, a summary, the full tables."""
+"""The documents of the newest kept result: a chart, the README's summary, the full tables."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from axiomjit.base.errors import BenchError
-from axiomjit.bench.report.chart_groups import group_chart
+from axiomjit.base.records import Record
+from axiomjit.bench.report.markup import Markup, join, tag
+from axiomjit.bench.report.plots import LogScale, log_scale
 from axiomjit.bench.report.table import markdown, refused_names
-from axiomjit.bench.report.units import count_things, count_threads, digits
-from axiomjit.bench.suite.ranking import LOSS, Ranking
-from axiomjit.bench.suite.records import NUMPY, Case, Result
+from axiomjit.bench.report.units import count_things, count_threads, digits, pace, shorten
+from axiomjit.bench.suite.ranking import LOSS, Ranking, Score
+from axiomjit.bench.suite.records import NUMPY, Case, Result, write_text
 
 README, PERFORMANCE = Path("README.md"), Path("docs/performance.md")
 CHART: Final = Path("docs/performance.svg")
@@ -20,6 +22,50 @@ ALTERNATIVE: Final = "Axiomjit's time divided by that of other libraries, by gro
 LETTERS: Final = 100
 START: Final = "<!-- axiomjit bench report --publish -->\n"
 END: Final = "<!-- end -->\n"
+WIDTH: Final = 840
+MARGIN: Final = 24
+LEFT, RIGHT, BOTTOM = 190, MARGIN, 52
+FIRST, LINE, HEAD = 28, 22, 38
+"""The position of the legend, the distance of its lines, and that of the axes below it."""
+LEAD: Final = "axiomjit's time divided by that of"
+ROW: Final = 21
+NAME: Final = 16
+"""The longest name in letters."""
+LANE: Final = 3.2
+"""The vertical distance of marks in a row, so that equal ratios do not hide each other."""
+ADVANCE: Final = 7.2
+"""The approximate width of a letter in the legend."""
+SHAPES: Final = (
+    "M-5.5,0a5.5,5.5 0 1,0 11,0a5.5,5.5 0 1,0 -11,0z",
+    "M-4,-4h8v8h-8z",
+    "M0,-5.5L5.5,0L0,5.5L-5.5,0z",
+    "M0,-5L5,4.5H-5z",
+    "M0,5L5,-4.5H-5z",
+    "M-5,-1.5h3.5v-3.5h3v3.5h3.5v3h-3.5v3.5h-3v-3.5h-3.5z",
+    "M-2.5,-5.5h5v11h-5z",
+)
+# An image in a page does not get the page's style: it follows the system's colour scheme itself.
+STYLE: Final = """
+svg { --ground: #ffffff; --ink: #1a1f26; --quiet: #56606b; --grid: #dde2e7; --slower: #fbeee8;
+  --c0: #14181d; --c1: #0b6bb8; --c2: #8a6100; --c3: #0a7a55; --c4: #a02c8f; --c5: #c23f0c;
+  --c6: #5b4fc4; }
+@media (prefers-color-scheme: dark) {
+  svg { --ground: #161b22; --ink: #e6edf3; --quiet: #9aa4af; --grid: #30363d; --slower: #33231d;
+    --c0: #f2f5f8; --c1: #5cb0f5; --c2: #e3b341; --c3: #45c492; --c4: #e08ad4; --c5: #ff8f60;
+    --c6: #a9a1ff; }
+}
+text { font: 13px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; fill: var(--ink); }
+.quiet { fill: var(--quiet); }
+.all { font-weight: 700; }
+.ground { fill: var(--ground); }
+.slower { fill: var(--slower); }
+.grid { stroke: var(--grid); }
+.one { stroke: var(--quiet); stroke-width: 1.5; }
+.mark { stroke: var(--ground); }
+.c0 { fill: var(--c0); } .c1 { fill: var(--c1); } .c2 { fill: var(--c2); }
+.c3 { fill: var(--c3); } .c4 { fill: var(--c4); } .c5 { fill: var(--c5); }
+.c6 { fill: var(--c6); }
+"""
 
 
 def publish(result: Result, root: Path) -> list[Path]:
@@ -30,11 +76,7 @@ def publish(result: Result, root: Path) -> list[Path]:
     """
     written = documents(result, root)
     for path, text in written.items():
-        try:
-            path.write_text(text, encoding="utf-8")
-        except OSError as error:
-            remedy = "make the file writable"
-            raise BenchError(f"write {path}", str(error), remedy) from error
+        write_text(text, path)
     return list(written)
 
 
@@ -44,11 +86,9 @@ def documents(result: Result, root: Path) -> dict[Path, str]:
     Raises:
         BenchError: a document is missing, or has no marked part.
     """
-    parts = {README: brief(result), PERFORMANCE: markdown(result)}
-    found = {root / CHART: group_chart(result)}
-    for name, part in parts.items():
-        found[root / name] = _with_part(root / name, part)
-    return found
+    parts = {root / README: brief(result), root / PERFORMANCE: markdown(result)}
+    replaced = {path: _with_part(path, part) for path, part in parts.items()}
+    return {root / CHART: group_chart(result), **replaced}
 
 
 def _with_part(path: Path, part: str) -> str:
@@ -86,7 +126,12 @@ def brief(result: Result) -> str:
     if refused:
         count = count_things(len(refused), "case")
         lines.append(f"**Not compiled yet**: {count}: {', '.join(refused)}.")
-    lines.append(f"**Time in the geometric mean**: {', '.join(_means(result, ranking))}.")
+    means = [
+        f"{digits(s.mean)} of {s.peer}'s ({count_things(sum(s.verdicts.values()), 'case')}, "
+        f"{s.verdicts[LOSS]} lost)"
+        for s in ranking.scores()
+    ]
+    lines.append(f"**Time in the geometric mean**: {', '.join(means)}.")
     where = (
         f"{environment.cpu}, {count_threads(ranking.threads)}, load {environment.load_start:.1f} "
         f"to {environment.load_end:.1f}, {environment.date[:10]}"
@@ -114,9 +159,126 @@ def _named(ranking: Ranking, cases: Sequence[Case], peers: Sequence[str]) -> dic
     }
 
 
-def _means(result: Result, ranking: Ranking) -> Iterator[str]:
-    for peer in ranking.peers:
-        score = ranking.score(peer, result.cases)
-        if score:
-            count, lost = sum(score.verdicts.values()), score.verdicts[LOSS]
-            yield f"{digits(score.mean)} of {peer}'s ({count_things(count, 'case')}, {lost} lost)"
+class Row(Record):
+    """A group of cases and the score against each library that runs some of them."""
+
+    name: str
+    cases: int
+    scores: tuple[Score, ...]
+    total: bool = False
+
+
+def group_chart(result: Result) -> str:
+    """The geometric means of a result, by group and over all cases, as the text of an SVG file.
+
+    A mark is axiomjit's time divided by a library's, in the mean over the cases that both run,
+    with all threads.
+
+    Raises:
+        BenchError: no library has a time.
+    """
+    ranking = Ranking(result, result.threads[-1])
+    peers = sorted(ranking.peers, key=lambda peer: peer != NUMPY)
+    rows = [row for row in _rows(result, ranking) if row.scores]
+    if not rows:
+        raise BenchError("draw a chart", "no library with a time", "name a run of several ones")
+    scale = log_scale((s.mean for row in rows for s in row.scores), 1.35)
+    scale = LogScale(min(scale.low, 0.5), max(scale.high, 2.0))
+    places = _places(peers)
+    top = places[-1][1] + HEAD
+    height = top + ROW * len(rows) + BOTTOM
+    title = f"Axiomjit's time divided by that of other libraries, {count_threads(ranking.threads)}"
+    drawn = tag(
+        "svg",
+        tag("title", title),
+        tag("style", Markup(STYLE)),
+        tag("rect", width=WIDTH, height=height, rx=8, class_="ground"),
+        tag("text", LEAD, x=MARGIN, y=FIRST),
+        *(_entry(k, peer, *places[k]) for k, peer in enumerate(peers)),
+        _axes(scale, top, ROW * len(rows)),
+        *(_row(row, top + ROW * k, peers, scale) for k, row in enumerate(rows)),
+        xmlns="http://www.w3.org/2000/svg",
+        role="img",
+        view_box=f"0 0 {WIDTH} {height}",
+        width=WIDTH,
+        height=height,
+    )
+    return drawn.replace("><", ">\n<") + "\n"
+
+
+def _rows(result: Result, ranking: Ranking) -> list[Row]:
+    """Return a row per group, in the order of the cases, then a row for all cases."""
+    groups = dict.fromkeys(case.group for case in result.cases)
+    members = {group: [case for case in result.cases if case.group == group] for group in groups}
+    parts = [(group, cases, False) for group, cases in members.items()]
+    parts.append(("all", list(result.cases), True))
+    rows = []
+    for name, cases, total in parts:
+        found = (ranking.score(peer, cases) for peer in ranking.peers)
+        rows.append(Row(name, len(cases), tuple(score for score in found if score), total))
+    return rows
+
+
+def _x(scale: LogScale, ratio: float) -> float:
+    return LEFT + scale.place(ratio) * (WIDTH - LEFT - RIGHT)
+
+
+def _places(peers: Sequence[str]) -> list[tuple[float, int]]:
+    """Return the positions of the legend's entries; a new line begins when one is full."""
+    at, y, found = MARGIN + ADVANCE * len(LEAD) + 8, FIRST, []
+    for peer in peers:
+        width = 36 + ADVANCE * len(peer)
+        if at + width > WIDTH:
+            at, y = float(MARGIN), y + LINE
+        found.append((at, y))
+        at += width
+    return found
+
+
+def _entry(number: int, peer: str, x: float, y: int) -> Markup:
+    """Return an entry of the legend: the mark of a peer and its name."""
+    return join(_mark(number, x + 6, y - 4.5), tag("text", peer, x=x + 18, y=y))
+
+
+def _axes(scale: LogScale, top: int, height: int) -> Markup:
+    """Return the scale, with labels for the sides on which axiomjit is faster and slower."""
+    one, end = _x(scale, 1.0), top + height
+    rest = WIDTH - RIGHT - one
+    parts = [tag("rect", x=one, y=top, width=rest, height=height, class_="slower")]
+    for tick in scale.ticks(8):
+        x = _x(scale, tick)
+        parts.append(tag("line", x1=x, x2=x, y1=top, y2=end, class_="grid"))
+        parts.append(tag("text", f"{tick:.3g}", x=x, y=end + 18, text_anchor="middle"))
+    parts.append(tag("line", x1=one, x2=one, y1=top - 6, y2=end, class_="one"))
+    sides = (("← axiomjit is faster", one - 10, "end"), ("slower →", one + 10, "start"))
+    for words, x, anchor in sides:
+        parts.append(tag("text", words, x=x, y=top - 10, text_anchor=anchor, class_="quiet"))
+    middle = (LEFT + WIDTH - RIGHT) / 2
+    words = "geometric mean over the cases that both run"
+    parts.append(tag("text", words, x=middle, y=end + 40, text_anchor="middle", class_="quiet"))
+    return join(*parts)
+
+
+def _row(row: Row, top: int, peers: Sequence[str], scale: LogScale) -> Markup:
+    """Return a row: the group's name, and a mark for each library."""
+    y = top + ROW / 2
+    count = tag("tspan", f" {count_things(row.cases, 'case')}", class_="quiet")
+    style = "all" if row.total else None
+    name = shorten(row.name, NAME)
+    label = tag("text", name, count, x=LEFT - 12, y=y + 4, text_anchor="end", class_=style)
+    rule = tag("line", x1=MARGIN, x2=WIDTH - RIGHT, y1=top, y2=top, class_="grid")
+    marks = []
+    for score in sorted(row.scores, key=lambda score: -peers.index(score.peer)):
+        k = peers.index(score.peer)
+        words = f"{row.name}: {digits(score.mean)}, {pace(score.mean)} than {score.peer}"
+        lane = y + LANE * (k - (len(peers) - 1) / 2)
+        marks.append(_mark(k, _x(scale, score.mean), lane, words))
+    return join(rule, label, *marks)
+
+
+def _mark(number: int, x: float, y: float, words: str = "") -> Markup:
+    title = tag("title", words) if words else None
+    k = number % len(SHAPES)
+    return tag(
+        "path", title, d=SHAPES[k], transform=f"translate({x:.1f} {y:.1f})", class_=f"mark c{k}"
+    )

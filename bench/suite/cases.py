@@ -380,26 +380,19 @@ def _nearest_loops(x: Array, y: Array) -> Any:
     return out
 
 
-@BROADCAST.add(
-    lambda rng: (rng.random(2000), rng.random(1000)),
-    loops=_nearest_loops,
-)
+@BROADCAST.add(lambda rng: (rng.random(2000), rng.random(1000)), loops=_nearest_loops)
 def nearest(x: Array, y: Array) -> Any:
     """The distance of each number to the nearest number of another array."""
     return np.abs(x[:, None] - y[None, :]).min(axis=1)
 
 
-@BROADCAST.add(
-    lambda rng: (rng.random(1000), rng.random(1000)),
-)
+@BROADCAST.add(lambda rng: (rng.random(1000), rng.random(1000)))
 def outer_waves(x: Array, y: Array) -> Any:
     """Expensive functions of each operand, combined in all pairs."""
     return np.sin(x * x)[None, :] + np.cos(y * y)[:, None]
 
 
-@BROADCAST.add(
-    lambda rng: (rng.random(1000), rng.random(500)),
-)
+@BROADCAST.add(lambda rng: (rng.random(1000), rng.random(500)))
 def density(x: Array, centres: Array) -> Any:
     """A sum of bell curves."""
     return np.exp(-50.0 * (x[:, None] - centres[None, :]) ** 2).sum(axis=1)

@@ -83,6 +83,10 @@ class Ranking:
         verdicts = {v: sum(s.verdict == v for s in found) for v in (WIN, TIE, LOSS)}
         return Score(peer, mean, min(ratios), max(ratios), verdicts)
 
+    def scores(self) -> list[Score]:
+        """Return the score over all cases against each peer."""
+        return [score for peer in self.peers if (score := self.score(peer, self.cases))]
+
     def losses_first(self) -> list[Case]:
         """Return the cases, those in which axiomjit does worst first.
 

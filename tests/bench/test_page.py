@@ -6,7 +6,7 @@ import pytest
 
 from axiomjit.base.errors import BenchError
 from axiomjit.bench.cli import main
-from axiomjit.bench.report.chart_times import STAGES, stage_time
+from axiomjit.bench.report.charts import STAGES, stage_time
 from axiomjit.bench.report.page import page, write_page
 from axiomjit.bench.suite.ranking import LOSS, Ranking, rivals
 from axiomjit.bench.suite.records import (

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from axiomjit.bench.report.chart_groups import group_chart
 from axiomjit.bench.report.history import write_history
 from axiomjit.bench.report.page import write_page
+from axiomjit.bench.report.publish import group_chart
 from axiomjit.bench.suite.peers import PEERS
 from axiomjit.bench.suite.records import OK
 from tests.bench.samples import newest, result

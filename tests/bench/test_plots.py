@@ -6,8 +6,16 @@ from hypothesis import strategies as st
 
 from axiomjit.bench.report import units
 from axiomjit.bench.report.markup import Markup, join, tag
-from axiomjit.bench.report.plots import Axis, breakable, plot
-from axiomjit.bench.report.scales import Bands, DateScale, LinearScale, LogScale, log_scale
+from axiomjit.bench.report.plots import (
+    Axis,
+    Bands,
+    Chart,
+    DateScale,
+    LinearScale,
+    LogScale,
+    breakable,
+    log_scale,
+)
 from axiomjit.bench.suite.ranking import LOSS, TIE, WIN, PeerRatio, Ranking
 from axiomjit.bench.suite.records import NUMPY, OURS
 from axiomjit.bench.suite.results import shortened
@@ -105,14 +113,14 @@ def test_markup_escapes_everything_but_markup():
 
 
 def test_names_break_after_underscores():
-    assert join(*breakable("a_<b_c")) == "a_<wbr>&lt;b_<wbr>c"
-    assert join(*breakable("plain")) == "plain"
+    assert breakable("a_<b_c") == "a_<wbr>&lt;b_<wbr>c"
+    assert breakable("plain") == "plain"
 
 
 def test_a_plot_labels_its_ticks():
     x = Axis("across", LogScale(1, 10), str, most=3)
     y = Axis("up", LinearScale(0, 1), lambda v: f"{v:.1f}", most=3)
-    texts = [e.text for e in read_html(plot("A & B", x, y, [])).all("text")]
+    texts = [e.text for e in read_html(Chart("A & B", x, y).draw(340)).all("text")]
     assert texts == [*(str(t) for t in x.scale.ticks(3)), "0.0", "0.5", "1.0", "across", "up"]
 
 

@@ -7,8 +7,16 @@ from math import exp, log
 import pytest
 
 from axiomjit.base.errors import BenchError
-from axiomjit.bench.report.chart_groups import group_chart
-from axiomjit.bench.report.publish import END, PERFORMANCE, README, START, brief, documents, publish
+from axiomjit.bench.report.publish import (
+    END,
+    PERFORMANCE,
+    README,
+    START,
+    brief,
+    documents,
+    group_chart,
+    publish,
+)
 from axiomjit.bench.report.units import digits
 from axiomjit.bench.suite.ranking import LOSS, Ranking
 from axiomjit.bench.suite.records import NUMPY, OURS
