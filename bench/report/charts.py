@@ -72,13 +72,12 @@ def ratio_bars(ranking: Ranking, colours: Mapping[str, str]) -> Markup:
     ]
     grid = tag("svg", *rules, class_="grid", width="100%", height="100%", aria_hidden="true")
     groups = []
-    for group in dict.fromkeys(case.group for case in ranking.cases):
+    for group, members in ranking.groups.items():
         rows = [tag("div", tag("h3", group), ruler, class_="row head")]
-        for case in ranking.cases:
-            if case.group == group:
-                track = tag("div", _bars(case, ranking, colours, scale, grid), class_="track")
-                name = tag("div", breakable(case.name), class_="name")
-                rows.append(tag("div", name, track, class_="row", data_case=case.name))
+        for case in members:
+            track = tag("div", _bars(case, ranking, colours, scale, grid), class_="track")
+            name = tag("div", breakable(case.name), class_="name")
+            rows.append(tag("div", name, track, class_="row", data_case=case.name))
         groups.append(tag("div", *rows, class_="bars", data_group=group))
     names = legend((colours[peer], peer) for peer in ranking.peers)
     return tag("div", names, tag("div", *groups, class_="columns"), data_marks=True)

@@ -188,8 +188,7 @@ def _absences(result: Result) -> Iterator[Markup]:
 def _by_group(result: Result, rankings: Sequence[Ranking]) -> Markup:
     """Return a table of geometric means by group, for each number of threads."""
     rows: list[list[object]] = []
-    for group in dict.fromkeys(case.group for case in result.cases):
-        members = [case for case in result.cases if case.group == group]
+    for group, members in rankings[0].groups.items():
         for ranking in rankings:
             scores = [ranking.score(peer, members) for peer in ranking.peers]
             means = [digits(score.mean) if score else "–" for score in scores]

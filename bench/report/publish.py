@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final
 
 from axiomjit.base.errors import BenchError
-from axiomjit.base.records import Record
 from axiomjit.bench.report.markup import Markup, join, tag
 from axiomjit.bench.report.plots import LogScale, log_scale
 from axiomjit.bench.report.table import markdown, refused_names
@@ -108,9 +107,9 @@ def _with_part(path: Path, part: str) -> str:
 def brief(result: Result) -> str:
     """Return the README's summary in Markdown: losses by name, the chart, geometric means."""
     ranking = Ranking(result, result.threads[-1])
-    timed = [case for case in ranking.losses_first() if ranking.time(case)]
-    to_numpy = [case for case in timed if _lost(ranking, case, NUMPY)]
-    to_others = [case for case in timed if ranking.verdict(case) == LOSS and case not in to_numpy]
+    lost = [case for case in ranking.losses_first() if ranking.verdict(case) == LOSS]
+    to_numpy = [case for case in lost if ranking.lost(case, NUMPY)]
+    to_others = [case for case in lost if case not in to_numpy]
     environment, of = result.environment, len(result.cases)
     lines = [
         f"**Slower than NumPy** in {len(to_numpy)} of {of} cases, by a factor of: "
@@ -129,7 +128,7 @@ def brief(result: Result) -> str:
     means = [
         f"{digits(s.mean)} of {s.peer}'s ({count_things(sum(s.verdicts.values()), 'case')}, "
         f"{s.verdicts[LOSS]} lost)"
-        for s in ranking.scores()
+        for s in ranking.scores(result.cases)
     ]
     lines.append(f"**Time in the geometric mean**: {', '.join(means)}.")
     where = (
@@ -140,18 +139,12 @@ def brief(result: Result) -> str:
     return "\n\n".join([f"![{ALTERNATIVE}]({CHART.as_posix()})", *texts]) + "\n"
 
 
-def _lost(ranking: Ranking, case: Case, peer: str) -> bool:
-    found = ranking.against(case, peer)
-    return found is not None and found.verdict == LOSS
-
-
 def _named(ranking: Ranking, cases: Sequence[Case], peers: Sequence[str]) -> dict[str, str]:
     """Return, for each library ahead of axiomjit, the cases with their ratios, the worst first."""
     found: dict[str, list[tuple[float, str]]] = {peer: [] for peer in peers}
     for case in cases:
-        own = [peer_ratio for peer_ratio in ranking.ratios(case) if peer_ratio.peer in found]
-        lost = [peer_ratio for peer_ratio in own if peer_ratio.verdict == LOSS]
-        worst = max(lost, key=lambda peer_ratio: peer_ratio.ratio)
+        lost = [r for r in ranking.ratios(case) if r.peer in found and r.verdict == LOSS]
+        worst = max(lost, key=lambda r: r.ratio)
         found[worst.peer].append((worst.ratio, f"`{case.name}` {digits(worst.ratio)}"))
     return {
         peer: ", ".join(text for _, text in sorted(entries, reverse=True))
@@ -159,17 +152,8 @@ def _named(ranking: Ranking, cases: Sequence[Case], peers: Sequence[str]) -> dic
     }
 
 
-class Row(Record):
-    """A group of cases and the score against each library that runs some of them."""
-
-    name: str
-    cases: int
-    scores: tuple[Score, ...]
-    total: bool = False
-
-
 def group_chart(result: Result) -> str:
-    """The geometric means of a result, by group and over all cases, as the text of an SVG file.
+    """Return the geometric means of a result, by group and over all cases, as the text of an SVG.
 
     A mark is axiomjit's time divided by a library's, in the mean over the cases that both run,
     with all threads.
@@ -179,13 +163,14 @@ def group_chart(result: Result) -> str:
     """
     ranking = Ranking(result, result.threads[-1])
     peers = sorted(ranking.peers, key=lambda peer: peer != NUMPY)
-    rows = [row for row in _rows(result, ranking) if row.scores]
+    parts = [*ranking.groups.items(), ("all", ranking.cases)]
+    rows = [(name, cases, s) for name, cases in parts if (s := ranking.scores(cases))]
     if not rows:
         raise BenchError("draw a chart", "no library with a time", "name a run of several ones")
-    scale = log_scale((s.mean for row in rows for s in row.scores), 1.35)
+    scale = log_scale((score.mean for _, _, scores in rows for score in scores), 1.35)
     scale = LogScale(min(scale.low, 0.5), max(scale.high, 2.0))
-    places = _places(peers)
-    top = places[-1][1] + HEAD
+    entries, last = _legend(peers)
+    top = last + HEAD
     height = top + ROW * len(rows) + BOTTOM
     title = f"Axiomjit's time divided by that of other libraries, {count_threads(ranking.threads)}"
     drawn = tag(
@@ -194,9 +179,9 @@ def group_chart(result: Result) -> str:
         tag("style", Markup(STYLE)),
         tag("rect", width=WIDTH, height=height, rx=8, class_="ground"),
         tag("text", LEAD, x=MARGIN, y=FIRST),
-        *(_entry(k, peer, *places[k]) for k, peer in enumerate(peers)),
+        *entries,
         _axes(scale, top, ROW * len(rows)),
-        *(_row(row, top + ROW * k, peers, scale) for k, row in enumerate(rows)),
+        *(_row(*row, top + ROW * k, peers, scale) for k, row in enumerate(rows)),
         xmlns="http://www.w3.org/2000/svg",
         role="img",
         view_box=f"0 0 {WIDTH} {height}",
@@ -206,38 +191,20 @@ def group_chart(result: Result) -> str:
     return drawn.replace("><", ">\n<") + "\n"
 
 
-def _rows(result: Result, ranking: Ranking) -> list[Row]:
-    """Return a row per group, in the order of the cases, then a row for all cases."""
-    groups = dict.fromkeys(case.group for case in result.cases)
-    members = {group: [case for case in result.cases if case.group == group] for group in groups}
-    parts = [(group, cases, False) for group, cases in members.items()]
-    parts.append(("all", list(result.cases), True))
-    rows = []
-    for name, cases, total in parts:
-        found = (ranking.score(peer, cases) for peer in ranking.peers)
-        rows.append(Row(name, len(cases), tuple(score for score in found if score), total))
-    return rows
-
-
 def _x(scale: LogScale, ratio: float) -> float:
     return LEFT + scale.place(ratio) * (WIDTH - LEFT - RIGHT)
 
 
-def _places(peers: Sequence[str]) -> list[tuple[float, int]]:
-    """Return the positions of the legend's entries; a new line begins when one is full."""
+def _legend(peers: Sequence[str]) -> tuple[list[Markup], int]:
+    """Return the marks of the peers with their names, and the height of the last line."""
     at, y, found = MARGIN + ADVANCE * len(LEAD) + 8, FIRST, []
-    for peer in peers:
+    for k, peer in enumerate(peers):
         width = 36 + ADVANCE * len(peer)
         if at + width > WIDTH:
             at, y = float(MARGIN), y + LINE
-        found.append((at, y))
+        found += [_mark(k, at + 6, y - 4.5), tag("text", peer, x=at + 18, y=y)]
         at += width
-    return found
-
-
-def _entry(number: int, peer: str, x: float, y: int) -> Markup:
-    """Return an entry of the legend: the mark of a peer and its name."""
-    return join(_mark(number, x + 6, y - 4.5), tag("text", peer, x=x + 18, y=y))
+    return found, y
 
 
 def _axes(scale: LogScale, top: int, height: int) -> Markup:
@@ -259,20 +226,26 @@ def _axes(scale: LogScale, top: int, height: int) -> Markup:
     return join(*parts)
 
 
-def _row(row: Row, top: int, peers: Sequence[str], scale: LogScale) -> Markup:
+def _row(
+    group: str,
+    cases: Sequence[Case],
+    scores: Sequence[Score],
+    top: int,
+    peers: Sequence[str],
+    scale: LogScale,
+) -> Markup:
     """Return a row: the group's name, and a mark for each library."""
     y = top + ROW / 2
-    count = tag("tspan", f" {count_things(row.cases, 'case')}", class_="quiet")
-    style = "all" if row.total else None
-    name = shorten(row.name, NAME)
+    count = tag("tspan", f" {count_things(len(cases), 'case')}", class_="quiet")
+    style, name = "all" if group == "all" else None, shorten(group, NAME)
     label = tag("text", name, count, x=LEFT - 12, y=y + 4, text_anchor="end", class_=style)
-    rule = tag("line", x1=MARGIN, x2=WIDTH - RIGHT, y1=top, y2=top, class_="grid")
     marks = []
-    for score in sorted(row.scores, key=lambda score: -peers.index(score.peer)):
+    for score in sorted(scores, key=lambda score: -peers.index(score.peer)):
         k = peers.index(score.peer)
-        words = f"{row.name}: {digits(score.mean)}, {pace(score.mean)} than {score.peer}"
+        words = f"{group}: {digits(score.mean)}, {pace(score.mean)} than {score.peer}"
         lane = y + LANE * (k - (len(peers) - 1) / 2)
         marks.append(_mark(k, _x(scale, score.mean), lane, words))
+    rule = tag("line", x1=MARGIN, x2=WIDTH - RIGHT, y1=top, y2=top, class_="grid")
     return join(rule, label, *marks)
 
 

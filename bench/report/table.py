@@ -114,9 +114,8 @@ def _parts(result: Result, footnotes: Footnotes) -> Iterator[tuple[str, Rows]]:
     parts: dict[str, Rows] = {title: [] for title in TITLES}
     for case in ranking.losses_first():
         if ranking.time(case):
-            numpy = ranking.against(case, NUMPY)
-            lost = numpy is not None and numpy.verdict == LOSS
-            index = 0 if lost else 1 if ranking.verdict(case) == LOSS else 2
+            lost = ranking.verdict(case) == LOSS
+            index = 0 if ranking.lost(case, NUMPY) else 1 if lost else 2
             parts[TITLES[index]].append(_row(ranking, case, peers, serial, footnotes))
     yield from ((title, [head, *rows]) for title, rows in parts.items() if rows)
 
@@ -143,7 +142,7 @@ def _ratio(timing: Timing | None) -> str:
 
 
 def _means(result: Result) -> Iterator[str]:
-    for s in Ranking(result, result.threads[-1]).scores():
+    for s in Ranking(result, result.threads[-1]).scores(result.cases):
         count = count_things(sum(s.verdicts.values()), "case")
         yield f"{digits(s.mean)} of {s.peer}'s time in {count}, slower in {s.verdicts[LOSS]}"
 

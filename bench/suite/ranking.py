@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from math import exp, hypot, log
 from typing import Final
 
@@ -30,7 +30,7 @@ class PeerRatio(Record):
 
 
 class Score(Record):
-    """The ratios against one peer, summed up; `mean` is the geometric mean of their ratios."""
+    """The ratios to one peer over some cases; `mean` is their geometric mean."""
 
     peer: str
     mean: float
@@ -46,6 +46,9 @@ class Ranking:
         """Compare every case with every peer that has a time."""
         self.cases, self.threads = result.cases, threads
         self.peers = rivals(result)
+        self.groups: dict[str, list[Case]] = {}
+        for case in result.cases:
+            self.groups.setdefault(case.group, []).append(case)
         self._ratios = {
             case.name: {
                 peer: found
@@ -68,12 +71,17 @@ class Ranking:
         """Return how axiomjit stands against all peers that have a time."""
         return tuple(self._ratios[case.name].values())
 
+    def lost(self, case: Case, peer: str) -> bool:
+        """Return whether axiomjit loses to a peer in a case."""
+        found = self.against(case, peer)
+        return found is not None and found.verdict == LOSS
+
     def verdict(self, case: Case) -> str:
         """Return the worst verdict against any peer, a tie if there is none."""
         found = {peer_ratio.verdict for peer_ratio in self.ratios(case)}
         return next((verdict for verdict in (LOSS, TIE, WIN) if verdict in found), TIE)
 
-    def score(self, peer: str, cases: Iterable[Case]) -> Score | None:
+    def score(self, peer: str, cases: Sequence[Case]) -> Score | None:
         """Return the ratios against one peer summed up, None if no case has both times."""
         found = [s for s in (self.against(case, peer) for case in cases) if s is not None]
         if not found:
@@ -83,9 +91,9 @@ class Ranking:
         verdicts = {v: sum(s.verdict == v for s in found) for v in (WIN, TIE, LOSS)}
         return Score(peer, mean, min(ratios), max(ratios), verdicts)
 
-    def scores(self) -> list[Score]:
-        """Return the score over all cases against each peer."""
-        return [score for peer in self.peers if (score := self.score(peer, self.cases))]
+    def scores(self, cases: Sequence[Case]) -> list[Score]:
+        """Return the score over some cases against each peer that has a time in one of them."""
+        return [score for peer in self.peers if (score := self.score(peer, cases))]
 
     def losses_first(self) -> list[Case]:
         """Return the cases, those in which axiomjit does worst first.
