@@ -167,15 +167,15 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 
 def _report(arguments: argparse.Namespace) -> None:
-    from axiomjit.bench.report.history import write_history
-    from axiomjit.bench.report.page import write_page
+    from axiomjit.bench.report.history import history_page
+    from axiomjit.bench.report.page import page
     from axiomjit.bench.report.publish import group_chart, publish
     from axiomjit.bench.report.table import markdown
     from axiomjit.bench.suite.results import kept
 
     if arguments.history:
         out = arguments.out or Path("history.html")
-        write_history(kept(results_folder("report the history of results")), out)
+        write_text(history_page(kept(results_folder("report the history of results"))), out)
     elif arguments.publish:
         folder = results_folder("publish results")
         for path in publish(kept(folder)[-1], folder.parents[1]):
@@ -191,5 +191,5 @@ def _report(arguments: argparse.Namespace) -> None:
         return
     else:
         out = arguments.out or arguments.file.with_suffix(".html")
-        write_page(read_result(arguments.file), out)
+        write_text(page(read_result(arguments.file)), out)
     print(f"wrote {out}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from math import exp, log
-from pathlib import Path
 
 from axiomjit.base.records import Record
 from axiomjit.bench.report.frame import Section, controls, document, each
@@ -21,7 +20,7 @@ from axiomjit.bench.report.plots import (
     panel,
 )
 from axiomjit.bench.report.units import count_things, digits, pace
-from axiomjit.bench.suite.records import OURS, Result, write_text
+from axiomjit.bench.suite.records import OURS, Result
 
 
 class Sample(Record):
@@ -41,15 +40,6 @@ class History(Record):
     name: str
     group: str
     samples: tuple[Sample, ...]
-
-
-def write_history(results: Iterable[Result], path: Path) -> None:
-    """Write the ratios to NumPy of several runs over time as one self-contained HTML file.
-
-    Raises:
-        BenchError: the file cannot be written.
-    """
-    write_text(history_page(results), path)
 
 
 def history_page(results: Iterable[Result]) -> Markup:

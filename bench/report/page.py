@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Final
 
 from axiomjit.bench.report.charts import (
@@ -40,7 +39,6 @@ from axiomjit.bench.suite.records import (
     Environment,
     Limits,
     Result,
-    write_text,
 )
 
 COLOURS: Final = 9
@@ -49,15 +47,6 @@ WORDS: Final = {WIN: "won", TIE: "level", LOSS: "lost"}
 SIGNS: Final = {TIE: "≈", LOSS: "▲"}
 LETTERS: Final = 44
 """Letters of a function that are shown; its tooltip shows all of it."""
-
-
-def write_page(result: Result, path: Path) -> None:
-    """Write the report of a run as one self-contained HTML file.
-
-    Raises:
-        BenchError: the file cannot be written.
-    """
-    write_text(page(result), path)
 
 
 def page(result: Result) -> Markup:

@@ -126,16 +126,15 @@ def _commit() -> tuple[str | None, bool]:
     root = checkout()
     if root is None or not (root / ".git").exists():
         return None, False
+
+    def git(*words: str) -> str:
+        command = ["git", "-C", str(root), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
     try:
-        texts = [
-            subprocess.run(
-                ["git", "-C", str(root), *words], capture_output=True, text=True, check=True
-            ).stdout.strip()
-            for words in (["rev-parse", "HEAD"], ["status", "--porcelain"])
-        ]
+        return git("rev-parse", "HEAD"), bool(git("status", "--porcelain"))
     except (OSError, subprocess.CalledProcessError):
         return None, False
-    return texts[0], bool(texts[1])
 
 
 def measure_limits(threads: int, spent_s: float = SPENT_S) -> dict[str, Any]:
@@ -188,42 +187,32 @@ def fma_source(kind: str, lanes: int) -> str:
         kind: "double" or "float".
         lanes: numbers in a vector.
     """
-    vector = f"<{lanes} x {kind}>"
-    name = f"llvm.fma.v{lanes}{'f64' if kind == 'double' else 'f32'}"
-    phis = [f"  %a{k} = phi {vector} [ %s{k}, %entry ], [ %b{k}, %loop ]" for k in range(CHAINS)]
+    vector, chains = f"<{lanes} x {kind}>", range(CHAINS)
+    fma = f"{vector} @llvm.fma.v{lanes}{'f64' if kind == 'double' else 'f32'}"
     # The factors are arguments: with constants LLVM would compute the loop at compile time.
-    steps = [
-        f"  %b{k} = call {vector} @{name}({vector} %a{k}, {vector} %x, {vector} %y)"
-        for k in range(CHAINS)
-    ]
-    starts = [
-        f"  %s{k} = insertelement {vector} %y, {kind} %p, i32 {k % lanes}" for k in range(CHAINS)
-    ]
-    sums, last = [], "%b0"
-    for k in range(1, CHAINS):
-        sums.append(f"  %t{k} = fadd {vector} {last}, %b{k}")
-        last = f"%t{k}"
+    steps = (f"%b{k} = call {fma}({vector} %a{k}, {vector} %x, {vector} %y)" for k in chains)
+    sums = (f"%t{k} = fadd {vector} %{f't{k - 1}' if k > 1 else 'b0'}, %b{k}" for k in chains[1:])
     return "\n".join([
-        f"declare {vector} @{name}({vector}, {vector}, {vector})",
+        f"declare {fma}({vector}, {vector}, {vector})",
         f"define void @peak(i64 %turns, {kind} %p, {kind}* %out) {{",
         "entry:",
-        f"  %x0 = insertelement {vector} undef, {kind} %p, i32 0",
-        f"  %x = shufflevector {vector} %x0, {vector} undef, <{lanes} x i32> zeroinitializer",
-        f"  %y = fmul {vector} %x, %x",
-        *starts,
-        "  br label %loop",
+        f"%x0 = insertelement {vector} undef, {kind} %p, i32 0",
+        f"%x = shufflevector {vector} %x0, {vector} undef, <{lanes} x i32> zeroinitializer",
+        f"%y = fmul {vector} %x, %x",
+        *(f"%s{k} = insertelement {vector} %y, {kind} %p, i32 {k % lanes}" for k in chains),
+        "br label %loop",
         "loop:",
-        "  %i = phi i64 [ 0, %entry ], [ %j, %loop ]",
-        *phis,
+        "%i = phi i64 [ 0, %entry ], [ %j, %loop ]",
+        *(f"%a{k} = phi {vector} [ %s{k}, %entry ], [ %b{k}, %loop ]" for k in chains),
         *steps,
-        "  %j = add i64 %i, 1",
-        "  %more = icmp slt i64 %j, %turns",
-        "  br i1 %more, label %loop, label %end",
+        "%j = add i64 %i, 1",
+        "%more = icmp slt i64 %j, %turns",
+        "br i1 %more, label %loop, label %end",
         "end:",
         *sums,
-        f"  %first = extractelement {vector} {last}, i32 0",
-        f"  store {kind} %first, {kind}* %out",
-        "  ret void",
+        f"%first = extractelement {vector} %t{CHAINS - 1}, i32 0",
+        f"store {kind} %first, {kind}* %out",
+        "ret void",
         "}",
     ])  # fmt: skip
 

@@ -87,7 +87,7 @@ QUICK: Final = Effort(7, 9, 0.15, 0.05, False, 0.15, 1, (2, 4), 5)
 
 
 class Setting(Record):
-    """What all cases of a run have in common.
+    """The settings that all cases of a run share.
 
     `imports_s` has the peers to compare, and how long each takes to import. `planted` names a case
     in which our calls are made twice, to test that this is noticed.

@@ -7,7 +7,7 @@ import pytest
 from axiomjit.base.errors import BenchError
 from axiomjit.bench.cli import main
 from axiomjit.bench.report.charts import STAGES, stage_time
-from axiomjit.bench.report.page import page, write_page
+from axiomjit.bench.report.page import page
 from axiomjit.bench.suite.ranking import LOSS, Ranking, rivals
 from axiomjit.bench.suite.records import (
     MISSING,
@@ -18,6 +18,7 @@ from axiomjit.bench.suite.records import (
     WRONG,
     Run,
     write_result,
+    write_text,
 )
 from tests.bench.html_tree import dangling_names, outside_references, read_html
 from tests.bench.samples import FILE, result
@@ -317,10 +318,10 @@ def test_the_page_is_the_same_every_time():
 
 
 def test_file(tmp_path):
-    write_page(result(), tmp_path / "page.html")
+    write_text(page(result()), tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == page(result())
     with pytest.raises(BenchError, match=re.escape(f"write {tmp_path}\n")):
-        write_page(result(), tmp_path)
+        write_text(page(result()), tmp_path)
 
 
 def test_command(tmp_path, capsys, monkeypatch):
