@@ -413,7 +413,7 @@ def l2(x: Array, y: Array) -> Any:
 
 @CONTRACTIONS.add(lambda rng: (rng.random((SIDE, SIDE)), rng.random(SIDE), rng.random(SIDE)))
 def dense_layer(a: Array, x: Array, b: Array) -> Any:
-    """A matrix times a vector, and what follows it in a network."""
+    """A matrix times a vector, plus a bias, negative numbers cut off."""
     return np.maximum(a @ x + b, 0.0)
 
 

@@ -1,8 +1,9 @@
 """The libraries that are compared: how each is imported and given a workload.
 
-All functions here run in a process of the peer's own (see `worker`). `load` imports what compiling
-needs; `prepare` returns the call that is timed, with nothing compiled yet. Arguments are converted
-to a library's own arrays beforehand, in its favour; results stay as the library returns them.
+All functions here run in a process of the peer's own (see `worker`). `load` imports the modules
+that compiling needs; `prepare` returns the call that is timed, with nothing compiled yet. Arguments
+are converted to a library's own arrays beforehand, in its favour; results stay as the library
+returns them.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ class Refused(Exception):
 class PeerKind(Record):
     """One library: the module to import, and how to use it.
 
-    `prepare(workload, arguments)` raises Refused for what the library cannot express. `needs` are
-    further modules that a first call would import. `cache` is the environment variable of the
-    folder in which it keeps compiled code, empty without one; `variables` are set beside it.
+    `prepare(workload, arguments)` raises Refused where the library cannot express the workload.
+    `needs` are further modules that a first call would import. `cache` is the environment variable
+    of the folder in which it keeps compiled code, empty without one; `variables` are set beside it.
     `serial` says that it is measured with one thread too.
     """
 

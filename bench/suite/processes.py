@@ -1,4 +1,4 @@
-"""Worker processes, as the asking process sees them; the other end of the pipe is `worker`."""
+"""Worker processes, seen from the asking process: one end of the pipe whose other is `worker`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compare peers in a case: which is faster, by how much, and with what certainty."""
+"""Compare peers in a case: ratios of their times, with intervals and verdicts."""
 
 from __future__ import annotations
 

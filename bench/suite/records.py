@@ -68,7 +68,7 @@ class Environment(Record):
 class Triad(Record):
     """Bandwidth of `a = b + s * c` by our own kernel over `bytes` of memory, three arrays in all.
 
-    `bytes_per_s` counts what the program reads and writes, not what the caches add to it.
+    `bytes_per_s` counts the bytes that the program reads and writes, not those that caches add.
     """
 
     bytes: int
@@ -99,7 +99,7 @@ class Peer(Record):
 
 
 class Cost(Record):
-    """What axiomjit's plan of a case reads, writes and computes (`f.lower(...).cost`)."""
+    """The bytes and operations of axiomjit's plan of a case (`f.lower(...).cost`)."""
 
     bytes_read: int
     bytes_written: int
