@@ -1,14 +1,16 @@
 """The CPU benchmarking suite: `python -m axiomjit.bench`, or `axiomjit bench`.
 
-Read in this order: `cases` (what is measured: plain NumPy functions with inputs), `peers` (what it
-is measured against), `worker` (a process that runs one peer in one case), `measure` (all peers of a
-case, compiled alone, timed alternately), `run` (a whole run), `records` (the result file and what
-its figures mean), `compare` (what became slower), `table` and `page` (what people read).
+Read in this order: `cases` (plain NumPy functions with inputs), `peers` (the libraries that are
+compared), `worker` (a process that runs one peer in one case), `measure` (a run: all peers of a
+case, compiled alone, timed alternately), `records` (the result file and the meaning of its
+figures), `ranking` (ratios and their verdicts), `compare` (cases that became slower), `table` and
+`page` (the reports).
 
 How a figure comes about: every peer is a fresh process; its first call is timed alone, with empty
 caches; its result must be NumPy's; then rounds follow in which all peers take one sample each, in
-an order drawn anew. A second process, pinned to one core, finds the disk caches of the first. The
-machine's bandwidth and peak arithmetic are measured in the same run.
+an order drawn anew. A second process, pinned to one core, finds the disk caches of the first, and
+so do further processes of NumPy and axiomjit. The machine's bandwidth and peak arithmetic are
+measured in the same run.
 
 May import `base`, `bench.suite`, `bench.report`.
 """

@@ -10,9 +10,9 @@ from pathlib import Path
 from axiomjit.base.commands import run_command, whole_from
 from axiomjit.base.errors import BenchError
 from axiomjit.bench.suite.cases import CASES, find
-from axiomjit.bench.suite.checkout import results_folder
 from axiomjit.bench.suite.peers import PEERS, SLOW, chosen
-from axiomjit.bench.suite.records import read_result, write_result
+from axiomjit.bench.suite.records import read_result, write_result, write_text
+from axiomjit.bench.suite.results import results_folder
 
 CASE_HELP = "a case, a group, or your own function as FILE.py:FUNCTION; may be given again"
 OWN = """\
@@ -127,8 +127,8 @@ def _list(arguments: argparse.Namespace) -> None:
 
 def _run(arguments: argparse.Namespace) -> None:
     from axiomjit.bench.report.table import table
+    from axiomjit.bench.suite.measure import run
     from axiomjit.bench.suite.results import keep
-    from axiomjit.bench.suite.trial import with_progress
 
     workloads = find(arguments.case)
     folder = results_folder("keep results") if arguments.record else None
@@ -136,7 +136,7 @@ def _run(arguments: argparse.Namespace) -> None:
         _check_writable(arguments.json)
     names = [name for name in arguments.peers.split(",") if name]
     peers = chosen(names, arguments.quick)
-    result = with_progress(workloads, peers, quick=arguments.quick, seed=arguments.seed)
+    result = run(workloads, peers, quick=arguments.quick, seed=arguments.seed)
     print(table(result), end="")
     if arguments.json:
         write_result(result, arguments.json)
@@ -145,7 +145,7 @@ def _run(arguments: argparse.Namespace) -> None:
 
 
 def _check_writable(path: Path) -> None:
-    """Refuse a file that cannot be written, before minutes are spent on what goes into it."""
+    """Refuse a file that cannot be written, before minutes are spent on its content."""
     folder = path.absolute().parent
     if path.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
         seen = "it cannot be written" if folder.is_dir() else f"no folder {folder}"
@@ -153,8 +153,7 @@ def _check_writable(path: Path) -> None:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    from axiomjit.bench.suite.compare import compare
-    from axiomjit.bench.suite.trial import measure_again, try_out
+    from axiomjit.bench.suite.compare import compare, measure_again, try_out
 
     if arguments.planted:
         asked = (arguments.planted, arguments.tries, arguments.case, arguments.quick)
@@ -168,17 +167,15 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 
 def _report(arguments: argparse.Namespace) -> None:
-    from axiomjit.bench.report.chart_groups import group_chart
-    from axiomjit.bench.report.history import write_history
-    from axiomjit.bench.report.page import write_page
-    from axiomjit.bench.report.page_frame import write
-    from axiomjit.bench.report.publish import publish
+    from axiomjit.bench.report.history import history_page
+    from axiomjit.bench.report.page import page
+    from axiomjit.bench.report.publish import group_chart, publish
     from axiomjit.bench.report.table import markdown
     from axiomjit.bench.suite.results import kept
 
     if arguments.history:
         out = arguments.out or Path("history.html")
-        write_history(kept(results_folder("report the history of results")), out)
+        write_text(history_page(kept(results_folder("report the history of results"))), out)
     elif arguments.publish:
         folder = results_folder("publish results")
         for path in publish(kept(folder)[-1], folder.parents[1]):
@@ -188,11 +185,11 @@ def _report(arguments: argparse.Namespace) -> None:
         raise BenchError("report", "no file of results", "name one written by `run --json`")
     elif arguments.chart:
         out = arguments.chart
-        write(group_chart(read_result(arguments.file)), out)
+        write_text(group_chart(read_result(arguments.file)), out)
     elif arguments.markdown:
         print(markdown(read_result(arguments.file)), end="")
         return
     else:
         out = arguments.out or arguments.file.with_suffix(".html")
-        write_page(read_result(arguments.file), out)
+        write_text(page(read_result(arguments.file)), out)
     print(f"wrote {out}")

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 import axiomjit as aj
-from axiomjit.bench.suite.rounds import interleaved
+from axiomjit.bench.suite.intervals import interleaved
 
 Array = np.ndarray[Any, Any]
 AXES: Final = (1, 0, None)

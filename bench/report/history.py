@@ -5,24 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from math import exp, log
-from pathlib import Path
 
 from axiomjit.base.records import Record
-from axiomjit.bench.report.controls import controls, each
+from axiomjit.bench.report.frame import Section, controls, document, each
 from axiomjit.bench.report.markup import Markup, join, tag
-from axiomjit.bench.report.page_frame import Section, document, write
 from axiomjit.bench.report.plots import (
     Axis,
+    Chart,
+    DateScale,
     breakable,
-    curve,
-    folded,
     legend,
-    mark,
-    plot,
-    segment,
-    table,
+    log_scale,
+    numbers,
+    panel,
 )
-from axiomjit.bench.report.scales import DateScale, log_scale
 from axiomjit.bench.report.units import count_things, digits, pace
 from axiomjit.bench.suite.records import OURS, Result
 
@@ -46,17 +42,8 @@ class History(Record):
     samples: tuple[Sample, ...]
 
 
-def write_history(results: Iterable[Result], path: Path) -> None:
-    """Write the ratios to NumPy of several runs over time as one self-contained HTML file.
-
-    Raises:
-        BenchError: the file cannot be written.
-    """
-    write(history_page(results), path)
-
-
 def history_page(results: Iterable[Result]) -> Markup:
-    """The report over time as HTML: a plot per case, a line per machine."""
+    """Return the report over time as HTML: a chart per case, a line per machine."""
     runs = sorted(results, key=_moment)
     threads = sorted({number for run in runs for number in run.threads})
     found = {number: histories(runs, number) for number in threads}
@@ -125,38 +112,31 @@ def _panels(found: Sequence[History], colours: Mapping[str, str]) -> Markup | No
         return None
     moments = sorted({sample.moment for history in found for sample in history.samples})
     when = Axis("", DateScale(moments[0], moments[-1]), _day, most=3)
-    panels = [_figure(history, when, colours) for history in found]
+    drawn = [_panel(history, when, colours) for history in found]
     rows = [
         [history.name, _day(s.moment), s.machine, s.commit, digits(s.ratio), _interval(s)]
         for history in found
         for s in history.samples
     ]
     head = ["case", "date", "machine", "commit", "ratio", "interval"]
-    numbers = folded("The numbers", table(head, rows, "Ratios to NumPy by case and run"))
-    return join(tag("div", *panels, class_="panels"), numbers)
-
-
-def _figure(history: History, when: Axis, colours: Mapping[str, str]) -> Markup:
-    group = tag("p", history.group or "all groups")
-    caption = tag("figcaption", tag("h3", *breakable(history.name)), group)
-    drawn = _panel(history, when, colours)
-    return tag("figure", caption, drawn, data_case=history.name, data_group=history.group)
+    below = numbers("Ratios to NumPy by case and run", head, rows)
+    return join(tag("div", *drawn, class_="panels"), below)
 
 
 def _panel(history: History, when: Axis, colours: Mapping[str, str]) -> Markup:
     ends = [end for s in history.samples for end in (s.low, s.ratio, s.high)]
     ratio = Axis("", log_scale([*ends, 0.8, 1.25]), lambda v: f"{v:.3g}", most=5)
-    one = segment((0, ratio.place(1)), (1, ratio.place(1)), "roof")
-    lines, marks = [], []
+    chart = Chart(history.name, when, ratio)
+    chart.rule("roof", y=1.0)
     for machine, style in colours.items():
         members = [s for s in history.samples if s.machine == machine]
-        places = [(when.place(s.moment), ratio.place(s.ratio)) for s in members]
-        lines.append(curve(places, f"line {style}"))
-        for place, s in zip(places, members, strict=True):
-            low, high = ratio.place(s.low), ratio.place(s.high)
-            lines.append(segment((place[0], low), (place[0], high), f"line {style}"))
-            marks.append(mark(place, _tip(history.name, s), style))
-    return plot(history.name, when, ratio, [one, *lines, *marks], height=130, style="slim")
+        chart.curve(((s.moment, s.ratio) for s in members), f"line {style}")
+        for s in members:
+            chart.segment((s.moment, s.low), (s.moment, s.high), f"line {style}")
+            chart.mark(s.moment, s.ratio, _tip(history.name, s), style)
+    group = history.group or "all groups"
+    data = {"data_case": history.name, "data_group": history.group}
+    return panel(breakable(history.name), group, chart.draw(130, "slim"), **data)
 
 
 def _tip(name: str, sample: Sample) -> str:

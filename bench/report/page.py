@@ -2,63 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from axiomjit.bench.report.chart_ratios import ratio_bars
-from axiomjit.bench.report.chart_roofline import bound_strip, roofline, work_table
-from axiomjit.bench.report.chart_times import STAGES, compile_curves, size_curves, stage_time
-from axiomjit.bench.report.controls import controls, each
-from axiomjit.bench.report.markup import Markup, join, tag
-from axiomjit.bench.report.notes import Notes
-from axiomjit.bench.report.page_frame import Section, document, write
-from axiomjit.bench.report.page_summary import cautions, summary
-from axiomjit.bench.report.page_table import case_table
-from axiomjit.bench.report.plots import folded, table
-from axiomjit.bench.report.units import count, count_things, count_threads, memory, seconds
-from axiomjit.bench.suite.records import OURS, Case, Environment, Limits, Result
-from axiomjit.bench.suite.standings import Contest, rivals
+from axiomjit.bench.report.charts import (
+    STAGES,
+    bound_strip,
+    compile_curves,
+    ratio_bars,
+    roofline,
+    size_curves,
+    stage_time,
+    works,
+)
+from axiomjit.bench.report.footnotes import Footnotes
+from axiomjit.bench.report.frame import Section, controls, document, each
+from axiomjit.bench.report.markup import Markup, join, percent, tag
+from axiomjit.bench.report.plots import breakable, folded, numbers, table
+from axiomjit.bench.report.units import (
+    count,
+    count_things,
+    count_threads,
+    digits,
+    memory,
+    pace,
+    seconds,
+    share,
+    shorten,
+)
+from axiomjit.bench.suite.ranking import LOSS, TIE, WIN, Ranking, rivals
+from axiomjit.bench.suite.records import (
+    OURS,
+    TIMEOUT,
+    WRONG,
+    Case,
+    Environment,
+    Limits,
+    Result,
+)
 
 COLOURS: Final = 9
 """The number of colours in page.css; further peers share them."""
-
-
-def write_page(result: Result, path: Path) -> None:
-    """Write the report of a run as one self-contained HTML file.
-
-    Raises:
-        BenchError: the file cannot be written.
-    """
-    write(page(result), path)
+WORDS: Final = {WIN: "won", TIE: "level", LOSS: "lost"}
+SIGNS: Final = {TIE: "≈", LOSS: "▲"}
+LETTERS: Final = 44
+"""Letters of a function that are shown; its tooltip shows all of it."""
 
 
 def page(result: Result) -> Markup:
     """Return the report of a run as HTML."""
-    contests = {threads: Contest(result, threads) for threads in result.threads}
+    rankings = {threads: Ranking(result, threads) for threads in result.threads}
     peers = rivals(result)
     colours = {name: f"c{k % COLOURS}" for k, name in enumerate((OURS, *peers))}
-    small = _small(contests, colours)
     parts: list[Section | Markup] = [
-        summary(result, tuple(contests.values())),
+        _summary(result, tuple(rankings.values())),
         controls(result.threads, (case.group for case in result.cases), peers),
-        _table(result, contests),
-        _bars(contests, colours),
-        _machine(result, contests),
+        _cases(result, rankings),
+        _ratios(rankings, colours),
+        _machine(result, rankings),
         _compile(result.cases, colours),
-        *([small] if small else []),
+        *(_small(rankings, colours) if any(case.series for case in result.cases) else ()),
         _environment(result),
     ]
-    return document("axiomjit benchmark", _about(result), parts, cautions(result))
+    return document("axiomjit benchmark", _about(result), parts, _cautions(result))
 
 
 def _about(result: Result) -> list[str]:
-    """Return two lines that say what was measured."""
+    """Return two lines: the machine with the date, and the versions."""
     env, cases = result.environment, count_things(len(result.cases), "case")
-    versions = ", ".join(f"{name} {env.versions[name]}" for name in env.versions)
+    commit = env.commit[:10] if env.commit else "unknown"
     return [
         f"{env.cpu}, {env.cores} cores · {_moment(env)} · {cases}",
-        f"{versions}, Python {env.python} · commit {_commit(env)} · load {env.load_start:.2f} to "
+        f"{_versions(env)}, Python {env.python} · commit {commit} · load {env.load_start:.2f} to "
         f"{env.load_end:.2f}",
     ]
 
@@ -67,32 +82,194 @@ def _moment(env: Environment) -> str:
     return env.date[:16].replace("T", " ") + " UTC"
 
 
-def _commit(env: Environment) -> str:
-    return env.commit[:10] if env.commit else "unknown"
+def _versions(env: Environment) -> str:
+    return ", ".join(f"{name} {version}" for name, version in env.versions.items())
 
 
-def _table(result: Result, contests: Mapping[int, Contest]) -> Section:
+def _time(value: float | None) -> str:
+    return "–" if value is None else seconds(value)
+
+
+def _share(value: float | None) -> str:
+    return share(value) if value else "–"
+
+
+def _cautions(result: Result) -> Iterator[str]:
+    """Yield warnings about conditions that make the figures of a run less certain."""
+    env = result.environment
+    if result.quick:
+        yield "A quick run: fewer rounds, one number of threads, no second process."
+    if env.modified:
+        yield "The tree had changes that the commit does not have."
+    if env.load_start > 0.5 * env.cores:
+        yield f"The machine was busy: load {env.load_start:.2f} on {env.cores} cores at the start."
+    if env.governor not in (None, "performance"):
+        yield f"The frequency governor was {env.governor!r}: clocks may have changed."
+
+
+def _summary(result: Result, rankings: Sequence[Ranking]) -> Section:
+    """Return the scores by peer and number of threads, the absent results, and means by group."""
+    blocks = []
+    for ranking in rankings:
+        cards = [_card(ranking, peer) for peer in ranking.peers]
+        heading = tag("h3", count_threads(ranking.threads))
+        blocks.append(join(heading, tag("div", *cards, class_="cards")))
+    if rivals(result):
+        words = tag(
+            "p",
+            "Geometric mean of axiomjit's time divided by the peer's, in the steady state, over "
+            "the cases that both run: below 1 axiomjit is faster. A case is won or lost when the "
+            "95 % interval of its ratio excludes 1, and level otherwise.",
+        )
+        blocks += [*_absences(result), _by_group(result, rankings)]
+    else:
+        words = tag("p", "No peer has a time.", class_="quiet")
+        blocks += _absences(result)
+    return Section("summary", "In short", join(words, *blocks))
+
+
+def _card(ranking: Ranking, peer: str) -> Markup | None:
+    found = ranking.score(peer, ranking.cases)
+    if found is None:
+        return None
+    total, parts, counts = sum(found.verdicts.values()), [], []
+    for verdict, word in WORDS.items():
+        number = found.verdicts[verdict]
+        if number:
+            parts.append(tag("i", class_=verdict, style=f"width:{percent(number / total)}"))
+        counts.append(tag("span", tag("b", number), f" {word}", class_=verdict))
+    return tag(
+        "div",
+        tag("h4", f"against {peer}"),
+        tag("p", digits(found.mean), tag("span", pace(found.mean)), class_="big"),
+        tag("div", *parts, class_="share", aria_hidden="true"),
+        tag("p", *counts, class_="counts"),
+        tag("p", f"from {digits(found.best)} to {digits(found.worst)}", class_="quiet small"),
+        class_="card",
+    )
+
+
+def _absences(result: Result) -> Iterator[Markup]:
+    """Yield the peers without any time, the cases axiomjit does not run, and unusable results."""
+    timed = (OURS, *rivals(result))
+    for peer in result.peers:
+        if peer.name not in timed:
+            yield tag("p", f"{peer.name} has no times: {peer.reason or peer.status}")
+    missing, wrong = [], []
+    for case in result.cases:
+        ours = case.run(OURS)
+        if ours is None or not ours.timings:
+            why = f"{ours.status}, {ours.reason}" if ours else "it was not asked"
+            missing.append(f"{case.name}: {why}")
+        wrong += [
+            f"{case.name}, {run.peer}: {run.status}, {run.reason}"
+            for run in case.runs
+            if run.peer != OURS and run.status in (WRONG, TIMEOUT)
+        ]
+    refused = f"{len(missing)} of {len(result.cases)} cases are not run by axiomjit"
+    useless = f"{count_things(len(wrong), 'result')} of peers did not count"
+    for title, lines in ((refused, missing), (useless, wrong)):
+        if lines:
+            items = [tag("li", line) for line in lines]
+            yield folded(title, tag("ul", *items, class_="small"))
+
+
+def _by_group(result: Result, rankings: Sequence[Ranking]) -> Markup:
+    """Return a table of geometric means by group, for each number of threads."""
+    rows: list[list[object]] = []
+    for group, members in rankings[0].groups.items():
+        for ranking in rankings:
+            scores = [ranking.score(peer, members) for peer in ranking.peers]
+            means = [digits(score.mean) if score else "–" for score in scores]
+            rows.append([group, ranking.threads, len(members), *means])
+    head = ["group", "threads", "cases", *rivals(result)]
+    return folded("Means by group", table("Geometric means of ratios by group", head, rows))
+
+
+def _cases(result: Result, rankings: Mapping[int, Ranking]) -> Section:
     words = (
         "Axiomjit's time divided by the peer's, with its 95 % interval: ▲ is a loss, ≈ is level, "
         "a letter stands for the reason, below, of a case without a time. Press a heading to sort."
     )
-    notes = Notes(result, (peer.name for peer in result.peers))
-    tables = each(contests, lambda contest: case_table(contest, notes), "No cases.")
-    lines = [tag("li", tag("b", note.letter), f" {note.what}: {note.why}") for note in notes.notes]
+    footnotes = Footnotes(result, (peer.name for peer in result.peers))
+    tables = each(rankings, lambda ranking: _case_table(ranking, footnotes), "No cases.")
+    lines = [tag("li", tag("b", n.letter), f" {n.what}: {n.why}") for n in footnotes.notes]
     below = tag("ul", *lines, class_="notes small quiet") if lines else None
     return Section("cases", "Cases, losses first", join(tag("p", words), tables, below))
 
 
-def _bars(contests: Mapping[int, Contest], colours: Mapping[str, str]) -> Section:
+def _case_table(ranking: Ranking, footnotes: Footnotes) -> Markup:
+    """Return a row per case: axiomjit's time, the ratio to each peer, the share of the bound."""
+    head = [
+        _head("case", "text"),
+        _head("axiomjit", "number", "steady"),
+        *(_head(peer, "number", "ratio", data_peer=peer) for peer in ranking.peers),
+        _head("bound", "number", "share"),
+        _head("function", "text"),
+    ]
+    rows = [_case_row(case, ranking, footnotes) for case in ranking.losses_first()]
+    threads = count_threads(ranking.threads)
+    caption = f"Axiomjit's time divided by each peer's, {threads}, losses first"
+    return table(caption, head, rows, class_="sortable")
+
+
+def _head(name: str, kind: str, note: str | None = None, **data: object) -> Markup:
+    """Return a heading that sorts its column when clicked."""
+    below = tag("span", note, class_="quiet") if note else None
+    return tag("th", tag("button", name, below, type="button"), scope="col", data_kind=kind, **data)
+
+
+def _case_row(case: Case, ranking: Ranking, footnotes: Footnotes) -> Markup:
+    ours = ranking.time(case)
+    time = seconds(ours.median_s) if ours else _why_not(case, OURS, footnotes)
+    bound = ours.of_bound if ours else None
+    return tag(
+        "tr",
+        tag("th", breakable(case.name), tag("small", case.group, class_="quiet"), scope="row"),
+        _number(time, ours.median_s if ours else None),
+        *(_ratio(case, peer, ranking, footnotes) for peer in ranking.peers),
+        _number(_share(bound), bound),
+        tag("td", shorten(case.text, LETTERS), class_="quiet", title=case.text),
+        data_case=case.name,
+        data_group=case.group,
+    )
+
+
+def _number(text: object, value: float | None, style: str = "", **data: object) -> Markup:
+    """Return a cell that is sorted by `value`, or last if that is None."""
+    key = None if value is None else f"{value:.6g}"
+    return tag("td", text, class_=f"number {style}".strip(), data_value=key, **data)
+
+
+def _ratio(case: Case, peer: str, ranking: Ranking, footnotes: Footnotes) -> Markup:
+    found = ranking.against(case, peer)
+    if found is None:
+        return _number(_why_not(case, peer, footnotes), None, data_peer=peer)
+    verdict = found.verdict
+    sign = None if verdict == WIN else tag("b", SIGNS[verdict], role="img", aria_label=verdict)
+    interval = tag("small", f"{digits(found.low)}–{digits(found.high)}", class_="quiet")
+    text = join(sign, digits(found.ratio), interval)
+    return _number(text, found.ratio, verdict, data_peer=peer)
+
+
+def _why_not(case: Case, peer: str, footnotes: Footnotes) -> Markup:
+    """Return the letter of the reason why a peer has no time; a dash if there is no reason."""
+    run = case.run(peer)
+    if run is None or run.timings:
+        return tag("span", "–", class_="quiet")
+    return tag("span", footnotes.mark(peer, case.name), class_="quiet", title=run.reason)
+
+
+def _ratios(rankings: Mapping[int, Ranking], colours: Mapping[str, str]) -> Section:
     words = (
         "Bars to the left of 1: axiomjit is faster; to the right: the peer. Thin lines are 95 % "
         "intervals, a bar with a gap goes on beyond the axis."
     )
-    bars = each(contests, lambda contest: ratio_bars(contest, colours), "No ratios.")
+    bars = each(rankings, lambda ranking: ratio_bars(ranking, colours), "No ratios.")
     return Section("ratios", "Ratios case by case", join(tag("p", words), bars))
 
 
-def _machine(result: Result, contests: Mapping[int, Contest]) -> Section:
+def _machine(result: Result, rankings: Mapping[int, Ranking]) -> Section:
     limits = {limit.threads: limit for limit in result.limits}
     words = (
         "Operations and bytes are those that axiomjit's plan of a case counts. The roofs were "
@@ -104,16 +281,37 @@ def _machine(result: Result, contests: Mapping[int, Contest]) -> Section:
         "where caches beat the triad."
     )
 
-    def draw(contest: Contest) -> Markup | None:
-        strip = bound_strip(contest)
+    def draw(ranking: Ranking) -> Markup | None:
+        strip = bound_strip(ranking)
         if strip is None:
             return None
-        roofs = roofline(contest, limits.get(contest.threads))
-        numbers = folded("The numbers", work_table(contest))
-        return join(roofs, tag("h3", "Share of the bound"), tag("p", shares), strip, numbers)
+        roofs = roofline(ranking, limits.get(ranking.threads))
+        heading = join(tag("h3", "Share of the bound"), tag("p", shares))
+        return join(roofs, heading, strip, _work_numbers(ranking))
 
-    plots = each(contests, draw, "No case has both a plan and a time.")
+    plots = each(rankings, draw, "No case has both a plan and a time.")
     return Section("machine", "Against the machine", join(tag("p", words), plots))
+
+
+def _work_numbers(ranking: Ranking) -> Markup:
+    """Return a table of each case's operations and bytes, by axiomjit's plan, and its speed."""
+    rows = []
+    for work in works(ranking):
+        run, taken_s = work.case.run(OURS), work.time.median_s
+        peak = run.memory_peak_bytes if run else None
+        rows.append([
+            work.case.name,
+            count(work.cost.flops),
+            memory(work.moved),
+            digits(work.cost.flops / work.moved) if work.moved else "–",
+            count(work.speed, "op/s"),
+            count(work.moved / taken_s, "B/s"),
+            _share(work.time.of_bound),
+            memory(work.cost.temporary_bytes),
+            memory(peak) if peak is not None else "–",
+        ])  # fmt: skip
+    head = ["case", "operations", "moved", "per byte", "speed", "bandwidth", "of bound"]
+    return numbers("Operations and bytes by case", [*head, "temporary", "memory peak"], rows)
 
 
 def _compile(cases: Sequence[Case], colours: Mapping[str, str]) -> Section:
@@ -122,41 +320,35 @@ def _compile(cases: Sequence[Case], colours: Mapping[str, str]) -> Section:
         for peer in colours:
             times = [stage_time(case.run(peer), stage) for stage in STAGES]
             if any(time is not None for time in times):
-                rows.append([case.name, peer, *(_time(time) for time in times)])
+                rows.append([case.name, peer, *map(_time, times)])
     head = ["case", "peer", *(stage.title.lower() for stage in STAGES)]
     words = (
         "How many cases are ready after how long. A curve that ends below 100 % belongs to a peer "
         "that does not run all cases."
     )
     curves = compile_curves(cases, colours) or tag("p", "No case has these times.", class_="quiet")
-    numbers = folded("The numbers", table(head, rows, "Compile times by case and peer"))
-    return Section("compile", "Before the first result", join(tag("p", words), curves, numbers))
+    below = numbers("Compile times by case and peer", head, rows)
+    return Section("compile", "Before the first result", join(tag("p", words), curves, below))
 
 
-def _time(value: float | None) -> str:
-    return "–" if value is None else seconds(value)
-
-
-def _small(contests: Mapping[int, Contest], colours: Mapping[str, str]) -> Section | None:
-    if not any(case.series for contest in contests.values() for case in contest.cases):
-        return None
-
-    def draw(contest: Contest) -> Markup | None:
-        drawn = size_curves(contest, colours)
+def _small(rankings: Mapping[int, Ranking], colours: Mapping[str, str]) -> Iterable[Section]:
+    def draw(ranking: Ranking) -> Markup | None:
+        drawn = size_curves(ranking, colours)
         if drawn is None:
             return None
         rows = []
-        for case in sorted(contest.cases, key=lambda case: (case.series, case.size)):
-            found = [contest.time(case, peer) for peer in colours]
+        for case in sorted(ranking.cases, key=lambda case: (case.series, case.size)):
+            found = [ranking.time(case, peer) for peer in colours]
             if case.series and any(found):
-                times = [_time(t.median_s if t else None) for t in found]
-                rows.append([case.name, case.size, *times])
-        numbers = table(["case", "elements", *colours], rows, "Time of a call by size and peer")
-        return join(drawn, folded("The numbers", numbers))
+                rows.append(
+                    [case.name, case.size, *(_time(t.median_s if t else None) for t in found)]
+                )
+        caption = "Time of a call by size and peer"
+        return join(drawn, numbers(caption, ["case", "elements", *colours], rows))
 
     words = "Time of one call against the number of elements: what a call costs by itself."
-    plots = each(contests, draw, "No times.")
-    return Section("small", "Small arrays", join(tag("p", words), plots))
+    plots = each(rankings, draw, "No times.")
+    yield Section("small", "Small arrays", join(tag("p", words), plots))
 
 
 def _environment(result: Result) -> Section:
@@ -170,7 +362,7 @@ def _environment(result: Result) -> Section:
         "Load": f"{env.load_start:.2f} at the start, {env.load_end:.2f} at the end",
         "System": f"{env.os}, Python {env.python}",
         "BLAS": env.blas,
-        "Versions": ", ".join(f"{name} {version}" for name, version in env.versions.items()),
+        "Versions": _versions(env),
         "Thread limits": ", ".join(f"{k}={v}" for k, v in env.thread_limits.items()) or "none",
         "Commit": f"{env.commit or 'unknown'}{', with changes' if env.modified else ''}",
         "Run": f"{_moment(env)}, {minutes:.0f} min, seed {result.seed}"
@@ -182,8 +374,8 @@ def _environment(result: Result) -> Section:
         [p.name, p.version or "–", p.status, _time(p.import_s), p.reason] for p in result.peers
     ]
     head = ["peer", "version", "status", "import", "reason"]
-    numbers = folded("The peers", table(head, peers, "Peers of this run"))
-    return Section("environment", "Where and how", join(tag("dl", *entries), numbers))
+    below = folded("The peers", table("Peers of this run", head, peers))
+    return Section("environment", "Where and how", join(tag("dl", *entries), below))
 
 
 def _limits(limits: Limits) -> str:

@@ -1,18 +1,113 @@
-"""Plots as SVG that fills its box: positions are percentages, text and marks have a fixed size.
+"""Charts as SVG that fills its box, tables, legends: the parts that pages are made of.
 
-An `<svg>` without a view box spans the area between the axes; labels are outside it, in the padding
-of the frame. So a phone and a wide screen show marks and type of the same size, without a script.
+Positions in a chart are percentages, text and marks have a fixed size. An `<svg>` without a view
+box spans the area between the axes; labels are outside it, in the padding of the frame. So a phone
+and a wide screen show marks and type of the same size, without a script.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import ceil, floor, isfinite, log10, sqrt
+from typing import Final
 
 from axiomjit.base.records import Record
 from axiomjit.bench.report.markup import Markup, join, percent, tag
-from axiomjit.bench.report.scales import Bands, DateScale, LinearScale, LogScale
 
-Point = tuple[float, float]  # fractions of the area, from the left and from the bottom
+NARROWEST: Final = 4.0
+"""The smallest factor that a logarithmic axis spans, so that noise does not fill a plot."""
+
+# Ticks within a decade, the finest division first.
+MANTISSAS = (
+    (1, 1.1, 1.2, 1.3, 1.4, 1.6, 1.8, 2, 2.5, 3, 4, 5, 6, 7, 8, 9),
+    (1, 1.2, 1.5, 2, 3, 5, 7),
+    (1, 2, 5),
+    (1, 3),
+    (1,),
+)
+
+
+class LogScale(Record):
+    """A logarithmic axis from `low` to `high`, both positive."""
+
+    low: float
+    high: float
+
+    def place(self, value: float) -> float:
+        """Return the position of a value: 0 at the low end, 1 at the high end; clipped outside."""
+        inside = min(max(value, self.low), self.high)
+        return (log10(inside) - log10(self.low)) / (log10(self.high) - log10(self.low))
+
+    def ticks(self, most: int) -> list[float]:
+        """Return at most `most` round values on the axis."""
+        decades = range(floor(log10(self.low)), ceil(log10(self.high)) + 1)
+        found: list[float] = []
+        for mantissas in MANTISSAS:
+            ticks = (mantissa * 10.0**decade for decade in decades for mantissa in mantissas)
+            found = [t for t in ticks if self.low / t < 1 + 1e-9 and t / self.high < 1 + 1e-9]
+            if len(found) <= most:
+                return found
+        return found[:: ceil(len(found) / most)]
+
+
+class LinearScale(Record):
+    """A linear axis from `low` to `high`."""
+
+    low: float
+    high: float
+
+    def place(self, value: float) -> float:
+        """Return the position of a value: 0 at the low end, 1 at the high end; clipped outside."""
+        return (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
+
+    def ticks(self, most: int) -> list[float]:
+        """Return at most `most` values at equal distances, both ends among them."""
+        return [self.low + (self.high - self.low) * step / (most - 1) for step in range(most)]
+
+
+def log_scale(values: Iterable[float], margin: float = 1.2) -> LogScale:
+    """Return a scale that shows all values, with a margin at both ends.
+
+    Args:
+        values: those that are not positive and finite are ignored.
+        margin: the factor left free; it is larger where the scale would span less than NARROWEST.
+    """
+    seen = [value for value in values if isfinite(value) and value > 0] or [1.0]
+    margin = max(margin, sqrt(NARROWEST * min(seen) / max(seen)))
+    return LogScale(min(seen) / margin, max(seen) * margin)
+
+
+class Bands(Record):
+    """An axis of names, from the top: the value k is the middle of the k-th band."""
+
+    count: int
+
+    def place(self, value: float) -> float:
+        """Return the position of a name, from the bottom."""
+        return 1 - (value + 0.5) / self.count
+
+    def ticks(self, most: int) -> list[float]:
+        """Return all names: one left out would be missed."""
+        return [float(k) for k in range(self.count)]
+
+
+class DateScale(Record):
+    """An axis of times in seconds since 1970, with a margin at both ends."""
+
+    first: float
+    last: float
+
+    def place(self, value: float) -> float:
+        """Return the position of a time; a single time is in the middle."""
+        if self.first == self.last:
+            return 0.5
+        return 0.12 + 0.76 * (value - self.first) / (self.last - self.first)
+
+    def ticks(self, most: int) -> list[float]:
+        """Return times at equal distances, from the first to the last."""
+        if self.first == self.last:
+            return [self.first]
+        return LinearScale(self.first, self.last).ticks(most)
 
 
 class Axis(Record):
@@ -23,120 +118,168 @@ class Axis(Record):
     form: Callable[[float], str]
     most: int = 6
 
-    def place(self, value: float) -> float:
-        """Return the position of a value as a fraction of the axis."""
-        return self.scale.place(value)
+
+class Chart:
+    """Two axes, and the lines and marks between them; positions are values of the axes."""
+
+    def __init__(self, title: str, x: Axis, y: Axis) -> None:
+        """Start with the axes alone."""
+        self.title, self.x, self.y = title, x, y
+        self.lines: list[Markup] = []
+        self.marks: list[Markup] = []
+
+    def mark(
+        self, x: float, y: float, tip: str, style: str, shape: str = "circle", **data: object
+    ) -> None:
+        """Add the mark of one data point.
+
+        Args:
+            x: its position across.
+            y: its position upwards.
+            tip: the text of its tooltip; the first line is its name.
+            style: CSS classes.
+            shape: "circle", "square" or "diamond".
+            **data: further attributes.
+        """
+        across, up = self._place(x, y)
+        shared = {"role": "img", "aria_label": tip, "tabindex": -1, **data}
+        if shape == "circle":
+            drawn = tag("circle", cx=across, cy=up, r=4.5, class_=f"mark {style}", **shared)
+        else:
+            style = f"mark {shape} {style}"
+            drawn = tag("rect", x=across, y=up, width=8, height=8, class_=style, **shared)
+        self.marks.append(drawn)
+
+    def curve(
+        self, points: Iterable[tuple[float, float]], style: str, peer: str | None = None
+    ) -> None:
+        """Add a line through points; with a `peer` it is hidden together with the peer."""
+        places = ((self.x.scale.place(x), self.y.scale.place(y)) for x, y in points)
+        pairs = " ".join(f"{100 * x:.2f},{100 * (1 - y):.2f}" for x, y in places)
+        line = tag("polyline", points=pairs, class_=style, vector_effect="non-scaling-stroke")
+        drawn = tag(
+            "svg",
+            line,
+            view_box="0 0 100 100",
+            preserveAspectRatio="none",
+            class_="stretched",
+            width="100%",
+            height="100%",
+            aria_hidden="true",
+        )
+        self.lines.append(tag("g", drawn, data_peer=peer) if peer else drawn)
+
+    def segment(self, start: tuple[float, float], end: tuple[float, float], style: str) -> None:
+        """Add a straight line."""
+        (x1, y1), (x2, y2) = self._place(*start), self._place(*end)
+        self.lines.append(tag("line", class_=style, x1=x1, y1=y1, x2=x2, y2=y2))
+
+    def rule(self, style: str, *, x: float | None = None, y: float | None = None) -> None:
+        """Add a line through the whole area, at a value of one axis."""
+        across = ("0%", "100%") if x is None else (percent(self.x.scale.place(x)),) * 2
+        up = ("100%", "0%") if y is None else (percent(1 - self.y.scale.place(y)),) * 2
+        ends = {"x1": across[0], "y1": up[0], "x2": across[1], "y2": up[1]}
+        self.lines.append(tag("line", class_=style, **ends))
+
+    def draw(self, height: int, style: str = "") -> Markup:
+        """Return grid, ticks and titles, then the lines, then the marks."""
+        lines, labels = [], []
+        for tick in self.x.scale.ticks(self.x.most):
+            at = percent(self.x.scale.place(tick))
+            lines.append(tag("line", x1=at, x2=at, y1="0", y2="100%"))
+            words = self.x.form(tick)
+            labels.append(tag("text", words, x=at, y="100%", dy=18, text_anchor="middle"))
+        for tick in self.y.scale.ticks(self.y.most):
+            at = percent(1 - self.y.scale.place(tick))
+            lines.append(tag("line", x1="0", x2="100%", y1=at, y2=at))
+            words = self.y.form(tick)
+            labels.append(tag("text", words, x="0", y=at, dx=-8, dy=4, text_anchor="end"))
+        labels += [
+            tag(
+                "text", self.x.title, x="50%", y="100%", dy=38, text_anchor="middle", class_="axis"
+            ),
+            tag("text", self.y.title, x="0", y="0", dx=-50, dy=-12, class_="axis"),
+        ]
+        grid = tag("g", *lines, class_="grid")
+        decoration = tag("g", grid, tag("g", *labels, class_="labels"), aria_hidden="true")
+        area = tag(
+            "svg",
+            decoration,
+            *self.lines,
+            *self.marks,
+            class_="plot",
+            role="group",
+            aria_label=self.title,
+            height=height,
+        )
+        return tag("div", area, class_=f"frame {style}".strip(), data_marks=True)
+
+    def _place(self, x: float, y: float) -> tuple[str, str]:
+        return percent(self.x.scale.place(x)), percent(1 - self.y.scale.place(y))
 
 
-def plot(
-    title: str, x: Axis, y: Axis, layers: Iterable[Markup], height: int = 340, style: str = ""
-) -> Markup:
-    """Return axes with grid, ticks and titles, and the layers, drawn in order."""
-    lines, labels = [], []
-    for tick in x.scale.ticks(x.most):
-        at = percent(x.place(tick))
-        lines.append(tag("line", x1=at, x2=at, y1="0", y2="100%"))
-        labels.append(tag("text", x.form(tick), x=at, y="100%", dy=18, text_anchor="middle"))
-    for tick in y.scale.ticks(y.most):
-        at = percent(1 - y.place(tick))
-        lines.append(tag("line", x1="0", x2="100%", y1=at, y2=at))
-        labels.append(tag("text", y.form(tick), x="0", y=at, dx=-8, dy=4, text_anchor="end"))
-    titles = (
-        tag("text", x.title, x="50%", y="100%", dy=38, text_anchor="middle", class_="axis"),
-        tag("text", y.title, x="0", y="0", dx=-50, dy=-12, class_="axis"),
-    )
-    decoration = tag(
-        "g",
-        tag("g", *lines, class_="grid"),
-        tag("g", *labels, *titles, class_="labels"),
-        aria_hidden="true",
-    )
-    area = tag(
-        "svg", decoration, *layers, class_="plot", role="group", aria_label=title, height=height
-    )
-    return tag("div", area, class_=f"frame {style}".strip(), data_marks=True)
+def panel(title: object, text: str, chart: Markup, **data: object) -> Markup:
+    """Return a chart with a heading and a line above it."""
+    return tag("figure", tag("figcaption", tag("h3", title), tag("p", text)), chart, **data)
 
 
-def mark(point: Point, tip: str, style: str, shape: str = "circle", **data: object) -> Markup:
-    """Return the mark of one data point.
-
-    Args:
-        point: its position.
-        tip: the text of its tooltip; the first line is its name.
-        style: CSS classes.
-        shape: "circle", "square" or "diamond".
-        **data: further attributes.
-    """
-    across, up = percent(point[0]), percent(1 - point[1])
-    shared = {"role": "img", "aria_label": tip, "tabindex": -1, **data}
-    if shape == "circle":
-        return tag("circle", cx=across, cy=up, r=4.5, class_=f"mark {style}", **shared)
-    return tag("rect", x=across, y=up, width=8, height=8, class_=f"mark {shape} {style}", **shared)
-
-
-def curve(points: Sequence[Point], style: str) -> Markup:
-    """Return a line through the points; draw it before their marks."""
-    pairs = " ".join(f"{100 * x:.2f},{100 * (1 - y):.2f}" for x, y in points)
-    line = tag("polyline", points=pairs, class_=style, vector_effect="non-scaling-stroke")
-    return tag(
-        "svg",
-        line,
-        view_box="0 0 100 100",
-        preserveAspectRatio="none",
-        class_="stretched",
-        width="100%",
-        height="100%",
-        aria_hidden="true",
-    )
-
-
-def segment(start: Point, end: Point, style: str) -> Markup:
-    """Return a straight line."""
-    ends = {"x1": percent(start[0]), "y1": percent(1 - start[1])}
-    ends |= {"x2": percent(end[0]), "y2": percent(1 - end[1])}
-    return tag("line", class_=style, **ends)
+def panels(drawn: Iterable[Markup], colours: Mapping[str, str]) -> Markup | None:
+    """Return panels beside each other, below a legend of their lines; None without panels."""
+    found = list(drawn)
+    lines = ((f"line {style}", name) for name, style in colours.items())
+    return join(legend(lines), tag("div", *found, class_="panels")) if found else None
 
 
 def legend(entries: Iterable[tuple[str, str]]) -> Markup:
     """Return a legend of colours, from pairs of a CSS class and a name."""
-    return tag(
-        "ul",
-        *(tag("li", tag("i", class_=style), name) for style, name in entries),
-        class_="legend",
-    )
+    items = (tag("li", tag("i", class_=style), name) for style, name in entries)
+    return tag("ul", *items, class_="legend")
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[object]], caption: str) -> Markup:
-    """Return a plain table in a scrolling box; the first column holds the rows' names."""
-    body = [
-        tag("tr", tag("th", row[0], scope="row"), *(tag("td", cell) for cell in row[1:]))
-        for row in rows
-    ]
-    return scrolling(caption, [tag("th", name, scope="col") for name in head], body)
-
-
-def scrolling(
-    caption: str, head: Iterable[Markup], rows: Iterable[Markup], **attributes: object
+def table(
+    caption: str,
+    head: Iterable[str],
+    rows: Iterable[Sequence[object] | Markup],
+    **attributes: object,
 ) -> Markup:
-    """Return a table in a scrolling box; a line below says so where columns are hidden."""
-    table = tag(
+    """Return a table in a scrolling box; a line below says so where columns are hidden.
+
+    Args:
+        caption: for those who hear the page.
+        head: the headings, as text or as whole cells.
+        rows: the cells of each row, its name first; or a whole row.
+        **attributes: of the table.
+    """
+    heads = (h if isinstance(h, Markup) else tag("th", h, scope="col") for h in head)
+    body = (
+        row
+        if isinstance(row, Markup)
+        else tag("tr", tag("th", row[0], scope="row"), *(tag("td", cell) for cell in row[1:]))
+        for row in rows
+    )
+    drawn = tag(
         "table",
         tag("caption", caption, class_="unseen"),
-        tag("thead", tag("tr", *head)),
-        tag("tbody", *rows),
+        tag("thead", tag("tr", *heads)),
+        tag("tbody", *body),
         **attributes,
     )
-    box = tag("div", table, class_="scroll", tabindex=0, role="region", aria_label=caption)
+    box = tag("div", drawn, class_="scroll", tabindex=0, role="region", aria_label=caption)
     more = tag("p", "The table goes on to the right: scroll →", class_="more small", hidden=True)
     return tag("div", box, more, class_="wide")
 
 
-def breakable(name: str) -> list[Markup]:
-    """Return a name that a browser may break after each underscore."""
-    *words, last = name.split("_")
-    return [*(join(word, "_", tag("wbr")) for word in words), join(last)]
+def numbers(caption: str, head: Iterable[str], rows: Iterable[Sequence[object]]) -> Markup:
+    """Return the table of a chart's numbers, folded away."""
+    return folded("The numbers", table(caption, head, rows))
 
 
 def folded(summary: str, content: Markup) -> Markup:
-    """Return content that is hidden until its summary is clicked, such as a plot's numbers."""
+    """Return content that is hidden until its summary is clicked."""
     return tag("details", tag("summary", summary), content)
+
+
+def breakable(name: str) -> Markup:
+    """Return a name that a browser may break after each underscore."""
+    *words, last = name.split("_")
+    return join(*(join(word, "_", tag("wbr")) for word in words), last)

@@ -1,18 +1,19 @@
-"""Write the newest kept result into the documents: a chart, a summary, the full tables."""
+"""The documents of the newest kept result: a chart, the README's summary, the full tables."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from axiomjit.base.errors import BenchError
-from axiomjit.bench.report.chart_groups import group_chart
+from axiomjit.bench.report.markup import Markup, join, tag
+from axiomjit.bench.report.plots import LogScale, log_scale
 from axiomjit.bench.report.table import markdown, refused_names
-from axiomjit.bench.report.units import count_things, count_threads, digits
-from axiomjit.bench.suite.records import NUMPY, Case, Result
-from axiomjit.bench.suite.standings import LOSS, Contest
+from axiomjit.bench.report.units import count_things, count_threads, digits, pace, shorten
+from axiomjit.bench.suite.ranking import LOSS, Ranking, Score
+from axiomjit.bench.suite.records import NUMPY, Case, Result, write_text
 
 README, PERFORMANCE = Path("README.md"), Path("docs/performance.md")
 CHART: Final = Path("docs/performance.svg")
@@ -20,6 +21,50 @@ ALTERNATIVE: Final = "Axiomjit's time divided by that of other libraries, by gro
 LETTERS: Final = 100
 START: Final = "<!-- axiomjit bench report --publish -->\n"
 END: Final = "<!-- end -->\n"
+WIDTH: Final = 840
+MARGIN: Final = 24
+LEFT, RIGHT, BOTTOM = 190, MARGIN, 52
+FIRST, LINE, HEAD = 28, 22, 38
+"""The position of the legend, the distance of its lines, and that of the axes below it."""
+LEAD: Final = "axiomjit's time divided by that of"
+ROW: Final = 21
+NAME: Final = 16
+"""The longest name in letters."""
+LANE: Final = 3.2
+"""The vertical distance of marks in a row, so that equal ratios do not hide each other."""
+ADVANCE: Final = 7.2
+"""The approximate width of a letter in the legend."""
+SHAPES: Final = (
+    "M-5.5,0a5.5,5.5 0 1,0 11,0a5.5,5.5 0 1,0 -11,0z",
+    "M-4,-4h8v8h-8z",
+    "M0,-5.5L5.5,0L0,5.5L-5.5,0z",
+    "M0,-5L5,4.5H-5z",
+    "M0,5L5,-4.5H-5z",
+    "M-5,-1.5h3.5v-3.5h3v3.5h3.5v3h-3.5v3.5h-3v-3.5h-3.5z",
+    "M-2.5,-5.5h5v11h-5z",
+)
+# An image in a page does not get the page's style: it follows the system's colour scheme itself.
+STYLE: Final = """
+svg { --ground: #ffffff; --ink: #1a1f26; --quiet: #56606b; --grid: #dde2e7; --slower: #fbeee8;
+  --c0: #14181d; --c1: #0b6bb8; --c2: #8a6100; --c3: #0a7a55; --c4: #a02c8f; --c5: #c23f0c;
+  --c6: #5b4fc4; }
+@media (prefers-color-scheme: dark) {
+  svg { --ground: #161b22; --ink: #e6edf3; --quiet: #9aa4af; --grid: #30363d; --slower: #33231d;
+    --c0: #f2f5f8; --c1: #5cb0f5; --c2: #e3b341; --c3: #45c492; --c4: #e08ad4; --c5: #ff8f60;
+    --c6: #a9a1ff; }
+}
+text { font: 13px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; fill: var(--ink); }
+.quiet { fill: var(--quiet); }
+.all { font-weight: 700; }
+.ground { fill: var(--ground); }
+.slower { fill: var(--slower); }
+.grid { stroke: var(--grid); }
+.one { stroke: var(--quiet); stroke-width: 1.5; }
+.mark { stroke: var(--ground); }
+.c0 { fill: var(--c0); } .c1 { fill: var(--c1); } .c2 { fill: var(--c2); }
+.c3 { fill: var(--c3); } .c4 { fill: var(--c4); } .c5 { fill: var(--c5); }
+.c6 { fill: var(--c6); }
+"""
 
 
 def publish(result: Result, root: Path) -> list[Path]:
@@ -30,11 +75,7 @@ def publish(result: Result, root: Path) -> list[Path]:
     """
     written = documents(result, root)
     for path, text in written.items():
-        try:
-            path.write_text(text, encoding="utf-8")
-        except OSError as error:
-            remedy = "make the file writable"
-            raise BenchError(f"write {path}", str(error), remedy) from error
+        write_text(text, path)
     return list(written)
 
 
@@ -44,11 +85,9 @@ def documents(result: Result, root: Path) -> dict[Path, str]:
     Raises:
         BenchError: a document is missing, or has no marked part.
     """
-    parts = {README: brief(result), PERFORMANCE: markdown(result)}
-    found = {root / CHART: group_chart(result)}
-    for name, part in parts.items():
-        found[root / name] = _with_part(root / name, part)
-    return found
+    parts = {root / README: brief(result), root / PERFORMANCE: markdown(result)}
+    replaced = {path: _with_part(path, part) for path, part in parts.items()}
+    return {root / CHART: group_chart(result), **replaced}
 
 
 def _with_part(path: Path, part: str) -> str:
@@ -67,18 +106,18 @@ def _with_part(path: Path, part: str) -> str:
 
 def brief(result: Result) -> str:
     """Return the README's summary in Markdown: losses by name, the chart, geometric means."""
-    contest = Contest(result, result.threads[-1])
-    timed = [case for case in contest.losses_first() if contest.time(case)]
-    to_numpy = [case for case in timed if _lost(contest, case, NUMPY)]
-    to_others = [case for case in timed if contest.verdict(case) == LOSS and case not in to_numpy]
+    ranking = Ranking(result, result.threads[-1])
+    lost = [case for case in ranking.losses_first() if ranking.verdict(case) == LOSS]
+    to_numpy = [case for case in lost if ranking.lost(case, NUMPY)]
+    to_others = [case for case in lost if case not in to_numpy]
     environment, of = result.environment, len(result.cases)
     lines = [
         f"**Slower than NumPy** in {len(to_numpy)} of {of} cases, by a factor of: "
-        f"{_named(contest, to_numpy, [NUMPY])[NUMPY] or 'none'}.",
+        f"{_named(ranking, to_numpy, [NUMPY])[NUMPY] or 'none'}.",
         f"**Slower than another library** in {len(to_others)} more. "
         + " ".join(
             f"{peer[0].upper()}{peer[1:]}: {names}."
-            for peer, names in _named(contest, to_others, contest.peers).items()
+            for peer, names in _named(ranking, to_others, ranking.peers).items()
             if names
         ),
     ]
@@ -86,27 +125,26 @@ def brief(result: Result) -> str:
     if refused:
         count = count_things(len(refused), "case")
         lines.append(f"**Not compiled yet**: {count}: {', '.join(refused)}.")
-    lines.append(f"**Time in the geometric mean**: {', '.join(_means(result, contest))}.")
+    means = [
+        f"{digits(s.mean)} of {s.peer}'s ({count_things(sum(s.verdicts.values()), 'case')}, "
+        f"{s.verdicts[LOSS]} lost)"
+        for s in ranking.scores(result.cases)
+    ]
+    lines.append(f"**Time in the geometric mean**: {', '.join(means)}.")
     where = (
-        f"{environment.cpu}, {count_threads(contest.threads)}, load {environment.load_start:.1f} "
+        f"{environment.cpu}, {count_threads(ranking.threads)}, load {environment.load_start:.1f} "
         f"to {environment.load_end:.1f}, {environment.date[:10]}"
     )
     texts = [textwrap.fill(line, LETTERS, break_on_hyphens=False) for line in [*lines, f"{where}."]]
     return "\n\n".join([f"![{ALTERNATIVE}]({CHART.as_posix()})", *texts]) + "\n"
 
 
-def _lost(contest: Contest, case: Case, peer: str) -> bool:
-    found = contest.against(case, peer)
-    return found is not None and found.verdict == LOSS
-
-
-def _named(contest: Contest, cases: Sequence[Case], peers: Sequence[str]) -> dict[str, str]:
+def _named(ranking: Ranking, cases: Sequence[Case], peers: Sequence[str]) -> dict[str, str]:
     """Return, for each library ahead of axiomjit, the cases with their ratios, the worst first."""
     found: dict[str, list[tuple[float, str]]] = {peer: [] for peer in peers}
     for case in cases:
-        own = [standing for standing in contest.standings(case) if standing.peer in found]
-        lost = [standing for standing in own if standing.verdict == LOSS]
-        worst = max(lost, key=lambda standing: standing.ratio)
+        lost = [r for r in ranking.ratios(case) if r.peer in found and r.verdict == LOSS]
+        worst = max(lost, key=lambda r: r.ratio)
         found[worst.peer].append((worst.ratio, f"`{case.name}` {digits(worst.ratio)}"))
     return {
         peer: ", ".join(text for _, text in sorted(entries, reverse=True))
@@ -114,9 +152,106 @@ def _named(contest: Contest, cases: Sequence[Case], peers: Sequence[str]) -> dic
     }
 
 
-def _means(result: Result, contest: Contest) -> Iterator[str]:
-    for peer in contest.peers:
-        score = contest.score(peer, result.cases)
-        if score:
-            count, lost = sum(score.verdicts.values()), score.verdicts[LOSS]
-            yield f"{digits(score.mean)} of {peer}'s ({count_things(count, 'case')}, {lost} lost)"
+def group_chart(result: Result) -> str:
+    """Return the geometric means of a result, by group and over all cases, as the text of an SVG.
+
+    A mark is axiomjit's time divided by a library's, in the mean over the cases that both run,
+    with all threads.
+
+    Raises:
+        BenchError: no library has a time.
+    """
+    ranking = Ranking(result, result.threads[-1])
+    peers = sorted(ranking.peers, key=lambda peer: peer != NUMPY)
+    parts = [*ranking.groups.items(), ("all", ranking.cases)]
+    rows = [(name, cases, s) for name, cases in parts if (s := ranking.scores(cases))]
+    if not rows:
+        raise BenchError("draw a chart", "no library with a time", "name a run of several ones")
+    scale = log_scale((score.mean for _, _, scores in rows for score in scores), 1.35)
+    scale = LogScale(min(scale.low, 0.5), max(scale.high, 2.0))
+    entries, last = _legend(peers)
+    top = last + HEAD
+    height = top + ROW * len(rows) + BOTTOM
+    title = f"Axiomjit's time divided by that of other libraries, {count_threads(ranking.threads)}"
+    drawn = tag(
+        "svg",
+        tag("title", title),
+        tag("style", Markup(STYLE)),
+        tag("rect", width=WIDTH, height=height, rx=8, class_="ground"),
+        tag("text", LEAD, x=MARGIN, y=FIRST),
+        *entries,
+        _axes(scale, top, ROW * len(rows)),
+        *(_row(*row, top + ROW * k, peers, scale) for k, row in enumerate(rows)),
+        xmlns="http://www.w3.org/2000/svg",
+        role="img",
+        view_box=f"0 0 {WIDTH} {height}",
+        width=WIDTH,
+        height=height,
+    )
+    return drawn.replace("><", ">\n<") + "\n"
+
+
+def _x(scale: LogScale, ratio: float) -> float:
+    return LEFT + scale.place(ratio) * (WIDTH - LEFT - RIGHT)
+
+
+def _legend(peers: Sequence[str]) -> tuple[list[Markup], int]:
+    """Return the marks of the peers with their names, and the height of the last line."""
+    at, y, found = MARGIN + ADVANCE * len(LEAD) + 8, FIRST, []
+    for k, peer in enumerate(peers):
+        width = 36 + ADVANCE * len(peer)
+        if at + width > WIDTH:
+            at, y = float(MARGIN), y + LINE
+        found += [_mark(k, at + 6, y - 4.5), tag("text", peer, x=at + 18, y=y)]
+        at += width
+    return found, y
+
+
+def _axes(scale: LogScale, top: int, height: int) -> Markup:
+    """Return the scale, with labels for the sides on which axiomjit is faster and slower."""
+    one, end = _x(scale, 1.0), top + height
+    rest = WIDTH - RIGHT - one
+    parts = [tag("rect", x=one, y=top, width=rest, height=height, class_="slower")]
+    for tick in scale.ticks(8):
+        x = _x(scale, tick)
+        parts.append(tag("line", x1=x, x2=x, y1=top, y2=end, class_="grid"))
+        parts.append(tag("text", f"{tick:.3g}", x=x, y=end + 18, text_anchor="middle"))
+    parts.append(tag("line", x1=one, x2=one, y1=top - 6, y2=end, class_="one"))
+    sides = (("← axiomjit is faster", one - 10, "end"), ("slower →", one + 10, "start"))
+    for words, x, anchor in sides:
+        parts.append(tag("text", words, x=x, y=top - 10, text_anchor=anchor, class_="quiet"))
+    middle = (LEFT + WIDTH - RIGHT) / 2
+    words = "geometric mean over the cases that both run"
+    parts.append(tag("text", words, x=middle, y=end + 40, text_anchor="middle", class_="quiet"))
+    return join(*parts)
+
+
+def _row(
+    group: str,
+    cases: Sequence[Case],
+    scores: Sequence[Score],
+    top: int,
+    peers: Sequence[str],
+    scale: LogScale,
+) -> Markup:
+    """Return a row: the group's name, and a mark for each library."""
+    y = top + ROW / 2
+    count = tag("tspan", f" {count_things(len(cases), 'case')}", class_="quiet")
+    style, name = "all" if group == "all" else None, shorten(group, NAME)
+    label = tag("text", name, count, x=LEFT - 12, y=y + 4, text_anchor="end", class_=style)
+    marks = []
+    for score in sorted(scores, key=lambda score: -peers.index(score.peer)):
+        k = peers.index(score.peer)
+        words = f"{group}: {digits(score.mean)}, {pace(score.mean)} than {score.peer}"
+        lane = y + LANE * (k - (len(peers) - 1) / 2)
+        marks.append(_mark(k, _x(scale, score.mean), lane, words))
+    rule = tag("line", x1=MARGIN, x2=WIDTH - RIGHT, y1=top, y2=top, class_="grid")
+    return join(rule, label, *marks)
+
+
+def _mark(number: int, x: float, y: float, words: str = "") -> Markup:
+    title = tag("title", words) if words else None
+    k = number % len(SHAPES)
+    return tag(
+        "path", title, d=SHAPES[k], transform=f"translate({x:.1f} {y:.1f})", class_=f"mark c{k}"
+    )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from axiomjit.bench.report.notes import Notes
+from axiomjit.bench.report.footnotes import Footnotes
 from axiomjit.bench.report.units import (
     count_things,
     count_threads,
@@ -14,13 +14,14 @@ from axiomjit.bench.report.units import (
     seconds,
     shorten,
 )
+from axiomjit.bench.suite.ranking import LOSS, Ranking
 from axiomjit.bench.suite.records import NUMPY, OK, OURS, Case, Result, Timing
-from axiomjit.bench.suite.standings import LOSS, Contest
 from axiomjit.bench.suite.workload import Workload, facts
 
 SHORT: Final = 60
 LEFT_OUT: Final = ("dtype", "memory")
 """Columns that the README's table leaves out."""
+TITLES: Final = ("slower than NumPy", "slower than another library", "as fast as any")
 Rows = list[list[str]]
 
 
@@ -30,22 +31,24 @@ def list_cases(workloads: Iterable[Workload]) -> str:
     for w in workloads:
         size, dtype = facts(w.arguments(0))
         rows.append([w.group, w.name, str(size), dtype, w.text])
-    return _columns(rows)
+    return "\n".join(_columns(rows)) + "\n"
 
 
 def table(result: Result) -> str:
     """Return the table of a run with all threads, as text."""
     lines = [f"time by NumPy's in the same rounds, {count_threads(result.threads[-1])}"]
-    for title, rows in _parts(result):
-        lines += ["", f"{title}: {len(rows) - 1} of {len(result.cases)}", _columns(rows).rstrip()]
-    refused = _refused(result)
-    lines += _listed(f"not run by axiomjit: {len(refused)} of {len(result.cases)}", refused)
-    absent = [f"{p.name}: {p.reason}" for p in result.peers if p.status != OK]
-    lines += _listed("libraries left out", absent)
-    notes = [f"{n.letter}  {n.what}: {n.why}" for n in _notes(result).notes]
-    lines += _listed("without a time", notes)
+    footnotes, of = _footnotes(result), len(result.cases)
+    for title, rows in _parts(result, footnotes):
+        lines += ["", f"{title}: {len(rows) - 1} of {of}", *_columns(rows)]
+    refused = [f"{name}: {shorten(reason, SHORT)}" for name, reason in _refused(result)]
+    for title, entries in (
+        (f"not run by axiomjit: {len(refused)} of {of}", refused),
+        ("libraries left out", [f"{p.name}: {p.reason}" for p in result.peers if p.status != OK]),
+        ("without a time", [f"{n.letter}  {n.what}: {n.why}" for n in footnotes.notes]),
+    ):
+        lines += ["", title, *(f"  {entry}" for entry in entries)] if entries else []
     lines += ["", *_means(result)]
-    lines.append(f"\n{result.wall_s:.0f} s, {result.cpu_s:.0f} s of processor time")
+    lines += ["", f"{result.wall_s:.0f} s, {result.cpu_s:.0f} s of processor time"]
     environment = result.environment
     if environment.load_start > environment.cores / 2:
         busy = f"load {environment.load_start:.1f} on {environment.cores} cores"
@@ -55,7 +58,7 @@ def table(result: Result) -> str:
 
 def markdown(result: Result) -> str:
     """Return the table of a run with all threads, in Markdown."""
-    environment = result.environment
+    environment, footnotes, of = result.environment, _footnotes(result), len(result.cases)
     versions = (f"{name} {version}" for name, version in environment.versions.items())
     blocks = [
         f"{environment.cpu}, {environment.cores} cores, load {environment.load_start:.1f} to "
@@ -64,62 +67,67 @@ def markdown(result: Result) -> str:
         "`axiomjit, 1 thread` is its ratio where all are pinned to one core; `compile` is the "
         "first compile of a fresh process; `of bound` is the part of the roofline that is reached."
     ]
-    for title, rows in _parts(result):
-        shown = [k for k, name in enumerate(rows[0]) if name not in LEFT_OUT]
-        lines = [_pipes([rows[0][k] for k in shown]), _pipes(["---"] * len(shown))]
-        lines += [_pipes([f"`{row[0]}`", *(row[k] for k in shown[1:])]) for row in rows[1:]]
-        heading = f"**{title[0].upper()}{title[1:]}**: {len(rows) - 1} of {len(result.cases)} cases"
-        blocks += [heading, "\n".join(lines)]
+    for title, (head, *rows) in _parts(result, footnotes):
+        shown = [k for k, name in enumerate(head) if name not in LEFT_OUT]
+        lines = [[head[k] for k in shown], ["---"] * len(shown)]
+        lines += [[f"`{row[0]}`", *(row[k] for k in shown[1:])] for row in rows]
+        blocks.append(f"**{title[0].upper()}{title[1:]}**: {len(rows)} of {of} cases")
+        blocks.append("\n".join(f"| {' | '.join(cells)} |" for cells in lines))
     refused = refused_names(result)
     if refused:
-        of = f"{len(refused)} of {len(result.cases)} cases"
-        blocks.append(f"**Not compiled yet**: {of}: {', '.join(refused)}")
-    reasons = [(note, note.why.replace("`", "'")) for note in _notes(result).notes]
+        count = f"{len(refused)} of {of} cases"
+        blocks.append(f"**Not compiled yet**: {count}: {', '.join(refused)}")
+    reasons = [(note, note.why.replace("`", "'")) for note in footnotes.notes]
     notes = [f"- {note.letter}: {note.what}: `{why}`" for note, why in reasons]
     if notes:
         blocks.append("**Without a time**\n\n" + "\n".join(notes))
-    blocks.append("Over all cases, in the geometric mean: " + "; ".join(_means(result)) + ".")
+    blocks.append(f"Over all cases, in the geometric mean: {'; '.join(_means(result))}.")
     return "\n\n".join(blocks) + "\n"
 
 
-def _parts(result: Result) -> list[tuple[str, Rows]]:
-    """Return three tables: losses to NumPy, losses to others, the rest.
+def refused_names(result: Result) -> list[str]:
+    """Return the names of the cases that axiomjit does not run, as code."""
+    return [f"`{name}`" for name, _ in _refused(result)]
+
+
+def _refused(result: Result) -> list[tuple[str, str]]:
+    """Return the cases that axiomjit does not run, with the reasons."""
+    pairs = ((case.name, case.run(OURS)) for case in result.cases)
+    return [(name, run.reason) for name, run in pairs if run and run.status != OK]
+
+
+def _footnotes(result: Result) -> Footnotes:
+    return Footnotes(result, (peer.name for peer in result.peers if peer.name != OURS))
+
+
+def _parts(result: Result, footnotes: Footnotes) -> Iterator[tuple[str, Rows]]:
+    """Yield up to three tables: losses to NumPy, losses to others, the rest.
 
     Each has a heading row, and the largest ratio on top.
     """
-    contest = Contest(result, result.threads[-1])
-    parts: dict[str, list[Case]] = {
-        "slower than NumPy": [],
-        "slower than another library": [],
-        "as fast as any": [],
-    }
-    for case in contest.losses_first():
-        if contest.time(case):
-            numpy = contest.against(case, NUMPY)
-            lost = numpy is not None and numpy.verdict == LOSS
-            index = 0 if lost else 1 if contest.verdict(case) == LOSS else 2
-            parts[tuple(parts)[index]].append(case)
+    ranking = Ranking(result, result.threads[-1])
     peers = [p.name for p in result.peers if p.status == OK and p.name != NUMPY]
     serial = result.threads[0] if len(result.threads) > 1 else None
     head = ["case", "elements", "dtype", NUMPY, *peers]
     head += [f"{OURS}, {count_threads(serial)}"] if serial else []
     head += ["compile", "of bound", "memory"]
-    notes = _notes(result)
-    return [
-        (title, [head, *(_row(contest, case, peers, serial, notes) for case in cases)])
-        for title, cases in parts.items()
-        if cases
-    ]
+    parts: dict[str, Rows] = {title: [] for title in TITLES}
+    for case in ranking.losses_first():
+        if ranking.time(case):
+            lost = ranking.verdict(case) == LOSS
+            index = 0 if ranking.lost(case, NUMPY) else 1 if lost else 2
+            parts[TITLES[index]].append(_row(ranking, case, peers, serial, footnotes))
+    yield from ((title, [head, *rows]) for title, rows in parts.items() if rows)
 
 
 def _row(
-    contest: Contest, case: Case, peers: Sequence[str], serial: int | None, notes: Notes
+    ranking: Ranking, case: Case, peers: Sequence[str], serial: int | None, footnotes: Footnotes
 ) -> list[str]:
-    ours, run, numpy = contest.time(case), case.run(OURS), contest.time(case, NUMPY)
+    ours, run, numpy = ranking.time(case), case.run(OURS), ranking.time(case, NUMPY)
     assert ours
     assert run
     row = [case.name, f"{case.size:,}", case.dtype, seconds(numpy.median_s) if numpy else ""]
-    row += [_ratio(contest.time(case, peer)) or notes.mark(peer, case.name) for peer in peers]
+    row += [_ratio(ranking.time(case, peer)) or footnotes.mark(peer, case.name) for peer in peers]
     row += [_ratio(run.at(serial))] if serial else []
     return [
         *row,
@@ -133,47 +141,14 @@ def _ratio(timing: Timing | None) -> str:
     return digits(timing.ratio) if timing else ""
 
 
-def _refused(result: Result) -> list[str]:
-    """Return the cases that axiomjit does not run, with the reasons."""
-    pairs = ((case.name, case.run(OURS)) for case in result.cases)
-    return [
-        f"{name}: {shorten(run.reason, SHORT)}" for name, run in pairs if run and run.status != OK
-    ]
+def _means(result: Result) -> Iterator[str]:
+    for s in Ranking(result, result.threads[-1]).scores(result.cases):
+        count = count_things(sum(s.verdicts.values()), "case")
+        yield f"{digits(s.mean)} of {s.peer}'s time in {count}, slower in {s.verdicts[LOSS]}"
 
 
-def refused_names(result: Result) -> list[str]:
-    """Return the names of the cases that axiomjit does not run, as code."""
-    return [f"`{line.partition(':')[0]}`" for line in _refused(result)]
-
-
-def _notes(result: Result) -> Notes:
-    return Notes(result, (peer.name for peer in result.peers if peer.name != OURS))
-
-
-def _listed(title: str, lines: Sequence[str]) -> list[str]:
-    return ["", title, *(f"  {line}" for line in lines)] if lines else []
-
-
-def _means(result: Result) -> list[str]:
-    contest = Contest(result, result.threads[-1])
-    scores = (contest.score(peer, result.cases) for peer in contest.peers)
-    return [
-        f"{digits(s.mean)} of {s.peer}'s time in {count_things(sum(s.verdicts.values()), 'case')}, "
-        f"slower in {s.verdicts[LOSS]}"
-        for s in scores
-        if s
-    ]
-
-
-def _pipes(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _columns(rows: Sequence[Sequence[str]]) -> str:
-    """Return rows as aligned columns; the last column is not padded."""
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]) - 1)]
-    lines = (
-        "  ".join([*(f"{cell:{n}}" for cell, n in zip(row[:-1], widths, strict=True)), row[-1]])
-        for row in rows
-    )
-    return "\n".join(line.rstrip() for line in lines) + "\n"
+def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows as aligned columns, a line each."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    padded = ((f"{cell:{n}}" for cell, n in zip(row, widths, strict=True)) for row in rows)
+    return ["  ".join(cells).rstrip() for cells in padded]

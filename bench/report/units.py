@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+Units = Sequence[tuple[float, str]]
 TIME = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 COUNT = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 BINARY = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "bytes"))
@@ -40,21 +41,18 @@ def pace(ratio: float) -> str:
     return f"{digits(1 / ratio)}× faster"
 
 
-def short(value: float, units: Sequence[tuple[float, str]], unit: str = "") -> str:
+def short(value: float, units: Units, unit: str = "") -> str:
     """Return a round number for a tick, without trailing digits: `10 µs`."""
-    factor, prefix = _unit(value, units)
-    return f"{value / factor:.3g} {prefix}{unit}".rstrip()
+    return _scaled(value, units, unit, lambda number: f"{number:.3g}")
 
 
-def _scaled(value: float, units: Sequence[tuple[float, str]], unit: str = "") -> str:
-    factor, prefix = _unit(value, units)
-    return f"{digits(value / factor)} {prefix}{unit}".rstrip()
-
-
-def _unit(value: float, units: Sequence[tuple[float, str]]) -> tuple[float, str]:
-    """Return the largest unit not above the value, or the smallest unit."""
+def _scaled(
+    value: float, units: Units, unit: str = "", form: Callable[[float], str] = digits
+) -> str:
+    """Return a number in the largest unit not above it, or in the smallest unit."""
     fitting = (pair for pair in units if value >= 0.9995 * pair[0])
-    return next(fitting, units[-1])
+    factor, prefix = next(fitting, units[-1])
+    return f"{form(value / factor)} {prefix}{unit}".rstrip()
 
 
 def share(value: float) -> str:

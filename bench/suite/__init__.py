@@ -1,4 +1,4 @@
-"""Cases, peers and runs: what is timed, how it is timed, and the records of it.
+"""Cases, peers and runs: measurements, their method, and their records.
 
 May import `base`, `runtime.compiling`, `runtime.launching` beside what users see.
 """

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from typing import Any, Final
 
 from axiomjit.base.errors import BenchError
 from axiomjit.base.records import Record
+from axiomjit.bench.suite.cases import find
+from axiomjit.bench.suite.measure import run
+from axiomjit.bench.suite.peers import ALWAYS
 from axiomjit.bench.suite.records import OK, OURS, Result, Timing
 
 SLOWER: Final = 1.25
@@ -50,9 +53,8 @@ class Verdict(Record):
     @property
     def text(self) -> str:
         """Return a few lines, slower cases first."""
-        lines = [line for change in self.slower for line in _lines(change, "slower")]
-        lines += [line for change in self.unsure for line in _lines(change, "not confirmed")]
-        lines += [line for change in self.faster for line in _lines(change, "faster")]
+        words = {"slower": self.slower, "not confirmed": self.unsure, "faster": self.faster}
+        lines = [_line(change, word) for word, changes in words.items() for change in changes]
         if self.missing:
             lines.append(f"only in the first file: {', '.join(self.missing)}")
         found = f"{len(self.slower)} slower" if self.slower else "none slower"
@@ -63,15 +65,14 @@ class Verdict(Record):
         return "\n".join(lines) + "\n"
 
 
-def _lines(change: Change, word: str) -> Iterable[str]:
-    before, after = change.before, change.after
+def _line(change: Change, word: str) -> str:
+    if change.after is None:
+        return f"{word}: {change.case} is not run any more: {change.reason}"
     threads = f"{change.threads} thread{'s' * (change.threads > 1)}"
-    if after is None:
-        yield f"{word}: {change.case} is not run any more: {change.reason}"
-        return
-    yield (
-        f"{word}: {change.case}, {threads}: {_ratio(before)} -> {_ratio(after)} of NumPy's time, "
-        f"{change.factor:.2f} times" + (f"; again {_ratio(change.again)}" if change.again else "")
+    return (
+        f"{word}: {change.case}, {threads}: {_ratio(change.before)} -> {_ratio(change.after)} of "
+        f"NumPy's time, {change.factor:.2f} times"
+        + (f"; again {_ratio(change.again)}" if change.again else "")
     )
 
 
@@ -118,13 +119,14 @@ def compare(before: Result, after: Result, again: Again | None) -> Verdict:
 
 
 def _refuse_unlike(before: Result, after: Result) -> None:
-    machines = before.environment.machine, after.environment.machine
-    if machines[0] != machines[1]:
-        seen = f"files of two machines, {machines[0]} and {machines[1]}"
-        raise BenchError("compare two runs", seen, "measure both on one machine")
+    first, second = before.environment.machine, after.environment.machine
+    asked = "compare two runs"
+    if first != second:
+        seen = f"files of two machines, {first} and {second}"
+        raise BenchError(asked, seen, "measure both on one machine")
     if not set(before.threads) & set(after.threads):
         seen = f"{before.threads} threads in one, {after.threads} in the other"
-        raise BenchError("compare two runs", seen, "measure both with the same limits of threads")
+        raise BenchError(asked, seen, "measure both with the same limits of threads")
 
 
 def _changes(before: Result, after: Result) -> Iterable[Change]:
@@ -151,3 +153,51 @@ def _checked(change: Change, measured: Result) -> tuple[Change, bool]:
     timing = run.at(change.threads) if run else None
     confirmed = timing is None or is_slower(change.before, timing)
     return change.replace(again=timing), confirmed
+
+
+def measure_again(after: Result, planted: str = "") -> Again:
+    """Return a function that measures cases again for `compare`: against NumPy, in a full run."""
+
+    def again(names: Sequence[str]) -> Result:
+        return run(find(names), ALWAYS, quick=False, seed=after.seed, planted=planted)
+
+    return again
+
+
+def try_out(
+    planted: str,
+    tries: int,
+    names: Sequence[str] = (),
+    quick: bool = False,
+    say: Callable[[str], Any] = print,
+) -> bool:
+    """Return whether `compare` reports a case whose calls are made twice, and nothing else.
+
+    Args:
+        planted: the case.
+        tries: the number of runs of this tree that are compared with a first one: unchanged, and
+            then again as many in which each of our calls of the case is made twice.
+        names: cases to run; empty: all.
+        quick: measure all threads only, in fewer rounds.
+        say: called with each line of the findings.
+    """
+    if [workload.name for workload in find([planted])] != [planted]:
+        raise BenchError(f"make the calls of {planted} twice", "a group", "name one case of it")
+    workloads = find([*names, planted] if names else ())
+    before = run(workloads, ALWAYS, quick=quick)
+    good = True
+    for slow, wanted in (("", []), (planted, [planted])):
+        right = 0
+        for number in range(tries):
+            after = run(workloads, ALWAYS, quick=quick, planted=slow)
+            verdict = compare(before, after, measure_again(after, slow))
+            found = list(dict.fromkeys(change.case for change in verdict.slower))
+            right += found == wanted
+            kind = f"{slow} made twice" if slow else "unchanged"
+            say(
+                f"{kind}, try {number + 1}: slower: {', '.join(found) or 'none'}; not confirmed: "
+                f"{', '.join(dict.fromkeys(c.case for c in verdict.unsure)) or 'none'}"
+            )
+        say(f"{'planted' if slow else 'unchanged'}: right in {right} of {tries}")
+        good = good and right == tries
+    return good

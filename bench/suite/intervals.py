@@ -1,4 +1,4 @@
-"""Medians over processes and rounds, and their bootstrap intervals.
+"""Medians with their intervals: of samples of several processes, and of two functions in turns.
 
 Samples come from several processes, and in each from several rounds. Rounds of one process share
 its memory and its place on the machine, so the bootstrap resamples both: first processes, then
@@ -7,17 +7,22 @@ rounds in each process drawn. The estimate is the median of the processes' media
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from axiomjit.base.records import Record
 
 RESAMPLES: Final = 2000
-LEVEL: Final = 95.0
+PERCENTILES: Final = (2.5, 97.5)
 Processes = Sequence[Sequence[float] | np.ndarray]
 """The samples of each process, one per round."""
+Function = Callable[[], object]
+LEAST: Final = 15
+"""The least number of rounds of two functions in turns, however long they take."""
 
 
 class Interval(Record):
@@ -44,25 +49,66 @@ def median_interval(processes: Processes, seed: int = 0) -> Interval:
         rounds = rng.integers(0, len(own), (int(where.sum()), len(own)))
         medians[where] = np.median(own[rounds], axis=1)
     middle = float(np.median([np.median(own) for own in values]))
-    return _interval(middle, np.median(medians, axis=1))
+    low, high = map(float, np.percentile(np.median(medians, axis=1), PERCENTILES))
+    return Interval(middle, min(low, middle), max(high, middle))  # rounding may exclude it
 
 
-def ratio_interval(ours: Processes, theirs: Processes, seed: int = 0) -> Interval:
-    """Return the same for ratios of two samples of one round, in which slow phases cancel.
-
-    Args:
-        ours: the samples of each process.
-        theirs: as many samples, of the same rounds.
-        seed: of the resampling.
-    """
+def ratio_interval(ours: Processes, theirs: Processes) -> Interval:
+    """Return the same for ratios of two samples of one round, in which slow phases cancel."""
     return median_interval(
-        [np.asarray(a, float) / np.asarray(b, float) for a, b in zip(ours, theirs, strict=True)],
-        seed,
+        [np.asarray(a, float) / np.asarray(b, float) for a, b in zip(ours, theirs, strict=True)]
     )
 
 
-def _interval(median: float, resampled: np.ndarray) -> Interval:
-    """Return the percentiles, widened if rounding puts the median outside them."""
-    tail = (100.0 - LEVEL) / 2
-    low, high = np.percentile(resampled, (tail, 100.0 - tail))
-    return Interval(median, min(float(low), median), max(float(high), median))
+class Ratio(NamedTuple):
+    """Medians over rounds."""
+
+    seconds: float
+    """The time of the first function."""
+    ratio: float
+    """The median of the first time over the second, round by round."""
+    bound: float
+    """The upper end of the median's 95 % interval."""
+
+    def cells(self) -> list[str]:
+        """Return the ratio and its bound as text."""
+        return [f"{self.ratio:.2f}", f"{self.bound:.2f}"]
+
+
+def upper(ratios: Sequence[float]) -> float:
+    """Return the upper end of the 95 % interval of a median (an order statistic)."""
+    count = len(ratios)
+    return sorted(ratios)[min(count - 1, math.ceil(count / 2 + 0.98 * math.sqrt(count)))]
+
+
+def interleaved(
+    first: Function,
+    second: Function,
+    rounds: int,
+    *,
+    spend_s: float = math.inf,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Ratio:
+    """Time two functions interleaved; which one goes first alternates from round to round.
+
+    Args:
+        first: a function without arguments.
+        second: the function to compare with.
+        rounds: the largest number of rounds.
+        spend_s: seconds after which no round begins, except for the first LEAST.
+        clock: `time.thread_time` for functions of one thread, which excludes the time of other
+            processes; `time.perf_counter` for functions with threads of their own.
+    """
+    times: tuple[list[float], list[float]] = ([], [])
+    first(), second()
+    end = time.perf_counter() + spend_s
+    for number in range(rounds):
+        if number >= LEAST and time.perf_counter() > end:
+            break
+        for place in (0, 1) if number % 2 else (1, 0):
+            run = (first, second)[place]
+            start = clock()
+            run()
+            times[place].append(clock() - start)
+    ratios = [ours / theirs for ours, theirs in zip(*times, strict=True)]
+    return Ratio(float(np.median(times[0])), float(np.median(ratios)), upper(ratios))

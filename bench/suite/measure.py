@@ -1,23 +1,34 @@
-"""Measure one case: a process per peer; compile one after the other, then time interleaved."""
+"""Measure a run: the peers, the machine's limits, then case after case, a process per peer.
+
+In a case the peers compile one after the other, then they are timed interleaved.
+"""
 
 from __future__ import annotations
 
 import math
+import os
 import random
+import statistics
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Final
 
+from axiomjit.base.commands import package_version
 from axiomjit.base.errors import BenchError
 from axiomjit.base.records import Record
-from axiomjit.bench.suite.intervals import median_interval, ratio_interval
-from axiomjit.bench.suite.nursery import Fork, Nursery
+from axiomjit.bench.suite.intervals import Interval, median_interval, ratio_interval
+from axiomjit.bench.suite.machine import read_environment, read_load
 from axiomjit.bench.suite.peers import PEERS
-from axiomjit.bench.suite.processes import ANSWER_S, Lost, Worker
+from axiomjit.bench.suite.processes import ANSWER_S, Answer, Lost, Worker
+from axiomjit.bench.suite.progress import Progress
 from axiomjit.bench.suite.records import (
+    MISSING,
     NUMPY,
     OK,
     OURS,
@@ -26,10 +37,14 @@ from axiomjit.bench.suite.records import (
     Case,
     Cost,
     Limits,
+    Peer,
+    Result,
     Run,
     Timing,
+    Triad,
 )
 from axiomjit.bench.suite.workload import Workload
+from axiomjit.runtime.launching.schedule import available_threads
 
 COMPILE_S: Final = 60.0
 """Seconds after which a peer without a first result is reported as such."""
@@ -37,6 +52,13 @@ CHECK_EVERY: Final = 5
 SETTLED: Final = 1.15
 """If the ends of our ratio's interval differ by less than this factor, processes suffice."""
 PAIR: Final = (NUMPY, OURS)
+IMPORT: Final = """
+import sys, time, importlib, numpy
+started = time.perf_counter()
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+print(time.perf_counter() - started)
+"""
 
 
 class Effort(Record):
@@ -65,7 +87,7 @@ QUICK: Final = Effort(7, 9, 0.15, 0.05, False, 0.15, 1, (2, 4), 5)
 
 
 class Setting(Record):
-    """What all cases of a run have in common.
+    """The settings that all cases of a run share.
 
     `imports_s` has the peers to compare, and how long each takes to import. `planted` names a case
     in which our calls are made twice, to test that this is noticed.
@@ -79,189 +101,179 @@ class Setting(Record):
     planted: str = ""
 
 
+@dataclass
 class Answers:
-    """The answers of one peer's worker about a case."""
+    """One peer's answers in a case; `processes` has the samples of each process."""
 
-    __slots__ = ("first_s", "peak_bytes", "processes", "stop")
-
-    def __init__(self) -> None:
-        """Start without answers."""
-        self.first_s = 0.0
-        self.peak_bytes: int | None = None
-        self.processes: list[list[float]] = []
-        """The samples of each process."""
-        self.stop: tuple[str, str] | None = None  # status and reason
+    first_s: float = 0.0
+    peak_bytes: int | None = None
+    processes: list[list[float]] = field(default_factory=list)
+    stop: tuple[str, str] | None = None
+    """Status and reason, if the peer is out of the case."""
 
 
 class Group:
-    """The workers of one case at one number of threads."""
+    """The peers in one case at one number of threads, each in a process of its own at a time."""
 
-    def __init__(
-        self, setting: Setting, workload: Workload, threads: int, stack: ExitStack
-    ) -> None:
-        """Start without workers; those that are started later end with `stack`."""
-        self.setting, self.workload, self.threads, self.stack = setting, workload, threads, stack
-        self.serial = threads == 1
-        self.seen: dict[str, Answers] = {}
-        self.workers: dict[str, Worker | Fork] = {}
+    def __init__(self, setting: Setting, workload: Workload, threads: int, folder: Path) -> None:
+        """Start without processes; their disk caches are in `folder`."""
+        self.setting, self.workload, self.threads = setting, workload, threads
+        self.folder = folder
+        self.answers: dict[str, Answers] = {}
+        self.workers: dict[str, Worker] = {}
         self.size, self.dtype = 0, ""
+        self.cost: Cost | None = None
 
-    def start(self, peers: Iterable[str], fresh: Callable[[str], Worker | Fork]) -> None:
-        """Start the workers; they import concurrently, before anything is timed."""
-        for peer in peers:
-            worker = fresh(peer)
-            self.workers[peer] = worker
-            self.stack.push(worker)
-            self.seen[peer] = Answers()
-            planted = 2 if peer == OURS and self.workload.name == self.setting.planted else 1
-            worker.send(
-                "prepare",
-                peer=peer,
-                case=self.workload.name,
-                seed=self.setting.seed,
-                pinned=self.serial,
-                planted=planted,
-            )
-        for peer in tuple(self.workers):
-            answer = self._of(peer, None)
-            if answer:
+    def measure(self, peers: Iterable[str], least: int, most: int, inspect: bool = False) -> None:
+        """Take the samples of a new process of each peer.
+
+        The processes import concurrently, before anything is timed; then they make their first
+        calls one at a time.
+
+        Args:
+            peers: names.
+            least: the least number of rounds.
+            most: the largest number of rounds; with 0 only the first call is timed.
+            inspect: measure memory, and ask for the cost of our plan, too.
+        """
+        self.workers = {}
+        with ExitStack() as stack:
+            for peer in peers:
+                self._start(peer, stack)
+            for _, answer in self._ask(""):
                 self.size, self.dtype = answer["size"], answer["dtype"]
+            for found, answer in self._ask("first", limit_s=COMPILE_S):
+                found.first_s = found.first_s or answer["first_s"]
+            list(self._ask("steady"))
+            if most:
+                self._sample(least, most)
+            if inspect:
+                for found, answer in self._ask("memory"):
+                    found.peak_bytes = answer["peak_bytes"]
+                for _, answer in self._ask("plan", [OURS]):
+                    self.cost = Cost(**answer["cost"]) if answer["cost"] else None
 
-    def compile(self) -> None:
-        """Make the first call of each peer, one peer at a time; then warm up."""
-        for peer in tuple(self.workers):
-            answer = self._of(peer, "first", COMPILE_S)
-            if answer:
-                self.seen[peer].first_s = answer["first_s"]
-        for peer in tuple(self.workers):
-            self._of(peer, "steady")
-
-    def sample(self, least: int, most: int) -> None:
-        """Time all peers interleaved: one sample of each per round, in a new random order."""
-        effort, order = self.setting.effort, random.Random(self.setting.seed)
-        end = time.monotonic() + effort.budget_s * len(self.workers)
-        for seen in self.seen.values():
-            seen.processes.append([])
-        for number in range(1, most + 1):
-            turns = list(self.workers)
-            order.shuffle(turns)
-            for peer in turns:
-                answer = self._of(peer, "sample")
-                if answer:
-                    self.seen[peer].processes[-1].append(answer["sample_s"])
-            if number >= least and (time.monotonic() > end or self._precise(number)):
-                return
-
-    def _precise(self, rounds: int) -> bool:
-        ours, theirs = (self.seen.get(peer) for peer in (OURS, NUMPY))
-        if rounds % CHECK_EVERY or not ours or not theirs or len(ours.processes[-1]) < rounds:
-            return False
-        found = ratio_interval(ours.processes, theirs.processes)
-        return found.high - found.low < self.setting.effort.precision * found.median
+    def again(self) -> None:
+        """Add the samples of another process of NumPy and axiomjit, unless the ratio is settled."""
+        if not self.settled:
+            self.measure(PAIR, self.setting.effort.further, self.setting.effort.further)
 
     @property
     def settled(self) -> bool:
         """Return whether further processes would hardly change our ratio to NumPy."""
-        theirs, ours = (self.seen.get(peer) for peer in PAIR)
-        if not ours or not theirs or ours.stop or not ours.processes:
+        ratio = self._ratio()
+        if ratio is None:
             return True
         least, most = self.setting.effort.processes
-        if not least <= len(ours.processes) < most:
-            return len(ours.processes) >= most
-        found = ratio_interval(ours.processes, theirs.processes)
-        return found.high < SETTLED * found.low
+        count = len(self.answers[OURS].processes)
+        return count >= most or count >= least and ratio.high < SETTLED * ratio.low
 
-    def again(self, nursery: Nursery) -> None:
-        """Add samples of further processes of NumPy and axiomjit, unless the ratio is settled."""
-        if self.settled:
-            return
-        rounds = self.setting.effort.further
-        with ExitStack() as stack:
-            more = Group(self.setting, self.workload, self.threads, stack)
-            name, seed = self.workload.name, self.setting.seed
-            more.start(PAIR, lambda peer: nursery.worker(peer, self.serial, name, seed))
-            more.compile()
-            more.sample(rounds, rounds)
-        self.seen[OURS].stop = more.seen[OURS].stop
-        for peer in PAIR:
-            self.seen[peer].processes += more.seen[peer].processes
+    def _ratio(self) -> Interval | None:
+        """Return our ratio to NumPy's time, None where one of the two has no samples."""
+        theirs, ours = (self.answers.get(peer) for peer in PAIR)
+        if not ours or not theirs or ours.stop or not ours.processes:
+            return None
+        return ratio_interval(ours.processes, theirs.processes)
 
-    def look_inside(self) -> Cost | None:
-        """Measure the memory of each peer; return the cost of our plan."""
-        for peer in tuple(self.workers):
-            answer = self._of(peer, "memory")
-            if answer:
-                self.seen[peer].peak_bytes = answer["peak_bytes"]
-        plan = self._of(OURS, "plan") if OURS in self.workers else None
-        return Cost(**plan["cost"]) if plan and plan["cost"] else None
+    def _start(self, peer: str, stack: ExitStack) -> None:
+        """Start a process that prepares the case; it ends with `stack`."""
+        folder, serial = self.folder / peer, self.threads == 1
+        folder.mkdir(parents=True, exist_ok=True)
+        worker = self.workers[peer] = Worker(PEERS[peer].environment(str(folder)), serial)
+        stack.callback(worker.close)
+        self.answers.setdefault(peer, Answers())
+        planted = 2 if peer == OURS and self.workload.name == self.setting.planted else 1
+        worker.send(
+            "prepare",
+            peer=peer,
+            case=self.workload.name,
+            seed=self.setting.seed,
+            pinned=serial,
+            planted=planted,
+        )
 
-    def _of(self, peer: str, do: str | None, limit_s: float = ANSWER_S) -> dict[str, Any] | None:
-        """Return a worker's answer; None if the peer is out of the case."""
-        worker, stop = self.workers[peer], None
-        try:
-            answer = worker.receive(limit_s) if do is None else worker.ask(do, limit_s)
-            if "status" not in answer:
-                return answer
-            stop = answer["status"], answer["reason"]
-        except Lost as lost:
-            if lost.late and do == "first":
-                stop = TIMEOUT, f"no first result within {limit_s:.0f} s"
-            else:
+    def _sample(self, least: int, most: int) -> None:
+        """Time all peers interleaved: one sample of each per round, in a new random order."""
+        effort, order = self.setting.effort, random.Random(self.setting.seed)
+        end = time.monotonic() + effort.budget_s * len(self.workers)
+        for peer in self.workers:
+            self.answers[peer].processes.append([])
+        for number in range(1, most + 1):
+            turns = list(self.workers)
+            order.shuffle(turns)
+            for found, answer in self._ask("sample", turns):
+                found.processes[-1].append(answer["sample_s"])
+            if number >= least and (time.monotonic() > end or self._precise(number)):
+                return
+
+    def _precise(self, rounds: int) -> bool:
+        ratio = None if rounds % CHECK_EVERY else self._ratio()
+        return ratio is not None and (
+            ratio.high - ratio.low < self.setting.effort.precision * ratio.median
+        )
+
+    def _ask(
+        self, do: str, peers: Iterable[str] | None = None, limit_s: float = ANSWER_S
+    ) -> Iterator[tuple[Answers, Answer]]:
+        """Ask one peer after the other; yield each answer of one that stays in the case.
+
+        Args:
+            do: the request; empty to receive the answer of one that was sent.
+            peers: in order; those that are out are skipped. None: all.
+            limit_s: seconds after which a peer is out.
+        """
+        for peer in tuple(self.workers if peers is None else peers):
+            worker = self.workers.get(peer)
+            if worker is None:
+                continue
+            try:
+                answer = worker.ask(do, limit_s) if do else worker.receive(limit_s)
+                stop = (answer["status"], answer["reason"]) if "status" in answer else None
+            except Lost as lost:
                 stop = UNSUPPORTED, f"its process: {lost}"
-        if peer == NUMPY:
-            asked = f"measure {self.workload.name} in NumPy"
-            raise BenchError(asked, ": ".join(stop), "correct the function or its arguments")
-        self.seen[peer].stop = stop
-        self.workers.pop(peer).close()
-        return None
+                if lost.late and do == "first":
+                    stop = TIMEOUT, f"no first result within {limit_s:.0f} s"
+            if stop is None:
+                yield self.answers[peer], answer
+                continue
+            if peer == NUMPY:
+                asked = f"measure {self.workload.name} in NumPy"
+                raise BenchError(asked, ": ".join(stop), "correct the function or its arguments")
+            self.answers[peer].stop = stop
+            self.workers.pop(peer).close()
 
 
 class Ongoing:
     """A case that is being measured."""
 
-    def __init__(self, setting: Setting, workload: Workload) -> None:
+    def __init__(self, setting: Setting, workload: Workload, folder: Path) -> None:
         """Run the case with all peers.
 
-        The first group of workers uses all threads and starts with empty disk caches; the second is
-        pinned to one core and finds the caches that the first left.
+        The first processes use all threads and start with empty disk caches, in `folder`; the
+        second ones are pinned to one core and find the caches that the first left.
 
         Raises:
             BenchError: NumPy itself does not run it.
         """
         self.setting, self.workload = setting, workload
         effort, widest = setting.effort, setting.threads[-1]
-        with TemporaryDirectory(prefix="axiomjit-bench-") as name:
-            with ExitStack() as stack:
-                cold = Group(setting, workload, widest, stack)
-                cold.start(setting.imports_s, lambda peer: _fresh(peer, name, cold.serial))
-                cold.compile()
-                cold.sample(effort.least, effort.most)
-                self.cost = cold.look_inside()
-            self.groups = [cold]
-            if effort.serial:
-                able = [p for p, seen in cold.seen.items() if not seen.stop and PEERS[p].serial]
-                with ExitStack() as stack:
-                    warm = Group(setting, workload, 1, stack)
-                    warm.start(able, lambda peer: _fresh(peer, name, serial=True))
-                    warm.compile()
-                    if widest > 1:
-                        warm.sample(effort.least, effort.most)
-                self.groups.append(warm)
+        cold = Group(setting, workload, widest, folder)
+        cold.measure(setting.imports_s, effort.least, effort.most, inspect=True)
+        self.groups = [cold]
+        if effort.serial:
+            able = [p for p, seen in cold.answers.items() if not seen.stop and PEERS[p].serial]
+            warm = Group(setting, workload, 1, folder)
+            warm.measure(able, effort.least, effort.most if widest > 1 else 0)
+            self.groups.append(warm)
 
     @property
     def settled(self) -> bool:
         """Return whether no further process is needed."""
         return all(group.settled for group in self.groups)
 
-    def again(self, nursery: Nursery) -> None:
-        """Run NumPy and axiomjit in further processes, for each number of threads."""
-        for group in self.groups:
-            group.again(nursery)
-
     def case(self) -> Case:
         """Return the record of the case."""
         cold, workload = self.groups[0], self.workload
-        peers = self.setting.imports_s
         return Case(
             name=workload.name,
             group=workload.group,
@@ -269,105 +281,152 @@ class Ongoing:
             series=workload.series,
             size=cold.size,
             dtype=cold.dtype,
-            cost=self.cost,
-            runs=tuple(_run(self.setting, peer, self.groups, self.cost) for peer in peers),
+            cost=cold.cost,
+            runs=tuple(self._run(peer) for peer in self.setting.imports_s),
+        )
+
+    def _run(self, peer: str) -> Run:
+        """Return the record of one peer."""
+        found = [group.answers.get(peer) for group in self.groups]
+        stops = [answers.stop for answers in found if answers and answers.stop]
+        if stops:
+            return Run(peer, *stops[0])
+        cold, warm = found[0], found[1] if len(found) > 1 else None
+        assert cold is not None
+        timings = [self._timing(group, peer) for group in self.groups]
+        steady_s = timings[0].median_s if timings[0] else 0.0
+        warm_s = timings[-1].median_s if timings[-1] else steady_s
+        return Run(
+            peer=peer,
+            status=OK,
+            cold_compile_s=max(0.0, cold.first_s - steady_s),
+            warm_load_s=max(0.0, warm.first_s - warm_s) if warm else None,
+            first_call_s=self.setting.imports_s[peer] + cold.first_s,
+            memory_peak_bytes=cold.peak_bytes,
+            timings=tuple(sorted(filter(None, timings), key=lambda t: t.threads)),
+        )
+
+    def _timing(self, group: Group, peer: str) -> Timing | None:
+        seen, cost = group.answers.get(peer), self.groups[0].cost
+        if seen is None or not seen.processes:
+            return None
+        own = median_interval(seen.processes)
+        theirs = group.answers[NUMPY].processes[: len(seen.processes)]
+        ratio = ratio_interval(seen.processes, theirs)
+        limits = next(limit for limit in self.setting.limits if limit.threads == group.threads)
+        least_s = bound(cost, group.dtype, limits) if cost else None
+        return Timing(
+            threads=group.threads,
+            rounds=sum(map(len, seen.processes)),
+            median_s=own.median,
+            low_s=own.low,
+            high_s=own.high,
+            ratio=ratio.median,
+            ratio_low=ratio.low,
+            ratio_high=ratio.high,
+            of_bound=least_s / own.median if least_s else None,
+            samples_s=tuple(float(f"{s:.4g}") for one in seen.processes for s in one),
+            process_rounds=tuple(map(len, seen.processes)) if len(seen.processes) > 1 else (),
         )
 
 
-def measure_cases(
-    setting: Setting, workloads: Iterable[Workload], done: Callable[[Case], Any]
+def run(
+    workloads: Sequence[Workload],
+    peers: Sequence[str],
+    *,
+    quick: bool,
+    seed: int = 0,
+    planted: str = "",
+) -> Result:
+    """Measure the cases; the progress is shown on standard error.
+
+    Args:
+        workloads: the cases.
+        peers: names of `PEERS`, NumPy and axiomjit among them.
+        quick: fewer rounds, all threads only, no second process.
+        seed: of the arguments and of the order of peers.
+        planted: a case in which our calls are made twice.
+
+    Raises:
+        BenchError: NumPy does not run a case.
+    """
+    started, cpu = time.monotonic(), _cpu_s()
+    environment = read_environment()
+    effort, widest = (QUICK if quick else FULL), available_threads()
+    threads = (1, widest) if effort.serial and widest > 1 else (widest,)
+    known = [_probe(name, effort.imports) for name in peers]
+    with Progress(len(workloads)) as progress:
+        for peer in known:
+            if peer.status != OK:
+                progress.tell(f"{peer.name} is left out: {peer.reason}")
+        progress.tell("limits of the machine")
+        limits = tuple(_limits(n, effort.limits_s) for n in threads)
+        imports = {peer.name: peer.import_s or 0.0 for peer in known if peer.status == OK}
+        setting = Setting(effort, seed, threads, limits, imports, planted)
+        cases = _measure_cases(setting, workloads, progress)
+    return Result(
+        environment=environment.replace(load_end=read_load()),
+        quick=quick,
+        seed=seed,
+        wall_s=round(time.monotonic() - started, 1),
+        cpu_s=round(_cpu_s() - cpu, 1),
+        threads=threads,
+        limits=limits,
+        peers=tuple(known),
+        cases=cases,
+    )
+
+
+def _measure_cases(
+    setting: Setting, workloads: Sequence[Workload], progress: Progress
 ) -> tuple[Case, ...]:
     """Measure the cases, one after the other.
 
     Further processes of a case run after the next cases have begun, so that a few seconds in which
     the machine is busy do not affect all samples of a case.
-
-    Args:
-        setting: of the run.
-        workloads: the cases.
-        done: called with each case when it is measured.
-
-    Raises:
-        BenchError: NumPy does not run a case.
     """
     cases: dict[str, Case] = {}
     going: list[Ongoing] = []
-
-    def end() -> None:
-        for ongoing in tuple(going):
-            if ongoing.settled:
+    with TemporaryDirectory(prefix="axiomjit-bench-") as folder:
+        waiting = [(workload, Path(folder, str(k))) for k, workload in enumerate(workloads)]
+        while waiting or going:
+            for ongoing in going:
+                for group in ongoing.groups:
+                    group.again()
+            if waiting:
+                going.append(Ongoing(setting, *waiting.pop(0)))
+            for ongoing in [one for one in going if one.settled]:
                 going.remove(ongoing)
                 cases[ongoing.workload.name] = ongoing.case()
-                done(cases[ongoing.workload.name])
-
-    names = []
-    with Nursery() as nursery:
-        for workload in workloads:
-            names.append(workload.name)
-            for ongoing in going:
-                ongoing.again(nursery)
-            going.append(Ongoing(setting, workload))
-            end()
-        while going:
-            for ongoing in going:
-                ongoing.again(nursery)
-            end()
-    return tuple(cases[name] for name in names)
+                progress.step(ongoing.workload.name)
+    return tuple(cases[workload.name] for workload in workloads)
 
 
-def _fresh(peer: str, folder: str, serial: bool) -> Worker:
-    """Return a new process with its disk caches in a folder of the case."""
-    own = Path(folder) / peer
-    own.mkdir(exist_ok=True)
-    return Worker(PEERS[peer].environment(str(own)), serial)
+def _probe(name: str, times: int) -> Peer:
+    """Return whether a peer can be imported, and the import's time in a fresh process."""
+    kind, taken = PEERS[name], []
+    modules = [] if name == NUMPY else [kind.module, *kind.needs]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    for _ in range(times):
+        command = [sys.executable, "-c", IMPORT, *modules]
+        told = subprocess.run(command, capture_output=True, text=True, env=environment)
+        if told.returncode:
+            lines = told.stderr.strip().splitlines() or [f"ended with status {told.returncode}"]
+            return Peer(name, MISSING, lines[-1], None, None)
+        taken.append(float(told.stdout.split()[-1]))
+    return Peer(name, OK, "", package_version(kind.module, ""), statistics.median(taken))
 
 
-def _run(setting: Setting, peer: str, groups: Sequence[Group], cost: Cost | None) -> Run:
-    """Return the record of one peer from the answers in all groups."""
-    cold = groups[0].seen[peer]
-    stops = [g.seen[peer].stop for g in groups if peer in g.seen and g.seen[peer].stop]
-    if stops and stops[0]:
-        return Run(peer, *stops[0])
-    timings = [_timing(setting, group, peer, cost) for group in groups]
-    steady_s = timings[0].median_s if timings[0] else 0.0
-    warm = groups[1].seen.get(peer) if len(groups) > 1 else None
-    warm_s = None
-    if warm is not None:
-        serial = timings[1].median_s if timings[1] else steady_s
-        warm_s = max(0.0, warm.first_s - serial)
-    return Run(
-        peer=peer,
-        status=OK,
-        cold_compile_s=max(0.0, cold.first_s - steady_s),
-        warm_load_s=warm_s,
-        first_call_s=setting.imports_s[peer] + cold.first_s,
-        memory_peak_bytes=cold.peak_bytes,
-        timings=tuple(sorted(filter(None, timings), key=lambda t: t.threads)),
-    )
+def _limits(threads: int, spent_s: float) -> Limits:
+    with closing(Worker({}, threads == 1)) as worker:
+        told = worker.ask("limits", pinned=threads == 1, threads=threads, spent_s=spent_s)
+    triads = tuple(Triad(int(t["bytes"]), t["bytes_per_s"]) for t in told["triads"])
+    return Limits(threads, triads, told["flops_per_s"])
 
 
-def _timing(setting: Setting, group: Group, peer: str, cost: Cost | None) -> Timing | None:
-    seen = group.seen.get(peer)
-    if seen is None or not seen.processes:
-        return None
-    own = median_interval(seen.processes)
-    theirs = group.seen[NUMPY].processes[: len(seen.processes)]
-    ratio = ratio_interval(seen.processes, theirs)
-    limits = next(limit for limit in setting.limits if limit.threads == group.threads)
-    least_s = bound(cost, group.dtype, limits) if cost else None
-    return Timing(
-        threads=group.threads,
-        rounds=sum(map(len, seen.processes)),
-        median_s=own.median,
-        low_s=own.low,
-        high_s=own.high,
-        ratio=ratio.median,
-        ratio_low=ratio.low,
-        ratio_high=ratio.high,
-        of_bound=least_s / own.median if least_s else None,
-        samples_s=tuple(float(f"{s:.4g}") for one in seen.processes for s in one),
-        process_rounds=tuple(map(len, seen.processes)) if len(seen.processes) > 1 else (),
-    )
+def _cpu_s() -> float:
+    """Return the processor time of this process and of its ended children."""
+    return sum(os.times()[:4])
 
 
 def bound(cost: Cost, dtype: str, limits: Limits) -> float:

@@ -1,15 +1,16 @@
 """The libraries that are compared: how each is imported and given a workload.
 
-All functions here run in a process of the peer's own (see `worker`). `load` imports what compiling
-needs; `prepare` returns the call that is timed, with nothing compiled yet. Arguments are converted
-to a library's own arrays beforehand, in its favour; results stay as the library returns them.
+All functions here run in a process of the peer's own (see `worker`). `load` imports the modules
+that compiling needs; `prepare` returns the call that is timed, with nothing compiled yet. Arguments
+are converted to a library's own arrays beforehand, in its favour; results stay as the library
+returns them.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -18,8 +19,8 @@ from axiomjit import jit
 from axiomjit.base.errors import AxiomError, BenchError
 from axiomjit.base.records import Record
 from axiomjit.bench.suite import workload as workload_module
-from axiomjit.bench.suite.checkout import PACKAGE
 from axiomjit.bench.suite.records import NUMPY, OURS
+from axiomjit.bench.suite.results import PACKAGE
 from axiomjit.bench.suite.workload import Workload, with_module
 
 Call = Callable[[], Any]
@@ -34,17 +35,23 @@ class Refused(Exception):
 class PeerKind(Record):
     """One library: the module to import, and how to use it.
 
-    `prepare(workload, arguments)` raises Refused for what the library cannot express. `needs` are
-    further modules that a first call would import. `environment(folder)` returns the variables that
-    make it keep compiled code in a folder. `serial` says that it is measured with one thread too.
+    `prepare(workload, arguments)` raises Refused where the library cannot express the workload.
+    `needs` are further modules that a first call would import. `cache` is the environment variable
+    of the folder in which it keeps compiled code, empty without one; `variables` are set beside it.
+    `serial` says that it is measured with one thread too.
     """
 
     name: str
     module: str
     prepare: Callable[[Workload, Arguments], Call]
     needs: tuple[str, ...] = ()
-    environment: Callable[[str], dict[str, str]] = lambda folder: {}
+    cache: str = ""
+    variables: Mapping[str, str] = {}
     serial: bool = True
+
+    def environment(self, folder: str) -> dict[str, str]:
+        """Return the variables that make it keep compiled code in a folder."""
+        return {**({self.cache: folder} if self.cache else {}), **self.variables}
 
     def load(self) -> None:
         """Import the library.
@@ -115,45 +122,24 @@ def _opt_einsum(workload: Workload, arguments: Arguments) -> Call:
     return lambda: contract(spec, *arguments)
 
 
-def _numba_folder(folder: str) -> dict[str, str]:
-    return {"NUMBA_CACHE_DIR": folder}
-
-
-def _jax_folder(folder: str) -> dict[str, str]:
-    return {
-        "JAX_COMPILATION_CACHE_DIR": folder,
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
-        "JAX_ENABLE_X64": "1",
-        "JAX_PLATFORMS": "cpu",
-    }
-
-
-PEERS: Final[dict[str, PeerKind]] = {
-    kind.name: kind
-    for kind in (
-        PeerKind(NUMPY, "numpy", _numpy),
-        PeerKind(
-            OURS,
-            "axiomjit",
-            _axiomjit,
-            ("axiomjit.runtime.compiling.compile_source",),
-            lambda folder: {"AXIOMJIT_CACHE_DIR": folder},
-        ),
-        PeerKind("numexpr", "numexpr", _numexpr),
-        PeerKind(NUMBA, "numba", _numba(False), (), _numba_folder),
-        PeerKind(PARALLEL, "numba", _numba(True), (), _numba_folder, serial=False),
-        PeerKind("jax", "jax", _jax, (), _jax_folder),
-        PeerKind(
-            "torch",
-            "torch",
-            _torch,
-            ("torch._dynamo",),
-            lambda folder: {"TORCHINDUCTOR_CACHE_DIR": folder},
-        ),
-        PeerKind("opt_einsum", "opt_einsum", _opt_einsum),
-    )
+JAX: Final = {
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    "JAX_ENABLE_X64": "1",
+    "JAX_PLATFORMS": "cpu",
 }
+COMPILER: Final = "axiomjit.runtime.compiling.compile_source"
+KINDS: Final = (
+    PeerKind(NUMPY, "numpy", _numpy),
+    PeerKind(OURS, "axiomjit", _axiomjit, (COMPILER,), "AXIOMJIT_CACHE_DIR"),
+    PeerKind("numexpr", "numexpr", _numexpr),
+    PeerKind(NUMBA, "numba", _numba(False), (), "NUMBA_CACHE_DIR"),
+    PeerKind(PARALLEL, "numba", _numba(True), (), "NUMBA_CACHE_DIR", serial=False),
+    PeerKind("jax", "jax", _jax, (), "JAX_COMPILATION_CACHE_DIR", JAX),
+    PeerKind("torch", "torch", _torch, ("torch._dynamo",), "TORCHINDUCTOR_CACHE_DIR"),
+    PeerKind("opt_einsum", "opt_einsum", _opt_einsum),
+)
+PEERS: Final = {kind.name: kind for kind in KINDS}
 ALWAYS: Final = (NUMPY, OURS)
 SLOW: Final = ("torch",)
 """Peers that are compared only when named: they compile for seconds per case."""
@@ -172,9 +158,8 @@ def chosen(names: Sequence[str], quick: bool) -> tuple[str, ...]:
         wanted.append(PARALLEL)
     for name in wanted:
         if name not in PEERS:
-            raise BenchError(
-                f"compare with {name}", "no peer of that name", f"one of {', '.join(PEERS)}"
-            )
+            remedy = f"one of {', '.join(PEERS)}"
+            raise BenchError(f"compare with {name}", "no peer of that name", remedy)
     return tuple(name for name in PEERS if name in ALWAYS or name in wanted)
 
 

@@ -1,4 +1,4 @@
-"""Worker processes, as the asking process sees them."""
+"""Worker processes, seen from the asking process: one end of the pipe whose other is `worker`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final
 
 import axiomjit
@@ -20,20 +19,10 @@ import axiomjit
 ANSWER_S: Final = 300.0
 """Seconds without an answer after which a worker counts as hung."""
 END_S: Final = 5.0
-SERIAL: Final = dict.fromkeys(
-    (
-        "OMP_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "BLIS_NUM_THREADS",
-        "VECLIB_MAXIMUM_THREADS",
-        "NUMBA_NUM_THREADS",
-        "NUMEXPR_NUM_THREADS",
-    ),
-    "1",
-)
+LIBRARIES: Final = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA", "NUMEXPR")
+SERIAL: Final = {f"{name}_NUM_THREADS": "1" for name in LIBRARIES} | {"VECLIB_MAXIMUM_THREADS": "1"}
 UNSET: Final = ("AXIOMJIT_CHECK", "AXIOMJIT_DISABLE", "AXIOMJIT_FALLBACK")
-"""Environment variables that would change what is measured."""
+"""Environment variables that would change the figures."""
 Answer = dict[str, Any]
 
 
@@ -41,7 +30,7 @@ class Lost(Exception):
     """A worker did not answer: it hung (`late`), or its process ended."""
 
     def __init__(self, late: bool, words: str) -> None:
-        """Keep which of the two happened, and the last lines it printed."""
+        """Keep which of the two happened."""
         super().__init__(words)
         self.late = late
 
@@ -53,27 +42,26 @@ class Worker:
         """Start the process; with `serial`, libraries are told to use one thread."""
         root = str(Path(axiomjit.__file__).resolve().parents[1])
         path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH", ""))))
-        limits = SERIAL if serial else {}
         kept = {name: value for name, value in os.environ.items() if name not in UNSET}
         self._process = subprocess.Popen(
             [sys.executable, "-m", "axiomjit.bench.suite.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**kept, "PYTHONPATH": path, **environment, **limits},
-            start_new_session=True,  # its forks end with it
+            env={**kept, "PYTHONPATH": path, **environment, **(SERIAL if serial else {})},
+            start_new_session=True,  # processes that a library starts end with it
         )
-        self._waiting = selectors.DefaultSelector()
+        assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._waiting.register(self._process.stdout, selectors.EVENT_READ)
+        self._requests, self._answers = self._process.stdin, self._process.stdout
+        self._waiting = selectors.DefaultSelector()
+        self._waiting.register(self._answers, selectors.EVENT_READ)
 
     def send(self, do: str, **what: Any) -> None:
         """Send a request without waiting."""
-        assert self._process.stdin is not None
-        line = json.dumps({"do": do, **what}) + "\n"
         try:
-            self._process.stdin.write(line.encode())
-            self._process.stdin.flush()
+            self._requests.write((json.dumps({"do": do, **what}) + "\n").encode())
+            self._requests.flush()
         except BrokenPipeError as error:
             raise self._lost(late=False) from error
 
@@ -83,12 +71,11 @@ class Worker:
         Raises:
             Lost: none came within `limit_s`, or the process ended.
         """
-        assert self._process.stdout is not None
         text, end = b"", time.monotonic() + limit_s
         while not text.endswith(b"\n"):
             if not self._waiting.select(max(0.0, end - time.monotonic())):
                 raise self._lost(late=True)
-            part = os.read(self._process.stdout.fileno(), 1 << 16)
+            part = os.read(self._answers.fileno(), 1 << 16)
             if not part:
                 raise self._lost(late=False)
             text += part
@@ -107,11 +94,6 @@ class Worker:
         self.close()
         return Lost(late, "no answer" if late else f"ended with status {self._process.returncode}")
 
-    @property
-    def ended(self) -> bool:
-        """Return whether it was closed, or ended before it answered."""
-        return self._process.returncode is not None
-
     def close(self) -> None:
         """End the process and wait for it."""
         self._waiting.close()
@@ -120,20 +102,6 @@ class Worker:
                 os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
         self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            assert pipe is not None
-            try:
+        for pipe in (self._requests, self._answers):
+            with contextlib.suppress(BrokenPipeError):  # requests that were not sent
                 pipe.close()
-            except BrokenPipeError:  # unsent requests to a process that has ended
-                continue
-
-    def __enter__(self) -> Worker:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

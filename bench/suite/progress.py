@@ -1,10 +1,10 @@
-"""Show how far a run is: a bar with the time left on a terminal, a line per case elsewhere."""
+"""Show the progress of a run: a bar with the time left on a terminal, a line per case elsewhere."""
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
-from types import TracebackType
 from typing import Any, TextIO
 
 
@@ -22,7 +22,7 @@ class Progress:
         if self._bar:
             self._bar.write(line, file=self._stream)
         else:
-            self._print(line)
+            print(line, file=self._stream, flush=True)
 
     def step(self, label: str) -> None:
         """Count one more step as done."""
@@ -33,29 +33,20 @@ class Progress:
             return
         left = (time.monotonic() - self._started) / self._done * (self._total - self._done)
         minutes, seconds = divmod(round(left), 60)
-        self._print(f"{self._done}/{self._total} {label}, {minutes}:{seconds:02} left")
-
-    def _print(self, line: str) -> None:
-        print(line, file=self._stream, flush=True)
+        self.tell(f"{self._done}/{self._total} {label}, {minutes}:{seconds:02} left")
 
     def __enter__(self) -> Progress:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._bar:
             self._bar.close()
 
 
 def _bar(total: int, stream: TextIO) -> Any:
-    if not stream.isatty():
-        return None
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        return None
-    return tqdm(total=total, file=stream, unit="case", dynamic_ncols=True, leave=False)
+    if stream.isatty():
+        with contextlib.suppress(ImportError):
+            from tqdm import tqdm
+
+            return tqdm(total=total, file=stream, unit="case", dynamic_ncols=True, leave=False)
+    return None

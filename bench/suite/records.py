@@ -12,7 +12,7 @@ import json
 import math
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator
 from functools import cache
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -23,6 +23,7 @@ from axiomjit.base.records import Record
 
 FORMAT: Final = "axiomjit-bench"
 VERSION: Final = 1
+REMEDY: Final = "name a file written by `run --json` of this version, and not edited"
 
 OK: Final = "ok"
 MISSING: Final = "not importable"
@@ -67,7 +68,7 @@ class Environment(Record):
 class Triad(Record):
     """Bandwidth of `a = b + s * c` by our own kernel over `bytes` of memory, three arrays in all.
 
-    `bytes_per_s` counts what the program reads and writes, not what the caches add to it.
+    `bytes_per_s` counts the bytes that the program reads and writes, not those that caches add.
     """
 
     bytes: int
@@ -98,7 +99,7 @@ class Peer(Record):
 
 
 class Cost(Record):
-    """What axiomjit's plan of a case reads, writes and computes (`f.lower(...).cost`)."""
+    """The bytes and operations of axiomjit's plan of a case (`f.lower(...).cost`)."""
 
     bytes_read: int
     bytes_written: int
@@ -166,7 +167,7 @@ class Run(Record):
     timings: tuple[Timing, ...] = ()
 
     def at(self, threads: int) -> Timing | None:
-        """The timing with so many threads, None if there is none."""
+        """Return the timing at a number of threads, None if there is none."""
         return next((t for t in self.timings if t.threads == threads), None)
 
 
@@ -220,7 +221,15 @@ def write_result(result: Result, path: Path) -> None:
     Raises:
         BenchError: the result breaks a rule of the format, or the file cannot be written.
     """
-    text = to_text(result)
+    write_text(to_text(result), path)
+
+
+def write_text(text: str, path: Path) -> None:
+    """Write a text to a file.
+
+    Raises:
+        BenchError: the file cannot be written.
+    """
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -236,8 +245,7 @@ def read_result(path: Path) -> Result:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        remedy = "name a file written by `run --json`"
-        raise BenchError(f"read the results in {path}", str(error), remedy) from error
+        raise BenchError(f"read the results in {path}", str(error), REMEDY) from error
     return from_text(text, str(path))
 
 
@@ -248,151 +256,136 @@ def to_text(result: Result) -> str:
         BenchError: the result breaks a rule of the format.
     """
     body = {"format": FORMAT, "version": VERSION, **_plain(result)}
-    _decode(body, "a result")
-    return "{\n" + ",\n".join(f" {json.dumps(k)}: {_lines(v)}" for k, v in body.items()) + "\n}\n"
+    lines = (f" {json.dumps(name)}: {_lines(value)}" for name, value in body.items())
+    text = "{\n" + ",\n".join(lines) + "\n}\n"
+    from_text(text, "a result")
+    return text
 
 
 def _lines(value: object) -> str:
     """Return JSON with each element of a list, or each field of an object, on a line."""
     if isinstance(value, list) and value and isinstance(value[0], dict):
-        return "[\n  " + ",\n  ".join(json.dumps(v, allow_nan=False) for v in value) + "\n ]"
+        return "[\n  " + ",\n  ".join(map(json.dumps, value)) + "\n ]"
     if isinstance(value, dict):
-        fields = (f"{json.dumps(k)}: {json.dumps(v, allow_nan=False)}" for k, v in value.items())
+        fields = (f"{json.dumps(name)}: {json.dumps(v)}" for name, v in value.items())
         return "{\n  " + ",\n  ".join(fields) + "\n }"
-    return json.dumps(value, allow_nan=False)
-
-
-def from_text(text: str, name: str) -> Result:
-    """Return the result in a JSON text; `name` is for messages.
-
-    Raises:
-        BenchError: no JSON, another version, or a field that breaks a rule.
-    """
-    try:
-        body = json.loads(text)
-    except ValueError as error:
-        remedy = "name a file written by `run --json`"
-        raise BenchError(f"read the results in {name}", f"no JSON: {error}", remedy) from error
-    return _decode(body, name)
-
-
-def _decode(body: object, name: str) -> Result:
-    asked = f"read the results in {name}"
-    if not isinstance(body, dict) or body.get("format") != FORMAT:
-        raise BenchError(asked, f"no {FORMAT!r} object", "name a file written by `run --json`")
-    if body.get("version") != VERSION:
-        seen = f"version {body.get('version')!r} of the format, this reads {VERSION}"
-        raise BenchError(asked, seen, "run the benchmark again with this axiomjit")
-    fields = {k: v for k, v in body.items() if k not in ("format", "version")}
-    try:
-        result: Result = _value(fields, Result, "")
-        _check(result)
-    except _Fault as fault:
-        remedy = "run the benchmark again; do not edit the file"
-        raise BenchError(asked, str(fault), remedy) from None
-    return result
-
-
-class _Fault(Exception):
-    """An error in a document, with its position."""
+    return json.dumps(value)
 
 
 def _plain(value: Any) -> Any:
     """Return records as dicts and tuples as lists."""
     if isinstance(value, Record):
         return {name: _plain(getattr(value, name)) for name in type(value)._fields}
-    if isinstance(value, tuple):
-        return [_plain(v) for v in value]
-    if isinstance(value, dict):
-        return {k: _plain(v) for k, v in value.items()}
-    return value
+    return list(map(_plain, value)) if isinstance(value, tuple) else value
 
 
-@cache
-def _types(kind: type[Record]) -> Mapping[str, Any]:
-    return typing.get_type_hints(kind)
+def from_text(text: str, name: str, digits: int | None = None) -> Result:
+    """Return the result in a JSON text.
+
+    Args:
+        text: of a result file.
+        name: of the file, for messages.
+        digits: round numbers to this many significant digits; None: keep all.
+
+    Raises:
+        BenchError: no JSON, another version, or a field that breaks a rule.
+    """
+
+    def number(text: str) -> float:
+        return float(text) if digits is None else float(f"{float(text):.{digits}g}")
+
+    try:
+        body = json.loads(text, parse_float=number)
+    except ValueError as error:
+        raise BenchError(f"read the results in {name}", f"no JSON: {error}", REMEDY) from error
+    try:
+        return _decode(body)
+    except _Fault as fault:
+        raise BenchError(f"read the results in {name}", str(fault), REMEDY) from None
 
 
-def _value(value: object, kind: Any, place: str) -> Any:
+class _Fault(Exception):
+    """An error in a document, with its position."""
+
+
+def _decode(body: object) -> Result:
+    if not isinstance(body, dict) or body.pop("format", None) != FORMAT:
+        raise _Fault(f"no {FORMAT!r} object")
+    version = body.pop("version", None)
+    if version != VERSION:
+        raise _Fault(f"version {version!r} of the format, this reads {VERSION}")
+    result: Result = _value(body, Result, "")
+    for fault in _faults(result):
+        raise _Fault(fault)
+    return result
+
+
+def _value(value: Any, kind: Any, place: str) -> Any:
     """Return the value converted to its annotated type."""
-    if isinstance(kind, types.UnionType):
-        if value is None:
-            return None
-        kind = next(k for k in kind.__args__ if k is not type(None))
+    if isinstance(kind, types.UnionType):  # with None
+        return None if value is None else _value(value, kind.__args__[0], place)
     origin = typing.get_origin(kind)
+    plain = (
+        list if origin is tuple else dict if origin is dict or issubclass(kind, Record) else kind
+    )
+    seen = float if kind is float and type(value) is int else type(value)
+    if seen is not plain:
+        name = {list: "not a list", dict: "not an object"}.get(plain, f"no {plain.__name__}")
+        raise _Fault(f"{place or 'the file'} is {value!r:.60}, {name}")
     if origin is tuple:
-        items = _expect(value, list, place, "a list")
-        return tuple(_value(v, kind.__args__[0], f"{place}[{k}]") for k, v in enumerate(items))
+        return tuple(_value(v, kind.__args__[0], f"{place}[{k}]") for k, v in enumerate(value))
     if origin is dict:
-        entries = _expect(value, dict, place, "an object")
-        return {k: _value(v, kind.__args__[1], f"{place}.{k}") for k, v in entries.items()}
-    if issubclass(kind, Record):
-        return _record(_expect(value, dict, place or "the file", "an object"), kind, place)
-    if kind is float and type(value) is int:
-        value = float(value)
-    if type(value) is not kind:
-        raise _Fault(f"{place} is {value!r}, no {kind.__name__}")
-    if kind is float and not math.isfinite(typing.cast(float, value)):
-        raise _Fault(f"{place} is {value!r}")
-    if kind in (int, float) and typing.cast(float, value) < 0:
-        raise _Fault(f"{place} is {value!r}, below 0")
-    return value
+        return {k: _value(v, kind.__args__[1], f"{place}.{k}") for k, v in value.items()}
+    if plain is dict:
+        return _record(value, kind, place)
+    if plain in (int, float) and not 0 <= value < math.inf:
+        raise _Fault(f"{place} is {value!r}, below 0 or not finite")
+    return plain(value)
 
 
-def _expect(value: object, kind: type, place: str, word: str) -> Any:
-    if not isinstance(value, kind):
-        raise _Fault(f"{place} is {value!r:.60}, not {word}")
-    return value
+_hints = cache(typing.get_type_hints)
 
 
 def _record(entries: dict[str, Any], kind: type[Record], place: str) -> Record:
-    hints, dot = _types(kind), f"{place}." if place else ""
-    unknown = [name for name in entries if name not in kind._fields]
-    absent = [f for f in kind._fields if f not in entries and f not in kind._defaults]
-    if unknown or absent:
-        verb, names = ("has no field", unknown) if unknown else ("lacks", absent)
-        raise _Fault(f"{place or 'the file'} {verb} {names[0]}")
-    return kind(**{k: _value(v, hints[k], dot + k) for k, v in entries.items()})
+    unknown = [f"has no field {name}" for name in entries if name not in kind._fields]
+    needed = [name for name in kind._fields if name not in kind._defaults]
+    for fault in (*unknown, *(f"lacks {name}" for name in needed if name not in entries)):
+        raise _Fault(f"{place or 'the file'} {fault}")
+    hints, dot = _hints(kind), f"{place}." if place else ""
+    return kind(**{name: _value(v, hints[name], dot + name) for name, v in entries.items()})
 
 
-def _check(result: Result) -> None:
-    """Raise the first violated rule between fields."""
+def _faults(result: Result) -> Iterator[str]:
+    """Yield the violated rules between fields."""
     known = [peer.name for peer in result.peers]
-    faults = [f"peers has {name} twice" for name in known if known.count(name) > 1]
+    yield from (f"peers has {name} twice" for name in known if known.count(name) > 1)
     if not result.threads or list(result.threads) != sorted(set(result.threads)):
-        faults.append(f"threads do not ascend: {result.threads}")
-    names: set[str] = set()
+        yield f"threads do not ascend: {result.threads}"
     for case in result.cases:
-        if case.name in names:
-            faults.append(f"cases has {case.name} twice")
-        names.add(case.name)
+        if result.case(case.name) is not case:
+            yield f"cases has {case.name} twice"
         for run in case.runs:
-            faults += [f"case {case.name}, {run.peer}: {what}" for what in _run_faults(run)]
+            yield from (f"case {case.name}, {run.peer}: {fault}" for fault in _run_faults(run))
             if run.peer not in known:
-                faults.append(f"case {case.name}: {run.peer} is not among peers")
+                yield f"case {case.name}: {run.peer} is not among peers"
             if case.run(run.peer) is not run:
-                faults.append(f"case {case.name} has {run.peer} twice")
-    faults += [f"peer {p.name}: no status {p.status!r}" for p in result.peers if not _known(p)]
-    if faults:
-        raise _Fault(faults[0])
+                yield f"case {case.name} has {run.peer} twice"
+    yield from (f"peer {p.name}: no status {p.status!r}" for p in result.peers if not _known(p))
 
 
 def _known(what: Peer | Run) -> bool:
     return what.status in STATUSES and (what.status == OK or bool(what.reason))
 
 
-def _run_faults(run: Run) -> list[str]:
-    """Return what is wrong in a run."""
-    faults = []
+def _run_faults(run: Run) -> Iterator[str]:
     if not _known(run):
-        faults.append(f"no status {run.status!r}, or one without a reason")
+        yield f"no status {run.status!r}, or one without a reason"
     if run.status != OK and run.timings:
-        faults.append(f"timings, although its status is {run.status!r}")
+        yield f"timings, although its status is {run.status!r}"
     for t in run.timings:
         if not t.low_s <= t.median_s <= t.high_s or not t.ratio_low <= t.ratio <= t.ratio_high:
-            faults.append(f"an interval of {t.threads} threads without its median")
+            yield f"an interval of {t.threads} threads without its median"
         if t.process_rounds and sum(t.process_rounds) != t.rounds:
-            faults.append(f"{t.rounds} rounds, in its processes {sum(t.process_rounds)}")
+            yield f"{t.rounds} rounds, in its processes {sum(t.process_rounds)}"
         if run.at(t.threads) is not t:
-            faults.append(f"{t.threads} threads twice")
-    return faults
+            yield f"{t.threads} threads twice"

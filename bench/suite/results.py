@@ -1,12 +1,12 @@
-"""Kept results: one dated file per machine in bench/results."""
+"""Kept results: one dated file per machine in bench/results of a clone."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
+import axiomjit
 from axiomjit.base.errors import BenchError
-from axiomjit.base.records import Record
+from axiomjit.bench.suite.ranking import peer_ratio
 from axiomjit.bench.suite.records import (
     NUMPY,
     OURS,
@@ -14,10 +14,41 @@ from axiomjit.bench.suite.records import (
     Result,
     Run,
     Timing,
+    from_text,
     read_result,
+    to_text,
     write_result,
 )
-from axiomjit.bench.suite.standings import standing
+
+PACKAGE = Path(axiomjit.__file__).resolve().parent
+DIGITS = 5
+"""Significant digits of the numbers in kept results."""
+
+
+def checkout(package: Path = PACKAGE) -> Path | None:
+    """Return the root of the clone that a package `axiomjit` is in, None for an installed one.
+
+    Only in a clone axiomjit/bench is a link; wheels and source distributions have a folder.
+    """
+    return package.parent if (package / "bench").is_symlink() else None
+
+
+def results_folder(asked: str, package: Path = PACKAGE) -> Path:
+    """Return the folder in which results are kept.
+
+    Args:
+        asked: the command that needs it, for the message.
+        package: the folder of the package.
+
+    Raises:
+        BenchError: this is not a clone.
+    """
+    root = checkout(package)
+    if root is None:
+        seen = f"axiomjit is installed in {package.parent}; only a clone keeps results"
+        remedy = "name a file (`run --json FILE`, `report FILE`), or use a clone"
+        raise BenchError(asked, seen, remedy)
+    return root / "bench" / "results"
 
 
 def keep(result: Result, folder: Path) -> Path:
@@ -52,35 +83,15 @@ def kept(folder: Path) -> tuple[Result, ...]:
 
 def shortened(result: Result) -> Result:
     """Return a smaller result: statistics instead of samples, numbers with five digits."""
-    cases = tuple(_settled(case) for case in result.cases)
-    short: Result = _short(result.replace(cases=cases))
-    return short
 
-
-def _settled(case: Case) -> Case:
-    """Return the case with axiomjit's standing against each peer stored in it."""
-
-    def settled(run: Run, timing: Timing) -> Timing:
+    def timing(case: Case, run: Run, old: Timing) -> Timing:
         own = run.peer in (OURS, NUMPY)  # our timing has the ratio to NumPy
-        found = None if own else standing(case, run.peer, timing.threads)
+        found = None if own else peer_ratio(case, run.peer, old.threads)
         ours_by_this = (found.ratio, found.low, found.high) if found else ()
-        written: Timing = timing.replace(ours_by_this=ours_by_this)
-        return written
+        return old.replace(samples_s=(), ours_by_this=ours_by_this)
 
-    runs = tuple(
-        run.replace(timings=tuple(settled(run, timing) for timing in run.timings))
-        for run in case.runs
-    )
-    written: Case = case.replace(runs=runs)
-    return written
+    def run(case: Case, old: Run) -> Run:
+        return old.replace(timings=tuple(timing(case, old, t) for t in old.timings))
 
-
-def _short(value: Any) -> Any:
-    if isinstance(value, Record):
-        fields = {name: _short(getattr(value, name)) for name in type(value)._fields}
-        return type(value)(**fields | ({"samples_s": ()} if "samples_s" in fields else {}))
-    if isinstance(value, tuple):
-        return tuple(map(_short, value))
-    if isinstance(value, dict):
-        return {key: _short(v) for key, v in value.items()}
-    return float(f"{value:.5g}") if isinstance(value, float) else value
+    cases = (case.replace(runs=tuple(run(case, r) for r in case.runs)) for case in result.cases)
+    return from_text(to_text(result.replace(cases=tuple(cases))), "a result", DIGITS)

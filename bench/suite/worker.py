@@ -4,10 +4,6 @@
 
 | asked | answered |
 |---|---|
-| `load` peer, pinned | nothing, after its import |
-| `ready` case, seed | nothing, after axiomjit has compiled the case; starts no thread |
-| `fork` | nothing; a child answers from here on |
-| `end` | nothing; the child ends, its parent answers again |
 | `prepare` peer, case, seed, pinned | `size`, `dtype` of the arguments |
 | `first` | `first_s`, after the result agreed with NumPy's |
 | `steady` | `call_s`, the time of a warm call |
@@ -22,13 +18,11 @@ input does.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import gc
 import json
 import math
 import os
-import random
 import sys
 import time
 import warnings
@@ -41,9 +35,8 @@ import numpy as np
 from axiomjit import jit
 from axiomjit.base.errors import AxiomError
 from axiomjit.base.tree import flatten_tree
-from axiomjit.bench.suite.agreement import disagreement
 from axiomjit.bench.suite.cases import find
-from axiomjit.bench.suite.limits import measure_limits
+from axiomjit.bench.suite.machine import measure_limits
 from axiomjit.bench.suite.peers import PEERS, Call, reason
 from axiomjit.bench.suite.records import MISSING, UNSUPPORTED, WRONG, Cost
 from axiomjit.bench.suite.workload import Workload, facts
@@ -56,8 +49,12 @@ TRIES: Final = 4
 """The most repetitions of an interrupted sample."""
 ALONE: Final = 0.02
 """If other threads work for less than this fraction of a call, it counts as single-threaded."""
+TOLERANCE: Final = {"f2": 1e-2, "f4": 1e-4, "f8": 1e-9, "c8": 1e-4, "c16": 1e-9}
+"""The largest difference allowed, relative to the largest finite element, by dtype.
+
+Other dtypes must agree exactly.
+"""
 LARGE_BYTES: Final = 1 << 20
-MOVED_BYTES: Final = 1 << 16
 Answer = dict[str, Any]
 
 
@@ -77,31 +74,6 @@ class Session:
         self.planted = 1
         self.workload: Workload | None = None
         self.arguments: tuple[Any, ...] = ()
-        self.moved = b""
-
-    def load(self, peer: str, pinned: bool) -> Answer:
-        """Import the peer."""
-        pin(pinned)
-        PEERS[peer].load()
-        return {}
-
-    def ready(self, case: str, seed: int) -> Answer:
-        """Compile axiomjit's kernels of a case, for processes that are forked later."""
-        workload = find([case])[0]
-        with contextlib.suppress(AxiomError):  # the first call reports the reason
-            jit(workload.function, strict=True).warm(*workload.arguments(seed))
-        return {}
-
-    def fork(self) -> Answer:
-        """Continue in a child process, whose memory is at other addresses than the last child's."""
-        child = os.fork()
-        if child:
-            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-            if status:
-                raise SystemExit(status if status > 0 else 128 - status)
-            return {}
-        self.moved = bytes(random.SystemRandom().randrange(MOVED_BYTES))
-        return {}
 
     def prepare(self, peer: str, case: str, seed: int, pinned: bool, planted: int = 1) -> Answer:
         """Import the peer, make the arguments, compute NumPy's result.
@@ -210,6 +182,40 @@ class Session:
         return taken / repeat
 
 
+def disagreement(result: object, expected: object) -> str:
+    """Return how a result differs from NumPy's; "" if it agrees.
+
+    Structure, shapes, kind of dtype, positions of NaN and infinity must be the same, values close,
+    and elements no narrower than NumPy's.
+    """
+    ours, theirs = flatten_tree(result)[0], flatten_tree(expected)[0]
+    if len(ours) != len(theirs):
+        return f"{len(ours)} results, NumPy's are {len(theirs)}"
+    found = (_difference(np.asarray(a), np.asarray(b)) for a, b in zip(ours, theirs, strict=True))
+    return next(filter(None, found), "")
+
+
+def _difference(ours: np.ndarray[Any, Any], theirs: np.ndarray[Any, Any]) -> str:
+    if ours.shape != theirs.shape:
+        return f"a result of shape {ours.shape}, NumPy's has {theirs.shape}"
+    kinds = ours.dtype.kind.replace("u", "i"), theirs.dtype.kind.replace("u", "i")
+    if kinds[0] != kinds[1] or ours.itemsize < theirs.itemsize:
+        return f"a result of dtype {ours.dtype}, NumPy's has {theirs.dtype}"
+    code = f"{theirs.dtype.kind}{theirs.itemsize}"
+    if code not in TOLERANCE:
+        differ = int((ours != theirs).sum())
+        return f"{differ} of {ours.size} elements differ from NumPy's" if differ else ""
+    finite = np.isfinite(theirs)
+    same = np.array_equal(ours[~finite], theirs[~finite], equal_nan=True)
+    if not same or not np.isfinite(ours[finite]).all():
+        return "NaN or infinity in other places than NumPy's"
+    gap = np.abs(ours[finite] - theirs[finite]).max(initial=0.0)
+    scale = np.abs(theirs[finite]).max(initial=0.0)
+    if gap > TOLERANCE[code] * max(float(scale), np.finfo(theirs.dtype).tiny):
+        return f"off NumPy's by {float(gap):.1e}, its largest element is {float(scale):.1e}"
+    return ""
+
+
 def interruptions() -> int:
     """Return how often the system took this process off a core, 0 where it does not report it."""
     try:
@@ -269,8 +275,6 @@ def serve(session: Session, lines: Any, answer: Callable[[Answer], None]) -> Non
     """Answer each request line until there are no more."""
     for line in lines:
         asked = json.loads(line)
-        if asked["do"] == "end":
-            os._exit(0)  # the parent answers
         try:
             answer(getattr(session, asked.pop("do"))(**asked))
         except Stop as stop:

@@ -1,4 +1,4 @@
-"""A workload: a plain NumPy function, its arguments, and what peers need to know about it."""
+"""A workload: a plain NumPy function, its arguments, and its forms for other libraries."""
 
 from __future__ import annotations
 

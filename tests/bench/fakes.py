@@ -30,7 +30,6 @@ class FakeWorker:
     """What a peer answers to a request instead: an answer, or an exception."""
     started: list[tuple[str, bool]] = []
     drift = 1.0
-    ended = False
 
     def __init__(self, environment, serial):
         self.serial, self.peer, self.factor = serial, "", 1.0
@@ -55,10 +54,6 @@ class FakeWorker:
         if given is not None:
             return given
         return {
-            "load": {},
-            "ready": {},
-            "fork": {},
-            "end": {},
             "prepare": {"size": 10**6, "dtype": "f8"},
             "first": {"first_s": 0.05 / (1 + self.serial)},
             "steady": {"call_s": self.factor},
@@ -88,11 +83,9 @@ def install(monkeypatch, slower=None, answers=None, seed=0):
     monkeypatch.setattr(FakeWorker, "answers", answers or {})
     monkeypatch.setattr(FakeWorker, "started", [])
     monkeypatch.setattr("axiomjit.bench.suite.measure.Worker", FakeWorker)
-    monkeypatch.setattr("axiomjit.bench.suite.run.Worker", FakeWorker)
-    monkeypatch.setattr("axiomjit.bench.suite.nursery.Worker", FakeWorker)
-    monkeypatch.setattr("axiomjit.bench.suite.run.available_threads", lambda: 2)
+    monkeypatch.setattr("axiomjit.bench.suite.measure.available_threads", lambda: 2)
     monkeypatch.setattr(
-        "axiomjit.bench.suite.run._probe", lambda name, times: Peer(name, OK, "", "1.0", 0.25)
+        "axiomjit.bench.suite.measure._probe", lambda name, times: Peer(name, OK, "", "1.0", 0.25)
     )
 
 

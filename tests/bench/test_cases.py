@@ -7,8 +7,8 @@ import pytest
 
 from axiomjit.base.errors import BenchError, GraphValueError
 from axiomjit.bench.report.table import list_cases
-from axiomjit.bench.suite.agreement import disagreement
 from axiomjit.bench.suite.cases import CASES, find
+from axiomjit.bench.suite.worker import disagreement
 from axiomjit.bench.suite.workload import prange, with_module
 
 GROUPS = [

@@ -4,11 +4,10 @@ import pytest
 
 from axiomjit.base.errors import BenchError
 from axiomjit.bench.suite.cases import find
-from axiomjit.bench.suite.compare import compare
+from axiomjit.bench.suite.compare import compare, measure_again, try_out
+from axiomjit.bench.suite.measure import run
 from axiomjit.bench.suite.peers import ALWAYS
 from axiomjit.bench.suite.records import OURS
-from axiomjit.bench.suite.run import run
-from axiomjit.bench.suite.trial import measure_again, try_out
 from tests.bench.fakes import REFUSED, install
 
 GROUP = "map"

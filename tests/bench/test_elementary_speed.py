@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from axiomjit.bench.suite.rounds import LEAST, interleaved, upper
+from axiomjit.bench.suite.intervals import LEAST, interleaved, upper
 from tools.elementary import speed
 from tools.elementary.compile import FUNCTIONS, PLAIN, compile_ms, measure
 from tools.elementary.speed import NAMES, compare, main

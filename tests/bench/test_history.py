@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from axiomjit.bench.report.history import histories, history_page, write_history
-from axiomjit.bench.suite.records import OURS
+from axiomjit.bench.report.history import histories, history_page
+from axiomjit.bench.suite.records import OURS, write_text
 from tests.bench.html_tree import dangling_names, outside_references, read_html
 from tests.bench.samples import result
 
@@ -83,7 +83,7 @@ def test_the_mean_is_over_cases_that_all_runs_have():
 
 @pytest.mark.parametrize("runs", [(), RUNS[:1], (result().replace(cases=()),)])
 def test_few_runs(runs, tmp_path):
-    write_history(runs, tmp_path / "history.html")
+    write_text(history_page(runs), tmp_path / "history.html")
     tree = read_html((tmp_path / "history.html").read_text(encoding="utf-8"))
     marks = tree.all(style="mark")
     assert bool(marks) == any(run.cases for run in runs)

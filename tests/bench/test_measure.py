@@ -4,10 +4,9 @@ import pytest
 
 from axiomjit.base.errors import BenchError
 from axiomjit.bench.suite.cases import find
-from axiomjit.bench.suite.measure import QUICK, bound
+from axiomjit.bench.suite.measure import QUICK, bound, run
 from axiomjit.bench.suite.peers import ALWAYS, chosen
 from axiomjit.bench.suite.records import NUMPY, OURS, TIMEOUT, UNSUPPORTED, WRONG, Cost, to_text
-from axiomjit.bench.suite.run import run
 from tests.bench.fakes import COST, LOST, ONE_LIMIT, REFUSED, FakeWorker, install
 
 PEERS = ("numpy", "axiomjit", "numexpr", "numba", "numba-parallel")

@@ -6,8 +6,9 @@ import pytest
 
 from axiomjit.base.errors import BenchError
 from axiomjit.bench.cli import main
-from axiomjit.bench.report.chart_times import STAGES, stage_time
-from axiomjit.bench.report.page import page, write_page
+from axiomjit.bench.report.charts import STAGES, stage_time
+from axiomjit.bench.report.page import page
+from axiomjit.bench.suite.ranking import LOSS, Ranking, rivals
 from axiomjit.bench.suite.records import (
     MISSING,
     NUMPY,
@@ -17,8 +18,8 @@ from axiomjit.bench.suite.records import (
     WRONG,
     Run,
     write_result,
+    write_text,
 )
-from axiomjit.bench.suite.standings import LOSS, Contest, rivals
 from tests.bench.html_tree import dangling_names, outside_references, read_html
 from tests.bench.samples import FILE, result
 
@@ -104,8 +105,8 @@ def odd(request):
     return made, read_html(page(made))
 
 
-def contests(made):
-    return [Contest(made, threads) for threads in made.threads]
+def rankings(made):
+    return [Ranking(made, threads) for threads in made.threads]
 
 
 def part(tree, section, threads):
@@ -126,14 +127,14 @@ def test_nothing_is_fetched_and_all_names_resolve(odd):
 
 def test_every_case_is_in_the_table_losses_first(odd):
     made, tree = odd
-    for contest in contests(made):
-        rows = part(tree, "cases", contest.threads).one("tbody").all("tr")
+    for ranking in rankings(made):
+        rows = part(tree, "cases", ranking.threads).one("tbody").all("tr")
         names = [row.attributes["data-case"] for row in rows]
         assert sorted(names) == sorted(case.name for case in made.cases)
         assert [row.one("th").text for row in rows] == [
             name + made.case(name).group for name in names
         ]
-        lost = [contest.verdict(made.case(name)) == LOSS for name in names]
+        lost = [ranking.verdict(made.case(name)) == LOSS for name in names]
         assert lost == sorted(lost, reverse=True)
         marked = [bool(row.all("td", "loss")) for row in rows]
         assert marked == lost
@@ -151,9 +152,9 @@ def test_every_row_has_a_cell_per_peer(odd):
 
 def test_ratio_bars_are_as_many_as_ratios(odd):
     made, tree = odd
-    for contest in contests(made):
-        shown = part(tree, "ratios", contest.threads)
-        expected = [(case.name, s.peer) for case in made.cases for s in contest.standings(case)]
+    for ranking in rankings(made):
+        shown = part(tree, "ratios", ranking.threads)
+        expected = [(case.name, s.peer) for case in made.cases for s in ranking.ratios(case)]
         found = [
             (row.attributes["data-case"], mark.attributes["data-peer"])
             for row in shown.all("div", "row")
@@ -165,12 +166,12 @@ def test_ratio_bars_are_as_many_as_ratios(odd):
 
 def test_rooflines_have_a_point_per_case_with_arithmetic(odd):
     made, tree = odd
-    for contest in contests(made):
-        shown = part(tree, "machine", contest.threads)
-        timed = [case for case in made.cases if contest.time(case)]
+    for ranking in rankings(made):
+        shown = part(tree, "machine", ranking.threads)
+        timed = [case for case in made.cases if ranking.time(case)]
         expected = {
             "Roofline": [case.name for case in timed if case.cost and case.cost.flops],
-            "Share of the bound reached": [c.name for c in timed if contest.time(c).of_bound],
+            "Share of the bound reached": [c.name for c in timed if ranking.time(c).of_bound],
         }
         for title, names in expected.items():
             plots = shown.all("svg", "plot", aria_label=title)
@@ -202,13 +203,13 @@ def test_small_arrays_have_a_mark_per_time_and_a_line_per_peer(odd):
     members = [case for case in made.cases if case.series]
     drawn = tree.all("section", aria_labelledby="small")
     assert bool(drawn) == bool(members)
-    for contest in contests(made) if members else ():
-        shown = part(tree, "small", contest.threads)
+    for ranking in rankings(made) if members else ():
+        shown = part(tree, "small", ranking.threads)
         times = [
             (case.name, peer)
             for case in members
-            for peer in (OURS, *contest.peers)
-            if contest.time(case, peer)
+            for peer in (OURS, *ranking.peers)
+            if ranking.time(case, peer)
         ]
         marks = [
             (m.attributes["data-case"], m.attributes["data-peer"]) for m in shown.all("circle")
@@ -297,9 +298,9 @@ def test_summary_counts_and_means():
     cards = read_html(page(made)).one("section", aria_labelledby="summary").all("div", "card")
     seen = [[card.one("h4").text, *(b.text for b in card.all("b"))] for card in cards]
     expected = []
-    for contest in contests(made):
-        for peer in contest.peers:
-            counts = contest.score(peer, made.cases).verdicts
+    for ranking in rankings(made):
+        for peer in ranking.peers:
+            counts = ranking.score(peer, made.cases).verdicts
             expected.append([f"against {peer}", *(str(count) for count in counts.values())])
     assert seen == expected
 
@@ -317,10 +318,10 @@ def test_the_page_is_the_same_every_time():
 
 
 def test_file(tmp_path):
-    write_page(result(), tmp_path / "page.html")
+    write_text(page(result()), tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == page(result())
     with pytest.raises(BenchError, match=re.escape(f"write {tmp_path}\n")):
-        write_page(result(), tmp_path)
+        write_text(page(result()), tmp_path)
 
 
 def test_command(tmp_path, capsys, monkeypatch):

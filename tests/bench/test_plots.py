@@ -1,4 +1,4 @@
-"""Scales, units, markup and standings: what the plots of a report stand on."""
+"""Scales, units, markup and ratios: what the plots of a report stand on."""
 
 import pytest
 from hypothesis import given, settings
@@ -6,11 +6,19 @@ from hypothesis import strategies as st
 
 from axiomjit.bench.report import units
 from axiomjit.bench.report.markup import Markup, join, tag
-from axiomjit.bench.report.plots import Axis, breakable, plot
-from axiomjit.bench.report.scales import Bands, DateScale, LinearScale, LogScale, log_scale
+from axiomjit.bench.report.plots import (
+    Axis,
+    Bands,
+    Chart,
+    DateScale,
+    LinearScale,
+    LogScale,
+    breakable,
+    log_scale,
+)
+from axiomjit.bench.suite.ranking import LOSS, TIE, WIN, PeerRatio, Ranking
 from axiomjit.bench.suite.records import NUMPY, OURS
 from axiomjit.bench.suite.results import shortened
-from axiomjit.bench.suite.standings import LOSS, TIE, WIN, Contest, Standing
 from tests.bench.html_tree import read_html
 from tests.bench.samples import result
 
@@ -105,14 +113,14 @@ def test_markup_escapes_everything_but_markup():
 
 
 def test_names_break_after_underscores():
-    assert join(*breakable("a_<b_c")) == "a_<wbr>&lt;b_<wbr>c"
-    assert join(*breakable("plain")) == "plain"
+    assert breakable("a_<b_c") == "a_<wbr>&lt;b_<wbr>c"
+    assert breakable("plain") == "plain"
 
 
 def test_a_plot_labels_its_ticks():
     x = Axis("across", LogScale(1, 10), str, most=3)
     y = Axis("up", LinearScale(0, 1), lambda v: f"{v:.1f}", most=3)
-    texts = [e.text for e in read_html(plot("A & B", x, y, [])).all("text")]
+    texts = [e.text for e in read_html(Chart("A & B", x, y).draw(340)).all("text")]
     assert texts == [*(str(t) for t in x.scale.ticks(3)), "0.0", "0.5", "1.0", "across", "up"]
 
 
@@ -121,21 +129,21 @@ def test_a_plot_labels_its_ticks():
     [(0.5, 0.99, WIN), (0.9, 1.1, TIE), (1.01, 2.0, LOSS), (1.0, 2.0, TIE), (0.5, 1.0, TIE)],
 )
 def test_verdicts_follow_the_interval(low, high, verdict):
-    assert Standing("jax", 1.0, low, high).verdict == verdict
+    assert PeerRatio("jax", 1.0, low, high).verdict == verdict
 
 
-def test_standings_divide_by_the_peer():
+def test_ratios_divide_by_the_peer():
     made = result()
-    contest = Contest(made, 1)
+    ranking = Ranking(made, 1)
     jacobi = made.case("jacobi")
-    assert contest.against(jacobi, NUMPY).ratio == jacobi.run(OURS).at(1).ratio == 0.27
-    against = contest.against(jacobi, "jax")
+    assert ranking.against(jacobi, NUMPY).ratio == jacobi.run(OURS).at(1).ratio == 0.27
+    against = ranking.against(jacobi, "jax")
     assert against.ratio == pytest.approx(0.27 / 2.2)
     assert against.low <= against.ratio <= against.high
-    assert contest.against(made.case("exp"), "jax") is None
+    assert ranking.against(made.case("exp"), "jax") is None
 
 
-def test_standings_without_samples_combine_the_two_intervals():
+def test_ratios_without_samples_combine_the_two_intervals():
     made = result()
     kept = made.replace(
         cases=tuple(
@@ -148,7 +156,7 @@ def test_standings_without_samples_combine_the_two_intervals():
             for case in made.cases
         )
     )
-    found = Contest(kept, 1).against(kept.case("jacobi"), "jax")
+    found = Ranking(kept, 1).against(kept.case("jacobi"), "jax")
     # Both medians are known to 2 %, so the ratio to about 2.8 %.
     assert found.ratio == pytest.approx(0.27 / 2.2)
     assert found.low == pytest.approx(found.ratio * 0.972, rel=1e-3)
@@ -156,16 +164,16 @@ def test_standings_without_samples_combine_the_two_intervals():
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_standings_of_a_kept_result_are_those_of_its_samples(threads):
+def test_ratios_of_a_kept_result_are_those_of_its_samples(threads):
     made = result()
-    contest, kept = Contest(made, threads), shortened(made)
+    ranking, kept = Ranking(made, threads), shortened(made)
     assert {t.samples_s for c in kept.cases for r in c.runs for t in r.timings} == {()}
     found = [
-        (own, contest.against(case, own.peer))
+        (own, ranking.against(case, own.peer))
         for case in kept.cases
-        for own in Contest(kept, threads).standings(case)
+        for own in Ranking(kept, threads).ratios(case)
     ]
-    assert {own.peer for own, _ in found} == set(contest.peers)
+    assert {own.peer for own, _ in found} == set(ranking.peers)
     for own, full in found:
         assert own.ratio == pytest.approx(full.ratio, rel=1e-4)
         assert (own.low, own.high) == pytest.approx((full.low, full.high), rel=1e-4)
@@ -173,24 +181,24 @@ def test_standings_of_a_kept_result_are_those_of_its_samples(threads):
 
 def test_scores_are_geometric_means():
     made = result()
-    contest = Contest(made, 1)
+    ranking = Ranking(made, 1)
     pair = [made.case("axpy"), made.case("max"), made.case("exp")]
-    found = contest.score(NUMPY, pair)
+    found = ranking.score(NUMPY, pair)
     assert found.mean == pytest.approx((0.58 * 1.41) ** 0.5)
     assert (found.best, found.worst) == (0.58, 1.41)
     assert found.verdicts == {WIN: 1, TIE: 0, LOSS: 1}
-    assert contest.score(NUMPY, [made.case("exp")]) is None
+    assert ranking.score(NUMPY, [made.case("exp")]) is None
 
 
 def test_losses_come_first_then_what_is_not_run():
     made = result()
-    contest = Contest(made, 1)
-    ordered = contest.losses_first()
+    ranking = Ranking(made, 1)
+    ordered = ranking.losses_first()
     ranks = [
-        0 if contest.verdict(case) == LOSS else 1 if contest.time(case) is None else 2
+        0 if ranking.verdict(case) == LOSS else 1 if ranking.time(case) is None else 2
         for case in ordered
     ]
     assert ranks == sorted(ranks)
     assert set(ranks) == {0, 1, 2}
-    worst = [max(s.ratio for s in contest.standings(c)) for c in ordered[: ranks.count(0)]]
+    worst = [max(s.ratio for s in ranking.ratios(c)) for c in ordered[: ranks.count(0)]]
     assert worst == sorted(worst, reverse=True)

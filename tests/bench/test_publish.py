@@ -7,11 +7,19 @@ from math import exp, log
 import pytest
 
 from axiomjit.base.errors import BenchError
-from axiomjit.bench.report.chart_groups import group_chart
-from axiomjit.bench.report.publish import END, PERFORMANCE, README, START, brief, documents, publish
+from axiomjit.bench.report.publish import (
+    END,
+    PERFORMANCE,
+    README,
+    START,
+    brief,
+    documents,
+    group_chart,
+    publish,
+)
 from axiomjit.bench.report.units import digits
+from axiomjit.bench.suite.ranking import LOSS, Ranking
 from axiomjit.bench.suite.records import NUMPY, OURS
-from axiomjit.bench.suite.standings import LOSS, Contest
 from tests.bench.samples import newest, result
 from tests.bench.test_page import ODD
 from tests.structure.sources import ROOT
@@ -75,18 +83,18 @@ def test_a_missing_document_is_refused(clone):
 def test_the_summary_names_every_loss_and_every_mean(make):
     made = make()
     text = " ".join(brief(made).split())
-    contest = Contest(made, made.threads[-1])
+    ranking = Ranking(made, made.threads[-1])
     to_numpy, _, to_others = text.partition("**Slower than another library**")
     for case in made.cases:
-        numpy = contest.against(case, NUMPY)
+        numpy = ranking.against(case, NUMPY)
         if numpy and numpy.verdict == LOSS:
             assert f"`{case.name}` {digits(numpy.ratio)}" in to_numpy
-        elif contest.verdict(case) == LOSS:
+        elif ranking.verdict(case) == LOSS:
             assert f"`{case.name}` " in to_others
-        elif contest.time(case):
+        elif ranking.time(case):
             assert f"`{case.name}`" not in text
-    for peer in contest.peers:
-        ratios = [s.ratio for c in made.cases if (s := contest.against(c, peer))]
+    for peer in ranking.peers:
+        ratios = [s.ratio for c in made.cases if (s := ranking.against(c, peer))]
         mean = exp(sum(map(log, ratios)) / len(ratios))
         assert f"{digits(mean)} of {peer}'s ({len(ratios)} cases, " in text
     refused = [c.name for c in made.cases if not (c.run(OURS) and c.run(OURS).timings)]
@@ -98,10 +106,10 @@ def test_the_summary_names_every_loss_and_every_mean(make):
 def test_the_chart_has_a_mark_per_mean_at_its_place(name):
     made = ODD[name]()
     root = ElementTree.fromstring(group_chart(made))
-    contest = Contest(made, made.threads[-1])
+    ranking = Ranking(made, made.threads[-1])
     groups = dict.fromkeys(case.group for case in made.cases)
     parts = [*([c for c in made.cases if c.group == group] for group in groups), made.cases]
-    means = [s.mean for part in parts for p in contest.peers if (s := contest.score(p, part))]
+    means = [s.mean for part in parts for p in ranking.peers if (s := ranking.score(p, part))]
     marks = [p for p in root.iter(f"{SVG}path") if p.find(f"{SVG}title") is not None]
     assert len(marks) == len(means)
     width = float(root.get("width"))
@@ -111,7 +119,7 @@ def test_the_chart_has_a_mark_per_mean_at_its_place(name):
     faster = sum(mean < 1 for mean in means)
     assert sum(x < one for x in places) == faster or min(abs(m - 1) for m in means) < 0.01
     kinds = {mark.get("class") for mark in marks}
-    assert len(kinds) == len({mark.get("d") for mark in marks}) == len(contest.peers)
+    assert len(kinds) == len({mark.get("d") for mark in marks}) == len(ranking.peers)
 
 
 @pytest.mark.parametrize("name", sorted(set(ODD) - set(CHARTS)))

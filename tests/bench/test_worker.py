@@ -1,14 +1,14 @@
 """What a worker does, in this process; one real process; agreement with NumPy."""
 
+from contextlib import closing
+
 import numpy as np
 import pytest
 
-from axiomjit.bench.suite.agreement import disagreement
-from axiomjit.bench.suite.limits import PACKED, fma_source, peak_flops
-from axiomjit.bench.suite.nursery import FORKS, Nursery
+from axiomjit.bench.suite.machine import PACKED, fma_source, peak_flops
 from axiomjit.bench.suite.processes import Lost, Worker
 from axiomjit.bench.suite.records import MISSING, UNSUPPORTED
-from axiomjit.bench.suite.worker import Session, Stop, serve
+from axiomjit.bench.suite.worker import Session, Stop, disagreement, serve
 
 
 @pytest.fixture
@@ -108,14 +108,14 @@ def test_serving_answers_each_line(session):
 
 
 def test_a_real_process_answers_hangs_and_dies():
-    with Worker({}, serial=True) as worker:
+    with closing(Worker({}, serial=True)) as worker:
         told = worker.ask("prepare", peer="numpy", case="total_10", seed=0, pinned=True)
         assert told == {"size": 10, "dtype": "f8"}
         assert worker.ask("first")["first_s"] > 0
         with pytest.raises(Lost, match="no answer") as lost:
             worker.receive(limit_s=0.0)  # nothing was asked
         assert lost.value.late
-    with Worker({}, serial=False) as worker:
+    with closing(Worker({}, serial=False)) as worker:
         with pytest.raises(Lost, match="ended with status 1") as lost:
             worker.ask("no such request")
         assert not lost.value.late
@@ -155,28 +155,13 @@ def test_the_peak_kernel_is_vector_code_or_says_so(monkeypatch):
     ]
     rate = peak_flops("double", 1, 0.0)
     assert rate is None or rate > 1e8
-    monkeypatch.setattr("axiomjit.bench.suite.limits.fma_source", lambda kind, lanes: SCALAR)
+    monkeypatch.setattr("axiomjit.bench.suite.machine.fma_source", lambda kind, lanes: SCALAR)
     assert peak_flops("double", 1, 0.0) is None
 
 
 SCALAR = """define void @peak(i64 %turns, double %p, double* %out) {
   ret void
 }"""
-
-
-@pytest.mark.skipif(not FORKS, reason="processes are forked on Linux only")
-def test_forks_of_one_worker_are_processes_of_their_own():
-    asked = {"peer": "axiomjit", "case": "affine_10", "seed": 0, "pinned": True}
-    with Nursery() as nursery:
-        for _ in range(2):
-            with nursery.worker("axiomjit", True, "affine_10", 0) as fork:
-                assert fork.ask("prepare", **asked) == {"size": 10, "dtype": "f8"}
-                assert fork.ask("first")["first_s"] > 0
-        lost = pytest.raises(Lost, match="ended with status")
-        with nursery.worker("axiomjit", True, "affine_10", 0) as fork, lost:
-            fork.ask("no such thing")  # its parent ends with it
-        with nursery.worker("axiomjit", True, "affine_10", 0) as fork:  # of a new parent
-            assert fork.ask("prepare", **asked)["size"] == 10
 
 
 def test_time_without_a_core_does_not_count_on_one_thread(session, monkeypatch):

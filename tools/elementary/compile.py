@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from axiomjit.base.target import target
-from axiomjit.bench.suite.rounds import upper
+from axiomjit.bench.suite.intervals import upper
 from axiomjit.passes.ir.kernel_ir import Traits
 from axiomjit.runtime.compiling.compile_source import compile_source
 from axiomjit.runtime.vector_math.functions import RECIPES

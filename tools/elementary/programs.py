@@ -24,7 +24,7 @@ import numpy as np
 
 import axiomjit
 from axiomjit.base.errors import BenchError
-from axiomjit.bench.suite.rounds import LEAST, interleaved
+from axiomjit.bench.suite.intervals import LEAST, interleaved
 from tools.elementary.accuracy_tables import PAGE, replace_rows
 
 Array = np.ndarray[Any, Any]

@@ -19,7 +19,7 @@ import numba
 import numpy as np
 
 from axiomjit.base.target import target
-from axiomjit.bench.suite.rounds import LEAST, Run, interleaved
+from axiomjit.bench.suite.intervals import LEAST, Function, interleaved
 from axiomjit.passes.ir.kernel_ir import Traits
 from axiomjit.runtime.compiling.compile_source import compile_source
 from tools.elementary.accuracy_tables import PAGE, replace_rows
@@ -105,7 +105,7 @@ def _binary(scalar: Any) -> Callable[..., None]:
     return loop
 
 
-def repeated(run: Run, times: int) -> Run:
+def repeated(run: Function, times: int) -> Function:
     """Return a function that calls another `times` times."""
 
     def several() -> None:

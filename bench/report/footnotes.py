@@ -11,11 +11,11 @@ from axiomjit.bench.report.units import count_things, shorten
 from axiomjit.bench.suite.records import OK, UNSUPPORTED, Result
 
 NAMED: Final = 3
-"""A line names at most so many cases; of more it gives the number."""
+"""The largest number of cases that a line names; of more it gives the number."""
 LONGEST: Final = 120
 
 
-class Note(Record):
+class Footnote(Record):
     """One reason: the library, its status, and the cases."""
 
     letter: str
@@ -37,7 +37,7 @@ class Note(Record):
         return shorten(self.reason, LONGEST)
 
 
-class Notes:
+class Footnotes:
     """The reasons of a result; equal ones of a library are merged."""
 
     def __init__(self, result: Result, peers: Iterable[str]) -> None:
@@ -49,21 +49,17 @@ class Notes:
                 if run.status != OK and run.peer in asked:
                     found.setdefault((run.peer, run.status, run.reason), []).append(case.name)
         self.notes = tuple(
-            Note(_letter(k), *key, tuple(cases)) for k, (key, cases) in enumerate(found.items())
+            Footnote(_letter(k), *key, tuple(cases)) for k, (key, cases) in enumerate(found.items())
         )
-        self._marks = {(note.peer, case): _mark(note) for note in self.notes for case in note.cases}
 
     def mark(self, peer: str, case: str) -> str:
-        """Return what the table shows instead of a time: `- a`, or a dash if no reason is known."""
-        return self._marks.get((peer, case), "-")
-
-
-def _mark(note: Note) -> str:
-    word = "-" if note.status == UNSUPPORTED else note.status
-    return f"{word} {note.letter}"
+        """Return the text in place of a time: `- a`, or a dash if no reason is known."""
+        for note in self.notes:
+            if note.peer == peer and case in note.cases:
+                return f"{'-' if note.status == UNSUPPORTED else note.status} {note.letter}"
+        return "-"
 
 
 def _letter(k: int) -> str:
     """Return the letter of a number: a to z, then aa, ab and so on."""
-    head = _letter(k // 26 - 1) if k >= 26 else ""
-    return head + ascii_lowercase[k % 26]
+    return (_letter(k // 26 - 1) if k >= 26 else "") + ascii_lowercase[k % 26]

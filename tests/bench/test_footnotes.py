@@ -3,12 +3,12 @@
 import pytest
 
 from axiomjit.base.errors import BenchError
-from axiomjit.bench.report.notes import Notes
+from axiomjit.bench.report.footnotes import Footnotes
 from axiomjit.bench.report.page import page
 from axiomjit.bench.report.table import markdown, table
 from axiomjit.bench.suite import peers
-from axiomjit.bench.suite.checkout import PACKAGE, checkout, results_folder
 from axiomjit.bench.suite.records import TIMEOUT, UNSUPPORTED, WRONG, Run
+from axiomjit.bench.suite.results import PACKAGE, checkout, results_folder
 from tests.bench.samples import result
 from tests.structure.sources import ROOT, clone_only
 
@@ -31,14 +31,16 @@ def failing(how):
 @pytest.mark.parametrize("reason", ["too `large` | $5", "x" * 500])
 def test_every_form_says_why_a_peer_failed(status, reason):
     made = failing({("axpy", "jax"): (status, reason)})
-    (note,) = [n for n in Notes(made, ["jax"]).notes if "axpy" in n.cases]
+    (note,) = [n for n in Footnotes(made, ["jax"]).notes if "axpy" in n.cases]
     mark = f"{STATUSES[status]} {note.letter}"
-    assert Notes(made, ["jax"]).mark("jax", "axpy") == mark
+    assert Footnotes(made, ["jax"]).mark("jax", "axpy") == mark
     for text in (table(made), markdown(made), page(made)):
         assert f"jax, axpy: {status}" in text
         assert reason[:9].replace("`", "'") in text.replace("`", "'")
     row = next(line for line in table(made).splitlines() if line.startswith("axpy "))
-    letter = Notes(made, [p.name for p in made.peers if p.name != "axiomjit"]).mark("jax", "axpy")
+    letter = Footnotes(made, [p.name for p in made.peers if p.name != "axiomjit"]).mark(
+        "jax", "axpy"
+    )
     assert letter in row
 
 
@@ -46,7 +48,7 @@ def test_equal_reasons_are_one_note_and_letters_go_on_after_z():
     names = [case.name for case in result().cases]
     how = {(name, peer): (WRONG, f"{peer} {name}") for name in names for peer in ("jax", "numba")}
     how |= {(name, "numexpr"): (WRONG, "as always") for name in names}
-    notes = Notes(failing(how), ["jax", "numba", "numexpr"]).notes
+    notes = Footnotes(failing(how), ["jax", "numba", "numexpr"]).notes
     assert len(notes) == 2 * len(names) + 1
     letters = [note.letter for note in notes]
     assert letters[:2] == ["a", "b"]
@@ -57,7 +59,7 @@ def test_equal_reasons_are_one_note_and_letters_go_on_after_z():
 
 
 def test_a_peer_that_was_not_asked_has_a_dash():
-    assert Notes(result(), ["torch"]).mark("torch", "axpy") == "-"
+    assert Footnotes(result(), ["torch"]).mark("torch", "axpy") == "-"
 
 
 @clone_only

@@ -1,8 +1,8 @@
-"""Compare peers in a case: which is faster, by how much, and with what certainty."""
+"""Compare peers in a case: ratios of their times, with intervals and verdicts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from math import exp, hypot, log
 from typing import Final
 
@@ -15,7 +15,7 @@ TIE: Final = "tie"
 LOSS: Final = "loss"
 
 
-class Standing(Record):
+class PeerRatio(Record):
     """Axiomjit's time divided by a peer's, with its 95 % interval; below 1 axiomjit is faster."""
 
     peer: str
@@ -30,7 +30,7 @@ class Standing(Record):
 
 
 class Score(Record):
-    """The standings against one peer, summed up; `mean` is the geometric mean of their ratios."""
+    """The ratios to one peer over some cases; `mean` is their geometric mean."""
 
     peer: str
     mean: float
@@ -39,18 +39,21 @@ class Score(Record):
     verdicts: dict[str, int]
 
 
-class Contest:
+class Ranking:
     """Axiomjit against its peers in the steady state of a run, at one number of threads."""
 
     def __init__(self, result: Result, threads: int) -> None:
         """Compare every case with every peer that has a time."""
         self.cases, self.threads = result.cases, threads
         self.peers = rivals(result)
-        self._standings = {
+        self.groups: dict[str, list[Case]] = {}
+        for case in result.cases:
+            self.groups.setdefault(case.group, []).append(case)
+        self._ratios = {
             case.name: {
                 peer: found
                 for peer in self.peers
-                if (found := standing(case, peer, threads)) is not None
+                if (found := peer_ratio(case, peer, threads)) is not None
             }
             for case in result.cases
         }
@@ -60,28 +63,37 @@ class Contest:
         run = case.run(peer)
         return run.at(self.threads) if run else None
 
-    def against(self, case: Case, peer: str) -> Standing | None:
+    def against(self, case: Case, peer: str) -> PeerRatio | None:
         """Return how axiomjit stands against a peer, None if one of the two has no time."""
-        return self._standings[case.name].get(peer)
+        return self._ratios[case.name].get(peer)
 
-    def standings(self, case: Case) -> tuple[Standing, ...]:
+    def ratios(self, case: Case) -> tuple[PeerRatio, ...]:
         """Return how axiomjit stands against all peers that have a time."""
-        return tuple(self._standings[case.name].values())
+        return tuple(self._ratios[case.name].values())
+
+    def lost(self, case: Case, peer: str) -> bool:
+        """Return whether axiomjit loses to a peer in a case."""
+        found = self.against(case, peer)
+        return found is not None and found.verdict == LOSS
 
     def verdict(self, case: Case) -> str:
         """Return the worst verdict against any peer, a tie if there is none."""
-        found = {standing.verdict for standing in self.standings(case)}
+        found = {peer_ratio.verdict for peer_ratio in self.ratios(case)}
         return next((verdict for verdict in (LOSS, TIE, WIN) if verdict in found), TIE)
 
-    def score(self, peer: str, cases: Iterable[Case]) -> Score | None:
-        """Return the standings against one peer summed up, None if no case has both times."""
+    def score(self, peer: str, cases: Sequence[Case]) -> Score | None:
+        """Return the ratios against one peer summed up, None if no case has both times."""
         found = [s for s in (self.against(case, peer) for case in cases) if s is not None]
         if not found:
             return None
-        ratios = [standing.ratio for standing in found]
+        ratios = [peer_ratio.ratio for peer_ratio in found]
         mean = exp(sum(map(log, ratios)) / len(ratios))
         verdicts = {v: sum(s.verdict == v for s in found) for v in (WIN, TIE, LOSS)}
         return Score(peer, mean, min(ratios), max(ratios), verdicts)
+
+    def scores(self, cases: Sequence[Case]) -> list[Score]:
+        """Return the score over some cases against each peer that has a time in one of them."""
+        return [score for peer in self.peers if (score := self.score(peer, cases))]
 
     def losses_first(self) -> list[Case]:
         """Return the cases, those in which axiomjit does worst first.
@@ -91,7 +103,7 @@ class Contest:
         """
 
         def rank(case: Case) -> tuple[int, float]:
-            found = self.standings(case)
+            found = self.ratios(case)
             lost = [s.ratio for s in found if s.verdict == LOSS]
             if lost:
                 return 0, -max(lost)
@@ -108,22 +120,22 @@ def rivals(result: Result) -> tuple[str, ...]:
     return tuple(p.name for p in result.peers if p.name != OURS and p.name in timed)
 
 
-def standing(case: Case, peer: str, threads: int) -> Standing | None:
+def peer_ratio(case: Case, peer: str, threads: int) -> PeerRatio | None:
     """Return how axiomjit stands against a peer in a case, None if one of the two has no time."""
     runs = (case.run(OURS), case.run(peer))
     ours, theirs = (run.at(threads) if run else None for run in runs)
     if ours is None or theirs is None:
         return None
     if peer == NUMPY:
-        return Standing(peer, ours.ratio, ours.ratio_low, ours.ratio_high)
+        return PeerRatio(peer, ours.ratio, ours.ratio_low, ours.ratio_high)
     pairs = list(zip(ours.processes, theirs.processes, strict=False))  # others have one process
     if pairs and all(len(a) == len(b) for a, b in pairs):
         drawn = ratio_interval([a for a, _ in pairs], [b for _, b in pairs])
-        return Standing(peer, drawn.median, drawn.low, drawn.high)
+        return PeerRatio(peer, drawn.median, drawn.low, drawn.high)
     if theirs.ours_by_this:
-        return Standing(peer, *theirs.ours_by_this)
+        return PeerRatio(peer, *theirs.ours_by_this)
     # Neither samples nor their statistics: combine the medians' intervals as independent.
     ratio = ours.median_s / theirs.median_s
     below = exp(hypot(log(ours.median_s / ours.low_s), log(theirs.high_s / theirs.median_s)))
     above = exp(hypot(log(ours.high_s / ours.median_s), log(theirs.median_s / theirs.low_s)))
-    return Standing(peer, ratio, ratio / below, ratio * above)
+    return PeerRatio(peer, ratio, ratio / below, ratio * above)
