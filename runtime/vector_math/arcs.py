@@ -67,7 +67,7 @@ def arctan2(m: Arithmetic, y: Numeric, x: Numeric) -> Numeric:
     q = above / below
     lost = None
     if m.code == "f4":  # the error bound needs the rounding errors of the quotient and of `below`
-        lost = m.fma(-(q * rise), c, m.fma(-q, run, above)) * m.rough_inverse(below)
+        lost = m.fma(-(q * rise), c, m.fma(-q, run, above)) * m.rough_quotient(1.0, below)
     arc = _arc(m, q, lost)
     arc = m.number(m.bits(arc) ^ (m.bits(x) & m.bits(m.constant(-0.0))))
     return m.select((x != x) | (y != y), NAN, m.copysign(angle + arc, y))
@@ -84,7 +84,7 @@ def _half_angle(m: Arithmetic, x: Numeric) -> tuple[Numeric, Numeric, Numeric, N
     z = m.select(far, m.fma(size, -0.5, 0.5), size * size)
     root = m.sqrt(z)
     short = m.code == "f4"
-    lost = m.fma(-root, root, z) * m.rough_inverse(root) if short else m.constant(0.0)
+    lost = m.fma(-root, root, z) * m.rough_quotient(1.0, root) if short else m.constant(0.0)
     return far, z, root + root, lost
 
 

@@ -4,6 +4,8 @@ Fused multiply-add makes the first subtraction exact (the parts of W. J. Cody an
 shorter). Numbers beyond REACH are reduced by `turns`; those of float32 are computed in float64.
 """
 
+from collections.abc import Callable
+
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
 from axiomjit.runtime.vector_math.coefficients import COS, SIN, TAN
 from axiomjit.runtime.vector_math.turns import quarter_turns
@@ -32,7 +34,7 @@ def _reduced(m: Arithmetic, x: Numeric) -> tuple[Numeric, Numeric, Numeric]:
     return quarters, r, m.fma(whole, small, m.fma(whole, middle, r - first))
 
 
-def _sine(m: Arithmetic, r: Numeric, off: Numeric, quarters: Numeric) -> Numeric:
+def _sine(m: Arithmetic, quarters: Numeric, r: Numeric, off: Numeric) -> Numeric:
     """sin(r - off + quarters * pi / 2) for |r| <= pi / 4."""
     z = m.fma(r, r, -((r + r) * off))
     sine = r - m.fma(r * z, m.polynomial(z, SIN[m.code]), off)
@@ -41,7 +43,7 @@ def _sine(m: Arithmetic, r: Numeric, off: Numeric, quarters: Numeric) -> Numeric
     return m.number(m.bits(result) ^ ((quarters & 2) << (62 if m.code == "f8" else 30)))
 
 
-def _tangent(m: Arithmetic, r: Numeric, off: Numeric, odd: Numeric) -> Numeric:
+def _tangent(m: Arithmetic, odd: Numeric, r: Numeric, off: Numeric) -> Numeric:
     """tan(r - off) for |r| <= pi / 4, or -1 / tan(r - off) if the integer `odd` is odd.
 
     In float32 the rounding errors of r**2 and of the tangent are corrected: with them the result
@@ -65,40 +67,27 @@ def _far(m: Arithmetic, x: Numeric) -> tuple[Numeric, Numeric, Numeric]:
     return m.nearest_whole(whole, 1.0)[1], angle, -rest
 
 
-def _far_sin(m: Arithmetic, x: Numeric) -> Numeric:
-    if m.code == "f4":
-        return m.narrowed(sin(m.wide, m.widened(x)))
-    quarters, r, off = _far(m, x)
-    return _sine(m, r, off, quarters)
+def _of_angle(m: Arithmetic, x: Numeric, name: str, finish: Callable[..., Numeric]) -> Numeric:
+    """Return `finish` of the quarter turns and the remaining angle of x."""
 
+    def far(m: Arithmetic, x: Numeric) -> Numeric:
+        if m.code == "f4":
+            return m.narrowed(_of_angle(m.wide, m.widened(x), name, finish))
+        return finish(m, *_far(m, x))
 
-def _far_cos(m: Arithmetic, x: Numeric) -> Numeric:
-    if m.code == "f4":
-        return m.narrowed(cos(m.wide, m.widened(x)))
-    quarters, r, off = _far(m, x)
-    return _sine(m, r, off, quarters + 1)
-
-
-def _far_tan(m: Arithmetic, x: Numeric) -> Numeric:
-    if m.code == "f4":
-        return m.narrowed(tan(m.wide, m.widened(x)))
-    quarters, r, off = _far(m, x)
-    return _tangent(m, r, off, quarters)
+    return m.beyond(REACH[m.code], x, finish(m, *_reduced(m, x)), f"far_{name}", far)
 
 
 def sin(m: Arithmetic, x: Numeric) -> Numeric:
     """The sine."""
-    quarters, r, off = _reduced(m, x)
-    return m.beyond(REACH[m.code], x, _sine(m, r, off, quarters), _far_sin)
+    return _of_angle(m, x, "sin", _sine)
 
 
 def cos(m: Arithmetic, x: Numeric) -> Numeric:
     """The cosine."""
-    quarters, r, off = _reduced(m, x)
-    return m.beyond(REACH[m.code], x, _sine(m, r, off, quarters + 1), _far_cos)
+    return _of_angle(m, x, "cos", lambda m, quarters, r, off: _sine(m, quarters + 1, r, off))
 
 
 def tan(m: Arithmetic, x: Numeric) -> Numeric:
     """The tangent."""
-    quarters, r, off = _reduced(m, x)
-    return m.beyond(REACH[m.code], x, _tangent(m, r, off, quarters), _far_tan)
+    return _of_angle(m, x, "tan", _tangent)

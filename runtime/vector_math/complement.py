@@ -29,8 +29,10 @@ LAST = {"f4": 10.1, "f8": 28.0}
 """erfc is 0 from here on."""
 STEP = (0.02166748046875, -6.631076303165173e-06)
 """log(2) / PARTS as a sum of two floats; the first has 11 bits."""
-LOW = -121.0
-"""If the exponent of the result is below this, the result may be subnormal."""
+LOW = -122.0
+"""If the exponent of the power is below this, the result is below 2**-126, and subnormal."""
+UNITS = 2.0**23
+"""From here to its double, float32 numbers are integers: adding it rounds, the last bits count."""
 
 
 def _pieces(m: Arithmetic, size: Numeric) -> tuple[Numeric, Numeric]:
@@ -64,8 +66,9 @@ def _erfc_of_singles(m: Arithmetic, x: Numeric) -> Numeric:
     result = main + m.fma(main + beside, rest, beside)
     exponent = count * (1.0 / PARTS)
     few = exponent < LOW
-    result = m.scaled(result, m.select(few, exponent + 149.0, exponent), PARTS)
-    far = m.select(few, m.number(m.integer(result)), result)
+    result = m.scaled(result, m.select(few, exponent + 149.0, exponent))
+    integer = m.bits(result + UNITS) - m.bits(m.constant(UNITS))
+    far = m.select(few, m.number(integer), result)
     return m.select(x < 0.0, 2.0 - far, far)
 
 
@@ -76,14 +79,14 @@ def _erfc_of_doubles(m: Arithmetic, x: Numeric) -> Numeric:
     square = size * size
     whole = m.nearest_whole(square, -LOG2_E)[0]
     r = m.fma(whole, -high, -square) - m.fma(whole, low, m.fma(size, size, -square))
-    rest = m.fma(r * r, m.parallel(r, r * r, EXP["f8"]), r)
+    rest = m.fma(r * r, m.paired(r, EXP["f8"]), r)
     divisor, other = m.fma(size, RISE, m.constant(1.0)), size + 3.0
     inverse = 1.0 / (divisor * other)
     t = (size - 3.0) * (divisor * inverse)
     t = m.fma(m.fma(-t, other, size - 3.0), divisor * inverse, t)
     inverse = inverse * other
     first, second = AT_3
-    part = m.fma(t, m.parallel(t, t * t, ERFC["f8"]), second)
+    part = m.fma(t, m.paired(t, ERFC["f8"]), second)
     main = (part + first) * inverse
     left = m.fma(-main, divisor, m.constant(first)) + part
     left = m.fma(-main, m.fma(size, RISE, 1.0 - divisor), left) * inverse

@@ -1,5 +1,7 @@
 """Recipes as LLVM code: each operation is one instruction, which LLVM can vectorise."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 
@@ -8,7 +10,7 @@ from llvmlite import ir
 from axiomjit.runtime.llvm.target_code import target_of
 from axiomjit.runtime.vector_math import native, rare, tables
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
-from axiomjit.runtime.vector_math.definitions import call, call_as
+from axiomjit.runtime.vector_math.definitions import call
 
 FLOATS = {"f4": ir.FloatType(), "f8": ir.DoubleType()}
 INTEGERS = {"f4": ir.IntType(32), "f8": ir.IntType(64)}
@@ -21,6 +23,27 @@ def of_lanes(element: Any, lanes: int) -> Any:
 
 def _is_integer(kind: Any) -> bool:
     return isinstance(getattr(kind, "element", kind), ir.IntType)
+
+
+def _operator(floats: str, integers: str = "", swapped: bool = False) -> Callable[..., Lane]:
+    """The method that emits an instruction of floats, or of integers, by llvmlite's names."""
+
+    def operation(self: Lane, other: Any) -> Lane:
+        name = integers if _is_integer(self.value.type) else floats
+        operands = [self.value, self.other(other)]
+        return Lane(self.builder, getattr(self.builder, name)(*operands[:: -1 if swapped else 1]))
+
+    return operation
+
+
+def _comparison(sign: str) -> Callable[..., Lane]:
+    floats = "fcmp_unordered" if sign == "!=" else "fcmp_ordered"
+
+    def compared(self: Lane, other: Any) -> Lane:
+        name = "icmp_signed" if _is_integer(self.value.type) else floats
+        return Lane(self.builder, getattr(self.builder, name)(sign, self.value, self.other(other)))
+
+    return compared
 
 
 class Lane:
@@ -36,75 +59,33 @@ class Lane:
         """The LLVM value of an operand; a Python number becomes a constant of this type."""
         return value.value if isinstance(value, Lane) else ir.Constant(self.value.type, value)
 
-    def _made(self, floats: str, integers: str, other: Any) -> "Lane":
-        name = integers if _is_integer(self.value.type) else floats
-        return Lane(self.builder, getattr(self.builder, name)(self.value, self.other(other)))
+    __add__ = _operator("fadd", "add")
+    __sub__ = _operator("fsub", "sub")
+    __rsub__ = _operator("fsub", "sub", swapped=True)
+    __mul__ = _operator("fmul", "mul")
+    __truediv__ = _operator("fdiv")
+    __rtruediv__ = _operator("fdiv", swapped=True)
+    __and__ = _operator("", "and_")
+    __or__ = _operator("", "or_")
+    __xor__ = _operator("", "xor")
+    __lshift__ = _operator("", "shl")
+    __rshift__ = _operator("", "ashr")
+    __lt__ = _comparison("<")
+    __le__ = _comparison("<=")
+    __gt__ = _comparison(">")
+    __ge__ = _comparison(">=")
+    __eq__ = _comparison("==")  # type: ignore[assignment]
+    __ne__ = _comparison("!=")  # type: ignore[assignment]
 
-    def __add__(self, other: Any) -> "Lane":
-        return self._made("fadd", "add", other)
-
-    def __sub__(self, other: Any) -> "Lane":
-        return self._made("fsub", "sub", other)
-
-    def __mul__(self, other: Any) -> "Lane":
-        return self._made("fmul", "mul", other)
-
-    def __truediv__(self, other: Any) -> "Lane":
-        return self._made("fdiv", "", other)
-
-    def __rtruediv__(self, other: float) -> "Lane":
-        return Lane(self.builder, self.other(other)) / self
-
-    def __rsub__(self, other: float) -> "Lane":
-        return Lane(self.builder, self.other(other)) - self
-
-    def __neg__(self) -> "Lane":
+    def __neg__(self) -> Lane:
         name = "neg" if _is_integer(self.value.type) else "fneg"
         return Lane(self.builder, getattr(self.builder, name)(self.value))
 
-    def __abs__(self) -> "Lane":
+    def __abs__(self) -> Lane:
         return Lane(self.builder, call("llvm.fabs", self.builder, [self.value]))
 
-    def __and__(self, other: Any) -> "Lane":
-        return self._made("", "and_", other)
-
-    def __or__(self, other: Any) -> "Lane":
-        return self._made("", "or_", other)
-
-    def __xor__(self, other: Any) -> "Lane":
-        return self._made("", "xor", other)
-
-    def __invert__(self) -> "Lane":
+    def __invert__(self) -> Lane:
         return Lane(self.builder, self.builder.not_(self.value))
-
-    def __lshift__(self, count: int) -> "Lane":
-        return self._made("", "shl", count)
-
-    def __rshift__(self, count: int) -> "Lane":
-        return self._made("", "ashr", count)
-
-    def _compared(self, sign: str, other: Any) -> "Lane":
-        floats = "fcmp_unordered" if sign == "!=" else "fcmp_ordered"
-        name = "icmp_signed" if _is_integer(self.value.type) else floats
-        return Lane(self.builder, getattr(self.builder, name)(sign, self.value, self.other(other)))
-
-    def __lt__(self, other: Any) -> "Lane":
-        return self._compared("<", other)
-
-    def __le__(self, other: Any) -> "Lane":
-        return self._compared("<=", other)
-
-    def __gt__(self, other: Any) -> "Lane":
-        return self._compared(">", other)
-
-    def __ge__(self, other: Any) -> "Lane":
-        return self._compared(">=", other)
-
-    def __eq__(self, other: object) -> Any:
-        return self._compared("==", other)
-
-    def __ne__(self, other: object) -> Any:
-        return self._compared("!=", other)
 
 
 class Emitted(Arithmetic):
@@ -162,14 +143,6 @@ class Emitted(Arithmetic):
             self.builder, self.builder.bitcast(bits.value, of_lanes(FLOATS[self.code], self.lanes))
         )
 
-    def integer(self, x: Numeric) -> Lane:
-        """The nearest integer, ties to even."""
-        kind = of_lanes(INTEGERS[self.code], self.lanes)
-        floats, integers = (f"{letter}{8 * int(self.code[1])}" for letter in "fi")
-        vector = f"v{self.lanes}" if self.lanes > 1 else ""
-        name = f"llvm.lrint.{vector}{integers}.{vector}{floats}"
-        return self.lane(call_as(self.builder, name, kind, [x.value]))
-
     def to_float(self, whole: Numeric) -> Lane:
         """An integer as a float."""
         return Lane(
@@ -185,6 +158,7 @@ class Emitted(Arithmetic):
         bound: float,
         x: Numeric,
         usual: Numeric,
+        name: str,
         recipe: Callable[[Arithmetic, Numeric], Numeric],
     ) -> Lane:
         """Return recipe(x) where |x| > bound, else `usual`."""
@@ -192,9 +166,8 @@ class Emitted(Arithmetic):
         def slow(builder: Any, value: Any) -> Any:
             return recipe(Emitted(builder, self.code, 1), Lane(builder, value)).value
 
-        name = f"axiomjit_{recipe.__name__.strip('_')}_{self.code}"
-        kind = FLOATS[self.code]
-        function = rare.beyond(self.builder.module, name, kind, self.lanes, bound, slow)
+        full, kind = f"axiomjit_{name}_{self.code}", FLOATS[self.code]
+        function = rare.beyond(self.builder.module, full, kind, self.lanes, bound, slow)
         return self.lane(self.builder.call(function, [x.value, usual.value]))
 
     def _step(self, name: str, *operands: Numeric) -> Lane:
@@ -240,22 +213,13 @@ class Emitted(Arithmetic):
 
         return self._chosen(f"within_{low.hex()}_{high.hex()}", native.UNCHANGED, basic, x)
 
-    def rest(self, x: Numeric, whole: Numeric, period: tuple[float, float], bound: float) -> Lane:
-        """x - whole * period; clipped to the bound where instructions compute it."""
+    def significand(self, x: Numeric) -> Lane:
+        """The mantissa of a positive number, from 1 to 2."""
+        return self._step("significand", x)
 
-        def basic(m: Emitted, x: Lane, whole: Lane) -> Numeric:
-            return Arithmetic.rest(m, x, whole, period, bound)
-
-        name = f"rest_{period[0].hex()}_{bound.hex()}"
-        return self._chosen(name, native.rest(period, bound), basic, x, whole)
-
-    def limited(self, x: Numeric, bound: float) -> Lane:
-        """x clipped to -bound and bound; a quiet NaN becomes the bound with its sign."""
-
-        def basic(m: Emitted, x: Lane) -> Numeric:
-            return Arithmetic.limited(m, x, bound)
-
-        return self._chosen(f"limited_{bound.hex()}", native.limited(bound), basic, x)
+    def binade(self, x: Numeric) -> Lane:
+        """The exponent of x as a float."""
+        return self._step("binade", x)
 
     def reduced(self, x: Numeric, bits: int) -> Lane:
         """x minus the nearest multiple of 2**-bits."""
@@ -265,33 +229,13 @@ class Emitted(Arithmetic):
 
         return self._chosen(f"reduced_{bits}", native.reduced(bits), basic, x)
 
-    def significand(self, x: Numeric) -> Lane:
-        """The mantissa of a positive number, from 1 to 2."""
-        return self._step("significand", x)
-
-    def binade(self, x: Numeric) -> Lane:
-        """The exponent of x as a float."""
-        return self._step("binade", x)
-
-    def scaled(self, x: Numeric, exponent: Numeric, parts: int = 1) -> Lane:
+    def scaled(self, x: Numeric, exponent: Numeric) -> Lane:
         """x * 2**floor(exponent)."""
-
-        def basic(m: Emitted, x: Lane, exponent: Lane) -> Numeric:
-            return Arithmetic.scaled(m, x, exponent, parts)
-
-        return self._chosen(f"scaled_{parts}", native.SCALED, basic, x, exponent)
+        return self._step("scaled", x, exponent)
 
     def log_limits(self, x: Numeric, result: Numeric) -> Lane:
         """Return `result` for positive finite x, else the limit of a logarithm."""
         return self._step("log_limits", x, result)
-
-    def ends_kept(self, x: Numeric, result: Numeric) -> Lane:
-        """Return x where it is 0, infinite or NaN, else `result`."""
-        return self._step("ends_kept", x, result)
-
-    def odd_sign(self, x: Numeric) -> Lane:
-        """Return -0.0 where the integer nearest to x is odd, else 0.0."""
-        return self._step("odd_sign", x)
 
     def entry(self, name: str, table: tuple[float, ...], index: Numeric) -> Lane:
         """Return table[index] from a constant array of the module."""
@@ -307,7 +251,7 @@ class Emitted(Arithmetic):
         return self.lane(result)
 
     @property
-    def wide(self) -> "Emitted":
+    def wide(self) -> Emitted:
         """The arithmetic of float64."""
         return Emitted(self.builder, "f8", self.lanes)
 

@@ -23,10 +23,10 @@ def _slope(m: Arithmetic, x: Numeric) -> Numeric:
 
 def _erf_of_doubles(m: Arithmetic, x: Numeric) -> Numeric:
     size = m.select(abs(x) > FLAT, FLAT, abs(x))
-    slope = m.parallel(size, size * size, ERFC_LOG["f8"])
+    slope = m.paired(size, ERFC_LOG["f8"])
     whole, scale = m.nearest_power(m.fma(size, slope, -size), LOG2_E, 0)
     rest = m.fma(size, slope, m.fma(whole, -sum(LN2["f8"]), -size))
-    curve = m.parallel(rest, rest * rest, EXP["f8"])
+    curve = m.paired(rest, EXP["f8"])
     power = m.fma(rest, m.fma(rest, curve, 1.0), 1.0)
     far = m.fma(-scale, power, 1.0)
     return m.copysign(m.select(size < BEND, m.fma(size, _slope(m, size), size), far), x)

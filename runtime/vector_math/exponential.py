@@ -9,17 +9,16 @@ from axiomjit.runtime.vector_math.constants import LN2, LOG2_E
 
 REACH = {"f4": (-104.0, 89.0), "f8": (-746.0, 710.0)}
 """Below the first exp is 0, above the second infinite."""
-HALF = 0.375
-"""The bound of remainders: a little more than log(2) / 2."""
 REACH2 = {"f4": (-150.5, 129.0), "f8": (-1076.0, 1025.0)}
 """Below the first exp2 is 0, above the second infinite."""
 
 
 def exp(m: Arithmetic, x: Numeric) -> Numeric:
     """e**x: x = k log(2) + r, e**r = 1 + r + r**2 q(r) for |r| <= log(2) / 2."""
-    x = m.within(x, *REACH[m.code])
+    x = m.bounded(x, *REACH[m.code])
+    high, low = LN2[m.code]
     whole = m.nearest_whole(x, LOG2_E)[0]
-    r = m.rest(x, whole, LN2[m.code], HALF)
+    r = m.fma(whole, -low, m.fma(whole, -high, x))
     slope = m.fma(r, m.polynomial(r, EXP[m.code]), 1.0)
     return m.scaled(m.fma(r, slope, 1.0), whole)
 

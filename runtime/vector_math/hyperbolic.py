@@ -68,12 +68,12 @@ def _tanh_of_doubles(m: Arithmetic, size: Numeric) -> Numeric:
     r = m.fma(whole, -0.5 * low, first)
     square = r * r
     lost = m.fma(whole, -0.5 * low, first - r)
-    rest = m.fma(square, m.parallel(r, square, EXPM1_TWICE[m.code]), lost + lost)
+    rest = m.fma(square, m.paired(r, EXPM1_TWICE[m.code]), lost + lost)
     less = m.fma(scale, rest, m.fma(scale, r + r, scale - 1.0))
     divisor = less + 2.0
     quotient = less / divisor
     rest = m.fma(-quotient, less - (divisor - 2.0), m.fma(-quotient, divisor, less))
-    return m.fma(rest, m.rough_inverse(divisor), quotient)
+    return m.fma(rest, m.rough_quotient(1.0, divisor), quotient)
 
 
 def tanh(m: Arithmetic, x: Numeric) -> Numeric:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from axiomjit.runtime.vector_math.definitions import LATE, call, call_as, define, keep, variants
+from axiomjit.runtime.vector_math.definitions import LATE, call_as, define, keep, variants
 from axiomjit.runtime.vector_math.linked import define_step
 
 PREFIX = "axiomjit_step_"
@@ -22,15 +22,11 @@ INT = ir.IntType(32)
 CURRENT_ROUNDING = INT(4)
 ONE = INT(0b0000)
 """getmant's option: mantissas from 1 to 2, with the sign of the number."""
-SMALLER = INT(0b0010)
-"""range's option: of two numbers the one of smaller size, with the sign of the first."""
 LOGARITHM_LIMITS = 0x00 | 0x32 | 0x4 << 8 | 0x3 << 16 | 0x5 << 20 | 0x3 << 24
 """vfixupimm's answers, a hexadecimal digit per class of number, from the lowest: quiet NaN,
 signalling NaN, 0, 1, -infinity, infinity, negative, positive. The digit 0 stands for the result, 1
 and 2 for the number, 3 for NaN, 4 and 5 for the infinities.
 """
-ENDS = 0x22 | 0x1 << 8 | 0x11 << 16
-"""vfixupimm's answers that keep the number where it is NaN, 0 or infinite."""
 
 
 def _bits(kind: Any) -> int:
@@ -51,10 +47,6 @@ def _undefined(kind: Any) -> Any:
     return ir.Constant(kind, ir.Undefined)
 
 
-def _constant(kind: Any, value: float) -> Any:
-    return ir.Constant(kind, [value] * kind.count)
-
-
 def _significand(builder: Any, x: Any) -> Any:
     return _instruction(builder, "getmant", x.type, x, ONE, _undefined(x.type))
 
@@ -65,27 +57,6 @@ def _binade(builder: Any, x: Any) -> Any:
 
 def _scaled(builder: Any, x: Any, whole: Any) -> Any:
     return _instruction(builder, "scalef", x.type, x, whole, _undefined(x.type))
-
-
-def _limited(builder: Any, x: Any, bound: float) -> Any:
-    limit = _constant(x.type, bound)
-    return _instruction(builder, "range", x.type, x, limit, SMALLER, _undefined(x.type))
-
-
-def limited(bound: float) -> "Instruction":
-    """Return the instruction of `Arithmetic.limited`."""
-    return Instruction(lambda builder, x: _limited(builder, x, bound))
-
-
-def rest(period: tuple[float, float], bound: float) -> "Instruction":
-    """Return the instructions of `Arithmetic.rest`, which also clip to the bound."""
-
-    def emission(builder: Any, x: Any, whole: Any) -> Any:
-        for part in period:
-            x = call("llvm.fma", builder, [whole, _constant(x.type, -part), x])
-        return _limited(builder, x, bound)
-
-    return Instruction(emission)
 
 
 def reduced(bits: int) -> "Instruction":
@@ -102,27 +73,10 @@ def _integers(kind: Any) -> Any:
     return ir.VectorType(ir.IntType(_bits(kind) // kind.count), kind.count)
 
 
-def _odd_sign(builder: Any, x: Any) -> Any:
-    """Emit `Arithmetic.odd_sign`; numbers out of range become the smallest integer, an even one."""
-    kind = _integers(x.type)
-    if _bits(x.type) < 8 * BYTES:
-        whole = call_as(builder, "llvm.x86.avx.cvt.ps2dq.256", kind, [x])
-    else:
-        name = f"cvtp{'s2d' if kind.element.width == 32 else 'd2q'}q"
-        rest = [_undefined(kind), ir.IntType(kind.count)(-1), CURRENT_ROUNDING]
-        whole = call_as(builder, f"llvm.x86.avx512.mask.{name}.512", kind, [x, *rest])
-    last = builder.shl(whole, ir.Constant(kind, [kind.element.width - 1] * kind.count))
-    return builder.bitcast(last, x.type)
-
-
-def _fixed(answers: int) -> Callable[..., Any]:
-    """Return the emission of vfixupimm, which replaces the result for some classes of x."""
-
-    def emit(builder: Any, x: Any, result: Any) -> Any:
-        table = ir.Constant(_integers(x.type), answers)
-        return _instruction(builder, "fixupimm", x.type, result, x, table, INT(0))
-
-    return emit
+def _log_limits(builder: Any, x: Any, result: Any) -> Any:
+    """Emit vfixupimm, which replaces the result for some classes of x."""
+    table = ir.Constant(_integers(x.type), LOGARITHM_LIMITS)
+    return _instruction(builder, "fixupimm", x.type, result, x, table, INT(0))
 
 
 class Instruction(NamedTuple):
@@ -134,15 +88,13 @@ class Instruction(NamedTuple):
     """Bytes of the longest vectors; targets with shorter ones use basic operations."""
 
 
-SCALED = Instruction(_scaled)
 UNCHANGED = Instruction(lambda builder, x: x)
 """The instruction of a step that leaves vectors unchanged."""
 INSTRUCTIONS: dict[str, Instruction] = {
     "significand": Instruction(_significand),
     "binade": Instruction(_binade),
-    "log_limits": Instruction(_fixed(LOGARITHM_LIMITS)),
-    "ends_kept": Instruction(_fixed(ENDS)),
-    "odd_sign": Instruction(_odd_sign),
+    "scaled": Instruction(_scaled),
+    "log_limits": Instruction(_log_limits),
 }
 
 

@@ -50,5 +50,5 @@ def piecewise(m: Arithmetic, pieces: Pieces, table: Sequence[float], x: Numeric)
     slope = entry(pieces.degree)
     for row in reversed(range(pieces.degree)):
         slope = m.fma(slope, t, entry(row))
-    limited = m.limited(x, pieces.bound)
+    limited = m.bounded(x, -pieces.bound, pieces.bound)
     return m.fma(limited, slope, limited)

@@ -7,7 +7,7 @@ A factor from a table brings the mantissa near 1; for powers this product is exa
 from axiomjit.runtime.vector_math import entries
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
 from axiomjit.runtime.vector_math.coefficients import CBRT, EXP2, POWER
-from axiomjit.runtime.vector_math.constants import LOG2_OF_E, NAN
+from axiomjit.runtime.vector_math.constants import INFINITY, LOG2_OF_E, NAN
 from axiomjit.runtime.vector_math.exponential import REACH2
 
 LARGEST = {"f4": 3.4028234663852886e38, "f8": 1.7976931348623157e308}
@@ -27,7 +27,8 @@ def cbrt(m: Arithmetic, x: Numeric) -> Numeric:
     root = m.lookup("cbrt_of_inverse", entries.CBRT_OF_INVERSE[m.code], entry)
     d = m.fma(y, inverse, -1.0)
     root = m.fma(root, d * m.polynomial(d, CBRT[m.code]), root)
-    return m.ends_kept(x, m.copysign(m.scaled(root, third), x))
+    root = m.copysign(m.scaled(root, third), x)
+    return m.select(abs(exponent) < INFINITY, root, x)
 
 
 def _log2(m: Arithmetic, size: Numeric) -> tuple[Numeric, Numeric]:
@@ -68,7 +69,7 @@ def power(m: Arithmetic, x: Numeric, y: Numeric) -> Numeric:
     """x**y with the limits of C's pow."""
     size = abs(x)
     result = m.select((y != 0.0) & (size != 1.0), _size(m, size, y), 1.0)
-    broken = m.rint(y) != y
-    signed = m.number(m.bits(result) ^ (m.bits(x) & m.bits(m.odd_sign(y))))
+    broken, half = m.rint(y) != y, y * 0.5
+    signed = m.select(m.rint(half) != half, m.copysign(result, x), result)
     undefined = broken & (x < 0.0) & (size <= LARGEST[m.code])
     return m.select(undefined, NAN, m.select(broken, result, signed))

@@ -7,7 +7,7 @@
 from collections.abc import Callable
 from functools import cache
 
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
+from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric, two_sum
 from axiomjit.runtime.vector_math.constants import HALF_PI
 
 TWO_OVER_PI = int(
@@ -40,13 +40,6 @@ def _row(power: int) -> list[float]:
 def table() -> tuple[float, ...]:
     """All rows, concatenated."""
     return tuple(part for row in range(LAST + 1) for part in _row(row * STEP + FIRST - 52))
-
-
-def two_sum(a: Numeric, b: Numeric) -> tuple[Numeric, Numeric]:
-    """Return the rounded sum and its rounding error (Knuth)."""
-    total = a + b
-    shadow = total - a
-    return total, (a - (total - shadow)) + (b - shadow)
 
 
 def quarter_turns(

@@ -17,22 +17,18 @@ OF_POSITIVE = {
 }
 OF_ALL = {
     "binade": lambda m, x: m.binade(abs(x)),
-    "ends_kept": lambda m, x: m.ends_kept(x, x * 0.5),
-    "odd_sign": lambda m, x: m.odd_sign(x),
     "looked_up": lambda m, x: m.looked_up("squares", SQUARES, x),
-    "limited": lambda m, x: m.limited(x + x, 0.75),
     "exp": exp,
     "exp2": exp2,
     "log_limits": lambda m, x: m.log_limits(x, x * 0.5),
 }
 OF_SMALL = {
     "reduced": lambda m, x: m.reduced(x, 3) + 0.0,
-    "integer": lambda m, x: m.to_float(m.integer(m.select(x == x, x * 4.0, 0.0))),
     "reduced to whole numbers": lambda m, x: m.reduced(x, 0) + 0.0,
 }
 OF_TWO = {
     "scaled": lambda m, x, y: m.scaled(x, y),
-    "scaled by floors": lambda m, x, y: m.scaled(x, y * 0.125, 8),
+    "scaled by floors": lambda m, x, y: m.scaled(x, y * 0.125),
 }
 
 

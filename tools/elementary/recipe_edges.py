@@ -35,7 +35,9 @@ class Watched(Exact):
         self.choices.append(condition)
         return super().select(condition, yes, no)
 
-    def beyond(self, bound: float, x: Any, usual: Any, recipe: Callable[..., Any]) -> Any:
+    def beyond(
+        self, bound: float, x: Any, usual: Any, name: str, recipe: Callable[..., Any]
+    ) -> Any:
         """Record a choice by size; return the usual result."""
         self.choices.append(abs(x) > bound)
         return usual

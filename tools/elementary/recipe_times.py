@@ -25,7 +25,7 @@ from typing import Final
 RECIPE_TIMES: Final[dict[str, dict[str, tuple[int, int, int]]]] = {
 '''
 LOGIC, SHUFFLE, COMPARISON, CONVERSION = Time(1, 1), Time(1, 3), Time(1, 3), Time(2, 7)
-ROUNDING = Time(2, 8)
+ROUNDING = CLIP = Time(2, 8)
 FREE = Time(0, 0)
 RARE_TEST = Time(2, 0)
 """Testing whether any lane needs a rare recipe: a comparison and a branch."""
@@ -139,10 +139,6 @@ class Counting(Arithmetic):
         """The same bits."""
         return self.took("number", FREE, bits)
 
-    def integer(self, x: Numeric) -> Counted:
-        """The nearest integer."""
-        return self.took("integer", SUM, x)
-
     def to_float(self, whole: Numeric) -> Counted:
         """An integer as a float."""
         return self.took("to_float", SUM, whole)
@@ -168,10 +164,11 @@ class Counting(Arithmetic):
         bound: float,
         x: Numeric,
         usual: Numeric,
+        name: str,
         recipe: Callable[[Arithmetic, Numeric], Numeric],
     ) -> Counted:
         """Count the test, and return the usual result."""
-        self.took("beyond", RARE_TEST, x, recipe)
+        self.took("beyond", RARE_TEST, x)
         return self.took("usual", FREE, usual)
 
     def entry(self, name: str, table: tuple[float, ...], index: Numeric) -> Counted:
@@ -183,19 +180,13 @@ class Counting(Arithmetic):
         halves = len(table) // IN_REGISTERS[self.code]
         return self.took(name, Time(3, 4) if halves > 1 else SHUFFLE, index)
 
+    def bounded(self, x: Numeric, low: float, high: float) -> Counted:
+        """x clipped to bounds: a minimum and a maximum."""
+        return self.took("bounded", CLIP, x, low, high)
+
     def within(self, x: Numeric, low: float, high: float) -> Counted:
         """x."""
         return self.took("within", FREE, x)
-
-    def rest(
-        self, x: Numeric, whole: Numeric, period: tuple[float, float], bound: float
-    ) -> Counted:
-        """x - whole * period, where `period` is a sum of two."""
-        return self.took("rest", Time(3, 12), x, whole)
-
-    def limited(self, x: Numeric, bound: float) -> Counted:
-        """x clipped to the bound."""
-        return self.took("limited", SUM, x, bound)
 
     def reduced(self, x: Numeric, bits: int) -> Counted:
         """x minus the nearest multiple of a power of two."""
@@ -209,21 +200,13 @@ class Counting(Arithmetic):
         """The exponent of x."""
         return self.took("binade", SUM, x)
 
-    def scaled(self, x: Numeric, exponent: Numeric, parts: int = 1) -> Counted:
+    def scaled(self, x: Numeric, exponent: Numeric) -> Counted:
         """x times a power of two."""
         return self.took("scaled", SUM, x, exponent)
 
     def log_limits(self, x: Numeric, result: Numeric) -> Counted:
         """The result, or a limit."""
         return self.took("log_limits", SUM, x, result)
-
-    def ends_kept(self, x: Numeric, result: Numeric) -> Counted:
-        """The result, or x."""
-        return self.took("ends_kept", SUM, x, result)
-
-    def odd_sign(self, x: Numeric) -> Counted:
-        """A sign bit."""
-        return self.took("odd_sign", Time(2, 5), x)
 
 
 def counted(name: str, code: str) -> Time:
