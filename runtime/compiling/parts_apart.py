@@ -18,8 +18,8 @@ from numba.core import types
 from axiomjit.base.digests import sha256
 from axiomjit.runtime.emission.kernel_types import CODES, BufferType
 from axiomjit.runtime.llvm.target_code import target_of
-from axiomjit.runtime.vector_math import library
-from axiomjit.runtime.vector_math.definitions import add_attributes
+from axiomjit.runtime.elementary import library
+from axiomjit.runtime.elementary.definitions import add_attributes
 
 ROOM: Final = 256
 """The most functions of a process: they stay while it runs, and further parts stay in kernels."""

@@ -12,10 +12,10 @@ from llvmlite import ir
 
 from axiomjit.runtime.emission.kernel_types import WORD
 from axiomjit.runtime.llvm.target_code import target_of
-from axiomjit.runtime.vector_math import library
-from axiomjit.runtime.vector_math.definitions import LATE, PURE, add_attributes, keep, variants
-from axiomjit.runtime.vector_math.linked import define_step
-from axiomjit.runtime.vector_math.native import PREFIX
+from axiomjit.runtime.elementary import library
+from axiomjit.runtime.elementary.definitions import LATE, PURE, add_attributes, keep, variants
+from axiomjit.runtime.elementary.linked import define_step
+from axiomjit.runtime.elementary.native import PREFIX
 
 AHEAD_BYTES = 2048
 """The distance of prefetches: 1024 to 8192 gain the same, 512 half as much."""

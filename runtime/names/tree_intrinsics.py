@@ -19,8 +19,8 @@ from axiomjit.runtime.emission.emitters import Emitter, Rules, method
 from axiomjit.runtime.emission.intrinsic import intrinsic
 from axiomjit.runtime.emission.kernel_types import CODES, PARTS, WORD, BufferType, Typed
 from axiomjit.runtime.names.checked_access import within
-from axiomjit.runtime.vector_math import library
-from axiomjit.runtime.vector_math.definitions import add_attributes
+from axiomjit.runtime.elementary import library
+from axiomjit.runtime.elementary.definitions import add_attributes
 
 BIT = ir.IntType(1)
 TreeBody = Callable[[Any, Any, Any, Any, Any, "Joint"], None]

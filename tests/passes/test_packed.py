@@ -9,7 +9,7 @@ from axiomjit.base.target import target
 from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.runtime.compiling.compile_source import compile_source
-from axiomjit.runtime.vector_math import library
+from axiomjit.runtime.elementary import library
 from tests.graphs import follow, lowered, plain_division
 from tests.passes.examples import NAMES, example
 from tests.passes.stored import MAKERS

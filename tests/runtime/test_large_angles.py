@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from axiomjit.runtime.vector_math import turns
-from axiomjit.runtime.vector_math.circular import REACH
-from axiomjit.runtime.vector_math.plain import NAMES
+from axiomjit.runtime.elementary import turns
+from axiomjit.runtime.elementary.circular import REACH
+from axiomjit.runtime.elementary.plain import NAMES
 from tests.runtime.kernels import buffers, compiled, run_compiled, same_bits
 from tools.elementary.ulps import ulps
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from axiomjit.base.target import target
-from axiomjit.runtime.vector_math import linked
-from axiomjit.runtime.vector_math.native import PREFIX
+from axiomjit.runtime.elementary import linked
+from axiomjit.runtime.elementary.native import PREFIX
 from tests.runtime.kernels import buffers, compiled, run_compiled
 
 KERNEL = """

@@ -6,9 +6,9 @@ import pytest
 from axiomjit.base.target import target
 from axiomjit.runtime.compiling import compile_source as compiler
 from axiomjit.runtime.emission.value_intrinsics import make_binary, make_unary
-from axiomjit.runtime.vector_math.exact import Exact
-from axiomjit.runtime.vector_math.exponential import exp, exp2
-from axiomjit.runtime.vector_math.intrinsics import emitter
+from axiomjit.runtime.elementary.exact import Exact
+from axiomjit.runtime.elementary.exponential import exp, exp2
+from axiomjit.runtime.elementary.intrinsics import emitter
 from tests.runtime.kernels import buffers, run_compiled, same_bits
 
 SQUARES = tuple(float(k * k) for k in range(16))

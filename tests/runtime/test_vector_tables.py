@@ -11,8 +11,8 @@ from axiomjit.base.target import target
 from axiomjit.runtime.llvm.target_code import target_context
 from axiomjit.runtime.objects import loader
 from axiomjit.runtime.objects.entry import make_entry
-from axiomjit.runtime.vector_math.emitted import FLOATS, Emitted, of_lanes
-from axiomjit.runtime.vector_math.exact import Exact
+from axiomjit.runtime.elementary.emitted import FLOATS, Emitted, of_lanes
+from axiomjit.runtime.elementary.exact import Exact
 from tests.graphs import target_with
 from tests.runtime.kernels import same_bits
 

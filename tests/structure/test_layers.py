@@ -17,7 +17,7 @@ ORDER = (
     *("axis", "frontends", "frontends.neon", "tracing", "tracing.effects"),
     *("accumulate", "notation", "nn", "gradients", "numpy", "scale"),
     *("passes.ir", "passes.costs", "passes"),
-    *("runtime.llvm", "runtime.objects", "runtime.pool", "runtime.emission", "runtime.vector_math"),
+    *("runtime.llvm", "runtime.objects", "runtime.pool", "runtime.emission", "runtime.elementary"),
     *("runtime.names", "runtime.compiling", "runtime.entry", "runtime.launching", "runtime"),
     *("show", "driver", "bench.suite", "bench.report", "bench.compiling"),
     *("bench", "cli"),

@@ -23,10 +23,10 @@ from tools.elementary.pieces import TABLES as PIECES
 from tools.elementary.points import TABLES as POINTS
 from tools.elementary.power_tables import TABLES as POWERS
 
-PLACE = Path(__file__).resolve().parents[2] / "runtime" / "vector_math"
+PLACE = Path(__file__).resolve().parents[2] / "runtime" / "elementary"
 HEAD = '''"""{}. Written by tools/elementary/coefficients.py."""
 
-from axiomjit.runtime.vector_math.constants import ByPrecision
+from axiomjit.runtime.elementary.constants import ByPrecision
 
 # fmt: off
 '''

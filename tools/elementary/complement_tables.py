@@ -13,7 +13,7 @@ from typing import Any
 
 from mpmath import mp, mpf
 
-from axiomjit.runtime.vector_math.complement import COUNT, DEGREE, LAST, PARTS
+from axiomjit.runtime.elementary.complement import COUNT, DEGREE, LAST, PARTS
 from tools.elementary.minimax import TableMaker, rounded
 from tools.elementary.pieces import fit
 

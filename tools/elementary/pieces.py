@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from mpmath import mp, mpf
 
-from axiomjit.runtime.vector_math.pieces import COUNT, ERF, TANH, Pieces
+from axiomjit.runtime.elementary.pieces import COUNT, ERF, TANH, Pieces
 from tools.elementary.minimax import TableMaker, rounded
 
 DENSITY = 4

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.runtime.vector_math.exact import Exact
-from axiomjit.runtime.vector_math.functions import RECIPES
+from axiomjit.runtime.elementary.exact import Exact
+from axiomjit.runtime.elementary.functions import RECIPES
 
 Array = np.ndarray[Any, Any]
 GRID: Final = 2048

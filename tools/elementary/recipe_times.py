@@ -14,8 +14,8 @@ from typing import Any
 
 from axiomjit.passes.costs import recipe_times
 from axiomjit.passes.costs.operation_times import DIVISION, ROOT, SUM, Time
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
-from axiomjit.runtime.vector_math.functions import RECIPES
+from axiomjit.runtime.elementary.arithmetic import Arithmetic, Numeric
+from axiomjit.runtime.elementary.functions import RECIPES
 
 PLACE = Path(recipe_times.__file__)
 HEAD = '''"""Cycles of a vector in recipes. Written by tools/elementary/recipe_times.py."""

@@ -5,13 +5,13 @@ places. The factors are inexact only where 2**-k is below the last bit of 2**k; 
 that are small beside 2**k. The last sum adds these terms, 2**k and 2**-k.
 """
 
-from axiomjit.runtime.vector_math import pieces
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
-from axiomjit.runtime.vector_math.coefficients import COSH, EXPM1_TWICE, SINH
-from axiomjit.runtime.vector_math.constants import LN2, LOG2_E
-from axiomjit.runtime.vector_math.exponential import ASKEW
-from axiomjit.runtime.vector_math.pieces import piecewise
-from axiomjit.runtime.vector_math.single_entries import TANH_PIECES
+from axiomjit.runtime.elementary import pieces
+from axiomjit.runtime.elementary.arithmetic import Arithmetic, Numeric
+from axiomjit.runtime.elementary.coefficients import COSH, EXPM1_TWICE, SINH
+from axiomjit.runtime.elementary.constants import LN2, LOG2_E
+from axiomjit.runtime.elementary.exponential import ASKEW
+from axiomjit.runtime.elementary.pieces import piecewise
+from axiomjit.runtime.elementary.single_entries import TANH_PIECES
 
 REACH = {"f4": 89.7, "f8": 710.8}
 """Beyond this sinh and cosh are infinite; half of their value here is finite."""

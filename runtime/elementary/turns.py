@@ -7,8 +7,8 @@
 from collections.abc import Callable
 from functools import cache
 
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric, two_sum
-from axiomjit.runtime.vector_math.constants import HALF_PI
+from axiomjit.runtime.elementary.arithmetic import Arithmetic, Numeric, two_sum
+from axiomjit.runtime.elementary.constants import HALF_PI
 
 TWO_OVER_PI = int(
     "a2f9836e4e441529fc2757d1f534ddc0db6295993c439041fe5163abdebbc561b7246e3a424dd2e0"

@@ -1,6 +1,6 @@
 """Coefficients of polynomials, lowest power first. Written by tools/elementary/coefficients.py."""
 
-from axiomjit.runtime.vector_math.constants import ByPrecision
+from axiomjit.runtime.elementary.constants import ByPrecision
 
 # fmt: off
 

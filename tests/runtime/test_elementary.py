@@ -10,9 +10,9 @@ from mpmath import erfc, exp, log, mpf, pi, workprec
 
 import axiomjit
 from axiomjit.base.errors import GraphTypeError
-from axiomjit.runtime.vector_math import complement, constants
-from axiomjit.runtime.vector_math.exact import Exact, fma_of_integers
-from axiomjit.runtime.vector_math.functions import RECIPES
+from axiomjit.runtime.elementary import complement, constants
+from axiomjit.runtime.elementary.exact import Exact, fma_of_integers
+from axiomjit.runtime.elementary.functions import RECIPES
 from tests.runtime.kernels import near, same_bits
 from tools.elementary.accuracy import measure
 from tools.elementary.accuracy_cases import CASES, samples
@@ -26,7 +26,7 @@ RNG = np.random.default_rng(11)
     ("module", "name"), [(module, name) for module, (_, names) in MODULES.items() for name in names]
 )
 def test_the_table_is_what_the_script_makes(module, name):
-    held = import_module(f"axiomjit.runtime.vector_math.{module}")
+    held = import_module(f"axiomjit.runtime.elementary.{module}")
     assert getattr(held, name) == table(name)
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from axiomjit.runtime.vector_math.complex_functions import COMPLEX_RECIPES
-from axiomjit.runtime.vector_math.exact import Exact
-from axiomjit.runtime.vector_math.functions import RECIPES, Recipe
+from axiomjit.runtime.elementary.complex_functions import COMPLEX_RECIPES
+from axiomjit.runtime.elementary.exact import Exact
+from axiomjit.runtime.elementary.functions import RECIPES, Recipe
 
 _EXACT = {code: Exact(code) for code in ("f4", "f8")}
 

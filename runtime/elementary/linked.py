@@ -14,7 +14,7 @@ from llvmlite import binding, ir
 
 from axiomjit.base.target import Target
 from axiomjit.runtime.llvm.target_code import target_context, target_of
-from axiomjit.runtime.vector_math.definitions import KEPT, LATE, add_attributes, keep
+from axiomjit.runtime.elementary.definitions import KEPT, LATE, add_attributes, keep
 
 
 class _Linked(NamedTuple):

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from axiomjit.runtime.vector_math.definitions import LATE, call_as, define, keep, variants
-from axiomjit.runtime.vector_math.linked import define_step
+from axiomjit.runtime.elementary.definitions import LATE, call_as, define, keep, variants
+from axiomjit.runtime.elementary.linked import define_step
 
 PREFIX = "axiomjit_step_"
 """The prefix of the names of step functions."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric, two_sum
+from axiomjit.runtime.elementary.arithmetic import Arithmetic, Numeric, two_sum
 
 _SAFE = 2.0**400
 """For operands between this and its reciprocal `_fma_of_doubles` does not leave float64's range."""

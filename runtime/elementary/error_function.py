@@ -3,12 +3,12 @@
 The latter is for x that is not small (N. Juffa's method, with own polynomials).
 """
 
-from axiomjit.runtime.vector_math import pieces
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
-from axiomjit.runtime.vector_math.coefficients import ERF, ERFC_LOG, EXP
-from axiomjit.runtime.vector_math.constants import LN2, LOG2_E
-from axiomjit.runtime.vector_math.pieces import piecewise
-from axiomjit.runtime.vector_math.single_entries import ERF_PIECES
+from axiomjit.runtime.elementary import pieces
+from axiomjit.runtime.elementary.arithmetic import Arithmetic, Numeric
+from axiomjit.runtime.elementary.coefficients import ERF, ERFC_LOG, EXP
+from axiomjit.runtime.elementary.constants import LN2, LOG2_E
+from axiomjit.runtime.elementary.pieces import piecewise
+from axiomjit.runtime.elementary.single_entries import ERF_PIECES
 
 BEND = 0.96
 """Below this erf is computed as a polynomial of x and x**2."""

@@ -17,12 +17,12 @@ from axiomjit.runtime.emission.complex_power import power as complex_power
 from axiomjit.runtime.emission.emitters import Emitter
 from axiomjit.runtime.emission.value_intrinsics import make_binary, make_unary
 from axiomjit.runtime.llvm.target_code import target_of
-from axiomjit.runtime.vector_math import library
-from axiomjit.runtime.vector_math.complex_functions import COMPLEX_RECIPES, ComplexRecipe
-from axiomjit.runtime.vector_math.definitions import add_attributes, define
-from axiomjit.runtime.vector_math.emitted import Emitted, Lane
-from axiomjit.runtime.vector_math.functions import RECIPES, Recipe
-from axiomjit.runtime.vector_math.linked import define_recipe
+from axiomjit.runtime.elementary import library
+from axiomjit.runtime.elementary.complex_functions import COMPLEX_RECIPES, ComplexRecipe
+from axiomjit.runtime.elementary.definitions import add_attributes, define
+from axiomjit.runtime.elementary.emitted import Emitted, Lane
+from axiomjit.runtime.elementary.functions import RECIPES, Recipe
+from axiomjit.runtime.elementary.linked import define_recipe
 
 INLINED = 6
 """The most calls that a kernel inlines; with more it inlines none.

@@ -9,7 +9,7 @@ spacing of floats there, are the index of the piece; t is |x| minus the number t
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
+from axiomjit.runtime.elementary.arithmetic import Arithmetic, Numeric
 
 COUNT = 32
 """The number of pieces: as many float32 as one AVX-512 instruction looks up."""

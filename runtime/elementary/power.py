@@ -4,11 +4,11 @@ A factor from a table brings the mantissa near 1; for powers this product is exa
 "Table-lookup algorithms for elementary functions and their error analysis", 1991).
 """
 
-from axiomjit.runtime.vector_math import entries
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
-from axiomjit.runtime.vector_math.coefficients import CBRT, EXP2, POWER
-from axiomjit.runtime.vector_math.constants import INFINITY, LOG2_OF_E, NAN
-from axiomjit.runtime.vector_math.exponential import REACH2
+from axiomjit.runtime.elementary import entries
+from axiomjit.runtime.elementary.arithmetic import Arithmetic, Numeric
+from axiomjit.runtime.elementary.coefficients import CBRT, EXP2, POWER
+from axiomjit.runtime.elementary.constants import INFINITY, LOG2_OF_E, NAN
+from axiomjit.runtime.elementary.exponential import REACH2
 
 LARGEST = {"f4": 3.4028234663852886e38, "f8": 1.7976931348623157e308}
 """The largest finite number."""

@@ -6,9 +6,9 @@ shorter). Numbers beyond REACH are reduced by `turns`; those of float32 are comp
 
 from collections.abc import Callable
 
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
-from axiomjit.runtime.vector_math.coefficients import COS, SIN, TAN
-from axiomjit.runtime.vector_math.turns import quarter_turns
+from axiomjit.runtime.elementary.arithmetic import Arithmetic, Numeric
+from axiomjit.runtime.elementary.coefficients import COS, SIN, TAN
+from axiomjit.runtime.elementary.turns import quarter_turns
 
 REACH = {"f4": 2.0**17, "f8": 2.0**45}
 """Up to this size the rounding errors of a reduction by three parts are small enough."""

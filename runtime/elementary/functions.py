@@ -2,17 +2,17 @@
 
 from collections.abc import Callable
 
-from axiomjit.runtime.vector_math.arcs import arccos, arcsin, arctan, arctan2
-from axiomjit.runtime.vector_math.areas import arccosh, arcsinh, arctanh, hypot
-from axiomjit.runtime.vector_math.arithmetic import Numeric
-from axiomjit.runtime.vector_math.circular import cos, sin, tan
-from axiomjit.runtime.vector_math.complement import erfc
-from axiomjit.runtime.vector_math.error_function import erf
-from axiomjit.runtime.vector_math.exponential import exp, exp2, expm1
-from axiomjit.runtime.vector_math.hyperbolic import cosh, sinh, tanh
-from axiomjit.runtime.vector_math.logarithm import log, log1p, log2, log10
-from axiomjit.runtime.vector_math.power import cbrt, power
-from axiomjit.runtime.vector_math.sums import logaddexp, logaddexp2
+from axiomjit.runtime.elementary.arcs import arccos, arcsin, arctan, arctan2
+from axiomjit.runtime.elementary.areas import arccosh, arcsinh, arctanh, hypot
+from axiomjit.runtime.elementary.arithmetic import Numeric
+from axiomjit.runtime.elementary.circular import cos, sin, tan
+from axiomjit.runtime.elementary.complement import erfc
+from axiomjit.runtime.elementary.error_function import erf
+from axiomjit.runtime.elementary.exponential import exp, exp2, expm1
+from axiomjit.runtime.elementary.hyperbolic import cosh, sinh, tanh
+from axiomjit.runtime.elementary.logarithm import log, log1p, log2, log10
+from axiomjit.runtime.elementary.power import cbrt, power
+from axiomjit.runtime.elementary.sums import logaddexp, logaddexp2
 
 Recipe = Callable[..., Numeric]
 """A function of an arithmetic and one value per operand, which returns the result."""

@@ -11,7 +11,7 @@ from llvmlite import ir
 
 from axiomjit.base.target import Target
 from axiomjit.runtime.llvm.target_code import target_context, target_of
-from axiomjit.runtime.vector_math.definitions import add_attributes, declare, keep, variants
+from axiomjit.runtime.elementary.definitions import add_attributes, declare, keep, variants
 
 Body = Callable[[Any, Any], Any]
 """Emits the code of a function: takes a builder and the function, returns the result."""

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from axiomjit.runtime.vector_math.constants import INFINITY, NAN
+from axiomjit.runtime.elementary.constants import INFINITY, NAN
 
 Numeric = Any
 """A float, an integer of the same width, or a boolean, of one arithmetic."""

@@ -8,9 +8,9 @@ and imaginary part.
 import math
 from collections.abc import Callable
 
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric, two_sum
-from axiomjit.runtime.vector_math.constants import INFINITY
-from axiomjit.runtime.vector_math.logarithm import of_sum
+from axiomjit.runtime.elementary.arithmetic import Arithmetic, Numeric, two_sum
+from axiomjit.runtime.elementary.constants import INFINITY
+from axiomjit.runtime.elementary.logarithm import of_sum
 
 RealParts = tuple[Numeric, Numeric]
 RealFunction = Callable[..., Numeric]

@@ -10,9 +10,9 @@ from typing import Any
 
 from llvmlite import ir
 
-from axiomjit.runtime.vector_math import library
-from axiomjit.runtime.vector_math.definitions import call
-from axiomjit.runtime.vector_math.native import with_forms
+from axiomjit.runtime.elementary import library
+from axiomjit.runtime.elementary.definitions import call
+from axiomjit.runtime.elementary.native import with_forms
 
 INDEX = ir.IntType(32)
 SELDOM = 2000

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
-from axiomjit.runtime.vector_math.constants import LN2, LOG2_E
-from axiomjit.runtime.vector_math.exponential import REACH, REACH2, exp, exp2
-from axiomjit.runtime.vector_math.logarithm import log1p, log2_1p
+from axiomjit.runtime.elementary.arithmetic import Arithmetic, Numeric
+from axiomjit.runtime.elementary.constants import LN2, LOG2_E
+from axiomjit.runtime.elementary.exponential import REACH, REACH2, exp, exp2
+from axiomjit.runtime.elementary.logarithm import log1p, log2_1p
 
 UnaryRecipe = Callable[[Arithmetic, Numeric], Numeric]
 SMALL = 2.0**-54

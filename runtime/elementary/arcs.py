@@ -1,9 +1,9 @@
 """Inverse trigonometric functions: an angle (from a table, 0 or pi / 2) and a polynomial."""
 
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
-from axiomjit.runtime.vector_math.coefficients import ARCSIN, ARCTAN
-from axiomjit.runtime.vector_math.constants import HALF_PI, INFINITY, NAN
-from axiomjit.runtime.vector_math.entries import ARC_ANGLES, ARC_POINTS
+from axiomjit.runtime.elementary.arithmetic import Arithmetic, Numeric
+from axiomjit.runtime.elementary.coefficients import ARCSIN, ARCTAN
+from axiomjit.runtime.elementary.constants import HALF_PI, INFINITY, NAN
+from axiomjit.runtime.elementary.entries import ARC_ANGLES, ARC_POINTS
 
 FAR = {"f4": 2.0**30, "f8": 2.0**60}
 """The arc tangent of numbers from here on rounds to pi / 2."""

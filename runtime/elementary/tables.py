@@ -5,8 +5,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from axiomjit.runtime.vector_math.definitions import call_as
-from axiomjit.runtime.vector_math.native import BYTES, Instruction
+from axiomjit.runtime.elementary.definitions import call_as
+from axiomjit.runtime.elementary.native import BYTES, Instruction
 
 INT, LONG = ir.IntType(32), ir.IntType(64)
 PAIRS = ir.VectorType(ir.FloatType(), 8)

@@ -12,10 +12,10 @@ from 0 to infinity (after M. M. Shepherd and J. G. Laframboise, Mathematics of C
 who have 1 + 2 x).
 """
 
-from axiomjit.runtime.vector_math import single_entries
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
-from axiomjit.runtime.vector_math.coefficients import ERFC, EXP
-from axiomjit.runtime.vector_math.constants import LN2, LOG2_E
+from axiomjit.runtime.elementary import single_entries
+from axiomjit.runtime.elementary.arithmetic import Arithmetic, Numeric
+from axiomjit.runtime.elementary.coefficients import ERFC, EXP
+from axiomjit.runtime.elementary.constants import LN2, LOG2_E
 
 AT_3 = (0.783130036418581, 5.420516985876799e-19)
 """p at t = 0, exp(9) erfc(3) 35 / 8, as a sum of two floats."""

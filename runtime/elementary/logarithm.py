@@ -8,10 +8,10 @@ enough for registers.
 
 from typing import NamedTuple
 
-from axiomjit.runtime.vector_math import entries as table
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
-from axiomjit.runtime.vector_math.coefficients import LOG2_NEAR_1, LOG10_NEAR_1, LOG_NEAR_1
-from axiomjit.runtime.vector_math.constants import LOG2_OF_E, LOG10_OF_E, ByPrecision
+from axiomjit.runtime.elementary import entries as table
+from axiomjit.runtime.elementary.arithmetic import Arithmetic, Numeric
+from axiomjit.runtime.elementary.coefficients import LOG2_NEAR_1, LOG10_NEAR_1, LOG_NEAR_1
+from axiomjit.runtime.elementary.constants import LOG2_OF_E, LOG10_OF_E, ByPrecision
 
 EXACTLY_1: ByPrecision = {"f4": (1.0, 0.0), "f8": (1.0, 0.0)}
 

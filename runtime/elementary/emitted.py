@@ -8,9 +8,9 @@ from typing import Any
 from llvmlite import ir
 
 from axiomjit.runtime.llvm.target_code import target_of
-from axiomjit.runtime.vector_math import native, rare, tables
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
-from axiomjit.runtime.vector_math.definitions import call
+from axiomjit.runtime.elementary import native, rare, tables
+from axiomjit.runtime.elementary.arithmetic import Arithmetic, Numeric
+from axiomjit.runtime.elementary.definitions import call
 
 FLOATS = {"f4": ir.FloatType(), "f8": ir.DoubleType()}
 INTEGERS = {"f4": ir.IntType(32), "f8": ir.IntType(64)}

@@ -3,9 +3,9 @@
 W. J. Cody and W. Waite, "Software Manual for the Elementary Functions", 1980, chapter 6.
 """
 
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
-from axiomjit.runtime.vector_math.coefficients import EXP, EXP2, EXPM1
-from axiomjit.runtime.vector_math.constants import LN2, LOG2_E
+from axiomjit.runtime.elementary.arithmetic import Arithmetic, Numeric
+from axiomjit.runtime.elementary.coefficients import EXP, EXP2, EXPM1
+from axiomjit.runtime.elementary.constants import LN2, LOG2_E
 
 REACH = {"f4": (-104.0, 89.0), "f8": (-746.0, 710.0)}
 """Below the first exp is 0, above the second infinite."""
