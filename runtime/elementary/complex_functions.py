@@ -8,8 +8,7 @@ and imaginary part.
 import math
 from collections.abc import Callable
 
-from axiomjit.runtime.elementary.arithmetic import Arithmetic, Numeric, two_sum
-from axiomjit.runtime.elementary.constants import INFINITY
+from axiomjit.runtime.elementary.arithmetic import INFINITY, Arithmetic, Numeric, two_sum
 from axiomjit.runtime.elementary.logarithm import of_sum
 
 RealParts = tuple[Numeric, Numeric]

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from axiomjit.base.dtypes import cast_name, float_route
+from axiomjit.runtime.elementary.functions import PLAIN_NAMES as ELEMENTARY
 from axiomjit.runtime.pool.memory import element_bounds, poison
-from axiomjit.runtime.elementary.plain import NAMES as ELEMENTARY
 
 _CODES = (
     *("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"),

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.runtime.elementary.exact import Exact
 from axiomjit.runtime.elementary.functions import RECIPES
+from axiomjit.runtime.elementary.numpy_arithmetic import NumpyArithmetic
 
 Array = np.ndarray[Any, Any]
 GRID: Final = 2048
@@ -22,7 +22,7 @@ MOST: Final = 48
 """The most places bisected for one choice: half spread out, half nearest to 0."""
 
 
-class Watched(Exact):
+class Watched(NumpyArithmetic):
     """Arithmetic that records the choices of a recipe, in order."""
 
     def __init__(self, code: str, choices: list[Array]) -> None:

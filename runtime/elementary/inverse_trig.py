@@ -1,9 +1,7 @@
 """Inverse trigonometric functions: an angle (from a table, 0 or pi / 2) and a polynomial."""
 
-from axiomjit.runtime.elementary.arithmetic import Arithmetic, Numeric
-from axiomjit.runtime.elementary.coefficients import ARCSIN, ARCTAN
-from axiomjit.runtime.elementary.constants import HALF_PI, INFINITY, NAN
-from axiomjit.runtime.elementary.entries import ARC_ANGLES, ARC_POINTS
+from axiomjit.runtime.elementary.arithmetic import HALF_PI, INFINITY, NAN, Arithmetic, Numeric
+from axiomjit.runtime.elementary.tables import ARC_ANGLES, ARC_POINTS, ARCSIN, ARCTAN
 
 FAR = {"f4": 2.0**30, "f8": 2.0**60}
 """The arc tangent of numbers from here on rounds to pi / 2."""

@@ -1,9 +1,12 @@
-"""Steps of recipes for which AVX-512 has one or two vector instructions.
+"""Steps of recipes for which processors have vector instructions: lookups in registers, and others.
 
 `Arithmetic` computes each step by basic operations; the instructions give the same bits. LLVM
 vectorises basic operations only. So a recipe compiled for scalars calls a function per step, whose
 attribute names its vector forms by LLVM's vector function ABI; these forms are inlined into the
 loop after it has been vectorised (`kernel_library`).
+
+Short tables lie in registers: AVX-512 and AVX2 look up the entries of all lanes at once. The other
+steps are instructions of AVX-512 only.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,14 +14,22 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from axiomjit.runtime.elementary.definitions import LATE, call_as, define, keep, variants
-from axiomjit.runtime.elementary.linked import define_step
+from axiomjit.runtime.elementary.llvm_functions import (
+    LATE,
+    call_as,
+    define,
+    define_step,
+    keep,
+    variants,
+)
 
 PREFIX = "axiomjit_step_"
 """The prefix of the names of step functions."""
 BYTES = 64
 """The bytes of an AVX-512 vector."""
-INT = ir.IntType(32)
+INT, LONG = ir.IntType(32), ir.IntType(64)
+PAIRS = ir.VectorType(ir.FloatType(), 8)
+"""The vectors that AVX2 permutes in one instruction; a float64 is two elements."""
 CURRENT_ROUNDING = INT(4)
 ONE = INT(0b0000)
 """getmant's option: mantissas from 1 to 2, with the sign of the number."""
@@ -59,13 +70,12 @@ def _scaled(builder: Any, x: Any, whole: Any) -> Any:
     return _instruction(builder, "scalef", x.type, x, whole, _undefined(x.type))
 
 
-def reduced(bits: int) -> "Instruction":
-    """Return the instruction of `Arithmetic.reduced`."""
+def _reduced(builder: Any, x: Any, bits: int) -> Any:
+    return _instruction(builder, "reduce", x.type, x, INT(bits << 4), _undefined(x.type))
 
-    def emission(builder: Any, x: Any) -> Any:
-        return _instruction(builder, "reduce", x.type, x, INT(bits << 4), _undefined(x.type))
 
-    return Instruction(emission)
+def _unchanged(builder: Any, x: Any, low: float, high: float) -> Any:
+    return x
 
 
 def _integers(kind: Any) -> Any:
@@ -88,14 +98,20 @@ class Instruction(NamedTuple):
     """Bytes of the longest vectors; targets with shorter ones use basic operations."""
 
 
-UNCHANGED = Instruction(lambda builder, x: x)
-"""The instruction of a step that leaves vectors unchanged."""
-INSTRUCTIONS: dict[str, Instruction] = {
-    "significand": Instruction(_significand),
-    "binade": Instruction(_binade),
-    "scaled": Instruction(_scaled),
-    "log_limits": Instruction(_log_limits),
+EMISSIONS: dict[str, Callable[..., Any]] = {
+    "significand": _significand,
+    "binade": _binade,
+    "within": _unchanged,
+    "reduced": _reduced,
+    "scaled": _scaled,
+    "log_limits": _log_limits,
 }
+"""Emissions by step, from a builder, the vectors, and the step's Python numbers."""
+
+
+def instruction(name: str, numbers: Sequence[float]) -> Instruction:
+    """Return the instruction of a step of AVX-512."""
+    return Instruction(lambda builder, *vectors: EMISSIONS[name](builder, *vectors, *numbers))
 
 
 def _halves(builder: Any, value: Any) -> list[Any]:
@@ -181,3 +197,64 @@ def with_forms(
     if full not in module.globals:
         define_step(module, list(names.values()), write)
     return {lanes: module.globals[form_name] for lanes, form_name in names.items()}
+
+
+def lookup(table: Sequence[float], size: int) -> Instruction:
+    """Return the instruction that looks up the index in the lowest bits of its operand.
+
+    `size` is the length of the vectors in bytes.
+    """
+
+    def emission(builder: Any, x: Any) -> Any:
+        return _looked_up(builder, tuple(table), x, size)
+
+    return Instruction(emission, size)
+
+
+def _looked_up(builder: Any, table: Sequence[float], x: Any, size: int) -> Any:
+    """Emit the lookup; for a long table look up both halves and select by a bit of the index."""
+    width = 32 if isinstance(x.type.element, ir.FloatType) else 64
+    full = 8 * size // width
+    if x.type.count < full:
+        return _first_lanes(builder, table, x, size, full)
+    index = builder.bitcast(x, ir.VectorType(ir.IntType(width), full))
+    if len(table) > (2 * full if size == BYTES else full):
+        half = len(table) // 2
+        low, high = (_looked_up(builder, part, x, size) for part in (table[:half], table[half:]))
+        bit = builder.and_(index, ir.Constant(index.type, half))
+        upper = builder.icmp_unsigned("!=", bit, ir.Constant(index.type, 0))
+        return builder.select(upper, high, low)
+    parts = [ir.Constant(x.type, list(table[k : k + full])) for k in range(0, len(table), full)]
+    return (_in_long if size == BYTES else _in_short)(builder, parts, index)
+
+
+def _first_lanes(builder: Any, table: Sequence[float], x: Any, size: int, full: int) -> Any:
+    """Emit the lookup of a short vector, by the instruction for a full one."""
+    lanes = x.type.count
+    repeated = ir.Constant(ir.VectorType(INT, full), [k % lanes for k in range(full)])
+    wide = _looked_up(builder, table, builder.shuffle_vector(x, x, repeated), size)
+    first = ir.Constant(ir.VectorType(INT, lanes), list(range(lanes)))
+    return builder.shuffle_vector(wide, wide, first)
+
+
+def _in_long(builder: Any, parts: Sequence[Any], index: Any) -> Any:
+    """Emit vpermps or vpermi2ps, or their forms for float64."""
+    kind = parts[0].type
+    single = isinstance(kind.element, ir.FloatType)
+    if len(parts) == 1:
+        name, given = f"permvar.{'sf' if single else 'df'}", [parts[0], index]
+    else:
+        name, given = f"vpermi2var.{'ps' if single else 'pd'}", [parts[0], index, parts[1]]
+    return call_as(builder, f"llvm.x86.avx512.{name}.512", kind, given)
+
+
+def _in_short(builder: Any, parts: Sequence[Any], index: Any) -> Any:
+    """Emit AVX2's vpermps; a float64 is looked up as two halves."""
+    (part,) = parts
+    if index.type.element == LONG:
+        within = builder.and_(index, ir.Constant(index.type, 3))
+        twice = builder.shl(within, ir.Constant(index.type, 1))
+        both = builder.or_(twice, builder.shl(twice, ir.Constant(index.type, 32)))
+        index = builder.add(both, ir.Constant(index.type, 1 << 32))
+    halves = [builder.bitcast(part, PAIRS), builder.bitcast(index, ir.VectorType(INT, 8))]
+    return builder.bitcast(call_as(builder, "llvm.x86.avx2.permps", PAIRS, halves), part.type)

@@ -1,4 +1,10 @@
-"""Recipes as LLVM code: each operation is one instruction, which LLVM can vectorise."""
+"""Recipes as LLVM code: each operation is one instruction, which LLVM can vectorise.
+
+Some steps are calls of functions whose vector forms are instructions (`vector_steps`). For rare
+numbers that vector code does not cover, a recipe calls a function of the number and its usual
+result (`beyond`). Its vector forms test whether any lane holds such a number, and only then call a
+function that computes the lanes one by one. So a loop stays vector code and pays for the test only.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +13,16 @@ from typing import Any
 
 from llvmlite import ir
 
-from axiomjit.runtime.llvm.target_code import target_of
-from axiomjit.runtime.elementary import native, rare, tables
+from axiomjit.runtime.elementary import vector_steps
 from axiomjit.runtime.elementary.arithmetic import Arithmetic, Numeric
-from axiomjit.runtime.elementary.definitions import call
+from axiomjit.runtime.elementary.llvm_functions import call, lanes_of, library_function
+from axiomjit.runtime.llvm.target_code import target_of
 
 FLOATS = {"f4": ir.FloatType(), "f8": ir.DoubleType()}
 INTEGERS = {"f4": ir.IntType(32), "f8": ir.IntType(64)}
+INDEX = ir.IntType(32)
+SELDOM = 2000
+"""How many usual numbers LLVM expects for each slow one, when it assigns registers."""
 
 
 def of_lanes(element: Any, lanes: int) -> Any:
@@ -88,7 +97,25 @@ class Lane:
         return Lane(self.builder, self.builder.not_(self.value))
 
 
-class Emitted(Arithmetic):
+def _step(name: str, arity: int) -> Callable[..., Lane]:
+    """The method of a step of `Arithmetic`, by its vector instruction where the target has it.
+
+    Arguments after the first `arity` are Python numbers.
+    """
+
+    def step(self: LlvmArithmetic, *given: Any) -> Lane:
+        operands, numbers = given[:arity], given[arity:]
+
+        def basic(m: LlvmArithmetic, *values: Lane) -> Numeric:
+            return getattr(Arithmetic, name)(m, *values, *numbers)
+
+        full = "_".join([name, *map(str, numbers)])
+        return self._chosen(full, vector_steps.instruction(name, numbers), basic, *operands)
+
+    return step
+
+
+class LlvmArithmetic(Arithmetic):
     """Arithmetic whose values are `Lane`s of one builder."""
 
     def __init__(self, builder: Any, code: str, lanes: int) -> None:
@@ -164,21 +191,16 @@ class Emitted(Arithmetic):
         """Return recipe(x) where |x| > bound, else `usual`."""
 
         def slow(builder: Any, value: Any) -> Any:
-            return recipe(Emitted(builder, self.code, 1), Lane(builder, value)).value
+            return recipe(LlvmArithmetic(builder, self.code, 1), Lane(builder, value)).value
 
         full, kind = f"axiomjit_{name}_{self.code}", FLOATS[self.code]
-        function = rare.beyond(self.builder.module, full, kind, self.lanes, bound, slow)
+        function = _beyond(self.builder.module, full, kind, self.lanes, bound, slow)
         return self.lane(self.builder.call(function, [x.value, usual.value]))
-
-    def _step(self, name: str, *operands: Numeric) -> Lane:
-        """Emit a step of `Arithmetic`, by its vector instruction where the target has it."""
-        basic: Callable[..., Lane] = getattr(Arithmetic, name)
-        return self._chosen(name, native.INSTRUCTIONS[name], basic, *operands)
 
     def _chosen(
         self,
         name: str,
-        instruction: native.Instruction,
+        instruction: vector_steps.Instruction,
         basic: Callable[..., Lane],
         *operands: Numeric,
     ) -> Lane:
@@ -187,75 +209,134 @@ class Emitted(Arithmetic):
             return basic(self, *operands)
         values = [operand.value for operand in operands]
         if self.lanes > 1:
-            return self.lane(native.emit(self.builder, instruction, values))
+            return self.lane(vector_steps.emit(self.builder, instruction, values))
 
         def single(builder: Any, *args: Any) -> Any:
-            return basic(Emitted(builder, self.code, 1), *(Lane(builder, a) for a in args)).value
+            return basic(
+                LlvmArithmetic(builder, self.code, 1), *(Lane(builder, a) for a in args)
+            ).value
 
         kind = FLOATS[self.code]
-        function = native.step(self.builder.module, name, instruction, kind, len(values), single)
+        function = vector_steps.step(
+            self.builder.module, name, instruction, kind, len(values), single
+        )
         return self.lane(self.builder.call(function, values))
 
     def lookup(self, name: str, table: tuple[float, ...], index: Numeric) -> Numeric:
         """Return the table's entry at `index` modulo its length."""
 
-        def basic(m: Emitted, bits: Lane) -> Numeric:
+        def basic(m: LlvmArithmetic, bits: Lane) -> Numeric:
             return Arithmetic.lookup(m, name, table, m.bits(bits))
 
-        instruction = tables.lookup(table, max(target_of(self.builder.module).vector_bytes, 32))
+        instruction = vector_steps.lookup(
+            table, max(target_of(self.builder.module).vector_bytes, 32)
+        )
         return self._chosen(f"lookup_{name}", instruction, basic, self.number(index))
 
-    def within(self, x: Numeric, low: float, high: float) -> Lane:
-        """x clipped to the bounds; unchanged where instructions compute the steps."""
-
-        def basic(m: Emitted, x: Lane) -> Numeric:
-            return Arithmetic.within(m, x, low, high)
-
-        return self._chosen(f"within_{low.hex()}_{high.hex()}", native.UNCHANGED, basic, x)
-
-    def significand(self, x: Numeric) -> Lane:
-        """The mantissa of a positive number, from 1 to 2."""
-        return self._step("significand", x)
-
-    def binade(self, x: Numeric) -> Lane:
-        """The exponent of x as a float."""
-        return self._step("binade", x)
-
-    def reduced(self, x: Numeric, bits: int) -> Lane:
-        """x minus the nearest multiple of 2**-bits."""
-
-        def basic(m: Emitted, x: Lane) -> Numeric:
-            return Arithmetic.reduced(m, x, bits)
-
-        return self._chosen(f"reduced_{bits}", native.reduced(bits), basic, x)
-
-    def scaled(self, x: Numeric, exponent: Numeric) -> Lane:
-        """x * 2**floor(exponent)."""
-        return self._step("scaled", x, exponent)
-
-    def log_limits(self, x: Numeric, result: Numeric) -> Lane:
-        """Return `result` for positive finite x, else the limit of a logarithm."""
-        return self._step("log_limits", x, result)
+    significand, binade = _step("significand", 1), _step("binade", 1)
+    within, reduced = _step("within", 1), _step("reduced", 1)
+    scaled, log_limits = _step("scaled", 2), _step("log_limits", 2)
 
     def entry(self, name: str, table: tuple[float, ...], index: Numeric) -> Lane:
         """Return table[index] from a constant array of the module."""
         full = f"axiomjit_{name}_{self.code}"
-        where = rare.table(self.builder.module, full, FLOATS[self.code], table)
+        where = _constant_array(self.builder.module, full, FLOATS[self.code], table)
         if self.lanes == 1:
-            return self.lane(rare.element(self.builder, where, index.value))
+            return self.lane(_element(self.builder, where, index.value))
         result = ir.Constant(of_lanes(FLOATS[self.code], self.lanes), ir.Undefined)
-        for lane in map(rare.INDEX, range(self.lanes)):
+        for lane in map(INDEX, range(self.lanes)):
             position = self.builder.extract_element(index.value, lane)
-            value = rare.element(self.builder, where, position)
+            value = _element(self.builder, where, position)
             result = self.builder.insert_element(result, value, lane)
         return self.lane(result)
 
     @property
-    def wide(self) -> Emitted:
+    def wide(self) -> LlvmArithmetic:
         """The arithmetic of float64."""
-        return Emitted(self.builder, "f8", self.lanes)
+        return LlvmArithmetic(self.builder, "f8", self.lanes)
 
     def widened(self, x: Numeric) -> Lane:
         """A float of this precision, or of float32, converted to float64: a value of `wide`."""
         wide = of_lanes(FLOATS["f8"], self.lanes)
         return x if x.value.type == wide else self.lane(self.builder.fpext(x.value, wide))
+
+
+def _beyond(
+    module: Any, name: str, kind: Any, lanes: int, bound: float, slow: Callable[..., Any]
+) -> Any:
+    """Return the function f(x, usual), scalar or vector: slow(x) where |x| > bound, else `usual`.
+
+    Args:
+        module: where it is to be called.
+        name: of the scalar function.
+        kind: the type of a number.
+        lanes: length of the vectors; 1: scalars.
+        bound: the largest size of numbers that keep their usual result.
+        slow: emits the result of one number, from a builder and the number.
+    """
+
+    def every_lane(builder: Any, form: Any) -> Any:
+        if isinstance(form.args[0].type, ir.VectorType):
+            return _one_by_one(builder, form, builder.module.globals[name])
+        _test(form, builder, bound)
+        return slow(builder, form.args[0])
+
+    def tested(builder: Any, form: Any) -> Any:
+        _test(form, builder, bound)
+        count = getattr(form.args[0].type, "count", 1)
+        function = library_function(builder.module, name, kind, 2, count, every_lane)
+        return builder.call(function, form.args)
+
+    lengths = lanes_of(module, kind)
+    return vector_steps.with_forms(module, f"usual_{name}", kind, 2, lengths, tested)[lanes]
+
+
+def _one_by_one(builder: Any, form: Any, single: Any) -> Any:
+    """Emit a loop that calls the scalar function for each lane of a form's operands."""
+    x, usual = form.args
+    before, step, done = builder.block, *(form.append_basic_block(n) for n in ("lane", "done"))
+    builder.branch(step)
+    builder.position_at_end(step)
+    lane, result = builder.phi(INDEX), builder.phi(x.type)
+    numbers = [builder.extract_element(argument, lane) for argument in form.args]
+    changed = builder.insert_element(result, builder.call(single, numbers), lane)
+    following = builder.add(lane, INDEX(1))
+    for phi, start, then in ((lane, INDEX(0), following), (result, usual, changed)):
+        phi.add_incoming(start, before)
+        phi.add_incoming(then, step)
+    builder.cbranch(builder.icmp_unsigned("<", following, INDEX(x.type.count)), step, done)
+    builder.position_at_end(done)
+    return changed
+
+
+def _test(function: Any, builder: Any, bound: float) -> None:
+    """Emit the test: return the second operand, unless |x| > bound in a lane.
+
+    The builder is left in the block for such lanes.
+    """
+    x, usual = function.args
+    size = call("llvm.fabs", builder, [x])
+    needed = builder.fcmp_ordered(">", size, ir.Constant(x.type, bound))
+    if isinstance(x.type, ir.VectorType):
+        mask = ir.IntType(x.type.count)
+        needed = builder.icmp_unsigned("!=", builder.bitcast(needed, mask), mask(0))
+    usually, rarely = (function.append_basic_block(n) for n in ("usually", "rarely"))
+    builder.cbranch(needed, rarely, usually).set_weights([1, SELDOM])
+    builder.position_at_end(usually)
+    builder.ret(usual)
+    builder.position_at_end(rarely)
+
+
+def _constant_array(module: Any, name: str, kind: Any, values: tuple[float, ...]) -> Any:
+    """Return a constant array of the module, defined at first use."""
+    found = module.globals.get(name)
+    if found is None:
+        found = ir.GlobalVariable(module, ir.ArrayType(kind, len(values)), name)
+        found.linkage, found.global_constant = "internal", True
+        found.initializer = ir.Constant(found.value_type, [ir.Constant(kind, v) for v in values])
+    return found
+
+
+def _element(builder: Any, table: Any, index: Any) -> Any:
+    """Emit a load of the number at an index of a constant array."""
+    return builder.load(builder.gep(table, [index.type(0), index]))

@@ -85,7 +85,7 @@ def _fma_of_doubles(a: Any, b: Any, c: Any) -> Any:
     return result
 
 
-class Exact(Arithmetic):
+class NumpyArithmetic(Arithmetic):
     """Arithmetic on NumPy scalars and arrays."""
 
     def __init__(self, code: str) -> None:
@@ -158,9 +158,9 @@ class Exact(Arithmetic):
         return np.asarray(table, self.float_type)[np.clip(index, 0, len(table) - 1)]
 
     @property
-    def wide(self) -> "Exact":
+    def wide(self) -> "NumpyArithmetic":
         """The arithmetic of float64."""
-        return Exact("f8")
+        return NumpyArithmetic("f8")
 
     def widened(self, x: Numeric) -> Numeric:
         """A float of this precision, or of float32, converted to float64: a value of `wide`."""

@@ -29,9 +29,9 @@ class Pieces(NamedTuple):
     """Pieces are 2**-bits wide, if all have one width."""
 
 
-TANH = Pieces("tanh", 2.56, 2.0**23 - 8, 225 / 256, 9.02, 5)
+OF_TANH = Pieces("tanh", 2.56, 2.0**23 - 8, 225 / 256, 9.02, 5)
 """Sixteen pieces of 25/128, the others twice as wide."""
-ERF = Pieces("erf", 1.0, 1.5 * 2.0**20, 15 / 16, 3.93, 4, 3)
+OF_ERF = Pieces("erf", 1.0, 1.5 * 2.0**20, 15 / 16, 3.93, 4, 3)
 
 
 def piecewise(m: Arithmetic, pieces: Pieces, table: Sequence[float], x: Numeric) -> Numeric:
