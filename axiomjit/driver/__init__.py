@@ -33,8 +33,8 @@ What equal programs and kernels share, with a limit or small.
 - `runtime/compiling/parts_apart.py` `_results`: what parts of kernels give, 256 at most
 - `axiomjit/tracing/source_text.py` `_trees`: the syntax tree of a function's code, 4,000 at most
 - `axiomjit/tracing/source_text.py` `_files`: files that were compiled to find one, 64 at most
-- `runtime/vector_math/library.py` `_LIBRARIES`: compiled elementary functions, which kernels link
-- `runtime/vector_math/linked.py` `_LINKED`: what loops inline of these, written once
+- `runtime/elementary/llvm_functions.py` `_LIBRARIES`: compiled functions that kernels link
+- `runtime/elementary/llvm_functions.py` `_LINKED`: functions that loops inline, written once
 
 What holds for a piece of the program's run, in one thread or context.
 

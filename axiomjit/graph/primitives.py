@@ -187,7 +187,7 @@ def _divides(ufunc: np.ufunc) -> Primitive:
 
 
 def _elementary(ufunc: np.ufunc, weight: int, loops: frozenset[str] = FLOATS) -> Primitive:
-    """A row of an elementary function, whose recipe is in `axiomjit.runtime.vector_math`.
+    """A row of an elementary function, whose recipe is in `axiomjit.runtime.elementary`.
 
     The recipe is off by 1 unit in float32 and 2 in float64 at most, NumPy by 4.
     """

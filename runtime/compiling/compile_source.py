@@ -115,7 +115,7 @@ def _namespace(traits: Traits, checked: bool) -> dict[str, Any]:
     names = CHECKED_NAMES if checked else NAMES
     if not traits.functions:
         return names
-    from axiomjit.runtime.vector_math import intrinsics as elementary
+    from axiomjit.runtime.elementary import intrinsics as elementary
 
     loads = {} if checked else memory_intrinsics.PREFETCHING_NAMES
     return names | elementary.names(traits.functions) | loads

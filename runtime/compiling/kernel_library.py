@@ -1,9 +1,9 @@
 """Numba's library of a kernel, which makes steps of elementary functions part of its loops.
 
 LLVM's inliner runs before loops are made vector loops, but what those call for a step of a recipe
-is known only then (`vector_math.native`). Loops over what is left of a vector take the forms for
-single numbers. After that long loops start divisions early, and loops over strips become functions
-of their own.
+is known only then (`elementary.vector_steps`). Loops over what is left of a vector take the forms
+for single numbers. After that long loops start divisions early, and loops over strips become
+functions of their own.
 """
 
 from collections.abc import Iterable
@@ -14,12 +14,11 @@ from llvmlite import binding
 from axiomjit.base.counters import counter
 from axiomjit.base.target import Target
 from axiomjit.passes.ir.kernel_ir import Traits
+from axiomjit.runtime.elementary.llvm_functions import KEPT, copy_of, declare_linked
+from axiomjit.runtime.elementary.vector_steps import PREFIX
 from axiomjit.runtime.llvm.early_divisions import start_early
 from axiomjit.runtime.llvm.pass_managers import run_passes
 from axiomjit.runtime.llvm.target_code import TargetLibrary, target_context
-from axiomjit.runtime.vector_math.definitions import KEPT
-from axiomjit.runtime.vector_math.linked import copy_of, declare_linked
-from axiomjit.runtime.vector_math.native import PREFIX
 
 AVX512 = 64
 _count_refused = counter("rewrites_refused")

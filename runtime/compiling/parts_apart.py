@@ -16,10 +16,9 @@ from llvmlite import ir
 from numba.core import types
 
 from axiomjit.base.hashing import sha256
+from axiomjit.runtime.elementary.llvm_functions import add_attributes, shared_function
 from axiomjit.runtime.emission.kernel_types import CODES, BufferType
 from axiomjit.runtime.llvm.target_code import target_of
-from axiomjit.runtime.vector_math import library
-from axiomjit.runtime.vector_math.definitions import add_attributes
 
 ROOM: Final = 256
 """The most functions of a process: they stay while it runs, and further parts stay in kernels."""
@@ -212,7 +211,7 @@ def call_apart(builder: Any, part: Part, around: Around, write: Write) -> dict[s
         inside, values = body(function)
         _give(inside, whole, [value.llvm for value in values])
 
-    function = library.shared(module, name, lambda to: _declare(to, name, whole, kinds), fill)
+    function = shared_function(module, name, lambda to: _declare(to, name, whole, kinds), fill)
     result = builder.call(function, [value.llvm for value in taken])
     several = len(results) > 1
     parts = [builder.extract_value(result, k) if several else result for k in range(len(results))]

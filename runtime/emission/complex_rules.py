@@ -2,7 +2,7 @@
 
 A product uses fused multiply-add and an absolute value a ratio of its parts, as NumPy's packed
 loops do; a quotient is Smith's; order is lexicographic. Where NumPy calls the C library (hypot,
-csqrt, tangents, inverse functions), so do these, but for `vector_math.complex_functions`.
+csqrt, tangents, inverse functions), so do these, but for `elementary.complex_functions`.
 """
 
 import platform

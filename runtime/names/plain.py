@@ -23,8 +23,8 @@ from axiomjit.base.dtypes import (
     is_integer,
     value_range,
 )
+from axiomjit.runtime.elementary.functions import PLAIN_NAMES as ELEMENTARY
 from axiomjit.runtime.pool.memory import element_bounds, poison
-from axiomjit.runtime.vector_math.plain import NAMES as ELEMENTARY
 
 Join = Callable[[Any, Any], Any]
 

@@ -10,12 +10,18 @@ from typing import Any
 
 from llvmlite import ir
 
+from axiomjit.runtime.elementary.llvm_functions import (
+    LATE,
+    PURE,
+    add_attributes,
+    define_step,
+    keep,
+    lanes_of,
+    variants,
+)
+from axiomjit.runtime.elementary.vector_steps import PREFIX
 from axiomjit.runtime.emission.kernel_types import WORD
 from axiomjit.runtime.llvm.target_code import target_of
-from axiomjit.runtime.vector_math import library
-from axiomjit.runtime.vector_math.definitions import LATE, PURE, add_attributes, keep, variants
-from axiomjit.runtime.vector_math.linked import define_step
-from axiomjit.runtime.vector_math.native import PREFIX
 
 AHEAD_BYTES = 2048
 """The distance of prefetches: 1024 to 8192 gain the same, 512 half as much."""
@@ -45,7 +51,7 @@ def passed(builder: Any, value: Any, buffer: Any, index: Any, ahead: Any = None)
 
 def _with_forms(module: Any, name: str, kind: Any, size: int) -> None:
     """The scalar function, and its vector forms by the kind of their addresses."""
-    full = library.lanes_of(module, kind)
+    full = lanes_of(module, kind)
     forms = {}
     for lanes in (full[0] // 2, *full):  # half of a vector, for loops that take no wider ones
         vector = ir.VectorType(kind, lanes)

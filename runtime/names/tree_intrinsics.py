@@ -14,13 +14,12 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 from numba.core import cgutils, types
 
+from axiomjit.runtime.elementary.llvm_functions import add_attributes, shared_function
 from axiomjit.runtime.emission.complex_rules import COMPLEX
 from axiomjit.runtime.emission.emitters import Emitter, Rules, method
 from axiomjit.runtime.emission.intrinsic import intrinsic
 from axiomjit.runtime.emission.kernel_types import CODES, PARTS, WORD, BufferType, Typed
 from axiomjit.runtime.names.checked_access import within
-from axiomjit.runtime.vector_math import library
-from axiomjit.runtime.vector_math.definitions import add_attributes
 
 BIT = ir.IntType(1)
 TreeBody = Callable[[Any, Any, Any, Any, Any, "Joint"], None]
@@ -72,7 +71,7 @@ def _called(module: Any, name: str, element: Any, body: TreeBody, joint: Joint, 
         body(builder, tree, count, state, width[0] if lanes else None, joint)
         builder.ret_void()
 
-    return library.shared(module, name, declare, write)
+    return shared_function(module, name, declare, write)
 
 
 def _each_cell(builder: Any, width: Any, visit: Callable[[Any], None]) -> None:

@@ -7,7 +7,7 @@ import pytest
 from mpmath import mp, mpf
 
 from axiomjit.base.errors import BenchError
-from axiomjit.runtime.vector_math.functions import RECIPES
+from axiomjit.runtime.elementary.functions import RECIPES
 from tools.elementary import accuracy
 from tools.elementary.accuracy import at_boundaries, look, measure, run, summary
 from tools.elementary.accuracy_cases import CASES, CHUNK, boundaries, every_single, samples

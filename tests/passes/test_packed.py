@@ -9,7 +9,7 @@ from axiomjit.base.target import target
 from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.runtime.compiling.compile_source import compile_source
-from axiomjit.runtime.vector_math import library
+from axiomjit.runtime.elementary.llvm_functions import _LIBRARIES
 from tests.graphs import follow, lowered, plain_division
 from tests.passes.examples import NAMES, example
 from tests.passes.stored import MAKERS
@@ -77,7 +77,7 @@ def test_golden_kernels_keep_their_vector_code(name):
 
 def test_trees_of_lanes_are_vector_code():
     compiled(example("products"))
-    trees = [tree for (_, name), tree in library._LIBRARIES.items() if "_lanes" in name]
+    trees = [tree for (_, name), tree in _LIBRARIES.items() if "_lanes" in name]
     assert trees
     assert all("vector.body" in tree.get_llvm_str() for tree in trees)
 

@@ -17,8 +17,8 @@ from axiomjit.passes.ir.loop_ir import For, Let, walk
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.loops.strip_mine import LOOPS, SHORT, STRIP, strip_mine
 from axiomjit.runtime.compiling.compile_source import compile_source
+from axiomjit.runtime.elementary.functions import RECIPES
 from axiomjit.runtime.launching.execute import BoundPlan
-from axiomjit.runtime.vector_math.functions import RECIPES
 from axiomjit.symbolic.dims import evaluate
 from tests.graphs import before_and_after, follow, in_numpy, lower_until, lowered, plain_division
 from tests.passes.examples import example, numbers

@@ -10,7 +10,7 @@ from axiomjit.base.target import target
 from axiomjit.passes.ir.kernel_ir import Traits
 from axiomjit.runtime.compiling.compile_source import compile_source
 from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
-from axiomjit.runtime.vector_math.functions import RECIPES
+from axiomjit.runtime.elementary.functions import RECIPES
 
 
 class Parameter(NamedTuple):

@@ -4,9 +4,17 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from axiomjit.runtime.vector_math import turns
-from axiomjit.runtime.vector_math.circular import REACH
-from axiomjit.runtime.vector_math.plain import NAMES
+from axiomjit.runtime.elementary.functions import PLAIN_NAMES
+from axiomjit.runtime.elementary.trigonometric import (
+    FIRST_EXPONENT,
+    FRACTION_BITS,
+    LAST_ROW,
+    REACH,
+    ROW_PARTS,
+    ROW_STEP,
+    TWO_OVER_PI_BITS,
+    turns_table,
+)
 from tests.runtime.kernels import buffers, compiled, run_compiled, same_bits
 from tools.elementary.ulps import ulps
 
@@ -31,15 +39,15 @@ def numbers(code):
 
 
 def test_the_constant():
-    with mp.workprec(turns.SCALE + 64):
-        assert int(mp.floor(2 / mp.pi * mpf(2) ** turns.SCALE)) == turns.TWO_OVER_PI
+    with mp.workprec(FRACTION_BITS + 64):
+        assert int(mp.floor(2 / mp.pi * mpf(2) ** FRACTION_BITS)) == TWO_OVER_PI_BITS
 
 
-@pytest.mark.parametrize("row", [0, 1, 30, turns.LAST])
+@pytest.mark.parametrize("row", [0, 1, 30, LAST_ROW])
 def test_rows_of_the_table(row):
     with mp.workprec(3000):
-        power = row * turns.STEP + turns.FIRST - 52
-        parts = turns.table()[row * turns.PARTS : (row + 1) * turns.PARTS]
+        power = row * ROW_STEP + FIRST_EXPONENT - 52
+        parts = turns_table()[row * ROW_PARTS : (row + 1) * ROW_PARTS]
         left = mp.fmod(2 / mp.pi * mpf(2) ** power - mp.fsum(map(mpf, parts)), 4)
         assert min(abs(left), abs(4 - left)) < mpf(2) ** -150
 
@@ -58,7 +66,7 @@ def test_large_angles(name, code):
     assert "vector.body" in kernel.llvm
     run_compiled(kernel, parameters, [x, got], 0, len(x))
     with np.errstate(all="ignore"):
-        plain = np.array([NAMES[name](value) for value in x])
+        plain = np.array([PLAIN_NAMES[name](value) for value in x])
         assert same_bits(got, plain)
         with mp.workprec(1300):
             want = [getattr(mp, name)(mpf(float(v))) if np.isfinite(v) else np.nan for v in x]

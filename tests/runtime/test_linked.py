@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from axiomjit.base.target import target
-from axiomjit.runtime.vector_math import linked
-from axiomjit.runtime.vector_math.native import PREFIX
+from axiomjit.runtime.elementary.llvm_functions import _LINKED
+from axiomjit.runtime.elementary.vector_steps import PREFIX
 from tests.runtime.kernels import buffers, compiled, run_compiled
 
 KERNEL = """
@@ -20,10 +20,10 @@ WAVES = "sin(load(a, i)) * log(load(a, i))"
 
 def test_recipes_are_written_once():
     compiled(KERNEL.format(expression=WAVES), buffers("f8", "f8"))
-    before = dict(linked._LINKED)
+    before = dict(_LINKED)
     assert (target(), "axiomjit_sin_f8_inlined") in before
     compiled(KERNEL.format(expression=f"log({WAVES})"), buffers("f8", "f8"))
-    assert before == linked._LINKED
+    assert before == _LINKED
 
 
 def test_nothing_of_what_is_linked_is_left_beside_the_kernel():

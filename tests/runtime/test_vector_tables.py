@@ -8,11 +8,11 @@ from llvmlite import ir
 from numba.core.compiler_lock import global_compiler_lock
 
 from axiomjit.base.target import target
+from axiomjit.runtime.elementary.llvm_arithmetic import FLOATS, LlvmArithmetic, of_lanes
+from axiomjit.runtime.elementary.numpy_arithmetic import NumpyArithmetic
 from axiomjit.runtime.llvm.target_code import target_context
 from axiomjit.runtime.objects import loader
 from axiomjit.runtime.objects.entry import make_entry
-from axiomjit.runtime.vector_math.emitted import FLOATS, Emitted, of_lanes
-from axiomjit.runtime.vector_math.exact import Exact
 from tests.graphs import target_with
 from tests.runtime.kernels import same_bits
 
@@ -34,7 +34,7 @@ def run(code, lanes, recipe, x):
     pointer = ir.PointerType(kind)
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [pointer, pointer]), "step")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    m = Emitted(builder, code, lanes)
+    m = LlvmArithmetic(builder, code, lanes)
     load = builder.load(function.args[0], align=1)
     builder.store(recipe(m, m.lane(load)).value, function.args[1], align=1)
     builder.ret_void()
@@ -56,6 +56,6 @@ def test_entries_of_tables(code, lanes, size):
     if size > target().vector_bytes:
         pytest.skip(f"this processor has no vectors of {size} bytes")
     x = RNG.integers(-(2**31), 2**31, 64).astype(f"i{code[1]}").view(code)
-    want = looked_up(Exact(code), x)
+    want = looked_up(NumpyArithmetic(code), x)
     with target_with(vector_bytes=size):
         assert same_bits(run(code, lanes, looked_up, x), want)

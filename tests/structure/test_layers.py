@@ -18,7 +18,7 @@ ORDER = (
     *("accumulate", "notation", "nn", "gradients", "numpy", "scale"),
     *("passes.ir", "passes.costs", "passes.graph", "passes.views", "passes.loops", "passes.plan"),
     "passes",
-    *("runtime.llvm", "runtime.objects", "runtime.pool", "runtime.emission", "runtime.vector_math"),
+    *("runtime.llvm", "runtime.objects", "runtime.pool", "runtime.emission", "runtime.elementary"),
     *("runtime.names", "runtime.compiling", "runtime.entry", "runtime.launching", "runtime"),
     *("show", "driver", "bench.suite", "bench.report", "bench.compiling"),
     *("bench", "cli"),

@@ -23,14 +23,19 @@ from tools.elementary.pieces import TABLES as PIECES
 from tools.elementary.points import TABLES as POINTS
 from tools.elementary.power_tables import TABLES as POWERS
 
-PLACE = Path(__file__).resolve().parents[2] / "runtime" / "vector_math"
-HEAD = '''"""{}. Written by tools/elementary/coefficients.py."""
+PLACE = Path(__file__).resolve().parents[2] / "runtime" / "elementary" / "tables.py"
+HEAD = '''"""Coefficients of polynomials, lowest power first, and lookup tables.
 
-from axiomjit.runtime.vector_math.constants import ByPrecision
+Written by tools/elementary/coefficients.py.
+"""
+
+from axiomjit.runtime.elementary.arithmetic import ByPrecision
 
 # fmt: off
 '''
-COLUMNS, INDENT = 100, " " * 8
+WRAPPER = textwrap.TextWrapper(
+    100, initial_indent=" " * 4, subsequent_indent=" " * 8, break_on_hyphens=False
+)
 HALF_LN2 = mpf("0.34658")
 """A little more than half of log(2)."""
 NEAR_1 = (-mpf(1) / 30, mpf(1) / 16)
@@ -172,12 +177,6 @@ SINGLES = PIECES | COMPLEMENT
 TABLES = LOGARITHMS | POINTS | POWERS | SINGLES
 NAMES = (*TARGETS, *TABLES)
 """The names of all entries."""
-MODULES = {
-    "coefficients": ("Coefficients of polynomials, lowest power first", tuple(TARGETS)),
-    "entries": ("Entries of lookup tables", tuple(name for name in TABLES if name not in SINGLES)),
-    "single_entries": ("Entries of lookup tables of float32", tuple(SINGLES)),
-}
-"""The generated modules: the title, and the names of the entries."""
 
 
 def table(name: str) -> dict[str, tuple[float, ...]]:
@@ -195,12 +194,7 @@ def text(names: Sequence[str]) -> str:
     for name, entry in ((name, table(name)) for name in names):
         lines.append(f"{name}: ByPrecision = {{")
         for code, values in entry.items():
-            numbers = ", ".join(map(repr, values)) + ","
-            line = f'    "{code}": ({numbers}),'
-            if len(line) > COLUMNS:
-                filled = textwrap.indent(textwrap.fill(numbers, COLUMNS - len(INDENT)), INDENT)
-                line = f'    "{code}": (\n{filled}\n    ),'
-            lines.append(line)
+            lines += WRAPPER.wrap(f'"{code}": ({", ".join(map(repr, values))}),')
         lines.append("}")
     return "\n".join(lines) + "\n"
 
@@ -213,9 +207,7 @@ def main() -> None:
     if names:
         print(text(names))
         return
-    for module, (title, held) in MODULES.items():
-        written = "\n".join((HEAD.format(title), text(held)))
-        (PLACE / f"{module}.py").write_text(written, encoding="utf-8")
+    PLACE.write_text("\n".join((HEAD, text(NAMES))), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from axiomjit.base.target import target
 from axiomjit.bench.suite.intervals import upper
 from axiomjit.passes.ir.kernel_ir import Traits
 from axiomjit.runtime.compiling.compile_source import compile_source
-from axiomjit.runtime.vector_math.functions import RECIPES
+from axiomjit.runtime.elementary.functions import RECIPES
 from tools.elementary.speed import Word
 
 NAMES: Final = ("exp", "log", "sin", "cos", "tanh", "sqrt", "arctan", "exp2", "log1p", "cbrt")

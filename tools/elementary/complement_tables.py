@@ -2,7 +2,7 @@
 
 The powers, and the function's values at the points of the pieces, have 12 bits, so that their
 products are exact. A point is chosen where the function is nearest to a number of 12 bits (after S.
-Gal, as in `bench.elementary.points`). Coefficients are fitted by `bench.elementary.pieces`.
+Gal, as in `points`). Coefficients are fitted by `pieces`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from mpmath import mp, mpf
 
-from axiomjit.runtime.vector_math.complement import COUNT, DEGREE, LAST, PARTS
+from axiomjit.runtime.elementary.error_functions import COUNT, DEGREE, LAST, PARTS
 from tools.elementary.minimax import TableMaker, rounded
 from tools.elementary.pieces import fit
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from mpmath import mp, mpf
 
-from axiomjit.runtime.vector_math.pieces import COUNT, ERF, TANH, Pieces
+from axiomjit.runtime.elementary.piecewise import COUNT, OF_ERF, OF_TANH, Pieces
 from tools.elementary.minimax import TableMaker, rounded
 
 DENSITY = 4
@@ -76,7 +76,7 @@ def table(pieces: Pieces, function: Callable[[Any], Any], code: str) -> tuple[fl
 
 
 TABLES: dict[str, TableMaker] = {
-    "TANH_PIECES": partial(table, TANH, mp.tanh),
-    "ERF_PIECES": partial(table, ERF, mp.erf),
+    "TANH_PIECES": partial(table, OF_TANH, mp.tanh),
+    "ERF_PIECES": partial(table, OF_ERF, mp.erf),
 }
 """Functions that compute the numbers of a precision, by name; recipes use float32."""

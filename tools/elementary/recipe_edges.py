@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.runtime.vector_math.exact import Exact
-from axiomjit.runtime.vector_math.functions import RECIPES
+from axiomjit.runtime.elementary.functions import RECIPES
+from axiomjit.runtime.elementary.numpy_arithmetic import NumpyArithmetic
 
 Array = np.ndarray[Any, Any]
 GRID: Final = 2048
@@ -22,7 +22,7 @@ MOST: Final = 48
 """The most places bisected for one choice: half spread out, half nearest to 0."""
 
 
-class Watched(Exact):
+class Watched(NumpyArithmetic):
     """Arithmetic that records the choices of a recipe, in order."""
 
     def __init__(self, code: str, choices: list[Array]) -> None:
@@ -35,7 +35,9 @@ class Watched(Exact):
         self.choices.append(condition)
         return super().select(condition, yes, no)
 
-    def beyond(self, bound: float, x: Any, usual: Any, recipe: Callable[..., Any]) -> Any:
+    def beyond(
+        self, bound: float, x: Any, usual: Any, name: str, recipe: Callable[..., Any]
+    ) -> Any:
         """Record a choice by size; return the usual result."""
         self.choices.append(abs(x) > bound)
         return usual

@@ -1,8 +1,8 @@
 """Elementary functions, written once and run in two ways: as LLVM code and in plain NumPy.
 
-`arithmetic` defines the operations of recipes; `emitted` and `exact` implement them. Both round
-each operation alike, fused multiply-add included, so a kernel and its plain source agree bit for
-bit. `functions` is the table of recipes; `intrinsics` and `plain` turn it into the names that
+`arithmetic` defines the operations of recipes; `llvm_arithmetic` and `numpy_arithmetic` implement
+them. Both round each operation alike, fused multiply-add included, so a kernel and its plain source
+agree bit for bit. `functions` is the table of recipes; it and `intrinsics` have the names that
 generated source calls.
 
 To add a function:
@@ -11,8 +11,7 @@ To add a function:
    no branch, no table in memory but those of `lookup`, float32 and float64 by `m.code`. Other
    recipes may be called.
 2. Fit its polynomial: add a `Target` to `tools/elementary/coefficients.py`, then run
-   `python -m tools.elementary.coefficients`, which writes `coefficients.py`; tables are in
-   `entries.py` and `single_entries.py`.
+   `python -m tools.elementary.coefficients`, which writes `tables.py`.
 3. Put it into `functions.RECIPES`, its row into `axiomjit/graph/primitives.py` (`_elementary`), and
    for complex numbers, where NumPy has them, a recipe into `complex_functions.py` or a rule into
    `runtime/emission/complex_rules.py`.

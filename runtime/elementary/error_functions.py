@@ -1,4 +1,7 @@
-"""The complementary error function.
+"""The error functions: polynomials beside tables or powers.
+
+erf in float32 is piecewise polynomials; in float64 a polynomial, or 1 - e**p(x) for x that is not
+small (N. Juffa's method, with own polynomials).
 
 erfc(x) = exp(-x**2) g(x) for x >= 0, else 2 - erfc(-x).
 
@@ -12,10 +15,18 @@ from 0 to infinity (after M. M. Shepherd and J. G. Laframboise, Mathematics of C
 who have 1 + 2 x).
 """
 
-from axiomjit.runtime.vector_math import single_entries
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
-from axiomjit.runtime.vector_math.coefficients import ERFC, EXP
-from axiomjit.runtime.vector_math.constants import LN2, LOG2_E
+from axiomjit.runtime.elementary.arithmetic import LN2, LOG2_E, Arithmetic, Numeric
+from axiomjit.runtime.elementary.piecewise import OF_ERF, piecewise
+from axiomjit.runtime.elementary.tables import (
+    ERF,
+    ERF_PIECES,
+    ERFC,
+    ERFC_LOG,
+    ERFC_PIECES,
+    EXP,
+    SHORT_POWERS,
+    SHORT_POWERS_REST,
+)
 
 AT_3 = (0.783130036418581, 5.420516985876799e-19)
 """p at t = 0, exp(9) erfc(3) 35 / 8, as a sum of two floats."""
@@ -29,8 +40,14 @@ LAST = {"f4": 10.1, "f8": 28.0}
 """erfc is 0 from here on."""
 STEP = (0.02166748046875, -6.631076303165173e-06)
 """log(2) / PARTS as a sum of two floats; the first has 11 bits."""
-LOW = -121.0
-"""If the exponent of the result is below this, the result may be subnormal."""
+LOW = -122.0
+"""If the exponent of the power is below this, the result is below 2**-126, and subnormal."""
+UNITS = 2.0**23
+"""From here to its double, float32 numbers are integers: adding it rounds, the last bits count."""
+ERF_BEND = 0.96
+"""Below this erf is computed as a polynomial of x and x**2."""
+ERF_FLAT = 6.0
+"""Beyond this erf is 1."""
 
 
 def _pieces(m: Arithmetic, size: Numeric) -> tuple[Numeric, Numeric]:
@@ -38,7 +55,7 @@ def _pieces(m: Arithmetic, size: Numeric) -> tuple[Numeric, Numeric]:
     place = m.bits(size + 1.0) >> (m.mantissa - 3)
 
     def entry(row: int) -> Numeric:
-        part = single_entries.ERFC_PIECES[m.code][COUNT * row : COUNT * (row + 1)]
+        part = ERFC_PIECES[m.code][COUNT * row : COUNT * (row + 1)]
         return m.lookup(f"erfc_{row}", part, place)
 
     t = size - entry(0)
@@ -55,17 +72,18 @@ def _erfc_of_singles(m: Arithmetic, x: Numeric) -> Numeric:
     shifted = m.fma(size * size, -PARTS * LOG2_E, magic)
     count, place = shifted - magic, m.bits(shifted)
     r = m.fma(count, -low, m.fma(-size, size, count * -high))
-    r = r + m.lookup("short_powers_rest", single_entries.SHORT_POWERS_REST[m.code], place)
+    r = r + m.lookup("short_powers_rest", SHORT_POWERS_REST[m.code], place)
     rest = m.fma(r * r, m.fma(r, 1.0 / 6.0, m.constant(0.5)), r)
     value, beside = _pieces(m, size)
-    power = m.lookup("short_powers", single_entries.SHORT_POWERS[m.code], place)
+    power = m.lookup("short_powers", SHORT_POWERS[m.code], place)
     beside = beside * power
     main = value * power
     result = main + m.fma(main + beside, rest, beside)
     exponent = count * (1.0 / PARTS)
     few = exponent < LOW
-    result = m.scaled(result, m.select(few, exponent + 149.0, exponent), PARTS)
-    far = m.select(few, m.number(m.integer(result)), result)
+    result = m.scaled(result, m.select(few, exponent + 149.0, exponent))
+    integer = m.bits(result + UNITS) - m.bits(m.constant(UNITS))
+    far = m.select(few, m.number(integer), result)
     return m.select(x < 0.0, 2.0 - far, far)
 
 
@@ -76,14 +94,14 @@ def _erfc_of_doubles(m: Arithmetic, x: Numeric) -> Numeric:
     square = size * size
     whole = m.nearest_whole(square, -LOG2_E)[0]
     r = m.fma(whole, -high, -square) - m.fma(whole, low, m.fma(size, size, -square))
-    rest = m.fma(r * r, m.parallel(r, r * r, EXP["f8"]), r)
+    rest = m.fma(r * r, m.paired(r, EXP["f8"]), r)
     divisor, other = m.fma(size, RISE, m.constant(1.0)), size + 3.0
     inverse = 1.0 / (divisor * other)
     t = (size - 3.0) * (divisor * inverse)
     t = m.fma(m.fma(-t, other, size - 3.0), divisor * inverse, t)
     inverse = inverse * other
     first, second = AT_3
-    part = m.fma(t, m.parallel(t, t * t, ERFC["f8"]), second)
+    part = m.fma(t, m.paired(t, ERFC["f8"]), second)
     main = (part + first) * inverse
     left = m.fma(-main, divisor, m.constant(first)) + part
     left = m.fma(-main, m.fma(size, RISE, 1.0 - divisor), left) * inverse
@@ -95,3 +113,26 @@ def _erfc_of_doubles(m: Arithmetic, x: Numeric) -> Numeric:
 def erfc(m: Arithmetic, x: Numeric) -> Numeric:
     """1 - erf(x)."""
     return _erfc_of_singles(m, x) if m.code == "f4" else _erfc_of_doubles(m, x)
+
+
+def _slope(m: Arithmetic, x: Numeric) -> Numeric:
+    """erf(x) / x - 1 for small x."""
+    return m.polynomial(x * x, ERF[m.code])
+
+
+def _erf_of_doubles(m: Arithmetic, x: Numeric) -> Numeric:
+    size = m.select(abs(x) > ERF_FLAT, ERF_FLAT, abs(x))
+    slope = m.paired(size, ERFC_LOG["f8"])
+    whole, scale = m.nearest_power(m.fma(size, slope, -size), LOG2_E, 0)
+    rest = m.fma(size, slope, m.fma(whole, -sum(LN2["f8"]), -size))
+    curve = m.paired(rest, EXP["f8"])
+    power = m.fma(rest, m.fma(rest, curve, 1.0), 1.0)
+    far = m.fma(-scale, power, 1.0)
+    return m.copysign(m.select(size < ERF_BEND, m.fma(size, _slope(m, size), size), far), x)
+
+
+def erf(m: Arithmetic, x: Numeric) -> Numeric:
+    """2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x."""
+    if m.code == "f4":
+        return piecewise(m, OF_ERF, ERF_PIECES[m.code], x)
+    return _erf_of_doubles(m, x)

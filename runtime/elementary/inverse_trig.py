@@ -1,9 +1,7 @@
 """Inverse trigonometric functions: an angle (from a table, 0 or pi / 2) and a polynomial."""
 
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
-from axiomjit.runtime.vector_math.coefficients import ARCSIN, ARCTAN
-from axiomjit.runtime.vector_math.constants import HALF_PI, INFINITY, NAN
-from axiomjit.runtime.vector_math.entries import ARC_ANGLES, ARC_POINTS
+from axiomjit.runtime.elementary.arithmetic import HALF_PI, INFINITY, NAN, Arithmetic, Numeric
+from axiomjit.runtime.elementary.tables import ARC_ANGLES, ARC_POINTS, ARCSIN, ARCTAN
 
 FAR = {"f4": 2.0**30, "f8": 2.0**60}
 """The arc tangent of numbers from here on rounds to pi / 2."""
@@ -67,7 +65,7 @@ def arctan2(m: Arithmetic, y: Numeric, x: Numeric) -> Numeric:
     q = above / below
     lost = None
     if m.code == "f4":  # the error bound needs the rounding errors of the quotient and of `below`
-        lost = m.fma(-(q * rise), c, m.fma(-q, run, above)) * m.rough_inverse(below)
+        lost = m.fma(-(q * rise), c, m.fma(-q, run, above)) * m.rough_quotient(1.0, below)
     arc = _arc(m, q, lost)
     arc = m.number(m.bits(arc) ^ (m.bits(x) & m.bits(m.constant(-0.0))))
     return m.select((x != x) | (y != y), NAN, m.copysign(angle + arc, y))
@@ -84,7 +82,7 @@ def _half_angle(m: Arithmetic, x: Numeric) -> tuple[Numeric, Numeric, Numeric, N
     z = m.select(far, m.fma(size, -0.5, 0.5), size * size)
     root = m.sqrt(z)
     short = m.code == "f4"
-    lost = m.fma(-root, root, z) * m.rough_inverse(root) if short else m.constant(0.0)
+    lost = m.fma(-root, root, z) * m.rough_quotient(1.0, root) if short else m.constant(0.0)
     return far, z, root + root, lost
 
 

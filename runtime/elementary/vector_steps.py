@@ -1,9 +1,12 @@
-"""Steps of recipes for which AVX-512 has one or two vector instructions.
+"""Steps of recipes for which processors have vector instructions: lookups in registers, and others.
 
 `Arithmetic` computes each step by basic operations; the instructions give the same bits. LLVM
 vectorises basic operations only. So a recipe compiled for scalars calls a function per step, whose
 attribute names its vector forms by LLVM's vector function ABI; these forms are inlined into the
 loop after it has been vectorised (`kernel_library`).
+
+Short tables lie in registers: AVX-512 and AVX2 look up the entries of all lanes at once. The other
+steps are instructions of AVX-512 only.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,26 +14,30 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from axiomjit.runtime.vector_math.definitions import LATE, call, call_as, define, keep, variants
-from axiomjit.runtime.vector_math.linked import define_step
+from axiomjit.runtime.elementary.llvm_functions import (
+    LATE,
+    call_as,
+    define,
+    define_step,
+    keep,
+    variants,
+)
 
 PREFIX = "axiomjit_step_"
 """The prefix of the names of step functions."""
 BYTES = 64
 """The bytes of an AVX-512 vector."""
-INT = ir.IntType(32)
+INT, LONG = ir.IntType(32), ir.IntType(64)
+PAIRS = ir.VectorType(ir.FloatType(), 8)
+"""The vectors that AVX2 permutes in one instruction; a float64 is two elements."""
 CURRENT_ROUNDING = INT(4)
 ONE = INT(0b0000)
 """getmant's option: mantissas from 1 to 2, with the sign of the number."""
-SMALLER = INT(0b0010)
-"""range's option: of two numbers the one of smaller size, with the sign of the first."""
 LOGARITHM_LIMITS = 0x00 | 0x32 | 0x4 << 8 | 0x3 << 16 | 0x5 << 20 | 0x3 << 24
 """vfixupimm's answers, a hexadecimal digit per class of number, from the lowest: quiet NaN,
 signalling NaN, 0, 1, -infinity, infinity, negative, positive. The digit 0 stands for the result, 1
 and 2 for the number, 3 for NaN, 4 and 5 for the infinities.
 """
-ENDS = 0x22 | 0x1 << 8 | 0x11 << 16
-"""vfixupimm's answers that keep the number where it is NaN, 0 or infinite."""
 
 
 def _bits(kind: Any) -> int:
@@ -51,10 +58,6 @@ def _undefined(kind: Any) -> Any:
     return ir.Constant(kind, ir.Undefined)
 
 
-def _constant(kind: Any, value: float) -> Any:
-    return ir.Constant(kind, [value] * kind.count)
-
-
 def _significand(builder: Any, x: Any) -> Any:
     return _instruction(builder, "getmant", x.type, x, ONE, _undefined(x.type))
 
@@ -67,34 +70,12 @@ def _scaled(builder: Any, x: Any, whole: Any) -> Any:
     return _instruction(builder, "scalef", x.type, x, whole, _undefined(x.type))
 
 
-def _limited(builder: Any, x: Any, bound: float) -> Any:
-    limit = _constant(x.type, bound)
-    return _instruction(builder, "range", x.type, x, limit, SMALLER, _undefined(x.type))
+def _reduced(builder: Any, x: Any, bits: int) -> Any:
+    return _instruction(builder, "reduce", x.type, x, INT(bits << 4), _undefined(x.type))
 
 
-def limited(bound: float) -> "Instruction":
-    """Return the instruction of `Arithmetic.limited`."""
-    return Instruction(lambda builder, x: _limited(builder, x, bound))
-
-
-def rest(period: tuple[float, float], bound: float) -> "Instruction":
-    """Return the instructions of `Arithmetic.rest`, which also clip to the bound."""
-
-    def emission(builder: Any, x: Any, whole: Any) -> Any:
-        for part in period:
-            x = call("llvm.fma", builder, [whole, _constant(x.type, -part), x])
-        return _limited(builder, x, bound)
-
-    return Instruction(emission)
-
-
-def reduced(bits: int) -> "Instruction":
-    """Return the instruction of `Arithmetic.reduced`."""
-
-    def emission(builder: Any, x: Any) -> Any:
-        return _instruction(builder, "reduce", x.type, x, INT(bits << 4), _undefined(x.type))
-
-    return Instruction(emission)
+def _unchanged(builder: Any, x: Any, low: float, high: float) -> Any:
+    return x
 
 
 def _integers(kind: Any) -> Any:
@@ -102,27 +83,10 @@ def _integers(kind: Any) -> Any:
     return ir.VectorType(ir.IntType(_bits(kind) // kind.count), kind.count)
 
 
-def _odd_sign(builder: Any, x: Any) -> Any:
-    """Emit `Arithmetic.odd_sign`; numbers out of range become the smallest integer, an even one."""
-    kind = _integers(x.type)
-    if _bits(x.type) < 8 * BYTES:
-        whole = call_as(builder, "llvm.x86.avx.cvt.ps2dq.256", kind, [x])
-    else:
-        name = f"cvtp{'s2d' if kind.element.width == 32 else 'd2q'}q"
-        rest = [_undefined(kind), ir.IntType(kind.count)(-1), CURRENT_ROUNDING]
-        whole = call_as(builder, f"llvm.x86.avx512.mask.{name}.512", kind, [x, *rest])
-    last = builder.shl(whole, ir.Constant(kind, [kind.element.width - 1] * kind.count))
-    return builder.bitcast(last, x.type)
-
-
-def _fixed(answers: int) -> Callable[..., Any]:
-    """Return the emission of vfixupimm, which replaces the result for some classes of x."""
-
-    def emit(builder: Any, x: Any, result: Any) -> Any:
-        table = ir.Constant(_integers(x.type), answers)
-        return _instruction(builder, "fixupimm", x.type, result, x, table, INT(0))
-
-    return emit
+def _log_limits(builder: Any, x: Any, result: Any) -> Any:
+    """Emit vfixupimm, which replaces the result for some classes of x."""
+    table = ir.Constant(_integers(x.type), LOGARITHM_LIMITS)
+    return _instruction(builder, "fixupimm", x.type, result, x, table, INT(0))
 
 
 class Instruction(NamedTuple):
@@ -134,16 +98,20 @@ class Instruction(NamedTuple):
     """Bytes of the longest vectors; targets with shorter ones use basic operations."""
 
 
-SCALED = Instruction(_scaled)
-UNCHANGED = Instruction(lambda builder, x: x)
-"""The instruction of a step that leaves vectors unchanged."""
-INSTRUCTIONS: dict[str, Instruction] = {
-    "significand": Instruction(_significand),
-    "binade": Instruction(_binade),
-    "log_limits": Instruction(_fixed(LOGARITHM_LIMITS)),
-    "ends_kept": Instruction(_fixed(ENDS)),
-    "odd_sign": Instruction(_odd_sign),
+EMISSIONS: dict[str, Callable[..., Any]] = {
+    "significand": _significand,
+    "binade": _binade,
+    "within": _unchanged,
+    "reduced": _reduced,
+    "scaled": _scaled,
+    "log_limits": _log_limits,
 }
+"""Emissions by step, from a builder, the vectors, and the step's Python numbers."""
+
+
+def instruction(name: str, numbers: Sequence[float]) -> Instruction:
+    """Return the instruction of a step of AVX-512."""
+    return Instruction(lambda builder, *vectors: EMISSIONS[name](builder, *vectors, *numbers))
 
 
 def _halves(builder: Any, value: Any) -> list[Any]:
@@ -229,3 +197,64 @@ def with_forms(
     if full not in module.globals:
         define_step(module, list(names.values()), write)
     return {lanes: module.globals[form_name] for lanes, form_name in names.items()}
+
+
+def lookup(table: Sequence[float], size: int) -> Instruction:
+    """Return the instruction that looks up the index in the lowest bits of its operand.
+
+    `size` is the length of the vectors in bytes.
+    """
+
+    def emission(builder: Any, x: Any) -> Any:
+        return _looked_up(builder, tuple(table), x, size)
+
+    return Instruction(emission, size)
+
+
+def _looked_up(builder: Any, table: Sequence[float], x: Any, size: int) -> Any:
+    """Emit the lookup; for a long table look up both halves and select by a bit of the index."""
+    width = 32 if isinstance(x.type.element, ir.FloatType) else 64
+    full = 8 * size // width
+    if x.type.count < full:
+        return _first_lanes(builder, table, x, size, full)
+    index = builder.bitcast(x, ir.VectorType(ir.IntType(width), full))
+    if len(table) > (2 * full if size == BYTES else full):
+        half = len(table) // 2
+        low, high = (_looked_up(builder, part, x, size) for part in (table[:half], table[half:]))
+        bit = builder.and_(index, ir.Constant(index.type, half))
+        upper = builder.icmp_unsigned("!=", bit, ir.Constant(index.type, 0))
+        return builder.select(upper, high, low)
+    parts = [ir.Constant(x.type, list(table[k : k + full])) for k in range(0, len(table), full)]
+    return (_in_long if size == BYTES else _in_short)(builder, parts, index)
+
+
+def _first_lanes(builder: Any, table: Sequence[float], x: Any, size: int, full: int) -> Any:
+    """Emit the lookup of a short vector, by the instruction for a full one."""
+    lanes = x.type.count
+    repeated = ir.Constant(ir.VectorType(INT, full), [k % lanes for k in range(full)])
+    wide = _looked_up(builder, table, builder.shuffle_vector(x, x, repeated), size)
+    first = ir.Constant(ir.VectorType(INT, lanes), list(range(lanes)))
+    return builder.shuffle_vector(wide, wide, first)
+
+
+def _in_long(builder: Any, parts: Sequence[Any], index: Any) -> Any:
+    """Emit vpermps or vpermi2ps, or their forms for float64."""
+    kind = parts[0].type
+    single = isinstance(kind.element, ir.FloatType)
+    if len(parts) == 1:
+        name, given = f"permvar.{'sf' if single else 'df'}", [parts[0], index]
+    else:
+        name, given = f"vpermi2var.{'ps' if single else 'pd'}", [parts[0], index, parts[1]]
+    return call_as(builder, f"llvm.x86.avx512.{name}.512", kind, given)
+
+
+def _in_short(builder: Any, parts: Sequence[Any], index: Any) -> Any:
+    """Emit AVX2's vpermps; a float64 is looked up as two halves."""
+    (part,) = parts
+    if index.type.element == LONG:
+        within = builder.and_(index, ir.Constant(index.type, 3))
+        twice = builder.shl(within, ir.Constant(index.type, 1))
+        both = builder.or_(twice, builder.shl(twice, ir.Constant(index.type, 32)))
+        index = builder.add(both, ir.Constant(index.type, 1 << 32))
+    halves = [builder.bitcast(part, PAIRS), builder.bitcast(index, ir.VectorType(INT, 8))]
+    return builder.bitcast(call_as(builder, "llvm.x86.avx2.permps", PAIRS, halves), part.type)

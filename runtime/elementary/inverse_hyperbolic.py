@@ -1,14 +1,13 @@
 """Inverse hyperbolic functions, as logarithms of sums of several floats, and hypot."""
 
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
-from axiomjit.runtime.vector_math.coefficients import ARCTANH
-from axiomjit.runtime.vector_math.constants import INFINITY, LN2
-from axiomjit.runtime.vector_math.entries import (
+from axiomjit.runtime.elementary.arithmetic import INFINITY, LN2, Arithmetic, Numeric
+from axiomjit.runtime.elementary.logarithm import of_sum, sum_of_parts
+from axiomjit.runtime.elementary.tables import (
+    ARCTANH,
     HALF_LOG_OF_QUOTIENT,
     HALF_LOG_OF_QUOTIENT_LOW,
     QUOTIENT_INVERSE,
 )
-from axiomjit.runtime.vector_math.logarithm import of_sum, sum_of_parts
 
 FAR = {"f4": 2.0**20, "f8": 2.0**40}
 """From here on x + sqrt(x**2 + 1) rounds to 2 x."""

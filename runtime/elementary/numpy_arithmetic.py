@@ -9,17 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
+from axiomjit.runtime.elementary.arithmetic import Arithmetic, Numeric, two_sum
 
 _SAFE = 2.0**400
 """For operands between this and its reciprocal `_fma_of_doubles` does not leave float64's range."""
-
-
-def _two_sum(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return the rounded sum and its rounding error (Knuth)."""
-    total: Any = a + b
-    shadow = total - a
-    return total, (a - (total - shadow)) + (b - shadow)
 
 
 def _to_odd(total: Any, rest: Any) -> Any:
@@ -35,7 +28,7 @@ def _fma_of_singles(a: Any, b: Any, c: Any) -> Any:
     So the conversion to float32 is the only rounding.
     """
     product = np.asarray(a, np.float64) * np.asarray(b, np.float64)
-    return _to_odd(*_two_sum(product, np.asarray(c, np.float64))).astype(np.float32)[()]
+    return _to_odd(*two_sum(product, np.asarray(c, np.float64))).astype(np.float32)[()]
 
 
 def _halves(a: Any) -> tuple[Any, Any]:
@@ -79,9 +72,9 @@ def _fma_of_doubles(a: Any, b: Any, c: Any) -> Any:
     shape = np.broadcast_shapes(*map(np.shape, (a, b, c)))
     a, b, c = (np.broadcast_to(v, shape).astype(np.float64) for v in (a, b, c))
     high, low = _two_product(a, b)
-    inner, inner_rest = _two_sum(c, low)
-    outer, outer_rest = _two_sum(high, inner)
-    result = outer + _to_odd(*_two_sum(inner_rest, outer_rest))
+    inner, inner_rest = two_sum(c, low)
+    outer, outer_rest = two_sum(high, inner)
+    result = outer + _to_odd(*two_sum(inner_rest, outer_rest))
     sizes = [abs(v) for v in (a, b, c)]
     safe = np.all([(s > 1 / _SAFE) & (s < _SAFE) for s in sizes[:2]], axis=0)
     safe &= (sizes[2] > 1 / _SAFE) & (sizes[2] < _SAFE)
@@ -92,7 +85,7 @@ def _fma_of_doubles(a: Any, b: Any, c: Any) -> Any:
     return result
 
 
-class Exact(Arithmetic):
+class NumpyArithmetic(Arithmetic):
     """Arithmetic on NumPy scalars and arrays."""
 
     def __init__(self, code: str) -> None:
@@ -140,12 +133,6 @@ class Exact(Arithmetic):
         """The float with these bits."""
         return bits.view(self.float_type)
 
-    def integer(self, x: Numeric) -> Numeric:
-        """The nearest integer, ties to even; any integer for NaN and numbers out of range."""
-        limit = 2.0 ** (8 * x.dtype.itemsize - 2)
-        safe = np.where(abs(x) < limit, x, self.float_type(0))
-        return np.rint(safe).astype(self.int_type)[()]
-
     def to_float(self, whole: Numeric) -> Numeric:
         """An integer as a float."""
         return whole.astype(self.float_type)
@@ -159,6 +146,7 @@ class Exact(Arithmetic):
         bound: float,
         x: Numeric,
         usual: Numeric,
+        name: str,
         recipe: Callable[[Arithmetic, Numeric], Numeric],
     ) -> Numeric:
         """Return recipe(x) where |x| > bound, else `usual`."""
@@ -170,9 +158,9 @@ class Exact(Arithmetic):
         return np.asarray(table, self.float_type)[np.clip(index, 0, len(table) - 1)]
 
     @property
-    def wide(self) -> "Exact":
+    def wide(self) -> "NumpyArithmetic":
         """The arithmetic of float64."""
-        return Exact("f8")
+        return NumpyArithmetic("f8")
 
     def widened(self, x: Numeric) -> Numeric:
         """A float of this precision, or of float32, converted to float64: a value of `wide`."""

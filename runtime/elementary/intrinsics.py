@@ -13,16 +13,21 @@ from typing import Any
 
 from llvmlite import ir
 
+from axiomjit.runtime.elementary.complex_functions import COMPLEX_RECIPES, ComplexRecipe
+from axiomjit.runtime.elementary.functions import RECIPES, Recipe
+from axiomjit.runtime.elementary.llvm_arithmetic import Lane, LlvmArithmetic
+from axiomjit.runtime.elementary.llvm_functions import (
+    add_attributes,
+    define,
+    define_recipe,
+    form_name,
+    lanes_of,
+    library_function,
+)
 from axiomjit.runtime.emission.complex_power import power as complex_power
 from axiomjit.runtime.emission.emitters import Emitter
 from axiomjit.runtime.emission.value_intrinsics import make_binary, make_unary
 from axiomjit.runtime.llvm.target_code import target_of
-from axiomjit.runtime.vector_math import library
-from axiomjit.runtime.vector_math.complex_functions import COMPLEX_RECIPES, ComplexRecipe
-from axiomjit.runtime.vector_math.definitions import add_attributes, define
-from axiomjit.runtime.vector_math.emitted import Emitted, Lane
-from axiomjit.runtime.vector_math.functions import RECIPES, Recipe
-from axiomjit.runtime.vector_math.linked import define_recipe
 
 INLINED = 6
 """The most calls that a kernel inlines; with more it inlines none.
@@ -39,7 +44,7 @@ def _inlined(module: Any, name: str, kind: Any, recipe: Recipe, arity: int) -> A
 
     def write(own: Any) -> None:
         function, builder = define(own, name, kind, arity, "alwaysinline")
-        m = Emitted(builder, _code(kind), 1)
+        m = LlvmArithmetic(builder, _code(kind), 1)
         builder.ret(recipe(m, *map(m.lane, function.args)).value)
 
     return define_recipe(module, name, write)
@@ -63,14 +68,14 @@ def _called(module: Any, name: str, kind: Any, recipe: Recipe, arity: int) -> An
 
     def body(builder: Any, form: Any) -> Any:
         if isinstance(form.args[0].type, ir.VectorType):
-            m = Emitted(builder, code, form.args[0].type.count)
+            m = LlvmArithmetic(builder, code, form.args[0].type.count)
             return recipe(m, *map(m.lane, form.args)).value
-        lanes = library.lanes_of(builder.module, kind)[0]
-        whole = builder.module.globals[library.form_name(name, lanes)]
+        lanes = lanes_of(builder.module, kind)[0]
+        whole = builder.module.globals[form_name(name, lanes)]
         result = builder.call(whole, [_spread(builder, arg, lanes) for arg in form.args])
         return builder.extract_element(result, LANE(0))
 
-    return library.function(module, name, kind, arity, 1, body)
+    return library_function(module, name, kind, arity, 1, body)
 
 
 def _prefer_long_vectors(builder: Any) -> None:
@@ -96,7 +101,7 @@ def _of_complex(recipe: ComplexRecipe, define: FunctionDefiner) -> Emitter:
 
     def emit(builder: Any, args: list[Any]) -> Any:
         x, y = (builder.extract_value(args[0], k) for k in (0, 1))
-        m = Emitted(builder, _code(x.type), 1)
+        m = LlvmArithmetic(builder, _code(x.type), 1)
 
         def of(name: str, *operands: Lane) -> Lane:
             call = emitter(name, RECIPES[name], define)

@@ -9,7 +9,7 @@ spacing of floats there, are the index of the piece; t is |x| minus the number t
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
+from axiomjit.runtime.elementary.arithmetic import Arithmetic, Numeric
 
 COUNT = 32
 """The number of pieces: as many float32 as one AVX-512 instruction looks up."""
@@ -29,9 +29,9 @@ class Pieces(NamedTuple):
     """Pieces are 2**-bits wide, if all have one width."""
 
 
-TANH = Pieces("tanh", 2.56, 2.0**23 - 8, 225 / 256, 9.02, 5)
+OF_TANH = Pieces("tanh", 2.56, 2.0**23 - 8, 225 / 256, 9.02, 5)
 """Sixteen pieces of 25/128, the others twice as wide."""
-ERF = Pieces("erf", 1.0, 1.5 * 2.0**20, 15 / 16, 3.93, 4, 3)
+OF_ERF = Pieces("erf", 1.0, 1.5 * 2.0**20, 15 / 16, 3.93, 4, 3)
 
 
 def piecewise(m: Arithmetic, pieces: Pieces, table: Sequence[float], x: Numeric) -> Numeric:
@@ -50,5 +50,5 @@ def piecewise(m: Arithmetic, pieces: Pieces, table: Sequence[float], x: Numeric)
     slope = entry(pieces.degree)
     for row in reversed(range(pieces.degree)):
         slope = m.fma(slope, t, entry(row))
-    limited = m.limited(x, pieces.bound)
+    limited = m.bounded(x, -pieces.bound, pieces.bound)
     return m.fma(limited, slope, limited)

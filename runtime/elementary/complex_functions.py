@@ -8,10 +8,8 @@ and imaginary part.
 import math
 from collections.abc import Callable
 
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
-from axiomjit.runtime.vector_math.constants import INFINITY
-from axiomjit.runtime.vector_math.logarithm import of_sum
-from axiomjit.runtime.vector_math.turns import two_sum
+from axiomjit.runtime.elementary.arithmetic import INFINITY, Arithmetic, Numeric, two_sum
+from axiomjit.runtime.elementary.logarithm import of_sum
 
 RealParts = tuple[Numeric, Numeric]
 RealFunction = Callable[..., Numeric]

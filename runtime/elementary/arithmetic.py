@@ -11,16 +11,39 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from axiomjit.runtime.vector_math.constants import INFINITY, NAN
-
+ByPrecision = dict[str, tuple[float, ...]]
+"""Numbers by precision: "f4" and "f8"."""
+INFINITY, NAN = float("inf"), float("nan")
+LOG2_E = 1.4426950408889634
+LN2 = {
+    "f4": (0.693145751953125, 1.428606765330187e-06),
+    "f8": (0.6931471805598903, 5.497923018708371e-14),
+}
+"""log(2) as a sum of two floats; the first has 16 or 42 bits, so its product with k is exact."""
+LOG2_OF_E: ByPrecision = {
+    "f4": (1.4426950216293335, 1.925963033500011e-08),
+    "f8": (1.4426950408889634, 2.0355273740931033e-17),
+}
+"""log2(e) as a sum of two floats."""
+LOG10_OF_E: ByPrecision = {
+    "f4": (0.4342944920063019, -1.0103049952192578e-08),
+    "f8": (0.4342944819032518, 1.098319650216765e-17),
+}
+"""log10(e) as a sum of two floats."""
+HALF_PI = {
+    "f4": (1.5707963705062866, -4.371138828673793e-08),
+    "f8": (1.5707963267948966, 6.123233995736766e-17),
+}
+"""pi / 2 as a sum of two floats."""
 Numeric = Any
 """A float, an integer of the same width, or a boolean, of one arithmetic."""
 
-ROUGH_INVERSE = {"f4": 0x7EF311C7, "f8": 0x7FDE623822FC16E6}
-"""Minus the bits of x: roughly the bits of 1 / x, since a float's bits are roughly its logarithm.
 
-Twice the bits of 1, less about 1/23 of the step between exponents, which halves the error.
-"""
+def two_sum(a: Numeric, b: Numeric) -> tuple[Numeric, Numeric]:
+    """Return the rounded sum and its rounding error (Knuth)."""
+    total = a + b
+    shadow = total - a
+    return total, (a - (total - shadow)) + (b - shadow)
 
 
 class Arithmetic(ABC):
@@ -74,10 +97,6 @@ class Arithmetic(ABC):
         """The float with these bits."""
 
     @abstractmethod
-    def integer(self, x: Numeric) -> Numeric:
-        """The nearest integer, ties to even; any integer for NaN and numbers out of range."""
-
-    @abstractmethod
     def to_float(self, whole: Numeric) -> Numeric:
         """An integer as a float."""
 
@@ -100,12 +119,12 @@ class Arithmetic(ABC):
         bound: float,
         x: Numeric,
         usual: Numeric,
+        name: str,
         recipe: "Callable[[Arithmetic, Numeric], Numeric]",
     ) -> Numeric:
         """Return recipe(x) where |x| > bound, else `usual`; for NaN either of the two.
 
-        Such x are rare, so the recipe may be slow. It is a function at the top level of a module:
-        its name is part of the name of the compiled function.
+        Such x are rare, so the recipe may be slow. Compiled code holds it as a function, by `name`.
         """
 
     @abstractmethod
@@ -120,16 +139,11 @@ class Arithmetic(ABC):
             result = self.fma(result, x, coefficient)
         return result
 
-    def parallel(self, x: Numeric, square: Numeric, coefficients: Sequence[float]) -> Numeric:
-        """The polynomial as the sum of its even and odd parts: half the latency of Horner's rule.
+    def paired(self, x: Numeric, coefficients: Sequence[float]) -> Numeric:
+        """The polynomial, as one in x**2 with coefficients a + b x: half the latency of Horner's.
 
         Loops of long recipes are limited by latency, not by throughput.
         """
-        odd = self.polynomial(square, coefficients[1::2])
-        return self.fma(odd, x, self.polynomial(square, coefficients[::2]))
-
-    def paired(self, x: Numeric, coefficients: Sequence[float]) -> Numeric:
-        """The polynomial as one in x**2 with coefficients a + b x: half as many dependent steps."""
         pairs = [coefficients[k : k + 2] for k in range(0, len(coefficients), 2)]
         *rest, total = [self.polynomial(x, pair) for pair in pairs]
         square = x * x
@@ -163,14 +177,10 @@ class Arithmetic(ABC):
         shifted = self.fma(x, factor, -askew) + magic if askew else self.fma(x, factor, magic)
         return shifted - magic, self.number(self.bits(shifted) << self.mantissa)
 
-    def rough_inverse(self, x: Numeric) -> Numeric:
-        """1 / x with a relative error up to 1/8, for positive normal x; for 0 a large number."""
-        return self.number(ROUGH_INVERSE[self.code] - self.bits(x))
-
     def rough_quotient(self, power: float, x: Numeric) -> Numeric:
         """power / x with a relative error up to 1/8, less near powers of 2, for positive normal x.
 
-        `power` is a power of 2.
+        `power` is a power of 2. A float's bits are roughly its logarithm. 1 / 0 is a large number.
         """
         one = self.bits(self.constant(1.0))
         return self.number(self.bits(self.constant(power)) + one - self.bits(x))
@@ -181,27 +191,12 @@ class Arithmetic(ABC):
         return self.select(x < low, low, x)
 
     def within(self, x: Numeric, low: float, high: float) -> Numeric:
-        """x clipped to bounds beyond which the exponential of x is 0 or infinite; NaN stays NaN.
+        """x clipped to bounds beyond which the power of x is 0 or infinite; NaN stays NaN.
 
-        Where vector instructions compute the steps, x is not clipped: then `reduced`, `rest` and
-        `scaled` accept any number.
+        Where vector instructions compute the steps, x is not clipped: then `reduced` and `scaled`
+        accept any number.
         """
         return self.bounded(x, low, high)
-
-    def rest(
-        self, x: Numeric, whole: Numeric, period: tuple[float, float], bound: float
-    ) -> Numeric:
-        """x - whole * period, at most `bound`; x is from `within`, `period` is a sum of two.
-
-        Where instructions did not clip x, the result is not NaN, and at most `bound` in size.
-        """
-        high, low = period
-        return self.fma(whole, -low, self.fma(whole, -high, x))
-
-    def limited(self, x: Numeric, bound: float) -> Numeric:
-        """x clipped to -bound and bound; a quiet NaN becomes the bound with its sign."""
-        size = abs(x)
-        return self.copysign(self.select(size < bound, size, bound), x)
 
     def reduced(self, x: Numeric, bits: int) -> Numeric:
         """x minus the nearest multiple of 2**-bits; a zero may have any sign; NaN stays NaN.
@@ -211,15 +206,13 @@ class Arithmetic(ABC):
         magic = 1.5 * 2.0 ** (self.mantissa - bits)
         return x - ((x + magic) - magic)
 
-    def scaled(self, x: Numeric, exponent: Numeric, parts: int = 1) -> Numeric:
+    def scaled(self, x: Numeric, exponent: Numeric) -> Numeric:
         """x * 2**floor(exponent) for x near 1; a subnormal result is rounded once.
 
-        The exponent is a multiple of 1 / parts, where `parts` is a power of 2. It may be up to
-        twice that of the largest and smallest numbers. Where it is NaN, x is NaN too.
+        The exponent is a multiple of 1/32. It may be up to twice that of the largest and smallest
+        numbers. Where it is NaN, x is NaN too.
         """
-        if parts > 1:
-            exponent = exponent - (0.5 - 0.5 / parts)
-        exponent = self.nearest_whole(exponent, 1.0)[1]
+        exponent = self.nearest_whole(exponent - 31 / 64, 1.0)[1]
         half = exponent >> 1
         return x * self.power_of_two(half) * self.power_of_two(exponent - half)
 
@@ -253,13 +246,3 @@ class Arithmetic(ABC):
         """Return `result` for positive finite x, else the limit of a logarithm."""
         limit = self.select(x == 0.0, -INFINITY, self.select(x < 0.0, NAN, x))
         return self.select((x > 0.0) & (x < INFINITY), result, limit)
-
-    def ends_kept(self, x: Numeric, result: Numeric) -> Numeric:
-        """Return x where it is 0, infinite or NaN, else `result`."""
-        size = abs(x)
-        return self.select((size > 0.0) & (size < INFINITY), result, x)
-
-    def odd_sign(self, x: Numeric) -> Numeric:
-        """Return -0.0 where the integer nearest to x is odd, else 0.0."""
-        half = self.rint(x) * 0.5
-        return self.select(abs(self.rint(half) - half) == 0.5, self.constant(-0.0), 0.0)

@@ -1,0 +1,266 @@
+"""Logarithms, powers and roots, by tables that are short enough for registers.
+
+Logarithms: x = 2**k m with 1 <= m < 2, and r = m c - 1, where c is about 1 / m, from a table. Then
+log(x) = k log(2) - log(c) + log(1 + r), the last term by a polynomial. Near powers of 2, c is 1 or
+1/2, so that r and log(x) become small together. P. T. P. Tang, "Table-driven implementation of the
+logarithm function in IEEE floating-point arithmetic", ACM TOMS 16, 1990.
+
+Powers: x**y = 2**(y log2 |x|), with the logarithm as a sum of two floats, and m c exact (P. T. P.
+Tang, "Table-lookup algorithms for elementary functions and their error analysis", 1991).
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from axiomjit.runtime.elementary import tables
+from axiomjit.runtime.elementary.arithmetic import (
+    INFINITY,
+    LN2,
+    LOG2_E,
+    LOG2_OF_E,
+    LOG10_OF_E,
+    NAN,
+    Arithmetic,
+    ByPrecision,
+    Numeric,
+)
+from axiomjit.runtime.elementary.exponential import REACH, REACH2, exp, exp2
+
+UnaryRecipe = Callable[[Arithmetic, Numeric], Numeric]
+SMALL = 2.0**-54
+"""Below this log(1 + x) is x."""
+LARGEST = {"f4": 3.4028234663852886e38, "f8": 1.7976931348623157e308}
+"""The largest finite number."""
+QUARTERS = 2
+"""The number of mantissa bits in the index of a cube root's table."""
+EXACTLY_1: ByPrecision = {"f4": (1.0, 0.0), "f8": (1.0, 0.0)}
+
+
+class Base(NamedTuple):
+    """The tables of one base: logarithms of e, 2 and 1 / c as sums of two, and a polynomial."""
+
+    name: str
+    of_e: ByPrecision
+    of_two: ByPrecision
+    high: ByPrecision
+    low: ByPrecision
+    near_1: ByPrecision
+    """(log(1 + r) - log(e) r) / r**2."""
+
+
+E = Base(
+    "log",
+    EXACTLY_1,
+    tables.LOG_OF_2,
+    tables.LOG_OF_INVERSE,
+    tables.LOG_OF_INVERSE_LOW,
+    tables.LOG_NEAR_1,
+)
+TWO = Base(
+    "log2",
+    LOG2_OF_E,
+    tables.LOG2_OF_2,
+    tables.LOG2_OF_INVERSE,
+    tables.LOG2_OF_INVERSE_LOW,
+    tables.LOG2_NEAR_1,
+)
+TEN = Base(
+    "log10",
+    LOG10_OF_E,
+    tables.LOG10_OF_2,
+    tables.LOG10_OF_INVERSE,
+    tables.LOG10_OF_INVERSE_LOW,
+    tables.LOG10_NEAR_1,
+)
+
+
+def _inverse(m: Arithmetic, x: Numeric) -> Numeric:
+    """c of the module's docstring, by the mantissa of x."""
+    return m.looked_up("inverse", tables.INVERSE[m.code], x)
+
+
+def terms(
+    m: Arithmetic, base: Base, exponent: Numeric, x: Numeric, r: Numeric
+) -> tuple[Numeric, Numeric]:
+    """Return exponent * log(2) - log(c) + log(1 + r) - r log(e) as a sum of two; c is that of x.
+
+    The caller adds r log(e), the largest term near 1.
+    """
+    two, two_low = base.of_two[m.code]
+    whole = m.fma(exponent, two, m.looked_up(base.name, base.high[m.code], x))
+    low = m.looked_up(f"{base.name}_low", base.low[m.code], x)
+    if two_low != 0.0:
+        low = m.fma(exponent, two_low, low)
+    of_e_low, near_1 = base.of_e[m.code][1], base.near_1[m.code]
+    if of_e_low == 0.0:
+        return whole, m.fma(r * r, m.paired(r, near_1), low)
+    return whole, m.fma(r, m.polynomial(r, (of_e_low, *near_1)), low)
+
+
+def _of_number(m: Arithmetic, base: Base, x: Numeric) -> Numeric:
+    """The logarithm of x to a base."""
+    mantissa = m.significand(x)
+    r = m.fma(mantissa, _inverse(m, mantissa), -1.0)
+    whole, rest = terms(m, base, m.binade(x), mantissa, r)
+    return m.log_limits(x, whole + m.fma(r, base.of_e[m.code][0], rest))
+
+
+def log(m: Arithmetic, x: Numeric) -> Numeric:
+    """The natural logarithm."""
+    return _of_number(m, E, x)
+
+
+def log2(m: Arithmetic, x: Numeric) -> Numeric:
+    """The logarithm to base 2, exact for powers of 2."""
+    return _of_number(m, TWO, x)
+
+
+def log10(m: Arithmetic, x: Numeric) -> Numeric:
+    """The logarithm to base 10, exact for powers of 10."""
+    return _of_number(m, TEN, x)
+
+
+def inverse_of(m: Arithmetic, x: Numeric, exponent: Numeric) -> Numeric:
+    """v = 2**-exponent c, so that x v is near 1."""
+    return m.scaled(_inverse(m, x), -exponent)
+
+
+def sum_of_parts(m: Arithmetic, whole: Numeric, high: Numeric, low: Numeric) -> Numeric:
+    """whole + high + low, where `whole` is 0 or the largest; float32 keeps a rounding error."""
+    if m.code == "f8":
+        return whole + (high + low)
+    first = whole + high
+    return first + (((whole - first) + high) + low)
+
+
+def of_sum(
+    m: Arithmetic, total: Numeric, lost: Numeric, doublings: Numeric, less: Numeric = None
+) -> Numeric:
+    """log(2**doublings (total + lost + less)) of a positive total; `less` is far below `lost`."""
+    exponent = m.binade(total)
+    v = inverse_of(m, total, exponent)
+    high = m.fma(total, v, -1.0)
+    all_lost = lost if less is None else lost + less
+    whole, rest = terms(m, E, exponent + doublings, total, m.fma(all_lost, v, high))
+    rest = rest if less is None else m.fma(less, v, rest)
+    return sum_of_parts(m, whole, high, m.fma(lost, v, rest))
+
+
+def _of_one_more(m: Arithmetic, base: Base, x: Numeric) -> tuple[Numeric, Numeric, Numeric]:
+    """Return two terms and r: log(1 + x) is the terms' sum plus r log(e).
+
+    r is (1 + x) v - 1, computed as x v + (v - 1). v - 1 is exact unless k is so large that its
+    error does not matter.
+    """
+    total = x + 1.0
+    exponent = m.binade(total)
+    v = inverse_of(m, total, exponent)
+    r = m.fma(x, v, v - 1.0)
+    return *terms(m, base, exponent, total, r), r
+
+
+def log1p(m: Arithmetic, x: Numeric) -> Numeric:
+    """log(1 + x)."""
+    whole, rest, r = _of_one_more(m, E, x)
+    return m.copysign(m.log_limits(x + 1.0, sum_of_parts(m, whole, r, rest)), x)
+
+
+def log2_1p(m: Arithmetic, x: Numeric) -> Numeric:
+    """log2(1 + x) of finite numbers x >= 0; accurate enough in float64 only."""
+    whole, rest, r = _of_one_more(m, TWO, x)
+    return whole + m.fma(r, TWO.of_e[m.code][0], rest)
+
+
+def _sum(
+    m: Arithmetic,
+    x: Numeric,
+    y: Numeric,
+    power: UnaryRecipe,
+    reach: float,
+    log: UnaryRecipe,
+    unit: float,
+) -> Numeric:
+    """The larger operand plus log(1 + power(-|x - y|)); float32 is computed in float64.
+
+    `log` is a recipe of log(1 + x), which is x * unit near 0; power(reach) is 0. No intermediate
+    result is subnormal unless the result is, because subnormals are slow.
+    """
+    w, wide_x, wide_y = m.wide, m.widened(x), m.widened(y)
+    larger = w.select(wide_x > wide_y, wide_x, wide_y)
+    distance = abs(wide_x - wide_y)
+    gone = distance > -reach
+    share = w.select(gone, 0.0, power(w, -w.select(gone, 0.0, distance)))
+    small = share < SMALL
+    rest = w.select(small, share * unit, log(w, w.select(small, 0.0, share)))
+    # equal infinities: their difference is NaN
+    result = w.select(wide_x == wide_y, wide_x + sum(LN2["f8"]) * unit, larger + rest)
+    return m.narrowed(result) if m.code == "f4" else result
+
+
+def logaddexp(m: Arithmetic, x: Numeric, y: Numeric) -> Numeric:
+    """log(e**x + e**y)."""
+    return _sum(m, x, y, exp, REACH[m.code][0], log1p, 1.0)
+
+
+def logaddexp2(m: Arithmetic, x: Numeric, y: Numeric) -> Numeric:
+    """log2(2**x + 2**y)."""
+    return _sum(m, x, y, exp2, REACH2[m.code][0], log2_1p, LOG2_E)
+
+
+def cbrt(m: Arithmetic, x: Numeric) -> Numeric:
+    """The cube root: x = 8**k y, 1/2 <= y < 4, y = c (1 + d); tables give 1 / c and c's root."""
+    size = abs(x)
+    exponent = m.binade(size)
+    third = m.nearest_whole(exponent, 1.0 / 3.0)[0]
+    y = m.scaled(size, third * -3.0)
+    entry = m.bits(y) >> (m.mantissa - QUARTERS)
+    inverse = m.lookup("cbrt_inverse", tables.CBRT_INVERSE[m.code], entry)
+    root = m.lookup("cbrt_of_inverse", tables.CBRT_OF_INVERSE[m.code], entry)
+    d = m.fma(y, inverse, -1.0)
+    root = m.fma(root, d * m.polynomial(d, tables.CBRT[m.code]), root)
+    root = m.copysign(m.scaled(root, third), x)
+    return m.select(abs(exponent) < INFINITY, root, x)
+
+
+def _log2(m: Arithmetic, size: Numeric) -> tuple[Numeric, Numeric]:
+    """log2 as a sum of two floats, with a relative error of about 2**-64 (float32: 2**-34).
+
+    m = c (1 + d), log(1 + d) = d - d**2 / 2 + d**3 q(d); d is exact, and so are the first two
+    terms, as a sum of two floats. For 0 and infinity the first float is infinite.
+    """
+    mantissa = m.significand(size)
+    whole = m.binade(size) + m.looked_up("power_log2", tables.POWER_LOG2[m.code], mantissa)
+    whole_low = m.looked_up("power_log2_low", tables.POWER_LOG2_LOW[m.code], mantissa)
+    inverse = m.looked_up("power_inverse", tables.POWER_INVERSE[m.code], mantissa)
+    d = m.fma(mantissa, inverse, -1.0)
+    half = d * -0.5
+    first = m.fma(half, d, d)
+    rest = m.fma(half, d, d - first)
+    rest = m.fma(d * d * d, m.polynomial(d, tables.POWER[m.code]), rest)
+    high, low = LOG2_OF_E[m.code]
+    near = first * high
+    near_low = m.fma(first, low, m.fma(first, high, -near))
+    near_low = m.fma(rest, high, near_low) + whole_low
+    total = whole + near
+    return total, (whole - total) + near + near_low
+
+
+def _size(m: Arithmetic, size: Numeric, y: Numeric) -> Numeric:
+    """size**y for size >= 0 other than 1, and y other than 0."""
+    high, low = _log2(m, size)
+    product = y * high
+    limited = m.bounded(product, *REACH2[m.code])
+    whole = m.nearest_whole(limited, 1.0)[0]
+    r = limited - whole
+    r = m.select(limited == product, r + m.fma(y, low, m.fma(y, high, -product)), r)
+    return m.scaled(m.fma(r, m.polynomial(r, tables.EXP2[m.code]), 1.0), whole)
+
+
+def power(m: Arithmetic, x: Numeric, y: Numeric) -> Numeric:
+    """x**y with the limits of C's pow."""
+    size = abs(x)
+    result = m.select((y != 0.0) & (size != 1.0), _size(m, size, y), 1.0)
+    broken, half = m.rint(y) != y, y * 0.5
+    signed = m.select(m.rint(half) != half, m.copysign(result, x), result)
+    undefined = broken & (x < 0.0) & (size <= LARGEST[m.code])
+    return m.select(undefined, NAN, m.select(broken, result, signed))

@@ -1,0 +1,158 @@
+"""sin, cos, tan: x minus a multiple of pi / 2, which is held in three parts, then a polynomial.
+
+Fused multiply-add makes the first subtraction exact (the parts of W. J. Cody and W. Waite must be
+shorter). Numbers beyond REACH are reduced by `quarter_turns`; those of float32 are computed in
+float64.
+
+Quarter turns are x * 2 / pi modulo 4, after M. Payne and R. Hanek, "Radian reduction for
+trigonometric functions", SIGNUM Newsletter 18, 1983. x is an integer times 2**s; a table has
+2**s * 2 / pi modulo 4 for every 16th s, as a sum of four floats.
+"""
+
+from collections.abc import Callable
+from functools import cache
+
+from axiomjit.runtime.elementary.arithmetic import HALF_PI, Arithmetic, Numeric, two_sum
+from axiomjit.runtime.elementary.tables import COS, SIN, TAN
+
+REACH = {"f4": 2.0**17, "f8": 2.0**45}
+"""Up to this size the rounding errors of a reduction by three parts are small enough."""
+HALF_PIS = {
+    "f4": (1.570796251296997, 7.549789415861596e-08, 5.390302529957765e-15),
+    "f8": (1.5707963267948966, 6.123233995736765e-17, 1.082856673921914e-32),
+}
+"""pi / 2 as a sum of three floats."""
+TWO_OVER_PI = 0.6366197723675814
+SLOPE = 0.59
+"""The derivative of tan(r) / r with respect to r**2 at r = pi / 4."""
+TWO_OVER_PI_BITS = int(
+    "a2f9836e4e441529fc2757d1f534ddc0db6295993c439041fe5163abdebbc561b7246e3a424dd2e0"
+    "06492eea09d1921cfe1deb1cb129a73ee88235f52ebb4484e99c7026b45f7e413991d639835339f4"
+    "9c845f8bbdf9283b1ff897ffde05980fef2f118b5a0a6d1f6d367ecf27cb09b74f463f669e5fea2d"
+    "7527bac7ebe5f17b3d0739f78a5292ea6bfb5fb11f8d5d0856033046fc7b6bab",
+    16,
+)
+"""2 / pi times 2**1216."""
+FRACTION_BITS, ROW_STEP, FIRST_EXPONENT = 1216, 16, 44
+"""Fraction bits of TWO_OVER_PI_BITS; exponents per row of the table; the smallest exponent."""
+ROW_PARTS = 4
+LAST_ROW = (1024 - FIRST_EXPONENT) // ROW_STEP
+
+
+def _row(power: int) -> list[float]:
+    """2**power * 2 / pi modulo 4, plus 4, as a sum of ROW_PARTS floats."""
+    one = 1 << FRACTION_BITS + 8
+    rest = (TWO_OVER_PI_BITS << power + 8) % (4 * one) + 4 * one
+    parts = []
+    for _ in range(ROW_PARTS):
+        parts.append(rest / one)
+        top, bottom = parts[-1].as_integer_ratio()
+        rest -= top * one // bottom
+    return parts
+
+
+@cache
+def turns_table() -> tuple[float, ...]:
+    """All rows, concatenated."""
+    return tuple(
+        part for row in range(LAST_ROW + 1) for part in _row(row * ROW_STEP + FIRST_EXPONENT - 52)
+    )
+
+
+def quarter_turns(
+    m: Arithmetic, x: Numeric, nearest: Callable[[Numeric], Numeric]
+) -> tuple[Numeric, Numeric, Numeric]:
+    """Return the number of quarter turns modulo 4, and the remaining angle as a sum of two floats.
+
+    x is a float64 of at least 2**FIRST_EXPONENT. `nearest` rounds a number from -6 to 6.
+    """
+    row = ((m.bits(abs(x)) >> m.mantissa) - (m.bias + FIRST_EXPONENT)) >> 4
+    number = x * m.power_of_two(-(row << 4) - (FIRST_EXPONENT - m.mantissa))
+    products = []
+    for part in range(ROW_PARTS):
+        factor = m.entry("turns", turns_table(), (row << 2) + part)
+        high = number * factor
+        products += [high, m.fma(number, factor, -high)]
+    first, second, third = (p - m.rint(p * 0.25) * 4.0 for p in products[:3])
+    # The first two are multiples of 2**-50; the terms after the third are below 2**-34.
+    turns, off = two_sum(first + second, third)
+    whole = nearest(turns)
+    more, lost = two_sum(products[3], products[4])
+    left, lost_more = two_sum(turns - whole, more)
+    left, lost_off = two_sum(left, off)
+    low = lost_off + lost_more + lost + products[5] + products[6]
+    high_half, low_half = HALF_PI[m.code]
+    angle = left * high_half
+    rest = m.fma(left, high_half, -angle) + m.fma(left, low_half, low * high_half)
+    return whole, angle, rest
+
+
+def _reduced(m: Arithmetic, x: Numeric) -> tuple[Numeric, Numeric, Numeric]:
+    """Return the integer nearest to x / (pi / 2), and the remaining angle as a difference r - off.
+
+    `off` is 0, not -0, where x is a zero: so the sine of -0 is -0.
+    """
+    large, middle, small = HALF_PIS[m.code]
+    whole, quarters = m.nearest_whole(x, TWO_OVER_PI)
+    first = m.fma(whole, -large, x)
+    r = first - whole * middle
+    return quarters, r, m.fma(whole, small, m.fma(whole, middle, r - first))
+
+
+def _sine(m: Arithmetic, quarters: Numeric, r: Numeric, off: Numeric) -> Numeric:
+    """sin(r - off + quarters * pi / 2) for |r| <= pi / 4."""
+    z = m.fma(r, r, -((r + r) * off))
+    sine = r - m.fma(r * z, m.polynomial(z, SIN[m.code]), off)
+    cosine = m.fma(z, m.polynomial(z, (-0.5, *COS[m.code])), 1.0)
+    result = m.select((quarters & 1) == 0, sine, cosine)
+    return m.number(m.bits(result) ^ ((quarters & 2) << (62 if m.code == "f8" else 30)))
+
+
+def _tangent(m: Arithmetic, odd: Numeric, r: Numeric, off: Numeric) -> Numeric:
+    """tan(r - off) for |r| <= pi / 4, or -1 / tan(r - off) if the integer `odd` is odd.
+
+    In float32 the rounding errors of r**2 and of the tangent are corrected: with them the result
+    could exceed its error bound.
+    """
+    z = r * r
+    less = off * m.fma(z, 1.5, 1.0)  # about tan(r) - tan(r - off)
+    if m.code == "f4":
+        less = m.fma(m.fma(r, r, -z), r * -SLOPE, less)
+    rest = m.fma(r * z, m.polynomial(z, TAN[m.code]), -less)
+    tangent = r + rest
+    inverse = -1.0 / tangent
+    if m.code == "f4":
+        inverse = m.fma(inverse, m.fma(inverse, rest, m.fma(inverse, r, 1.0)), inverse)
+    return m.select((odd & 1) == 0, tangent, inverse)
+
+
+def _far(m: Arithmetic, x: Numeric) -> tuple[Numeric, Numeric, Numeric]:
+    """Reduce a float64 beyond REACH, with the results of `_reduced`."""
+    whole, angle, rest = quarter_turns(m, x, m.rint)
+    return m.nearest_whole(whole, 1.0)[1], angle, -rest
+
+
+def _of_angle(m: Arithmetic, x: Numeric, name: str, finish: Callable[..., Numeric]) -> Numeric:
+    """Return `finish` of the quarter turns and the remaining angle of x."""
+
+    def far(m: Arithmetic, x: Numeric) -> Numeric:
+        if m.code == "f4":
+            return m.narrowed(_of_angle(m.wide, m.widened(x), name, finish))
+        return finish(m, *_far(m, x))
+
+    return m.beyond(REACH[m.code], x, finish(m, *_reduced(m, x)), f"far_{name}", far)
+
+
+def sin(m: Arithmetic, x: Numeric) -> Numeric:
+    """The sine."""
+    return _of_angle(m, x, "sin", _sine)
+
+
+def cos(m: Arithmetic, x: Numeric) -> Numeric:
+    """The cosine."""
+    return _of_angle(m, x, "cos", lambda m, quarters, r, off: _sine(m, quarters + 1, r, off))
+
+
+def tan(m: Arithmetic, x: Numeric) -> Numeric:
+    """The tangent."""
+    return _of_angle(m, x, "tan", _tangent)
