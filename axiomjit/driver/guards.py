@@ -25,9 +25,8 @@ from axiomjit.runtime.entry.guard_tables import (
     python_table,
     with_table,
 )
-from axiomjit.runtime.entry.layout import NOTHING, SCALARS, TUPLE
+from axiomjit.runtime.entry.instructions import NOTHING, SCALARS, TUPLE, NativePlan
 from axiomjit.runtime.entry.native_calls import new_cell, new_entry, refusal
-from axiomjit.runtime.entry.native_plans import NativePlan
 from axiomjit.runtime.launching.direct_calls import direct_call, direct_results
 from axiomjit.runtime.launching.execute import BoundPlan
 from axiomjit.runtime.launching.native_plan import native_plan
@@ -113,8 +112,8 @@ def guard_call(
     names, hits = tuple(kwargs), function.hits_natively
     guards = _guards(native, ready, places, leaves, order, distinct)
     if guards is not None and native is not None:
-        for array, place in native.held:
-            guards.hold(array, place)
+        for array, slot in native.held:
+            guards.hold(array, slot)
         otherwise = function.slow if ready.may_not_fit else None
         table = native_table(native, guards, len(args), names, hits, otherwise, _errors(ready))
         add_table(function, table, native)
@@ -155,8 +154,8 @@ def guard_graph(
     if not all(guards.add(k, value, k) for k, value in enumerate(arguments)):
         return
     if native is not None:
-        for array, place in native.held:
-            guards.hold(array, place)
+        for array, slot in native.held:
+            guards.hold(array, slot)
         for position, array in held.items():
             guards.hold_argument(array, position)
         table = native_table(native, guards, len(arguments), (), function.hits_natively)

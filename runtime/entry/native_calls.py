@@ -1,4 +1,10 @@
-"""Makes native entries; their code, the same for all, is loaded when it is first needed."""
+"""Native entries: `(cell, arguments, number, keyword names) -> result`, and their code.
+
+The cell is a list of a tuple of tables, each followed by what it keeps alive, and of the function
+that answers a call that no table fits. All addresses come from the tables; the code, the same for
+all entries, calls nothing by name, so that its object file can be kept and loaded anywhere. It is
+loaded when it is first needed.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +13,17 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
 
-import numpy as np
-
-from axiomjit.base.config import settings_word
-from axiomjit.base.counters import word_of
 from axiomjit.base.immortal import immortal
 from axiomjit.base.locks import new_lock
-from axiomjit.runtime.entry import structures
-from axiomjit.runtime.entry.entry_code import entry_text
-from axiomjit.runtime.entry.entry_values import NAME
-from axiomjit.runtime.entry.layout import RUNTIME
+from axiomjit.runtime.entry import structures as lies
+from axiomjit.runtime.entry.builder import NAME, EntryBuilder
+from axiomjit.runtime.entry.guard_tables import guard_objects
+from axiomjit.runtime.entry.instructions import answer
+from axiomjit.runtime.entry.structures import RUNTIME, runtime_block
 from axiomjit.runtime.objects.kept_code import kept_code
 from axiomjit.runtime.objects.loader import LoadedCode
-from axiomjit.runtime.pool.numpy_functions import (
-    AS_SCALAR,
-    NEW_FROM_DESCRIPTION,
-    SET_BASE,
-    numpy_function,
-)
 
 Entry = Callable[..., Any]
-_STATUS: Final = b"kernel returned status %d"
 _FLAGS: Final = 0x0080 | 0x0002
 """METH_FASTCALL | METH_KEYWORDS."""
 _lock: Final = new_lock()
@@ -44,42 +40,63 @@ class _Method(ctypes.Structure):
     )
 
 
-def _address(function: Any) -> int:
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
+def entry_text() -> str:
+    """LLVM text of the entry."""
+    e = EntryBuilder()
+    items = e.load(e.cell, lies.LIST_ITEMS)
+    e.tables = e.word(items, 0)
+    with e.count(e.load(e.tables, lies.SIZE), step=2) as number:
+        item = e.load(e.at(e.tables, number), lies.TUPLE_ITEMS)
+        e.table = e.add(item, lies.BYTES)
+        missed, other = e.label(), e.label()
+        _guard_call(e, other)
+        e.take_memory(other)
+        guard_objects(e, missed)
+        _guard_errors(e, missed)
+        answer(e)
+        e.go(missed)
+        e.begin(missed)
+        e.drop_memory()
+        e.go(other)
+        e.begin(other)
+    # Without a table there is no runtime block: the cell has its address once more.
+    slow, runtime = e.word(items, 1), e.add(e.word(items, 2), lies.BYTES)
+    take, vectorcall, drop = (
+        e.word(runtime, [*RUNTIME].index(name)) for name in ("take", "vectorcall", "drop")
+    )
+    e.call(take, slow)
+    result = e.call(vectorcall, slow, e.arguments, e.given, e.names)
+    e.call(drop, slow)
+    e.give(result)
+    return e.text()
 
 
-@lru_cache(maxsize=1)
-def runtime_block() -> bytes:
-    """The words `layout.RUNTIME`; the tables that point into it need it for good."""
-    python = ctypes.pythonapi
-    known = {
-        "take": _address(python.Py_IncRef),
-        "drop": _address(python.Py_DecRef),
-        "vectorcall": _address(python.PyObject_Vectorcall),
-        "save_thread": _address(python.PyEval_SaveThread),
-        "restore_thread": _address(python.PyEval_RestoreThread),
-        "new_array": numpy_function(NEW_FROM_DESCRIPTION),
-        "as_scalar": numpy_function(AS_SCALAR),
-        "new_tuple": _address(python.PyTuple_New),
-        "set_item": _address(python.PyTuple_SetItem),
-        "context_value": _address(python.PyContextVar_Get),
-        "int_value": _address(python.PyLong_AsLongLongAndOverflow),
-        "set_error": _address(python.PyErr_Format),
-        "error_states": id(structures.error_state_variable()),
-        "settings": settings_word(),
-        "kernels_run": word_of("kernels_run"),
-        "array_type": id(np.ndarray),
-        "status_error": id(RuntimeError),
-        "status_text": id(_STATUS) + structures.BYTES,
-        "set_base": numpy_function(SET_BASE),
-        "is_error": _address(python.PyErr_ExceptionMatches),
-        "clear_error": _address(python.PyErr_Clear),
-        "nothing": id(None),
-        "check_signals": _address(python.PyErr_CheckSignals),
-        "take_memory": _address(python.PyMem_Malloc),
-        "drop_memory": _address(python.PyMem_Free),
-    }
-    return b"".join(known[name].to_bytes(8, "little") for name in RUNTIME)
+def _guard_call(e: EntryBuilder, missed: str) -> None:
+    """The settings, and the number and names of the arguments."""
+    settings = e.load(e.runtime("settings"))
+    e.require(e.test("eq", settings, e.head("settings")), missed)
+    e.require(e.test("eq", e.given, e.head("positional")), missed)
+    named = e.variable(0)
+    with e.when(e.test("ne", e.names, 0)):
+        e.store(e.load(e.names, lies.SIZE), named)
+    keywords = e.load(named)
+    e.require(e.test("eq", keywords, e.head("keywords")), missed)
+    with e.count(keywords) as number:
+        one = e.load(e.at(e.names, number), lies.TUPLE_ITEMS)
+        other = e.load(e.at(e.head("names"), number), lies.TUPLE_ITEMS)
+        e.require(e.test("eq", one, other), missed)
+
+
+def _guard_errors(e: EntryBuilder, missed: str) -> None:
+    """No error state that asks for more than warnings."""
+    state = e.variable(0)
+    e.call(e.runtime("context_value"), e.runtime("error_states"), 0, state)
+    capsule, asked = e.load(state), e.variable(0)
+    with e.when(e.test("ne", capsule, 0)):
+        bits = e.load(e.load(capsule, lies.VALUE), 0, bits=32)
+        e.store(e.both(bits, lies.ERROR_BITS), asked)
+        e.call(e.runtime("drop"), capsule)
+    e.require(e.test("eq", e.load(asked), 0), missed)
 
 
 _code: LoadedCode | None = None
@@ -92,7 +109,7 @@ def refusal() -> str:
     if _refused is None:
         with _lock:
             if _refused is None:
-                reason = structures.refusal()
+                reason = lies.refusal()
                 if not reason:
                     try:
                         _code = kept_code(entry_text(), NAME)

@@ -14,16 +14,14 @@ from axiomjit.base.config import config
 from axiomjit.base.tree import OfArgument
 from axiomjit.runtime.compiling.kernel_handle import KernelHandle
 from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
-from axiomjit.runtime.entry.native_plans import (
+from axiomjit.runtime.entry.instructions import (
     CallPython,
     Drop,
-    GivePython,
+    Instruction,
     NativePlan,
-    NativeStep,
     NewArray,
     Run,
     Share,
-    View,
 )
 from axiomjit.runtime.launching import bound_steps
 from axiomjit.runtime.launching.bound_steps import (
@@ -99,7 +97,7 @@ class _Writer:
         self._given: dict[int, tuple[int, str | None]] = {}
         self._held: list[tuple[np.ndarray, int]] = []
         self._places: dict[str, int] = {}
-        self._steps: list[NativeStep] = []
+        self._steps: list[Instruction] = []
         self._empty: list[int] = []
         self._lent: list[int] = []
         self._count = self._unreleased = 0
@@ -161,7 +159,7 @@ class _Writer:
             zip(names, bound.seen or repeat(None), strict=False)
         ):
             place, of = self._places[name], self._of_arguments.get(number)
-            step: View | Share | None = None
+            step: NewArray | Share | None = None
             if of is not None and of.is_itself:
                 place, dtype = self._given.get(of.position, (0, ""))
                 if dtype is not None or window is None or not window.shape:  # no array to share
@@ -175,10 +173,10 @@ class _Writer:
                 step = Share(self._next(), place)
             if step is not None:
                 self._steps.append(step)
-            results.append(place if step is None else step.place)
+            results.append(place if step is None else step.slot)
         return results if len(set(results)) == len(results) else None
 
-    def _result_view(self, window: BoundWindow) -> View | None:
+    def _result_view(self, window: BoundWindow) -> NewArray | None:
         """A view that is a result; None where it is one of an array that the program holds."""
         place = self._places[window.window.buffer]
         if place < self._owned:
@@ -202,16 +200,16 @@ class _Writer:
         gives = self._results_count, self._form
         rest = NativeRest(self._bound, list(places), names, gives, native_plan)
         operands = (*places.values(), *(self._places[name] for name in names))
-        give = GivePython(rest, operands, self._next())
+        give = CallPython(rest, operands, (self._next(),), entire=True)
         self._steps.append(give)
-        return self._plan([give.place], 0)
+        return self._plan(give.results, 0)
 
     def _plan(self, results: Sequence[int], form: int) -> NativePlan:
         return NativePlan(
             given=self._given,
             held=tuple(self._held),
             owned=self._owned,
-            places=self._count,
+            slots=self._count,
             steps=tuple(self._steps),
             results=tuple(results),
             form=form,
@@ -238,9 +236,11 @@ class _Writer:
     def _write_array(self, action: Allocation | Reusing) -> bool:
         buffer, (shape, strides) = action.buffer, action.layout()
         taken = self._places.pop(action.source) if isinstance(action, Reusing) else None
-        array = NewArray(buffer.dtype, shape, strides, self._place(buffer.name), taken)
-        if isinstance(action, Allocation) and array.size_bytes() >= LARGE:
-            self._steps.append(CallPython(action.make, (), (array.place,)))
+        place = self._place(buffer.name)
+        base = -1 if taken is None else taken
+        array = NewArray(buffer.dtype, shape, strides, place, base, takes=base >= 0)
+        if isinstance(action, Allocation) and array.size_bytes >= LARGE:
+            self._steps.append(CallPython(action.make, (), (place,)))
         else:
             self._steps.append(array)
         self._empty += [] if taken is None else [taken]
@@ -289,7 +289,7 @@ class _Writer:
         if not self._places.keys().isdisjoint(made):
             return False
         places: list[int] = []
-        views: list[View] = []
+        views: list[NewArray] = []
         for number, window in enumerate((*operands, *targets)):
             base = self._places[window.window.buffer]
             if not self._is_entire(window):
@@ -297,22 +297,22 @@ class _Writer:
                 if view is None:
                     return False
                 views.append(view)
-                base = view.place
+                base = view.slot
             places.append(base)
         results = tuple([self._place(name) for name in made])
         self._steps += [*views, CallPython(function, tuple(places), results)]
         for view in views:
-            self._drop(view.place)
+            self._drop(view.slot)
         return True
 
-    def _view(self, window: BoundWindow, writable: bool) -> View | None:
+    def _view(self, window: BoundWindow, writable: bool) -> NewArray | None:
         """A window at a place of its own; None where it is beyond its buffer, as Python says."""
         if not self._is_within(window):
             return None
         shape, base = window.shape, self._places[window.window.buffer]
         offset = 0 if 0 in shape else window.offset
-        place = self._next()
-        return View(window.window.dtype, shape, window.strides, place, base, offset, writable)
+        view = (window.window.dtype, shape, window.strides, self._next(), base, offset)
+        return NewArray(*view, writable=writable)
 
     def _is_entire(self, window: BoundWindow) -> bool:
         """Whether a window is all of its buffer, seen as it is."""

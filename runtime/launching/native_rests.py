@@ -11,9 +11,8 @@ import numpy as np
 
 from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.runtime.entry.guard_tables import Guards, native_table, with_table
-from axiomjit.runtime.entry.layout import SCALARS, TUPLE
+from axiomjit.runtime.entry.instructions import SCALARS, TUPLE, NativePlan
 from axiomjit.runtime.entry.native_calls import new_cell, new_entry
-from axiomjit.runtime.entry.native_plans import NativePlan
 from axiomjit.runtime.launching.execute import BoundPlan
 
 Runner = Callable[..., Any]

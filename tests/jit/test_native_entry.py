@@ -12,8 +12,8 @@ import pytest
 import axiomjit as aj
 from axiomjit.base.config import config
 from axiomjit.base.errors import FallbackWarning, GraphValueError
+from axiomjit.runtime.entry.instructions import Run
 from axiomjit.runtime.entry.native_calls import refusal
-from axiomjit.runtime.entry.native_plans import Run
 from axiomjit.runtime.launching.native_plan import native_plan
 
 WAYS = ("auto", "portable")

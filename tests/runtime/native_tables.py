@@ -1,4 +1,4 @@
-"""Tables of the native entry for plans that tests write, of one array argument at place 0."""
+"""Tables of the native entry for plans that tests write, of one array argument at slot 0."""
 
 import ctypes
 from array import array
@@ -6,7 +6,7 @@ from array import array
 import numpy as np
 
 from axiomjit.runtime.entry.guard_tables import Guards, native_table
-from axiomjit.runtime.entry.native_plans import NativePlan, NewArray, Run
+from axiomjit.runtime.entry.instructions import NativePlan, NewArray, Run
 
 KERNEL = ctypes.CFUNCTYPE(
     ctypes.c_int32, *[ctypes.c_void_p] * 2, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
@@ -29,13 +29,13 @@ def calling(kernel, shape=(3,), kept=(True,), strides=None, combines=False, rele
     return plan_of(*new, run, results=[1 + k for k, keep in enumerate(kept) if keep], owner=made)
 
 
-def plan_of(*steps, results, places=8, owner=None):
+def plan_of(*steps, results, slots=8, owner=None):
     """A plan of one array argument."""
     return NativePlan(
         given={0: (0, None)},
         held=(),
         owned=1,
-        places=places,
+        slots=slots,
         steps=steps,
         results=tuple(results),
         form=0,

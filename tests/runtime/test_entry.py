@@ -17,9 +17,8 @@ from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.base.locks import FORKS_WAIT, is_held_here
 from axiomjit.driver import guards
-from axiomjit.runtime.entry import layout, native_calls, structures
-from axiomjit.runtime.entry.entry_code import entry_text
-from axiomjit.runtime.entry.entry_values import NAME
+from axiomjit.runtime.entry import native_calls, structures
+from axiomjit.runtime.entry.builder import NAME
 from axiomjit.runtime.entry.guard_tables import (
     MOST_TABLES,
     Guards,
@@ -27,6 +26,8 @@ from axiomjit.runtime.entry.guard_tables import (
     python_table,
     with_table,
 )
+from axiomjit.runtime.entry.instructions import SCALARS, TUPLE
+from axiomjit.runtime.entry.native_calls import entry_text
 from axiomjit.runtime.llvm.object_symbols import undefined_symbols
 from axiomjit.runtime.objects import kept_code
 from tests.object_runs import SYMBOL, object_of
@@ -77,15 +78,15 @@ def test_the_kernel_gets_its_words_and_the_result_is_returned():
     assert call() == ("slow", (), {})
 
 
-@pytest.mark.parametrize("form", [0, layout.SCALARS, layout.TUPLE, layout.SCALARS | layout.TUPLE])
+@pytest.mark.parametrize("form", [0, SCALARS, TUPLE, SCALARS | TUPLE])
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3)])
 def test_forms_of_results(form, shape):
     x = np.ones(3)
-    kept = (True, False, True) if form & layout.TUPLE else (False, True)
+    kept = (True, False, True) if form & TUPLE else (False, True)
     result = entry(table_of(calling(lambda *_: 0, shape, kept), x, form))(x)
-    results = result if form & layout.TUPLE else (result,)
+    results = result if form & TUPLE else (result,)
     assert len(results) == sum(kept)
-    scalar = form & layout.SCALARS and not shape
+    scalar = form & SCALARS and not shape
     assert {type(value) for value in results} == {np.float64 if scalar else np.ndarray}
     assert {value.shape for value in results} == {shape}
 
@@ -120,7 +121,7 @@ def test_a_failing_kernel_raises_and_leaves_nothing(releases, kept):
         calls.append(high)
         return 3
 
-    form = layout.TUPLE if len(kept) > 1 else 0
+    form = TUPLE if len(kept) > 1 else 0
     call = entry(
         table_of(calling(kernel, (1000,), kept, combines=True, releases=releases), x, form)
     )
