@@ -27,9 +27,7 @@ from axiomjit.runtime.entry.guard_tables import (
 )
 from axiomjit.runtime.entry.instructions import NOTHING, SCALARS, TUPLE, NativePlan
 from axiomjit.runtime.entry.native_calls import new_cell, new_entry, refusal
-from axiomjit.runtime.launching.direct_calls import direct_call, direct_results
 from axiomjit.runtime.launching.execute import BoundPlan
-from axiomjit.runtime.launching.native_plan import native_plan
 
 Runner = Callable[..., Any]
 Vector = Sequence[object]
@@ -99,16 +97,7 @@ def guard_call(
     arrays = [v for v in call.dynamic if isinstance(v, np.ndarray)]
     if (ready.writes and not ready.plain) or (distinct and not all(v.size for v in arrays)):
         return False  # that empty arrays share no memory does not tell them apart
-    form = _form(ready)
-    as_given = all(map(walkable, arrays))
-    dynamic = [k for place, k in enumerate(order) if place not in places]
-    alone = dynamic == list(range(len(vector))) and ready.plain and not call.static
-    direct = _direct(ready, call.dynamic) if alone else None
-    native = None
-    if form is not None and as_given and direct is None:
-        count = 0 if form == NOTHING else len(ready.leaves)
-        given = {k: v for k, v in ready.leaves if k is not None and isinstance(v, OfArgument)}
-        native = native_plan(ready.runnable, count, form, of_arguments=given)
+    native = _native(ready, ready.runnable, call) if all(map(walkable, arrays)) else None
     names, hits = tuple(kwargs), function.hits_natively
     guards = _guards(native, ready, places, leaves, order, distinct)
     if guards is not None and native is not None:
@@ -121,7 +110,9 @@ def guard_call(
     guards = _guards(None, ready, places, leaves, order, distinct)
     if guards is None:
         return False
-    runner = direct or _runner(ready, call, dynamic, alone)
+    dynamic = [k for place, k in enumerate(order) if place not in places]
+    alone = dynamic == list(range(len(vector))) and ready.plain and not call.static
+    runner = _runner(ready, call, dynamic, alone)
     runner = _careful(runner, function.slow, _errors(ready)) if ready.may_not_fit else runner
     add_table(function, python_table(runner, guards, len(args), names, hits))
     return True
@@ -144,12 +135,11 @@ def guard_graph(
     if not _has_kernels(function, bound):
         return
     held = dict(enumerate(ready.held, len(arguments)))
-    short = in_tuple is False and not held and bound.plan.results[0].shape
-    direct = direct_call(bound, arguments) if short else None
-    native = None
-    plain = in_tuple is not None and bound.rest is None and not bound.form.written
-    if direct is None and plain:
-        native = native_plan(bound, len(bound.plan.results), TUPLE if in_tuple else 0)
+    native, results = None, bound.plan.results
+    if in_tuple is not None and bound.form.is_entire and not bound.form.writes:
+        short = not in_tuple and not held and results[0].shape
+        form, examples = TUPLE if in_tuple else 0, arguments if short else None
+        native = bound.native_plan(len(results), form, examples=examples)
     guards = Guards(native)
     if not all(guards.add(k, value, k) for k, value in enumerate(arguments)):
         return
@@ -161,7 +151,7 @@ def guard_graph(
         table = native_table(native, guards, len(arguments), (), function.hits_natively)
         add_table(function, table, native)
         return
-    runner = direct or partial(_run_graph, bound, ready.held, finish)
+    runner = partial(_run_graph, bound, ready.held, finish)
     hits = function.hits_natively
     add_table(function, python_table(runner, guards, len(arguments), (), hits))
 
@@ -237,13 +227,14 @@ def _gives_results(ready: Ready) -> bool:
     return ready.leaves == tuple((k, None) for k in range(len(ready.leaves)))
 
 
-def _direct(ready: Ready, arguments: Vector) -> Runner | None:
-    """The function that a call is, where that is all of its program; else None."""
-    bound = ready.runnable
-    if not isinstance(bound, BoundPlan) or _builder(ready) is None:
-        return None
-    direct = direct_call(bound, arguments) if ready.structure is LEAF else None
-    return direct or direct_results(bound, arguments, getattr(ready.structure, "kind", None))
+def _native(ready: Ready, bound: BoundPlan, call: CallArguments) -> NativePlan | None:
+    """What a native call does for a call; None where it cannot."""
+    form = _form(ready)
+    count = 0 if form == NOTHING else len(ready.leaves)
+    given = {k: v for k, v in ready.leaves if k is not None and isinstance(v, OfArgument)}
+    examples = call.dynamic if ready.plain and _builder(ready) is not None else None
+    kind = getattr(ready.structure, "kind", None)
+    return bound.native_plan(count, form, (), given, examples, kind)
 
 
 def _runner(ready: Ready, call: CallArguments, dynamic: Sequence[int], alone: bool) -> Runner:

@@ -1,41 +1,133 @@
-"""Runs plans; nothing outside this package turns elements into bytes and arrays into addresses."""
+"""Runs plans: in Python, or in one native call.
+
+A plan is prepared once, then bound to lengths as they come. Another kind of step is a record in
+`passes/ir/plan_ir.py` and a row of `STEP_KINDS`. Nothing outside this package turns elements into
+bytes and arrays into addresses.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import numpy as np
 
 from axiomjit.algebra.dims import Symbol
-from axiomjit.algebra.evaluation import Lengths
+from axiomjit.algebra.evaluation import Values
+from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.config import config
 from axiomjit.base.locks import NotNowError, import_late
-from axiomjit.passes.ir.kernel_ir import Kernel
+from axiomjit.base.tree import OfArgument
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
-    Buffer,
     Call,
     Choose,
     Launch,
     Plan,
     Release,
     Reuse,
+    Step,
     WriteBack,
 )
-from axiomjit.runtime.compiling.kernel_handle import load_all
+from axiomjit.runtime.compiling.kernel_handle import KernelHandle, load_all
 from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
-from axiomjit.runtime.launching.bound_steps import (
+from axiomjit.runtime.launching.plan_steps import (
     AllocateForm,
+    BoundStep,
+    GivingResults,
     LaunchForm,
     Launching,
     Releasing,
     StepForm,
+    WritingBack,
     kernel_handle,
-    memory_order,
 )
-from axiomjit.runtime.launching.windows import Array, Arrays, BoundWindow, is_whole, lengths_at
+from axiomjit.runtime.launching.windows import Array, Arrays, BoundWindow, PlanMemory
+from axiomjit.runtime.pool import memory
 
-if TYPE_CHECKING:  # steps that few plans have are imported by the first one
-    from axiomjit.runtime.launching.rests import Rest
+if TYPE_CHECKING:  # what few plans have, and native calls, are imported when they are needed
+    from axiomjit.runtime.entry.instructions import NativePlan
+    from axiomjit.runtime.launching.native_plan import NativeWriter
+
+
+def _library_call(step: Call, plan: PlanForm) -> StepForm:
+    """A step that few plans have; what runs it is imported by the first one."""
+    late = import_late("axiomjit.runtime.launching.library_calls")
+    form: StepForm = late.CallForm(step, plan)
+    return form
+
+
+class ContinuationForm(StepForm):
+    """The steps of a plan behind a count, which are a plan of their own."""
+
+    __slots__ = ("buffers", "later", "step")
+
+    def __init__(self, step: Choose, plan: PlanForm) -> None:
+        """Prepare them."""
+        steps = plan.plan.steps
+        self.step, self.buffers = step, plan.buffers
+        self.later = PlanForm(plan.plan.replace(steps=steps[steps.index(step) + 1 :]))
+
+    @property
+    def launches(self) -> list[LaunchForm]:
+        """The runs of kernels behind the count."""
+        return self.later.launches
+
+    def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> Continuation:
+        """The steps, which are bound when the count is known."""
+        return Continuation(self, lengths)
+
+
+class Continuation(BoundStep):
+    """Counts, and runs the steps behind the count; they are bound to each when that is met."""
+
+    __slots__ = ("_lengths", "_plans", "count", "form")
+
+    def __init__(self, form: ContinuationForm, lengths: Mapping[Symbol, int]) -> None:
+        """Keep the lengths that are known."""
+        self.form, self._lengths = form, lengths
+        self.count = BoundWindow(form.step.count, form.buffers, lengths)
+        self._plans = BoundedTable[int, BoundPlan]()
+
+    @property
+    def handles(self) -> Sequence[KernelHandle]:
+        """The kernels that any count may run."""
+        return [kernel_handle(launch.step.kernel) for launch in self.form.launches]
+
+    def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> Any:
+        """The results of the plan; raises as `bound_to`."""
+        count = int(self.count.of(arrays)[()])
+        return self.bound_to(count).go_on(arrays, arguments, given)
+
+    def bound_to(self, count: int) -> BoundPlan:
+        """The plan behind the count.
+
+        Raises:
+            OtherLengthError: what was looked at of the length looks otherwise.
+        """
+        found = self._plans.get(count)
+        if found is None:
+            choice = self.form.step.choice
+            lengths = {**self._lengths, choice.symbol: count}
+            choice.check(lengths)
+            found = self._plans.keep(count, BoundPlan(self.form.later, lengths))
+        return found
+
+    def emit(self, native: NativeWriter) -> bool:
+        """A call of what has a native call for each count."""
+        return native.go_on(self, self.count)
+
+
+STEP_KINDS: Final[Mapping[type[Step], Callable[[Any, PlanForm], StepForm | None]]] = {
+    Allocate: AllocateForm,
+    Reuse: AllocateForm,
+    Release: Releasing,
+    Launch: LaunchForm.prepare,
+    Call: _library_call,
+    WriteBack: WritingBack,
+    Choose: ContinuationForm,
+}
+"""By kind of step what prepares it for any lengths; the form is bound to both back ends."""
 
 
 class Otherwise(Protocol):
@@ -45,81 +137,36 @@ class Otherwise(Protocol):
         """As `BoundPlan.run`."""
 
 
-class PlanForm:
-    """A plan as all lengths have it in common: its memory by name, and its steps in order.
-
-    Steps behind a `Choose` wait for its length: they are a plan of their own, in `rest`.
-    """
+class PlanForm(PlanMemory):
+    """A plan as all lengths have it in common: its memory by name, and its steps in order."""
 
     def __init__(self, plan: Plan) -> None:
         """Name all lengths; none is evaluated yet."""
-        self.plan, self.lengths = plan, Lengths()
-        self.buffers = {buffer.name: buffer for buffer in plan.buffers}
-        self.held = {b.name: b.array for b in plan.buffers if b.array is not None}
-        self.places = [(b.name, b.position) for b in plan.buffers if b.position is not None]
-        self.written = [step for step in plan.steps if isinstance(step, WriteBack)]
-        whole = [is_whole(window, self.buffers) for window in plan.results]
-        self.names = [window.buffer for window in plan.results]
-        self.seen = None if all(whole) else plan.results
-        self.is_fresh = all(whole) and len(set(self.names)) == len(self.names)
-        """Whether each result is an array that the plan allocates, and no two are the same."""
-        self.choice: Choose | None = None
-        self.rest: PlanForm | None = None
+        super().__init__(plan)
+        self.writes = any(isinstance(step, WriteBack) for step in plan.steps)
+        self.is_entire = not any(isinstance(step, Choose) for step in plan.steps)
+        """Whether all lengths are known before it runs."""
         self.steps: list[StepForm] = []
-        before: LaunchForm | None = None
-        for k, step in enumerate(plan.steps):
-            match step:
-                case Allocate():
-                    self.steps.append(AllocateForm(self.buffers[step.buffer], self.lengths))
-                case Reuse():
-                    taken = AllocateForm(self.buffers[step.buffer], self.lengths, step.source)
-                    self.steps.append(taken)
-                case Launch() if step.ahead or step.shared is not None:
-                    before = LaunchForm(step, self.lengths)
-                case Launch() if before is not None:
-                    self.steps.append(_pair(before, step, self.lengths))
-                    before = None
-                case Launch():
-                    self.steps.append(LaunchForm(step, self.lengths))
-                case Call():
-                    late = import_late("axiomjit.runtime.launching.library_calls")
-                    self.steps.append(late.CallForm(step, self.buffers))
-                case Release():
-                    self.steps.append(Releasing(step.buffer))
-                case Choose():
-                    self.choice = step
-                    self.rest = PlanForm(plan.replace(steps=plan.steps[k + 1 :]))
-                    return
+        for step in plan.steps:
+            form = STEP_KINDS[type(step)](step, self)
+            self.steps += [] if form is None else [form]
+            if isinstance(form, ContinuationForm):
+                break
 
     def bind(self, lengths: Mapping[Symbol, int], otherwise: Otherwise | None = None) -> BoundPlan:
         """The plan for certain lengths; raises as `BoundPlan`."""
         return BoundPlan(self, lengths, otherwise)
 
-    def kernels(self) -> list[Kernel]:
-        """The kernels of all steps."""
-        launches = [step for step in self.all_steps() if isinstance(step, LaunchForm)]
-        return [kernel for form in launches for kernel in form.kernels]
-
-    def all_steps(self) -> list[StepForm]:
-        """Its steps, and those of its rest."""
-        return self.steps if self.rest is None else self.steps + self.rest.all_steps()
-
-
-def _pair(before: LaunchForm, step: Launch, lengths: Lengths) -> LaunchForm:
-    """A run of a kernel with one before it that is run ahead of it, or in place of it."""
-    if before.step.ahead:
-        chains = import_late("axiomjit.runtime.launching.chains")
-        chained: LaunchForm = chains.ChainForm(before, step, lengths)
-        return chained
-    runs = import_late("axiomjit.runtime.launching.shared_runs")
-    shared: LaunchForm = runs.SharedForm(before, step, lengths)
-    return shared
+    @property
+    def launches(self) -> list[LaunchForm]:
+        """The runs of kernels of all steps."""
+        return [launch for step in self.steps for launch in step.launches]
 
 
 class BoundPlan:
     """A plan for certain lengths: a run only fills in addresses and calls the kernels."""
 
-    __slots__ = ("_otherwise", "actions", "count", "form", "handles", "lengths", "rest", "seen")
+    __slots__ = ("_otherwise", "actions", "form", "handles", "lengths")
 
     def __init__(
         self,
@@ -141,21 +188,15 @@ class BoundPlan:
         self.form = form = plan if isinstance(plan, PlanForm) else PlanForm(plan)
         self.lengths, self._otherwise = lengths, otherwise
         values = form.lengths.at(lengths)
-        self.actions = tuple([step.bind(values, lengths) for step in form.steps])
-        self.handles = [handle for action in self.launches for handle in action.handles]
-        self.seen: list[BoundWindow] | None = None
-        self.rest: Rest[BoundPlan] | None = None
-        if form.choice is not None and form.rest is not None:
-            self.handles += map(kernel_handle, form.rest.kernels())
-            self.count = BoundWindow(form.choice.count, form.buffers, lengths)
-            late = import_late("axiomjit.runtime.launching.rests")
-            self.rest = late.Rest(form.choice.choice, lengths, partial(BoundPlan, form.rest))
-        elif form.seen is not None:
-            self.seen = [BoundWindow(window, form.buffers, lengths) for window in form.seen]
+        actions = [step.bind(values, lengths) for step in form.steps]
+        if form.is_entire:
+            actions.append(GivingResults(form, lengths))
+        self.actions = tuple(actions)
+        self.handles = [handle for action in self.actions for handle in action.handles]
 
     @property
     def launches(self) -> list[Launching]:
-        """The runs of kernels."""
+        """The runs of kernels, but for those behind a count."""
         return [action for action in self.actions if isinstance(action, Launching)]
 
     @property
@@ -188,38 +229,63 @@ class BoundPlan:
                 raise
             return self._otherwise.run(arguments, given)
         arrays: Any = self.form.held.copy()
-        for name, position in self.form.places:
+        for name, position in self.form.arguments:
             arrays[name] = arguments[position]
         results = self.go_on(arrays, arguments, given)
         del kernels
         return results
 
     def go_on(
-        self, arrays: Arrays, arguments: Sequence[object], given: Sequence[object] | None
+        self, arrays: Arrays, arguments: Sequence[object], given: Sequence[object] | None = None
     ) -> list[Array]:
         """As `run`, with the memory that there is already; all kernels are loaded."""
+        results: Any = None
         for action in self.actions:
-            action(arrays, arguments)
-        if self.rest is not None:
-            count = int(self.count.of(arrays)[()])
-            return self.rest.bound_to(count).go_on(arrays, arguments, given)
-        for step in self.form.written:
-            owner = (given or arguments)[step.position]
-            if isinstance(owner, Array) and owner is not arrays[step.buffer]:
-                owner[...] = arrays[step.buffer]
-        if self.seen is None:
-            return [arrays[name] for name in self.form.names]
-        return [window.of(arrays) for window in self.seen]
+            results = action(arrays, arguments, given)
+        found: list[Array] = results
+        return found
 
+    def native_plan(
+        self,
+        count: int,
+        form: int | None,
+        live: Sequence[str] = (),
+        of_arguments: Mapping[int, OfArgument] | None = None,
+        examples: Sequence[Any] | None = None,
+        kind: type | None = None,
+    ) -> NativePlan | None:
+        """What a native call does for the plan; None where it cannot.
 
-def dense_strides(buffer: Buffer, lengths: Mapping[Symbol, int]) -> tuple[int, ...] | None:
-    """The strides (bytes) of what `Allocate` makes; None where they are those of NumPy."""
-    shape, strides = lengths_at(buffer.shape, lengths), lengths_at(buffer.strides, lengths)
-    order = memory_order(strides)
-    if order == list(range(len(shape))):
-        return None
-    found, step = [0] * len(shape), buffer.dtype.itemsize
-    for d in reversed(order):
-        found[d] = step
-        step *= max(1, shape[d])
-    return tuple(found)
+        It runs plans with a kernel that is work for one thread, or with library calls, whose
+        results are arrays that it makes, views of these, or arguments. Large arrays are made, and
+        kernels that threads share are run, by Python between its other steps. Kernels that check
+        each access are run in Python, which reads their report. That arguments which are written
+        may be, and share no memory with others, is for guards to see.
+
+        Args:
+            count: how many results the call gives; those behind them are lengths.
+            form: how results are put together; None where only one function may do that.
+            live: buffers whose arrays there are already, where steps before it have run.
+            of_arguments: the results that are arguments or views of them, by their numbers.
+            examples: arguments of a call that gives all results in order, as they are.
+            kind: the container in which it gives them; None for one array.
+        """
+        if config.bounds or memory.empty is not np.empty:
+            return None
+        if (self.form.writes or of_arguments) and (live or not self.form.is_entire):
+            return None
+        launches = self.launches
+        if launches and not any(launch.is_serial for launch in launches):
+            return None
+        late = import_late("axiomjit.runtime.launching.native_plan")
+        gives = late.Gives(count, form or 0, of_arguments or {})
+        numbers = [number for launch in self.form.launches for number in launch.given]
+        native: NativeWriter = late.NativeWriter(self.form, self.lengths, gives, live, numbers)
+        if not native.load(self.handles):
+            return None
+        if examples is not None and self.form.is_fresh:
+            for step in self.actions:
+                if step.emit_alone(self.plan, native, examples, kind):
+                    return native.plan()
+        good = form is not None and all(action.emit(native) for action in self.actions)
+        return native.plan() if good else None

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
-from typing import Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from axiomjit.algebra.boxes import at_lengths
 from axiomjit.algebra.chosen import OtherLengthError, chosen_in
@@ -12,95 +15,105 @@ from axiomjit.algebra.dims import Symbol, evaluate
 from axiomjit.algebra.evaluation import Values
 from axiomjit.base.counters import counter
 from axiomjit.base.errors import AxiomError
-from axiomjit.passes.ir.plan_ir import Buffer, Call
+from axiomjit.passes.ir.plan_ir import Allocate, Call, Choose, Plan
 from axiomjit.runtime.launching.blas import is_limited, limited, share_parts
-from axiomjit.runtime.launching.bound_steps import Action
-from axiomjit.runtime.launching.windows import Array, Arrays, BoundWindow
+from axiomjit.runtime.launching.plan_steps import BoundStep, StepForm
+from axiomjit.runtime.launching.windows import Array, Arrays, BoundWindow, PlanMemory
+from axiomjit.runtime.pool.recycling import LARGE
 
-count_call: Final = counter("library_calls")
+if TYPE_CHECKING:  # native calls are written when calls come again
+    from axiomjit.runtime.launching.native_plan import NativeWriter
+
+SMALL: Final = 4096
+"""Elements of an array beyond which libraries start threads, which may have a limit."""
+_count_call: Final = counter("library_calls")
 
 
-class CallForm:
+class CallForm(StepForm):
     """A library operation of a plan, for any lengths."""
 
     __slots__ = ("buffers", "step")
 
-    def __init__(self, step: Call, buffers: Mapping[str, Buffer]) -> None:
+    def __init__(self, step: Call, plan: PlanMemory) -> None:
         """Keep the step, and the buffers of its plan."""
-        self.step, self.buffers = step, buffers
+        self.step, self.buffers = step, plan.buffers
 
-    def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> Action:
+    def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep:
         """The step for these lengths."""
         return (Making if self.step.makes else Calling)(self, lengths)
 
 
-class Calling:
+class Calling(BoundStep):
     """A library operation for certain lengths, which writes into memory that there is."""
 
-    __slots__ = ("_bounds", "_operations", "_step", "compute", "operands", "targets")
-
-    compute: Callable[..., None]
-    """Writes results, given the arrays of operands and targets."""
+    __slots__ = ("_bounds", "_operands", "_step", "_targets", "_work")
 
     def __init__(self, form: CallForm, lengths: Mapping[Symbol, int]) -> None:
         """Find the windows at these lengths."""
-        step, buffers = form.step, form.buffers
-        self._step = step
-        self.operands = [BoundWindow(window, buffers, lengths) for window in step.operands]
-        self._operations = [step.operation, *(operation for operation, _ in step.more)]
-        self.targets = [BoundWindow(window, buffers, lengths) for window in step.targets]
-        self._bounds = at_lengths(step.conditions, lengths)
-        shared = step.more or step.operation.parts is not None
-        self.compute = self._compute_all if shared else self._compute_one
+        self._step, buffers = form.step, form.buffers
+        self._operands = [BoundWindow(one, buffers, lengths) for one in self._step.operands]
+        self._targets = [BoundWindow(one, buffers, lengths) for one in self._step.targets]
+        operations = [self._step.operation, *(operation for operation, _ in self._step.more)]
+        shapes = [window.shape for window in (*self._operands, *self._targets)]
+        self._work = [(one.parts, _within_limits(one.evaluate, shapes)) for one in operations]
+        self._bounds = at_lengths(self._step.conditions, lengths)
 
-    def __call__(self, arrays: Arrays, arguments: Sequence[object]) -> None:
+    def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> None:
         """Do it."""
-        seen = [operand.of(arrays, beyond=bool(self._bounds)) for operand in self.operands]
-        self.compute(*seen, *[target.of(arrays) for target in self.targets])
+        seen = [operand.of(arrays, beyond=bool(self._bounds)) for operand in self._operands]
+        self._compute(*seen, *[target.of(arrays) for target in self._targets])
 
-    @property
-    def is_within(self) -> bool:
-        """Whether all operands are inside their memory."""
-        return not self._bounds
-
-    def _compute_one(self, *arrays: Array) -> None:
-        count_call()
-        step = self._step
+    def _compute(self, *arrays: Array) -> None:
+        """Write results, given the arrays of operands and targets."""
+        _count_call()
+        step, number = self._step, len(self._operands)
+        seen = arrays[:number]
         try:
-            if is_limited():
-                with limited():
-                    step.operation.evaluate(arrays[:-1], step.labels, arrays[-1])
-            else:
-                step.operation.evaluate(arrays[:-1], step.labels, arrays[-1])
+            for parts, evaluate in self._work:
+                if parts is None:
+                    evaluate(seen, step.labels, arrays[number])
+                else:
+                    share_parts(*parts(seen, step.labels, arrays[number], self._bounds))
+                number += 1
         except Exception as error:
             raise _located(error, step.where) from None
 
-    def _compute_all(self, *arrays: Array) -> None:
-        count_call()
-        step, count = self._step, len(self.operands)
-        seen, targets = arrays[:count], arrays[count:]
-        for operation, target in zip(self._operations, targets, strict=True):
-            if operation.parts is not None:
-                share_parts(*operation.parts(seen, step.labels, target, self._bounds))
-                continue
-            try:
-                with limited() if is_limited() else nullcontext():
-                    operation.evaluate(seen, step.labels, target)
-            except Exception as error:
-                raise _located(error, step.where) from None
+    def emit(self, native: NativeWriter) -> bool:
+        """A call, where all operands are inside their memory."""
+        return not self._bounds and native.call(self._compute, self._operands, self._targets)
+
+    def emit_alone(
+        self, plan: Plan, native: NativeWriter, examples: Sequence[Any], kind: type | None
+    ) -> bool:
+        """A call of a function that makes the only result, small and in C order, itself.
+
+        It takes no views of its operands: that costs more than a product of small matrices. Memory
+        of large results is recycled, so they are made elsewhere.
+        """
+        step, target = self._step, self._targets[0]
+        shorten, positions = step.operation.shorten, native.positions(self._operands)
+        if shorten is None or positions is None or [*map(type, plan.steps)] != [Allocate, Call]:
+            return False
+        if kind is not None or step.conditions or step.more or step.operation.guesses:
+            return False
+        large = math.prod(target.shape) * target.window.dtype.itemsize >= LARGE
+        if large or sorted(target.strides, reverse=True) != [*target.strides]:
+            return False
+        operands = [examples[position] for position in positions]
+        function = shorten(operands, step.labels)
+        return function is not None and native.call_alone(_counted(function, operands), positions)
 
 
-class Making:
+class Making(BoundStep):
     """A function that makes its results, each of which becomes a buffer of the plan."""
 
-    __slots__ = ("_function", "_results", "_where", "operands", "targets")
+    __slots__ = ("_function", "_operands", "_results", "_step", "_targets")
 
     def __init__(self, form: CallForm, lengths: Mapping[Symbol, int]) -> None:
         """Find the windows at these lengths."""
-        step, buffers = form.step, form.buffers
-        self._where = step.where
-        self.operands = [BoundWindow(window, buffers, lengths) for window in step.operands]
-        self.targets = [window.buffer for window in step.targets]
+        self._step, step, buffers = form.step, form.step, form.buffers
+        self._operands = [BoundWindow(window, buffers, lengths) for window in step.operands]
+        self._targets = [window.buffer for window in step.targets]
         self._results: list[tuple[Any, Any, Any]] = []
         functions: list[Any] = [step.operation.evaluate, *(one.evaluate for one, _ in step.more)]
         for function, window in zip(functions, step.targets, strict=True):
@@ -108,30 +121,84 @@ class Making:
                 None if chosen_in(n) - set(lengths) else evaluate(n, lengths) for n in window.shape
             )
             self._results.append((function, window.dtype, shape))
-        self._function = functions[0].bound(self._results[0][2])
+        shapes = [operand.shape for operand in self._operands]
+        shapes += [tuple([n or 1 for n in shape]) for _, _, shape in self._results]
+        self._function = _within_limits(functions[0].bound(self._results[0][2]), shapes)
 
-    def __call__(self, arrays: Arrays, arguments: Sequence[object]) -> None:
+    def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> None:
         """Do it."""
-        made = self.make(*[operand.of(arrays) for operand in self.operands])
-        arrays.update(zip(self.targets, made, strict=True))
+        made = self._make(*[operand.of(arrays) for operand in self._operands])
+        arrays.update(zip(self._targets, made, strict=True))
 
-    def make(self, *seen: Array) -> tuple[Array, ...]:
+    def _make(self, *seen: Array) -> tuple[Array, ...]:
         """The results, given the operands: arrays of their own in C order."""
-        count_call()
+        _count_call()
         try:
-            if is_limited():
-                with limited():
-                    made = self._function(*seen)
-            else:
-                made = self._function(*seen)
+            made = self._function(*seen)
             found = [function.alone(made, dtype, shape) for function, dtype, shape in self._results]
         except Exception as error:
-            raise _located(error, self._where) from None
+            raise _located(error, self._step.where) from None
         for k, one in enumerate(found):
             for operand in seen:
                 if operand is one:
                     found[k] = one.copy()
         return tuple(found)
+
+    def emit(self, native: NativeWriter) -> bool:
+        """A call that makes arrays."""
+        return native.call(self._make, self._operands, (), self._targets)
+
+    def emit_alone(
+        self, plan: Plan, native: NativeWriter, examples: Sequence[Any], kind: type | None
+    ) -> bool:
+        """A call of the function itself, where that gives the results in order."""
+        later = [step for step in plan.steps if step is not self._step]
+        if any(not isinstance(one, Choose) or one.choice.guards for one in later):
+            return False
+        functions = [function for function, _, _ in self._results]
+        made = dict(zip(self._targets, functions, strict=True))
+        positions, names = native.positions(self._operands), [one.buffer for one in plan.results]
+        if positions is None or self._step.operation.guesses or not made.keys() >= set(names):
+            return False
+        results = [made[name] for name in names]
+        wanted = [None] if kind is None else [*range(len(results))]
+        measured = any(one.measured is not None for one in results)
+        if measured or [one.part for one in results] != wanted:
+            return False
+        function, operands = results[0].shorten(), [examples[position] for position in positions]
+        if function is None:
+            return False
+        found: Any = function(*operands)
+        whole: Any = found if kind else (found,)
+        if type(found) is not (kind or np.ndarray) or len(whole) != len(results):
+            return False
+        return native.call_alone(_counted(function, operands), positions)
+
+
+def _within_limits(
+    function: Callable[..., Any], shapes: Sequence[tuple[int, ...]]
+) -> Callable[..., Any]:
+    """The function; with large arrays it uses no more threads than the caller may."""
+    large = any(math.prod(shape) > SMALL for shape in shapes)
+    return partial(_keep_limits, function) if large else function
+
+
+def _keep_limits(function: Callable[..., Any], *operands: Any) -> Any:
+    if is_limited():
+        with limited():
+            return function(*operands)
+    return function(*operands)
+
+
+def _counted(function: Callable[..., Any], operands: Sequence[Any]) -> Callable[..., Any]:
+    """The function of operands like these, counted as a call of a library."""
+    function = _within_limits(function, [operand.shape for operand in operands])
+
+    def call(*seen: Any) -> Any:
+        _count_call()
+        return function(*seen)
+
+    return call
 
 
 def _located(error: Exception, where: str | None) -> Exception:
