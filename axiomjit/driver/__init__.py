@@ -44,7 +44,7 @@ What holds for a piece of the program's run, in one thread or context.
 - `axiomjit/base/waiting.py` `_waits`: whether a thread waits for kernels (`f.warm`)
 - `runtime/entry/native_calls.py` `_code`: the machine code of native entries, loaded once
 - `runtime/entry/native_calls.py` `_refused`: why there is none in this process, found out once
-- `runtime/launching/schedule.py` `_LIMIT`: the number of threads that a thread asked for
+- `runtime/launching/workers.py` `_LIMIT`: the number of threads that a thread asked for
 - `axiomjit/base/locks.py` `_fork`: the locks that a fork has taken, by the thread that forks
 - `axiomjit/base/locks.py` `_locks`: every lock, so that a forked child can free it
 

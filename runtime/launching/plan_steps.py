@@ -25,15 +25,15 @@ from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.passes.ir.plan_ir import Allocate, Launch, Plan, Release, Reuse, WriteBack
 from axiomjit.runtime.compiling.kernel_cache import KERNELS
 from axiomjit.runtime.compiling.kernel_handle import KernelHandle
-from axiomjit.runtime.launching.schedule import (
+from axiomjit.runtime.launching.windows import Array, Arrays, BoundWindow, PlanMemory, at_positions
+from axiomjit.runtime.launching.workers import (
     WORTH,
+    ChunkSize,
     available_threads,
     chunk_edges,
     cuts_chains,
     run_chunks,
 )
-from axiomjit.runtime.launching.windows import Array, Arrays, BoundWindow, PlanMemory, at_positions
-from axiomjit.runtime.launching.workers import Pace
 from axiomjit.runtime.names.report import REPORT, refuse_report
 from axiomjit.runtime.pool import memory
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:  # native calls are written when calls come again
 SERIAL_WORK: Final = 6_000_000
 """Additions below which one thread is faster: about 0.2 ms."""
 FIRST_WORK: Final = 40_000_000
-"""Additions in the first uninterrupted call: about 1 ms; `Pace` finds how many are 5 to 20 ms."""
+"""Additions in the first uninterrupted call: about 1 ms; `ChunkSize` then learns from calls."""
 LARGEST: Final = 2**63 - 1
 _WORD_BYTES: Final = ctypes.sizeof(ctypes.c_int64)
 _count_run: Final = counter("kernels_run")
@@ -317,7 +317,7 @@ class Launching(BoundStep):
     in order, unless threads share all units after the kernel `before`.
     """
 
-    __slots__ = ("_count", "_kind", "_pace", "_prepared", "before") + (
+    __slots__ = ("_count", "_kind", "_chunk_size", "_prepared", "before") + (
         *("chain", "form", "grid", "handle", "work"),
     )
 
@@ -338,7 +338,7 @@ class Launching(BoundStep):
             words = [0] * REPORT + words + ends
         self._kind = ctypes.c_int64 * len(words)  # ctypes keeps one type for each number
         self._prepared = array("q", words).tobytes()
-        self._pace = Pace(self.grid * FIRST_WORK // max(self.work, 1))
+        self._chunk_size = ChunkSize(self.grid * FIRST_WORK // max(self.work, 1))
 
     @property
     def handles(self) -> Sequence[KernelHandle]:
@@ -376,7 +376,7 @@ class Launching(BoundStep):
         Raises:
             RuntimeError: the kernel has failed.
         """
-        step, handle, pace, grid = self.form.step, self.handle, self._pace, self.grid
+        step, handle, chunk_size, grid = self.form.step, self.handle, self._chunk_size, self.grid
         front = REPORT if handle.checked else 0
         words = memory.block(self._kind, self._prepared)
         for k, name in enumerate(step.buffers, front):
@@ -391,13 +391,13 @@ class Launching(BoundStep):
             ]
         address, entry = ctypes.addressof(words) + front * _WORD_BYTES, handle.get().entry
         _count_run()
-        if threads == 1 and grid <= pace.most and not step.kernel.looks:
+        if threads == 1 and grid <= chunk_size.most and not step.kernel.looks:
             _check(entry(address, 0, grid) if grid else 0)
         else:
             flag = partial(words.__setitem__, front + self._count - 1, 1)
             edges = [chain * edge for edge in chunk_edges(grid // chain, threads)]
             give_up = flag if step.kernel.looks else None
-            run_chunks(partial(entry, address), edges, threads, pace, give_up)
+            run_chunks(partial(entry, address), edges, threads, chunk_size, give_up)
         if step.kernel.combines:
             _check(entry(address, 0, 0))
         if handle.checked:
