@@ -101,8 +101,6 @@ def guard_call(
     names, hits = tuple(kwargs), function.hits_natively
     guards = _guards(native, ready, places, leaves, order, distinct)
     if guards is not None and native is not None:
-        for array, slot in native.held:
-            guards.hold(array, slot)
         otherwise = function.slow if ready.may_not_fit else None
         table = native_table(native, guards, len(args), names, hits, otherwise, _errors(ready))
         add_table(function, table, native)
@@ -144,8 +142,6 @@ def guard_graph(
     if not all(guards.add(k, value, k) for k, value in enumerate(arguments)):
         return
     if native is not None:
-        for array, slot in native.held:
-            guards.hold(array, slot)
         for position, array in held.items():
             guards.hold_argument(array, position)
         table = native_table(native, guards, len(arguments), (), function.hits_natively)

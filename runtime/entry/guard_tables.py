@@ -258,6 +258,8 @@ def native_table(
     Where the plan finds that it does not fit the call, which it says by `errors`, `otherwise`
     answers it.
     """
+    for array, slot in plan.held:
+        guards.hold(array, slot)
     records = [word for record in guards.records for word in record]
     steps = [word for step in plan.steps for word in step.record()]
     steps_at = len(HEADER) + len(records)

@@ -362,8 +362,6 @@ class NativeContinuation:
         for source, (value, key) in enumerate(zip(objects, keys, strict=True)):
             if not guards.add(source, value, key):
                 return None
-        for held, slot in plan.held:
-            guards.hold(held, slot)
         cell = new_cell(slow)
         cell[0] = with_table((), native_table(plan, guards, len(objects), (), array("q", [0])))
         return new_entry(cell)
