@@ -96,7 +96,7 @@ def make_plan(program: LoopProgram, context: Context) -> Plan:
 
 def _partials(steps: Steps) -> list[Storage]:
     """The buffers of partial results; a chain has those of the nest before it."""
-    nests = (step for step in steps if isinstance(step, Nest) and step.chain is None)
+    nests = (step for step in steps if isinstance(step, Nest) and step.chunk_chain is None)
     return [buffer for nest in nests for buffer in nest.partials]
 
 
@@ -262,7 +262,7 @@ def _launch(nest: Nest, rendered: Rendered, cost: Cost) -> Launch:
         grid,
         work,
         nest.ahead,
-        nest.chain,
+        nest.chunk_chain,
         nest.shared,
     )
 

@@ -226,11 +226,11 @@ class _Writer:
             limits = bounds.get(walk) or self.ranges.limits(stmt, grid=grid and stmt.kind == "map")
             limits = self.ranges.entered(stmt, limits, grid=grid)
             self.rows |= depth > 1 and limits in {(word,) for word in self.lengths.values()}
-            if stmt.looks:
+            if stmt.poll_every:
                 self.looks, strip = True, self.fresh("k")
-                strips, limits = strips_of(limits, strip, stmt.looks)
+                strips, limits = strips_of(limits, strip, stmt.poll_every)
                 yield f"{indent}for {strip} in range({strips}):"
-            inner, step = depth + bool(stmt.looks), self.named("i", stmt.iterator)
+            inner, step = depth + bool(stmt.poll_every), self.named("i", stmt.iterator)
             yield f"{'    ' * inner}for {step} in range({', '.join(limits)}):"
             self.open[stmt.iterator] = None
             yield from self.body(stmt.body, inner + 1, grid=False)

@@ -240,7 +240,7 @@ class _Scan(Record):
         opened = [Alloc(state) for state in states]
         body = [*opened, If((later,), loaded), *self.blocks.body, *stored]
         chain = self.blocks.extent
-        return Nest(self._over_blocks(body), (), tuple(partials), chain=chain)
+        return Nest(self._over_blocks(body), (), tuple(partials), chunk_chain=chain)
 
     def unblocked(self) -> tuple[Stmt, ...]:
         """What the nest before computes, in loops without blocks."""

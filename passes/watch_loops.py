@@ -50,7 +50,7 @@ def watch_loops(program: LoopProgram, context: Context) -> LoopProgram:
 def _watched(nest: Nest) -> Nest:
     if any(isinstance(s, Store) and s.buffer.role.is_given for s in statements(nest)):
         return nest
-    if nest.chain is not None or nest.ahead or nest.shared is not None:
+    if nest.chunk_chain is not None or nest.ahead or nest.shared is not None:
         return nest  # a unit is a block of a long loop
     body = tuple(map(_unit, nest.body))
     return nest if body == nest.body else nest.replace(body=body)
@@ -77,7 +77,7 @@ def _looking(stmt: Stmt) -> Stmt:
     if stmt.block or stmt.at or stmt.together > 1 or step >= LONG:
         return _inside(stmt)
     steps = next(n for n in STEPS if n == 1 or step * n <= SHORT)
-    return stmt.replace(looks=steps)
+    return stmt.replace(poll_every=steps)
 
 
 def _trips(loop: For) -> Dim:

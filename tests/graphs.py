@@ -318,7 +318,7 @@ def run_plan_plain(
             case Allocate():
                 arrays[step.buffer] = fresh(buffers[step.buffer], lengths)
             case Launch():
-                in_order = chained and step.chain is not None
+                in_order = chained and step.chunk_chain is not None
                 _launch(step, arrays, arguments, lengths, chunks, in_order=in_order)
             case Call():
                 bounds = at_lengths(step.conditions, lengths)

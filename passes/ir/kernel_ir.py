@@ -50,7 +50,7 @@ class Kernel(Record):
     traits: Traits = Traits()
 
     @property
-    def looks(self) -> bool:
+    def polls(self) -> bool:
         """Whether it has a flag, its last word: where that is not 0, long loops end early."""
         return bool(self.parameters) and self.parameters[-1].kind == "flag"
 

@@ -98,7 +98,8 @@ class For(Record):
 
     With a `span` it takes only the steps from the first to before the second; with `at`, the name
     of a whole number, only the step of this number; with `limits` only those at which they hold.
-    It takes up to so many steps `together`, as one, and `looks` after so many if it is given up.
+    It takes up to so many steps `together`, as one. `poll_every` is the number of steps between two
+    looks at the flag that ends it early.
     The caller's range counts the steps of the first loop, or of one `under` it in all its steps.
     """
 
@@ -112,7 +113,7 @@ class For(Record):
     limits: tuple[Limit, ...] = ()
     together: int = 1
     under: str | None = None
-    looks: int = 0
+    poll_every: int = 0
 
 
 class If(Record):
@@ -258,9 +259,9 @@ class Nest(Record):
     Without a combine part the body is complete; `partials` are the buffers that carry the states
     of body parts to the combine part, of `groups` cells each. `tiles` are scratch of the body.
 
-    With a `chain` every so many steps of the range are one: each step needs what the one before has
-    left in `partials`. They are taken in order, or in any order after the nest before, which leaves
-    all that in its own and is run `ahead` for nothing else.
+    `chunk_chain` is the number of steps of the range in one chain: each step needs the state that
+    the one before has left in `partials`. They are taken in order, or in any order after the nest
+    before, which leaves all states in its own and is run `ahead` for nothing else.
 
     A nest whose units may be `shared` by threads gives what the next one gives, unless the number
     is negative; one of both runs.
@@ -271,7 +272,7 @@ class Nest(Record):
     partials: tuple[Storage, ...] = ()
     tiles: tuple[Storage, ...] = ()
     ahead: bool = False
-    chain: Dim | None = None
+    chunk_chain: Dim | None = None
     shared: Dim | None = None
 
 

@@ -66,10 +66,10 @@ class Allocate(Record):
 class Launch(Record):
     """Run a kernel over `grid` units.
 
-    `work` is its cost in additions; a byte of memory traffic takes about as long as one. Units with
-    a `chain` are run in order, every so many of them; or in any order after the launch before,
-    which is run `ahead` for nothing else. A launch whose units may be `shared` by threads gives
-    what the next one gives, unless the number is negative; one of both runs.
+    `work` is its cost in additions; a byte of memory traffic takes about as long as one. A chain of
+    `chunk_chain` units runs in order; or all units run in any order after the launch before, which
+    is run `ahead` for nothing else. A launch whose units may be `shared` by threads gives the same
+    as the next one, unless the number is negative; one of both runs.
     """
 
     kernel: Kernel
@@ -79,7 +79,7 @@ class Launch(Record):
     grid: Dim
     work: Dim
     ahead: bool = False
-    chain: Dim | None = None
+    chunk_chain: Dim | None = None
     shared: Dim | None = None
 
 

@@ -65,8 +65,8 @@ def _for_text(loop: For) -> str:
         text += f" by {loop.together}"
     if loop.at is not None:
         text += f" at {loop.at}"
-    if loop.looks:
-        text += f" looks after {loop.looks}"
+    if loop.poll_every:
+        text += f" looks after {loop.poll_every}"
     return text + (f" where {_limits_text(loop.limits)}:" if loop.limits else ":")
 
 
@@ -138,7 +138,7 @@ def _step_text(step: Nest | LibraryCall) -> Iterator[str]:
         where = show_conditions(step.conditions)
         yield f"  {step.operation} {step.target.name} = ({operands}) by {step.labels}{where}"
         return
-    chained = "" if step.chain is None else f" in chains of {step.chain}"
+    chained = "" if step.chunk_chain is None else f" in chains of {step.chunk_chain}"
     shared = "" if step.shared is None else f" shared unless {step.shared} < 0"
     yield "  nest" + " ahead" * step.ahead + shared + chained
     for buffer in step.tiles:

@@ -46,7 +46,8 @@ def _step_text(step: Step) -> str:
             return f"  {made}{text}{more}"
     words = [*step.buffers, *map(repr, step.numbers), *map(str, step.lengths)]
     source = step.kernel.source.replace("\n", "\n    ").rstrip()
-    order = " ahead" if step.ahead else "" if step.chain is None else f" in chains of {step.chain}"
+    order = "" if step.chunk_chain is None else f" in chains of {step.chunk_chain}"
+    order = " ahead" if step.ahead else order
     order += "" if step.shared is None else f" shared unless {step.shared} < 0"
     return (
         f"  launch{order} over {step.grid}, {step.work} of work: {', '.join(words)}\n    {source}"

@@ -64,7 +64,9 @@ def _faults(program: LoopProgram) -> Iterator[str]:
         filled |= writes
     for one, later in zip((None, *program.steps), (*program.steps, None), strict=True):
         ahead = one.partials if isinstance(one, Nest) and one.ahead else ()
-        chained = later.partials if isinstance(later, Nest) and later.chain is not None else ()
+        chained = (
+            later.partials if isinstance(later, Nest) and later.chunk_chain is not None else ()
+        )
         if ahead != chained:
             yield "a nest ahead of one without a chain for its partials, or the reverse"
         if isinstance(one, Nest) and one.shared is not None and _kept_by(one) != _kept_by(later):
@@ -86,16 +88,16 @@ def _kept_by(step: Nest | LibraryCall | None) -> set[str]:
 
 def _nest_faults(nest: Nest, numbers: set[str]) -> Iterator[str]:
     for part in (nest.body, nest.combine):
-        yield from _body_faults(part, set(numbers), {}, set(), chained=nest.chain is not None)
+        yield from _body_faults(part, set(numbers), {}, set(), chained=nest.chunk_chain is not None)
         yield from _tile_faults(part, None, set())
     if nest.combine and not nest.partials:
         yield "a combine part without partials"
     yield from _partial_faults(nest)
-    if nest.chain is not None and not nest.partials:
+    if nest.chunk_chain is not None and not nest.partials:
         yield "a chain without partials"
     loops = [stmt for stmt in nest.body if isinstance(stmt, For)]
     outer = [loop for loop in loops if loop.kind == "map"]
-    if any(isinstance(s, For) and s.looks for s in (*outer, *walk(nest.combine))):
+    if any(isinstance(s, For) and s.poll_every for s in (*outer, *walk(nest.combine))):
         yield "a loop over the caller's range looks, or one of the combine part"
     if nest.combine and not (loops and loops[0].kind == "map"):
         yield "a nest with a combine part needs one outer map loop"
@@ -186,8 +188,8 @@ def _place_faults(
             yield from _limit_faults(limits, {**loops, stmt.iterator: stmt}, {stmt.iterator})
             if any(stmt.iterator not in dict(limit.terms) for limit in limits):
                 yield f"{stmt.iterator} has the limit of another loop"
-        case For(looks=looks) if looks and (stmt.block or stmt.at or stmt.together > 1):
-            yield f"{stmt.iterator} looks after {looks} steps, but takes others than one by one"
+        case For(poll_every=every) if every and (stmt.block or stmt.at or stmt.together > 1):
+            yield f"{stmt.iterator} looks after {every} steps, but takes others than one by one"
         case For(block=block) if block is not None and block.outer not in loops:
             yield f"block of {stmt.iterator} in the absent loop {block.outer}"
         case For(block=block) if block is not None and (
@@ -226,7 +228,7 @@ def _partial_faults(nest: Nest) -> Iterator[str]:
     Those of a chain are filled ahead, or by the step before.
     """
     kept = {buffer.name for buffer in nest.partials}
-    stored: set[str] = set() if nest.chain is None else set(kept)
+    stored: set[str] = set() if nest.chunk_chain is None else set(kept)
     for part in (nest.body, nest.combine):
         for stmt in walk(part):
             if isinstance(stmt, Store):
@@ -234,7 +236,7 @@ def _partial_faults(nest: Nest) -> Iterator[str]:
             elif isinstance(stmt, Load) and stmt.buffer.name in kept - stored:
                 yield f"the partial {stmt.buffer.name} is loaded before it is stored"
     loaded = {s.buffer.name for s in statements(nest) if isinstance(s, Load)}
-    loaded |= kept if nest.chain is not None else set()
+    loaded |= kept if nest.chunk_chain is not None else set()
     yield from (f"the partial {name} is never loaded" for name in sorted(kept - loaded))
 
 

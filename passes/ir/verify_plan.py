@@ -83,7 +83,7 @@ def _faults(plan: Plan) -> Iterator[str]:
     yield from _window_faults(plan.results, present, "a result")
     launches = [step for step in plan.steps if isinstance(step, Launch)]
     for one, later in zip([None, *launches], [*launches, None], strict=True):
-        if (one is not None and one.ahead) != (later is not None and later.chain is not None):
+        if (one is not None and one.ahead) != (later is not None and later.chunk_chain is not None):
             yield "a launch ahead of one without a chain, or the reverse"
         used = set() if one is None or one.shared is None else {*one.buffers}
         if used and not (later is not None and {*later.buffers} <= used):
@@ -113,7 +113,7 @@ def _sharing_faults(step: Call) -> Iterator[str]:
 def _word_faults(step: Launch) -> Iterator[str]:
     """The words of a kernel are its buffers, numbers, lengths, and perhaps a flag, which is 0."""
     kinds = [parameter.kind for parameter in step.kernel.parameters]
-    if step.kernel.looks:
+    if step.kernel.polls:
         if kinds.pop() != "flag" or not step.lengths or step.lengths[-1].constant != 0:
             yield "a flag that is not the last word, or not 0"
         kinds.append("length")

@@ -255,7 +255,7 @@ class LaunchForm(StepForm):
         self.given, self._computed, self._words = tuple(given), tuple(computed), words
         self._lengths = tuple(map(lengths.number, step.lengths))
         self._grid, self._work = lengths.number(step.grid), lengths.number(step.work)
-        room = step.chain if before is None or before.step.ahead else before.step.shared
+        room = step.chunk_chain if before is None or before.step.ahead else before.step.shared
         self._room = None if room is None else lengths.number(room)
 
     @staticmethod
@@ -391,12 +391,12 @@ class Launching(BoundStep):
             ]
         address, entry = ctypes.addressof(words) + front * _WORD_BYTES, handle.get().entry
         _count_run()
-        if threads == 1 and grid <= chunk_size.most and not step.kernel.looks:
+        if threads == 1 and grid <= chunk_size.most and not step.kernel.polls:
             _check(entry(address, 0, grid) if grid else 0)
         else:
             flag = partial(words.__setitem__, front + self._count - 1, 1)
             edges = [chain * edge for edge in chunk_edges(grid // chain, threads)]
-            give_up = flag if step.kernel.looks else None
+            give_up = flag if step.kernel.polls else None
             run_chunks(partial(entry, address), edges, threads, chunk_size, give_up)
         if step.kernel.combines:
             _check(entry(address, 0, 0))

@@ -149,7 +149,7 @@ def test_the_nest_ahead_computes_what_is_folded_and_no_more():
     with small, patch("axiomjit.passes.split_scans.LONG", 16):
         ahead, scan = nests(lowered(case))
     assert ahead.ahead
-    assert scan.chain is not None
+    assert scan.chunk_chain is not None
     assert {s.buffer.role for s in statements(ahead) if isinstance(s, Store)} == {"partial"}
     names = {s.primitive.name for s in statements(ahead) if hasattr(s, "primitive")}
     assert names == {"multiply"}
@@ -245,7 +245,7 @@ def test_rows_are_shared_before_their_blocks():
 def test_a_chain_is_run_by_one_thread():
     case = follow(lambda x: np.cumsum(x, axis=1), np.ones((3, 1 << 19)))
     (launch,) = [s for s in lowered(case).plan.steps if isinstance(s, Launch) and not s.ahead]
-    assert launch.chain is not None
+    assert launch.chunk_chain is not None
     edges = []
     x = np.random.default_rng(8).normal(size=(3, 1 << 19))
     with (
@@ -270,7 +270,9 @@ LOADED = For("i0", dim(6), "fold", (Load("v0", STATES, AT), *KEPT[2:]))
 UNDER = For("i1", dim(2), "map", (MAPPED.replace(under="i1"),))
 AHEAD = Nest((EACH,), (Alloc(S), LOADED), (STATES,), ahead=True)
 BEFORE = Load("v2", STATES, AT)
-CHAINED = Nest((For("i0", dim(6), "map", (BEFORE, *KEPT, STORE)),), (), (STATES,), chain=dim(6))
+CHAINED = Nest(
+    (For("i0", dim(6), "map", (BEFORE, *KEPT, STORE)),), (), (STATES,), chunk_chain=dim(6)
+)
 PLAIN = Nest((MAPPED,))
 
 
@@ -281,7 +283,7 @@ PLAIN = Nest((MAPPED,))
         ((CHAINED,), "a nest ahead of one without a chain for its partials, or the reverse"),
         ((PLAIN, AHEAD), "a nest ahead of one without a chain"),
         ((AHEAD, CHAINED.replace(partials=())), "a chain without partials"),
-        ((AHEAD, CHAINED.replace(chain=None)), "fold of s0 outside a fold loop"),
+        ((AHEAD, CHAINED.replace(chunk_chain=None)), "fold of s0 outside a fold loop"),
         (
             (Nest((For("i2", dim(2), "map", (UNDER,)),)),),
             "i0 is not directly in the first loop, i1",

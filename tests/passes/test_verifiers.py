@@ -356,9 +356,9 @@ PRODUCT = LibraryCall(MATRIX_PRODUCT, (READ, READ), ((0,), (0,)), O)
             loops(MAPPED.replace(iterator="i1", together=2, body=(MAPPED.replace(block=IN_ONE),))),
             "blocks of i0 are not those of i1",
         ),
-        (loops(MAPPED.replace(looks=4)), "a loop over the caller's range looks"),
+        (loops(MAPPED.replace(poll_every=4)), "a loop over the caller's range looks"),
         (
-            loops(For("i1", dim(6), "map", (MAPPED.replace(block=IN_ONE, looks=4),))),
+            loops(For("i1", dim(6), "map", (MAPPED.replace(block=IN_ONE, poll_every=4),))),
             "i0 looks after 4 steps, but takes others than one by one",
         ),
         (loops(*TOTAL[1:]), "state s0 is not open"),

@@ -51,7 +51,7 @@ def plan(*steps, results=(RESULT,), buffers=BUFFERS):
     return Plan(buffers, steps, results)
 
 
-AHEAD, CHAINED = LAUNCH.replace(ahead=True), LAUNCH.replace(chain=dim(3))
+AHEAD, CHAINED = LAUNCH.replace(ahead=True), LAUNCH.replace(chunk_chain=dim(3))
 LEGAL = (
     *(Allocate("o0"), Allocate("t0"), LAUNCH, Call(SORT, (GIVEN,), ((0,),), RESULT)),
     *(Reuse("t1", "t0"), Release("t1"), WriteBack("a0", 0)),

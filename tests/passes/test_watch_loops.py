@@ -41,7 +41,7 @@ def soon(monkeypatch):
 def looking(program):
     """The loops of a program that look."""
     found = [s for step in program.steps for s in statements(step) if isinstance(s, For)]
-    return [loop for loop in found if loop.looks]
+    return [loop for loop in found if loop.poll_every]
 
 
 @pytest.mark.parametrize("name", GOLDEN)
@@ -79,7 +79,7 @@ def test_other_lengths_look_as_they_need(soon):
     """What was decided of the work leaves a guard."""
     jitted = axiomjit.jit(FUNCTIONS["extremes of columns"])
     for rows, looks in ((30_000, True), (7, False), (25_000, True)):
-        assert any(kernel.looks for kernel in jitted.lower(X[:rows]).kernels) == looks
+        assert any(kernel.polls for kernel in jitted.lower(X[:rows]).kernels) == looks
         np.testing.assert_array_equal(jitted(X[:rows]), np.abs(X[:rows]).max(axis=0))
     assert jitted.cache_info().traced == 2
 
@@ -89,7 +89,7 @@ def test_a_flag_ends_loops_early(soon):
     case = follow(FUNCTIONS["extremes of columns"], X)
     (launch,) = (s for s in lowered(case).plan.steps if isinstance(s, Launch))
     kernel, result = launch.kernel, np.zeros(5)
-    assert kernel.looks
+    assert kernel.polls
     words = [X, result, 5, 30_000]
     assert len(words) == len(kernel.parameters) - 1
     for flag, want in ((0, np.abs(X).max(axis=0)), (1, np.full(5, -np.inf))):
