@@ -26,7 +26,7 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 from axiomjit.base.counters import stats
-from axiomjit.runtime.launching import plan_steps
+from axiomjit.runtime.execution import plan_steps
 from tests.generator import check, indices, outside, scatters, sequences, writes
 from tests.generator.draw import draw
 from tests.generator.report import written

@@ -15,8 +15,8 @@ import numpy as np
 
 import axiomjit
 from axiomjit.passes.pipeline import run_pipeline
-from axiomjit.runtime.launching import plan_steps
-from axiomjit.runtime.launching.execute import BoundPlan
+from axiomjit.runtime.execution import plan_steps
+from axiomjit.runtime.execution.execute import BoundPlan
 from tests.graphs import evaluated
 from tests.guards import SIDES, around, guard_pages, guarded, run_guarded
 from tests.passes.examples import NAMES, example

@@ -18,16 +18,16 @@ from axiomjit.base.tree import LEAF, Leaf, OfArgument
 from axiomjit.driver.arguments import CallArguments
 from axiomjit.driver.assembling import assemble
 from axiomjit.driver.tables import Ready
-from axiomjit.runtime.entry.guard_tables import (
+from axiomjit.runtime.execution.execute import BoundPlan
+from axiomjit.runtime.native_call.guard_tables import (
     Guards,
     Table,
     native_table,
     python_table,
     with_table,
 )
-from axiomjit.runtime.entry.instructions import NOTHING, SCALARS, TUPLE, NativePlan
-from axiomjit.runtime.entry.native_calls import new_cell, new_entry, refusal
-from axiomjit.runtime.launching.execute import BoundPlan
+from axiomjit.runtime.native_call.instructions import NOTHING, SCALARS, TUPLE, NativePlan
+from axiomjit.runtime.native_call.native_entry import new_cell, new_entry, refusal
 
 Runner = Callable[..., Any]
 Vector = Sequence[object]

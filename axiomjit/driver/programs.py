@@ -32,7 +32,7 @@ from axiomjit.graph.origins import inherit
 
 if TYPE_CHECKING:  # what lowers and runs is imported by the first call
     from axiomjit.passes.pipeline import Stages, Watcher
-    from axiomjit.runtime.launching.execute import BoundPlan, PlanForm
+    from axiomjit.runtime.execution.execute import BoundPlan, PlanForm
     from axiomjit.show.lowered import Lowered
 
 Array = np.ndarray
@@ -40,7 +40,7 @@ Array = np.ndarray
 
 _LATE: Final = (
     "axiomjit.passes.pipeline",
-    "axiomjit.runtime.launching.execute",
+    "axiomjit.runtime.execution.execute",
     "axiomjit.runtime.compiling.loaded_kernel",
 )
 """What lowers and runs programs; the first program imports it."""
@@ -92,7 +92,7 @@ class LoweredProgram:
         elif not user_traps_errors():
             if self._form is None:
                 import_late(*_LATE)
-                from axiomjit.runtime.launching.execute import PlanForm
+                from axiomjit.runtime.execution.execute import PlanForm
 
                 self._form = PlanForm(self.stages.plan)
             plan = self._form.bind(lengths, evaluated)

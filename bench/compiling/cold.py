@@ -22,7 +22,7 @@ import axiomjit
 from axiomjit.bench.compiling.functions import FUNCTIONS, Small
 from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.runtime.compiling.kernel_cache import KernelCache
-from axiomjit.runtime.launching import plan_steps
+from axiomjit.runtime.execution import plan_steps
 
 NAN: Final = float("nan")
 Wait = Callable[[Any], object]

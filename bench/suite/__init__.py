@@ -1,4 +1,4 @@
 """Cases, peers and runs: what is timed, how it is timed, and the records of it.
 
-May import `base`, `runtime.compiling`, `runtime.launching` beside what users see.
+May import `base`, `runtime.compiling`, `runtime.execution` beside what users see.
 """

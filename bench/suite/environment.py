@@ -15,7 +15,7 @@ import numpy as np
 from axiomjit.base.commands import package_version
 from axiomjit.bench.suite.checkout import checkout
 from axiomjit.bench.suite.records import Environment
-from axiomjit.runtime.launching.workers import available_threads
+from axiomjit.runtime.execution.workers import available_threads
 
 PACKAGES: Final = (
     *("axiomjit", "numpy", "numba", "llvmlite", "numexpr", "jax", "jaxlib"),

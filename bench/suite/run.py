@@ -17,7 +17,7 @@ from axiomjit.bench.suite.peers import PEERS
 from axiomjit.bench.suite.processes import Worker
 from axiomjit.bench.suite.records import MISSING, NUMPY, OK, Case, Limits, Peer, Result, Triad
 from axiomjit.bench.suite.workload import Workload
-from axiomjit.runtime.launching.workers import available_threads
+from axiomjit.runtime.execution.workers import available_threads
 
 IMPORT: Final = """
 import sys, time, importlib, numpy

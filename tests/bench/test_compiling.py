@@ -9,7 +9,7 @@ import pytest
 
 from axiomjit.bench.compiling import cold, first
 from axiomjit.bench.compiling.functions import FUNCTIONS
-from axiomjit.runtime.launching import plan_steps
+from axiomjit.runtime.execution import plan_steps
 
 BY_NAME = {small.name: small for small in FUNCTIONS}
 

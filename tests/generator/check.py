@@ -12,7 +12,7 @@ from axiomjit.base.config import config
 from axiomjit.base.dtypes import walkable
 from axiomjit.base.errors import NeedsValuesError
 from axiomjit.passes.pipeline import run_pipeline
-from axiomjit.runtime.launching.execute import BoundPlan
+from axiomjit.runtime.execution.execute import BoundPlan
 from tests.generator.draw import distances, values_of
 from tests.generator.programs import Array, Program
 from tests.graphs import (

@@ -12,8 +12,8 @@ import pytest
 import axiomjit as aj
 from axiomjit.base.config import config
 from axiomjit.base.errors import FallbackWarning, GraphValueError
-from axiomjit.runtime.entry.instructions import Run
-from axiomjit.runtime.entry.native_calls import refusal
+from axiomjit.runtime.native_call.instructions import Run
+from axiomjit.runtime.native_call.native_entry import refusal
 
 WAYS = ("auto", "portable")
 RNG = np.random.default_rng(7)

@@ -12,9 +12,9 @@ import pytest
 import axiomjit as aj
 from axiomjit.base.config import config
 from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
-from axiomjit.runtime.entry.native_calls import refusal
-from axiomjit.runtime.launching import plan_steps
-from axiomjit.runtime.launching.plan_steps import Launching
+from axiomjit.runtime.execution import plan_steps
+from axiomjit.runtime.execution.plan_steps import Launching
+from axiomjit.runtime.native_call.native_entry import refusal
 from tests.lifetimes import CALLS, blocks_left
 from tests.runtime.kernels import same_bits
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.runtime.launching.workers import available_threads, granted, pool
+from axiomjit.runtime.execution.workers import available_threads, granted, pool
 
 PATIENCE_S = 120
 RNG = np.random.default_rng(0)

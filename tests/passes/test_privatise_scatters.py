@@ -17,8 +17,8 @@ from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.ir.verify_loops import verify_loops
 from axiomjit.passes.ir.verify_plan import verify_plan
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
-from axiomjit.runtime.launching import plan_steps
-from axiomjit.runtime.launching.plan_steps import Launching
+from axiomjit.runtime.execution import plan_steps
+from axiomjit.runtime.execution.plan_steps import Launching
 from tests.graphs import follow, in_numpy, lowered, run_plain_case, small_forms
 from tests.passes import test_verifiers as V  # noqa: N812
 from tests.passes import test_verify_plan as P  # noqa: N812

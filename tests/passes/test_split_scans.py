@@ -23,9 +23,9 @@ from axiomjit.passes.ir.loop_ir import (
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.ir.verify_loops import verify_loops
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
-from axiomjit.runtime.launching import plan_steps
-from axiomjit.runtime.launching.plan_steps import Launching
-from axiomjit.runtime.launching.workers import cuts_chains
+from axiomjit.runtime.execution import plan_steps
+from axiomjit.runtime.execution.plan_steps import Launching
+from axiomjit.runtime.execution.workers import cuts_chains
 from tests.graphs import evaluated, follow, in_numpy, lowered, run_plain_case, small_forms
 from tests.passes.folded import MEANT, layouts, whole_numbers
 from tests.passes.test_packed import compiled, vector_loops

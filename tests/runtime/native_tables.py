@@ -5,8 +5,8 @@ from array import array
 
 import numpy as np
 
-from axiomjit.runtime.entry.guard_tables import Guards, native_table
-from axiomjit.runtime.entry.instructions import NativePlan, NewArray, Run
+from axiomjit.runtime.native_call.guard_tables import Guards, native_table
+from axiomjit.runtime.native_call.instructions import NativePlan, NewArray, Run
 
 KERNEL = ctypes.CFUNCTYPE(
     ctypes.c_int32, *[ctypes.c_void_p] * 2, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64

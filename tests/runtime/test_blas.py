@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.runtime.launching import library_calls
-from axiomjit.runtime.launching.workers import granted
+from axiomjit.runtime.execution import library_calls
+from axiomjit.runtime.execution.workers import granted
 
 
 class Library:
@@ -29,7 +29,7 @@ def make_library(monkeypatch):
     """The only library, on a machine of four CPUs."""
     library = Library()
     monkeypatch.setattr(library_calls, "_libraries", lambda: (library,))
-    monkeypatch.setattr("axiomjit.runtime.launching.workers.granted", lambda: 4)
+    monkeypatch.setattr("axiomjit.runtime.execution.workers.granted", lambda: 4)
     return library
 
 

@@ -13,8 +13,8 @@ from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.passes.ir.plan_ir import Allocate, Buffer, Plan, Window
 from axiomjit.passes.ir.view_ir import ArrayRole
 from axiomjit.runtime.compiling.kernel_cache import KERNELS
-from axiomjit.runtime.launching import plan_steps
-from axiomjit.runtime.launching.execute import BoundPlan
+from axiomjit.runtime.execution import plan_steps
+from axiomjit.runtime.execution.execute import BoundPlan
 from axiomjit.runtime.names.plain import DTYPES, run_plain
 from axiomjit.runtime.pool import memory
 from axiomjit.runtime.pool.memory import element_bounds, poison

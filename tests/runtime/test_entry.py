@@ -17,25 +17,25 @@ from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.base.locks import FORKS_WAIT, is_held_here
 from axiomjit.driver import guards
-from axiomjit.runtime.entry import native_calls, structures
-from axiomjit.runtime.entry.builder import NAME
-from axiomjit.runtime.entry.guard_tables import (
+from axiomjit.runtime.llvm.object_symbols import undefined_symbols
+from axiomjit.runtime.native_call import native_entry, structures
+from axiomjit.runtime.native_call.builder import NAME
+from axiomjit.runtime.native_call.guard_tables import (
     MOST_TABLES,
     Guards,
     Table,
     python_table,
     with_table,
 )
-from axiomjit.runtime.entry.instructions import SCALARS, TUPLE
-from axiomjit.runtime.entry.native_calls import entry_text
-from axiomjit.runtime.llvm.object_symbols import undefined_symbols
+from axiomjit.runtime.native_call.instructions import SCALARS, TUPLE
+from axiomjit.runtime.native_call.native_entry import entry_text
 from axiomjit.runtime.objects import kept_code
 from tests.object_runs import SYMBOL, object_of
 from tests.runtime.native_tables import calling, table_of
 from tests.structure.sources import ROOT
 
 pytestmark = pytest.mark.skipif(
-    native_calls.refusal() != "", reason="this process has no native entry"
+    native_entry.refusal() != "", reason="this process has no native entry"
 )
 F8 = np.dtype("f8")
 
@@ -46,10 +46,10 @@ def slow(*args, **kwargs):
 
 def entry(*tables):
     """An entry with these tables; the last one is asked first."""
-    cell = native_calls.new_cell(slow)
+    cell = native_entry.new_cell(slow)
     for table in tables:
         cell[0] = with_table(cell[0], table)
-    return native_calls.new_entry(cell)
+    return native_entry.new_entry(cell)
 
 
 def words_at(address, count):
@@ -166,7 +166,7 @@ def test_other_threads_run_while_a_kernel_works():
 
 def test_a_table_may_be_replaced_while_it_answers():
     x = np.ones(3)
-    cell = native_calls.new_cell(slow)
+    cell = native_entry.new_cell(slow)
 
     def kernel(result, error, words, low, high):
         cell[0] = ()
@@ -176,7 +176,7 @@ def test_a_table_may_be_replaced_while_it_answers():
     call = calling(kernel)
     cell[0] = with_table((), table_of(call, x))
     del call
-    function = native_calls.new_entry(cell)
+    function = native_entry.new_entry(cell)
     assert function(x).shape == (3,)
     assert function(x)[0] == "slow"
 
@@ -378,7 +378,7 @@ def test_another_layout_of_objects_is_found_out(check, monkeypatch):
 def test_without_entry_calls_go_through_python(monkeypatch):
     import axiomjit as aj
 
-    monkeypatch.setattr(native_calls, "_refused", "this is a test")
+    monkeypatch.setattr(native_entry, "_refused", "this is a test")
     function = aj.jit(lambda x: x + 1)
     for _ in range(5):
         assert function(np.ones(3)).tolist() == [2, 2, 2]

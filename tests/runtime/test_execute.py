@@ -10,10 +10,10 @@ from axiomjit.algebra.dims import Symbol, dim, named_length
 from axiomjit.graph.library_operations import MATRIX_PRODUCT
 from axiomjit.passes.ir.plan_ir import Allocate, Buffer, Call, Plan, Release, Step, Window
 from axiomjit.passes.ir.view_ir import ArrayRole
-from axiomjit.runtime.entry.instructions import INSTRUCTIONS, Instruction
-from axiomjit.runtime.launching import library_calls
-from axiomjit.runtime.launching.execute import STEP_KINDS, BoundPlan
-from axiomjit.runtime.launching.plan_steps import BoundStep
+from axiomjit.runtime.execution import library_calls
+from axiomjit.runtime.execution.execute import STEP_KINDS, BoundPlan
+from axiomjit.runtime.execution.plan_steps import BoundStep
+from axiomjit.runtime.native_call.instructions import INSTRUCTIONS, Instruction
 
 F8 = np.dtype("f8")
 N, M = named_length("n"), named_length("m")

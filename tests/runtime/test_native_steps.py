@@ -9,14 +9,14 @@ import pytest
 
 from axiomjit.algebra.chosen import OtherLengthError, OtherResultError
 from axiomjit.base.config import config
-from axiomjit.runtime.entry import native_calls
-from axiomjit.runtime.entry.builder import STACK_WORDS
-from axiomjit.runtime.entry.guard_tables import with_table
-from axiomjit.runtime.entry.instructions import TUPLE, CallPython, Drop, NewArray
+from axiomjit.runtime.native_call import native_entry
+from axiomjit.runtime.native_call.builder import STACK_WORDS
+from axiomjit.runtime.native_call.guard_tables import with_table
+from axiomjit.runtime.native_call.instructions import TUPLE, CallPython, Drop, NewArray
 from tests.runtime.native_tables import F8, plan_of, table_of
 
 pytestmark = pytest.mark.skipif(
-    native_calls.refusal() != "", reason="this process has no native entry"
+    native_entry.refusal() != "", reason="this process has no native entry"
 )
 X = np.ones((3, 4)).cumsum().reshape(3, 4).copy()
 
@@ -33,9 +33,9 @@ SLOTS = 8
 def entry(*steps, results, otherwise=None, form=0):
     """An entry of one array argument, at slot 0; all other slots are for what steps make."""
     plan = plan_of(*steps, results=results, slots=SLOTS)
-    cell = native_calls.new_cell(lambda *args: ("slow", args))
+    cell = native_entry.new_cell(lambda *args: ("slow", args))
     cell[0] = with_table((), table_of(plan, X, form, otherwise=otherwise))
-    return native_calls.new_entry(cell)
+    return native_entry.new_entry(cell)
 
 
 def test_functions_get_objects_from_slots_and_fill_slots():

@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from axiomjit.runtime.launching import workers
-from axiomjit.runtime.launching.workers import ChunkSize, Job, Pool, run_chunks
+from axiomjit.runtime.execution import workers
+from axiomjit.runtime.execution.workers import ChunkSize, Job, Pool, run_chunks
 from tests.runtime.interrupts import Injector, Interrupt
 
 
@@ -245,7 +245,7 @@ def test_slow_units_are_run_one_at_a_time():
 
 FORKED = """
 import os, signal, sys, threading, time
-from axiomjit.runtime.launching.workers import run_chunks
+from axiomjit.runtime.execution.workers import run_chunks
 def slow(low, high):
     time.sleep(0.01)
     return 0

@@ -18,7 +18,7 @@ ORDER = (
     *("accumulate", "notation", "nn", "gradients", "numpy", "scale"),
     *("passes.ir", "passes.costs", "passes"),
     *("runtime.llvm", "runtime.objects", "runtime.pool", "runtime.emission", "runtime.vector_math"),
-    *("runtime.names", "runtime.compiling", "runtime.entry", "runtime.launching", "runtime"),
+    *("runtime.names", "runtime.compiling", "runtime.native_call", "runtime.execution", "runtime"),
     *("show", "driver", "bench.suite", "bench.report", "bench.compiling"),
     *("bench", "cli"),
 )

@@ -15,9 +15,9 @@ import numpy as np
 
 from axiomjit.base.config import config
 from axiomjit.base.records import Record
-from axiomjit.runtime.entry import structures as lies
-from axiomjit.runtime.entry.builder import EntryBuilder, Row, Value
-from axiomjit.runtime.entry.structures import WRITEABLE
+from axiomjit.runtime.native_call import structures as lies
+from axiomjit.runtime.native_call.builder import EntryBuilder, Row, Value
+from axiomjit.runtime.native_call.structures import WRITEABLE
 from axiomjit.runtime.pool.memory import poison
 
 Array = np.ndarray[Any, Any]

@@ -15,11 +15,11 @@ from typing import Any, Final
 
 from axiomjit.base.immortal import immortal
 from axiomjit.base.locks import new_lock
-from axiomjit.runtime.entry import structures as lies
-from axiomjit.runtime.entry.builder import NAME, EntryBuilder
-from axiomjit.runtime.entry.guard_tables import guard_objects
-from axiomjit.runtime.entry.instructions import answer
-from axiomjit.runtime.entry.structures import RUNTIME, runtime_block
+from axiomjit.runtime.native_call import structures as lies
+from axiomjit.runtime.native_call.builder import NAME, EntryBuilder
+from axiomjit.runtime.native_call.guard_tables import guard_objects
+from axiomjit.runtime.native_call.instructions import answer
+from axiomjit.runtime.native_call.structures import RUNTIME, runtime_block
 from axiomjit.runtime.objects.kept_code import kept_code
 from axiomjit.runtime.objects.loader import LoadedCode
 

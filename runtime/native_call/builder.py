@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from axiomjit.runtime.entry.structures import RUNTIME
+from axiomjit.runtime.native_call.structures import RUNTIME
 
 Value = str
 """A number in LLVM text: a literal, or the name of a result."""

@@ -25,8 +25,8 @@ from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.passes.ir.plan_ir import Allocate, Launch, Plan, Release, Reuse, WriteBack
 from axiomjit.runtime.compiling.kernel_cache import KERNELS
 from axiomjit.runtime.compiling.kernel_handle import KernelHandle
-from axiomjit.runtime.launching.windows import Array, Arrays, BoundWindow, PlanMemory, at_positions
-from axiomjit.runtime.launching.workers import (
+from axiomjit.runtime.execution.windows import Array, Arrays, BoundWindow, PlanMemory, at_positions
+from axiomjit.runtime.execution.workers import (
     WORTH,
     ChunkSize,
     available_threads,
@@ -38,7 +38,7 @@ from axiomjit.runtime.names.report import REPORT, refuse_report
 from axiomjit.runtime.pool import memory
 
 if TYPE_CHECKING:  # native calls are written when calls come again
-    from axiomjit.runtime.launching.native_plan import NativeWriter
+    from axiomjit.runtime.execution.native_plan import NativeWriter
 
 SERIAL_WORK: Final = 6_000_000
 """Additions below which one thread is faster: about 0.2 ms."""

@@ -31,7 +31,7 @@ from axiomjit.passes.ir.plan_ir import (
 )
 from axiomjit.runtime.compiling.kernel_handle import KernelHandle, load_all
 from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
-from axiomjit.runtime.launching.plan_steps import (
+from axiomjit.runtime.execution.plan_steps import (
     AllocateForm,
     BoundStep,
     GivingResults,
@@ -42,17 +42,17 @@ from axiomjit.runtime.launching.plan_steps import (
     WritingBack,
     kernel_handle,
 )
-from axiomjit.runtime.launching.windows import Array, Arrays, BoundWindow, PlanMemory
+from axiomjit.runtime.execution.windows import Array, Arrays, BoundWindow, PlanMemory
 from axiomjit.runtime.pool import memory
 
 if TYPE_CHECKING:  # what few plans have, and native calls, are imported when they are needed
-    from axiomjit.runtime.entry.instructions import NativePlan
-    from axiomjit.runtime.launching.native_plan import NativeWriter
+    from axiomjit.runtime.execution.native_plan import NativeWriter
+    from axiomjit.runtime.native_call.instructions import NativePlan
 
 
 def _library_call(step: Call, plan: PlanForm) -> StepForm:
     """A step that few plans have; what runs it is imported by the first one."""
-    late = import_late("axiomjit.runtime.launching.library_calls")
+    late = import_late("axiomjit.runtime.execution.library_calls")
     form: StepForm = late.CallForm(step, plan)
     return form
 
@@ -277,7 +277,7 @@ class BoundPlan:
         launches = self.launches
         if launches and not any(launch.is_serial for launch in launches):
             return None
-        late = import_late("axiomjit.runtime.launching.native_plan")
+        late = import_late("axiomjit.runtime.execution.native_plan")
         gives = late.Gives(count, form or 0, of_arguments or {})
         numbers = [number for launch in self.form.launches for number in launch.given]
         native: NativeWriter = late.NativeWriter(self.form, self.lengths, gives, live, numbers)

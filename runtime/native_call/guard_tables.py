@@ -17,10 +17,10 @@ import numpy as np
 from axiomjit.algebra.chosen import OtherLengthError
 from axiomjit.base.config import settings_number
 from axiomjit.base.records import Record
-from axiomjit.runtime.entry import structures as lies
-from axiomjit.runtime.entry.builder import HEADER, STACK_WORDS, EntryBuilder, Row, Value
-from axiomjit.runtime.entry.instructions import NativePlan, Words
-from axiomjit.runtime.entry.structures import (
+from axiomjit.runtime.native_call import structures as lies
+from axiomjit.runtime.native_call.builder import HEADER, STACK_WORDS, EntryBuilder, Row, Value
+from axiomjit.runtime.native_call.instructions import NativePlan, Words
+from axiomjit.runtime.native_call.structures import (
     ALIGNED,
     BYTES,
     WRITEABLE,

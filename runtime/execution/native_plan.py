@@ -18,8 +18,9 @@ from axiomjit.base.tree import OfArgument
 from axiomjit.passes.ir.plan_ir import Buffer
 from axiomjit.runtime.compiling.kernel_handle import KernelHandle
 from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
-from axiomjit.runtime.entry.guard_tables import Guards, native_table, with_table
-from axiomjit.runtime.entry.instructions import (
+from axiomjit.runtime.execution.windows import BoundWindow, PlanMemory, at_positions, lengths_at
+from axiomjit.runtime.native_call.guard_tables import Guards, native_table, with_table
+from axiomjit.runtime.native_call.instructions import (
     SCALARS,
     TUPLE,
     CallPython,
@@ -30,8 +31,7 @@ from axiomjit.runtime.entry.instructions import (
     Run,
     Share,
 )
-from axiomjit.runtime.entry.native_calls import new_cell, new_entry
-from axiomjit.runtime.launching.windows import BoundWindow, PlanMemory, at_positions, lengths_at
+from axiomjit.runtime.native_call.native_entry import new_cell, new_entry
 from axiomjit.runtime.pool import memory
 from axiomjit.runtime.pool.recycling import LARGE
 

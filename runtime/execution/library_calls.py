@@ -25,9 +25,9 @@ from axiomjit.base.counters import counter
 from axiomjit.base.errors import AxiomError
 from axiomjit.base.locks import new_lock
 from axiomjit.passes.ir.plan_ir import Allocate, Call, Choose, Plan
-from axiomjit.runtime.launching.plan_steps import BoundStep, StepForm
-from axiomjit.runtime.launching.windows import Array, Arrays, BoundWindow, PlanMemory
-from axiomjit.runtime.launching.workers import (
+from axiomjit.runtime.execution.plan_steps import BoundStep, StepForm
+from axiomjit.runtime.execution.windows import Array, Arrays, BoundWindow, PlanMemory
+from axiomjit.runtime.execution.workers import (
     VARIABLES,
     Chunk,
     ChunkSize,
@@ -39,7 +39,7 @@ from axiomjit.runtime.launching.workers import (
 from axiomjit.runtime.pool.recycling import LARGE
 
 if TYPE_CHECKING:
-    from axiomjit.runtime.launching.native_plan import NativeWriter
+    from axiomjit.runtime.execution.native_plan import NativeWriter
 
 
 SMALL: Final = 1024
