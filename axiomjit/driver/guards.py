@@ -22,8 +22,6 @@ from axiomjit.runtime.execution.execute import BoundPlan
 from axiomjit.runtime.native_call.guard_tables import (
     Guards,
     Table,
-    native_table,
-    python_table,
     with_table,
 )
 from axiomjit.runtime.native_call.instructions import NOTHING, SCALARS, TUPLE, NativePlan
@@ -98,21 +96,20 @@ def guard_call(
     if (ready.writes and not ready.plain) or (distinct and not all(v.size for v in arrays)):
         return False  # that empty arrays share no memory does not tell them apart
     native = _native(ready, ready.runnable, call) if all(map(walkable, arrays)) else None
-    names, hits = tuple(kwargs), function.hits_natively
     guards = _guards(native, ready, places, leaves, order, distinct)
-    if guards is not None and native is not None:
-        otherwise = function.slow if ready.may_not_fit else None
-        table = native_table(native, guards, len(args), names, hits, otherwise, _errors(ready))
-        add_table(function, table, native)
-        return True
-    guards = _guards(None, ready, places, leaves, order, distinct)
+    if guards is None:
+        native, guards = None, _guards(None, ready, places, leaves, order, distinct)
     if guards is None:
         return False
-    dynamic = [k for place, k in enumerate(order) if place not in places]
-    alone = dynamic == list(range(len(vector))) and ready.plain and not call.static
-    runner = _runner(ready, call, dynamic, alone)
-    runner = _careful(runner, function.slow, _errors(ready)) if ready.may_not_fit else runner
-    add_table(function, python_table(runner, guards, len(args), names, hits))
+    runner = None
+    if native is None:
+        dynamic = [k for place, k in enumerate(order) if place not in places]
+        alone = dynamic == list(range(len(vector))) and ready.plain and not call.static
+        runner = _runner(ready, call, dynamic, alone)
+    otherwise = function.slow if ready.may_not_fit else None
+    names, hits = tuple(kwargs), function.hits_natively
+    table = guards.table(len(args), names, hits, runner, otherwise, _errors(ready))
+    add_table(function, table, native)
     return True
 
 
@@ -138,18 +135,16 @@ def guard_graph(
         short = not in_tuple and not held and results[0].shape
         form, examples = TUPLE if in_tuple else 0, arguments if short else None
         native = bound.native_plan(len(results), form, examples=examples)
-    guards = Guards(native)
+    guards, hits = Guards(native), function.hits_natively
     if not all(guards.add(k, value, k) for k, value in enumerate(arguments)):
         return
-    if native is not None:
+    runner = None
+    if native is None:
+        runner = partial(_run_graph, bound, ready.held, finish)
+    else:
         for position, array in held.items():
             guards.hold_argument(array, position)
-        table = native_table(native, guards, len(arguments), (), function.hits_natively)
-        add_table(function, table, native)
-        return
-    runner = partial(_run_graph, bound, ready.held, finish)
-    hits = function.hits_natively
-    add_table(function, python_table(runner, guards, len(arguments), (), hits))
+    add_table(function, guards.table(len(arguments), (), hits, runner), native)
 
 
 def _run_graph(
@@ -253,18 +248,6 @@ def _runner(ready: Ready, call: CallArguments, dynamic: Sequence[int], alone: bo
 def _errors(ready: Ready) -> type[Exception]:
     """The errors by which a program says that it does not answer a call."""
     return Exception if ready.fails else OtherLengthError
-
-
-def _careful(runner: Runner, slow: Runner, errors: type[Exception]) -> Runner:
-    """A runner of a program that may find that it does not fit: such calls go the long way."""
-
-    def careful(*args: object) -> object:
-        try:
-            return runner(*args)
-        except errors:
-            return slow(*args)
-
-    return careful
 
 
 def _builder(ready: Ready) -> Callable[[Sequence[np.ndarray]], object] | None:

@@ -19,7 +19,7 @@ from axiomjit.passes.ir.plan_ir import Buffer
 from axiomjit.runtime.compiling.kernel_handle import KernelHandle
 from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
 from axiomjit.runtime.execution.windows import BoundWindow, PlanMemory, at_positions, lengths_at
-from axiomjit.runtime.native_call.guard_tables import Guards, native_table, with_table
+from axiomjit.runtime.native_call.guard_tables import Guards, with_table
 from axiomjit.runtime.native_call.instructions import (
     SCALARS,
     TUPLE,
@@ -363,7 +363,7 @@ class NativeContinuation:
             if not guards.add(source, value, key):
                 return None
         cell = new_cell(slow)
-        cell[0] = with_table((), native_table(plan, guards, len(objects), (), array("q", [0])))
+        cell[0] = with_table((), guards.table(len(objects), (), array("q", [0])))
         return new_entry(cell)
 
     def _run(self, bound: Any, *objects: Any) -> object:

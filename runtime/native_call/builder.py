@@ -21,7 +21,7 @@ HEADER: Final = (
 )
 """The words of a guard table, behind which stand its guards, then the instructions of a plan, then
 the slots of results. `runner` is a Python function in place of a plan; the words `_at` are numbers
-of words in the table. `otherwise` is a function that answers where the plan raises one of `errors`.
+of words in the table. `otherwise` is a function that answers where one of `errors` is raised.
 `memory` is how many bytes the call takes from Python, 0 where `STACK_WORDS` are enough; the words
 `_from` are numbers of words in that memory, which begins with the objects of all slots."""
 STACK_WORDS: Final = 256

@@ -137,6 +137,13 @@ def _guarded(e: EntryBuilder, row: Row, source: str, thing: str) -> Value:
     return e.load(value)
 
 
+class Table(Record):
+    """The words of a table, and what they refer to."""
+
+    words: bytes
+    kept: tuple[object, ...]
+
+
 class Guards:
     """The records of one table, and the objects that they refer to."""
 
@@ -236,94 +243,65 @@ class Guards:
     def _record(self, guard: str, source: int, thing: int, *words: int) -> None:
         self.records.append([[*GUARDS].index(guard), 4 + len(words), source, thing, *words])
 
+    def table(
+        self,
+        positional: int,
+        names: tuple[str, ...],
+        hits: Any,
+        runner: Callable[..., Any] | None = None,
+        otherwise: Callable[..., Any] | None = None,
+        errors: type[Exception] = OtherLengthError,
+    ) -> Table:
+        """The table of a call that the plan answers, or else `runner`, given all arguments.
 
-class Table(Record):
-    """The words of a table, and what they refer to."""
-
-    words: bytes
-    kept: tuple[object, ...]
-
-
-def native_table(
-    plan: NativePlan,
-    guards: Guards,
-    positional: int,
-    names: tuple[str, ...],
-    hits: Any,
-    otherwise: Callable[..., Any] | None = None,
-    errors: type[Exception] = OtherLengthError,
-) -> Table:
-    """The table of a call that runs a plan natively.
-
-    Where the plan finds that it does not fit the call, which it says by `errors`, `otherwise`
-    answers it.
-    """
-    for array, slot in plan.held:
-        guards.hold(array, slot)
-    records = [word for record in guards.records for word in record]
-    steps = [word for step in plan.steps for word in step.record()]
-    steps_at = len(HEADER) + len(records)
-    head = {
-        "owned": plan.owned,
-        "slots": plan.slots,
-        "steps": len(plan.steps),
-        "steps_at": steps_at,
-        "results": len(plan.results),
-        "results_at": steps_at + len(steps),
-        "form": plan.form,
-        "otherwise": 0 if otherwise is None else id(otherwise),
-        "errors": id(errors),
-        **_memory(plan.slots, plan.operands, plan.block_words),
-    }
-    kept = (*plan.kept(), otherwise, errors)
-    return _table(head, guards, records, [*steps, *plan.results], positional, names, hits, kept)
+        Where that finds that it does not fit the call, which it says by `errors`, `otherwise`
+        answers it.
+        """
+        plan = self._plan
+        for array, slot in () if plan is None else plan.held:
+            self.hold(array, slot)
+        records = [word for record in self.records for word in record]
+        head = {
+            "runtime": id(runtime_block()) + BYTES,
+            "settings": settings_number(),
+            "positional": positional,
+            "keywords": len(names),
+            "names": id(names),
+            "guards": len(self.records),
+            "hits": hits.buffer_info()[0],
+            "runner": 0 if runner is None else id(runner),
+            "otherwise": 0 if otherwise is None else id(otherwise),
+            "errors": id(errors),
+        }
+        steps = [] if plan is None else [word for step in plan.steps for word in step.record()]
+        head |= _plan_words(plan, len(HEADER) + len(records), len(steps))
+        words = [*(head.get(name, 0) for name in HEADER), *records, *steps]
+        words += () if plan is None else plan.results
+        kept = (names, hits, *self.kept, runner, otherwise, errors)
+        kept += () if plan is None else plan.kept()
+        return Table(struct.pack(f"<{len(words)}q", *words), kept)
 
 
-def python_table(
-    runner: Callable[..., Any], guards: Guards, positional: int, names: tuple[str, ...], hits: Any
-) -> Table:
-    """The table of a call that a Python function answers, given all arguments by position."""
-    records = [word for record in guards.records for word in record]
-    head = {"runner": id(runner), **_memory()}
-    return _table(head, guards, records, [], positional, names, hits, (runner,))
-
-
-def _memory(slots: int = 0, operands: int = 0, block_words: int = 0) -> dict[str, int]:
-    """How the memory of a call is laid out, and how much of it is not on the stack."""
-    slots += UNUSED_SLOTS
-    block_from = 2 * slots + operands
-    words = block_from + block_words
-    return {
-        "memory": 8 * words if words > STACK_WORDS else 0,
-        "values_from": slots,
-        "operands_from": 2 * slots,
-        "block_from": block_from,
-    }
-
-
-def _table(
-    head: dict[str, int],
-    guards: Guards,
-    records: Sequence[int],
-    behind: Sequence[int],
-    positional: int,
-    names: tuple[str, ...],
-    hits: Any,
-    kept: tuple[object, ...],
-) -> Table:
-    common = {
-        "runtime": id(runtime_block()) + BYTES,
-        "settings": settings_number(),
-        "positional": positional,
-        "keywords": len(names),
-        "names": id(names),
-        "guards": len(guards.records),
-        "hits": hits.buffer_info()[0],
-    }
-    header = [(common | head).get(name, 0) for name in HEADER]
-    words = [*header, *records, *behind]
-    kept = (names, hits, *guards.kept, *kept)
-    return Table(struct.pack(f"<{len(words)}q", *words), kept)
+def _plan_words(plan: NativePlan | None, steps_at: int, size: int) -> dict[str, int]:
+    """What the header says of a plan, and how the memory of a call is laid out."""
+    slots, block_from = UNUSED_SLOTS, 2 * UNUSED_SLOTS
+    found: dict[str, int] = {}
+    if plan is not None:
+        slots += plan.slots
+        block_from = 2 * slots + plan.operands
+        memory = 8 * (block_from + plan.block_words)
+        found = {
+            "owned": plan.owned,
+            "slots": plan.slots,
+            "steps": len(plan.steps),
+            "steps_at": steps_at,
+            "results": len(plan.results),
+            "results_at": steps_at + size,
+            "form": plan.form,
+            "memory": memory if memory > 8 * STACK_WORDS else 0,
+        }
+    at = {"values_from": slots, "operands_from": 2 * slots, "block_from": block_from}
+    return found | at
 
 
 def with_table(tables: tuple[object, ...], table: Table) -> tuple[object, ...]:

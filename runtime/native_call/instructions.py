@@ -301,6 +301,8 @@ def answer(e: EntryBuilder) -> None:
         e.drop_memory()
         number = e.add(e.head("positional"), e.head("keywords"))
         result = e.call(e.runtime("vectorcall"), runner, e.arguments, number, 0)
+        with e.when(e.test("eq", result, 0)):
+            _answer_otherwise(e)
         e.drop_tables()
         e.give(result)
     failed = e.label()
@@ -373,7 +375,7 @@ def _drop_all(e: EntryBuilder) -> None:
 
 
 def _answer_otherwise(e: EntryBuilder) -> None:
-    """Where the plan has said by an error that it does not fit, let the table's function answer."""
+    """Where an error has said that the call does not fit, let the table's function answer."""
     otherwise = e.head("otherwise")
     with e.when(e.test("ne", otherwise, 0)):
         found = e.call_short(e.runtime("is_error"), e.head("errors"))

@@ -5,7 +5,7 @@ from array import array
 
 import numpy as np
 
-from axiomjit.runtime.native_call.guard_tables import Guards, native_table
+from axiomjit.runtime.native_call.guard_tables import Guards
 from axiomjit.runtime.native_call.instructions import NativePlan, NewArray, Run
 
 KERNEL = ctypes.CFUNCTYPE(
@@ -45,6 +45,6 @@ def plan_of(*steps, results, slots=8, owner=None):
 
 
 def table_of(plan, example, form=0, hits=None, otherwise=None):
-    guards, hits = Guards(plan), array("q", [0]) if hits is None else hits
+    guards, hits = Guards(plan.replace(form=form)), array("q", [0]) if hits is None else hits
     assert guards.add(0, example, 0)
-    return native_table(plan.replace(form=form), guards, 1, (), hits, otherwise)
+    return guards.table(1, (), hits, None, otherwise)

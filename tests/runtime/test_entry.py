@@ -24,7 +24,6 @@ from axiomjit.runtime.native_call.guard_tables import (
     MOST_TABLES,
     Guards,
     Table,
-    python_table,
     with_table,
 )
 from axiomjit.runtime.native_call.instructions import SCALARS, TUPLE
@@ -185,7 +184,7 @@ def python(value, examples, names=()):
     guards = Guards(None)
     for k, example in enumerate(examples):
         assert guards.add(k, example, k)
-    return python_table(lambda *args: (value, args), guards, len(examples), names, array("q", [0]))
+    return guards.table(len(examples), names, array("q", [0]), lambda *args: (value, args))
 
 
 def test_the_newest_table_is_asked_first_and_the_oldest_goes():
@@ -207,7 +206,7 @@ def test_what_a_guard_takes(example):
     static = example is None or example is ... or isinstance(example, str | bytes | bool)
     guards = Guards(None)
     assert guards.add(0, example, None if static else 0)
-    call = entry(python_table(lambda v: "fast", guards, 1, (), array("q", [0])))
+    call = entry(guards.table(1, (), array("q", [0]), lambda v: "fast"))
     for value in VALUES:
         alike = value is example
         if type(value) is type(example) and type(value) in (float, complex, np.float64, np.int8):
@@ -220,7 +219,7 @@ def test_a_class_of_scalars_lives_as_long_as_its_guard():
     kind = type("Number", (np.float64,), {})
     guards, alive = Guards(None), weakref.ref(kind)
     assert guards.add(0, kind(1.0), 0)
-    table = python_table(lambda v: "fast", guards, 1, (), array("q", [0]))
+    table = guards.table(1, (), array("q", [0]), lambda v: "fast")
     del guards, kind
     gc.collect()
     assert alive() is not None
@@ -241,7 +240,7 @@ def test_names_of_arguments(names):
     given = dict.fromkeys(names, 1)
     for k in range(len(names)):
         guards.add(k, 1, k)
-    table = python_table(lambda *args: "fast", guards, 0, tuple(given), array("q", [0]))
+    table = guards.table(0, tuple(given), array("q", [0]), lambda *args: "fast")
     call = entry(table)
     for other in ({}, {"x": 1}, {"x": 1, "y": 1}, {"y": 1, "x": 1}, {"x": 1, "z": 1}):
         assert (call(**other) == "fast") == (tuple(other) == names)
@@ -254,7 +253,7 @@ def test_errors_of_what_answers_pass_through():
     def fail(value):
         raise KeyError(value)
 
-    call = entry(python_table(fail, guards, 1, (), array("q", [0])))
+    call = entry(guards.table(1, (), array("q", [0]), fail))
     for _ in range(10):
         with pytest.raises(KeyError):
             call(1)
