@@ -101,7 +101,7 @@ if _TYPE_CHECKING:
     from axiomjit.notation.sizes import Size
     from axiomjit.notation.symbols import symbol
     from axiomjit.notation.tensors import fma
-    from axiomjit.runtime.launching.schedule import threads
+    from axiomjit.runtime.execution.workers import threads
     from axiomjit.runtime.pool.recycling import trim
 
     __all__ = [
@@ -242,7 +242,7 @@ _MODULES = {
     "axiomjit.notation.sizes": "Size",
     "axiomjit.notation.symbols": "symbol",
     "axiomjit.notation.tensors": "fma",
-    "axiomjit.runtime.launching.schedule": "threads",
+    "axiomjit.runtime.execution.workers": "threads",
     "axiomjit.runtime.pool.recycling": "trim",
     "axiomjit.transformers": "transformers",
 }

@@ -26,7 +26,7 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 from axiomjit.base.counters import stats
-from axiomjit.runtime.launching import bound_steps
+from axiomjit.runtime.execution import plan_steps
 from tests.generator import check, indices, outside, scatters, sequences, writes
 from tests.generator.draw import draw
 from tests.generator.report import written
@@ -202,7 +202,7 @@ def main():
     def log(text):
         print(text, flush=True)
 
-    chunks = patch.object(bound_steps, "SERIAL_WORK", 0) if options.guard else nullcontext()
+    chunks = patch.object(plan_steps, "SERIAL_WORK", 0) if options.guard else nullcontext()
     with chunks:  # everything in several chunks
         result = campaign(
             *(options.seed, options.first, options.programs, options.compiled, options.guard), log

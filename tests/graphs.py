@@ -43,7 +43,7 @@ from axiomjit.passes.ir.plan_ir import (
 from axiomjit.passes.ir.print_program import print_program
 from axiomjit.passes.ir.view_ir import ViewProgram
 from axiomjit.passes.pipeline import PASSES, Stages, run_pipeline
-from axiomjit.runtime.launching.windows import BoundWindow
+from axiomjit.runtime.execution.windows import BoundWindow
 from axiomjit.runtime.names.plain import run_plain
 from axiomjit.runtime.pool.memory import allocate, span
 from axiomjit.symbolic.data_dependent import data_dependent_in

@@ -15,8 +15,8 @@ import numpy as np
 
 import axiomjit
 from axiomjit.passes.pipeline import run_pipeline
-from axiomjit.runtime.launching import bound_steps
-from axiomjit.runtime.launching.execute import BoundPlan
+from axiomjit.runtime.execution import plan_steps
+from axiomjit.runtime.execution.execute import BoundPlan
 from tests.graphs import evaluated
 from tests.guards import SIDES, around, guard_pages, guarded, run_guarded
 from tests.passes.examples import NAMES, example
@@ -88,7 +88,7 @@ def main(arguments):
         plan = BoundPlan(copying(9, to, source), {})
         print(run_guarded(plan, [np.arange(9.0)], side))
         return
-    with patch.object(bound_steps, "SERIAL_WORK", 0):  # everything in several chunks
+    with patch.object(plan_steps, "SERIAL_WORK", 0):  # everything in several chunks
         run_examples()
 
 

@@ -19,7 +19,7 @@ from axiomjit.base.target import target
 from axiomjit.cli.cache import add_cache_command, cache_summary
 from axiomjit.cli.demo import SOURCE, evaluator_reason, parameters, run_demo
 from axiomjit.driver.jit import Jitted, jit
-from axiomjit.runtime.launching.schedule import available_threads
+from axiomjit.runtime.execution.workers import available_threads
 
 
 def main(argv: Sequence[str] | None = None) -> int:

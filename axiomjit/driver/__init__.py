@@ -44,9 +44,9 @@ What holds for a piece of the program's run, in one thread or context.
 - `axiomjit/graph/known_strides.py` `_layouts`: strides of its arguments, for views like `reshape`
 - `axiomjit/base/counters.py` `_clock`: the function for which a thread compiles, to count time
 - `axiomjit/base/config.py` `_waits`: whether a thread waits for kernels (`f.warm`)
-- `runtime/entry/native_calls.py` `_code`: the machine code of native entries, loaded once
-- `runtime/entry/native_calls.py` `_refused`: why there is none in this process, found out once
-- `runtime/launching/schedule.py` `_LIMIT`: the number of threads that a thread asked for
+- `runtime/native_call/native_entry.py` `_code`: the machine code of native entries, loaded once
+- `runtime/native_call/native_entry.py` `_refused`: why there is none in this process, found once
+- `runtime/execution/workers.py` `_LIMIT`: the number of threads that a thread asked for
 - `axiomjit/base/locks.py` `_fork`: the locks that a fork has taken, by the thread that forks
 - `axiomjit/base/locks.py` `_locks`: every lock, so that a forked child can free it
 
@@ -57,6 +57,6 @@ Installs, where a layer calls what stands in a later one.
 
 With `show` and `cli` the only packages that see doors, passes and runtime together. May import
 `base`, `symbolic`, `views`, `graph`, `numpy_table`, `axis`, `tracing`, `tracing.effects`,
-`passes.ir`, `passes.graph`, `passes.views`, `passes`, `runtime.compiling`, `runtime.entry`,
-`runtime.launching`, `show`.
+`passes.ir`, `passes.graph`, `passes.views`, `passes`, `runtime.compiling`, `runtime.native_call`,
+`runtime.execution`, `show`.
 """

@@ -16,19 +16,10 @@ from axiomjit.base.native_callable import NativeCallable, change_tables
 from axiomjit.base.tree import LEAF, Leaf, OfArgument
 from axiomjit.driver.arguments import CallArguments
 from axiomjit.driver.caches import CompiledCall, run_and_unflatten
-from axiomjit.runtime.entry.guard_tables import (
-    Guards,
-    Table,
-    native_table,
-    python_table,
-    with_table,
-)
-from axiomjit.runtime.entry.layout import NOTHING, SCALARS, TUPLE
-from axiomjit.runtime.entry.native_calls import new_cell, new_entry, refusal
-from axiomjit.runtime.entry.native_plans import NativePlan
-from axiomjit.runtime.launching.direct_calls import direct_call, direct_results
-from axiomjit.runtime.launching.execute import BoundPlan
-from axiomjit.runtime.launching.native_plan import native_plan
+from axiomjit.runtime.execution.execute import BoundPlan
+from axiomjit.runtime.native_call.guard_tables import Guards, Table, with_table
+from axiomjit.runtime.native_call.instructions import NOTHING, SCALARS, TUPLE, NativePlan
+from axiomjit.runtime.native_call.native_entry import new_cell, new_entry, refusal
 from axiomjit.symbolic.data_dependent import OtherLengthError
 
 Runner = Callable[..., Any]
@@ -101,31 +92,21 @@ def guard_call(
     arrays = [v for v in call.dynamic if isinstance(v, np.ndarray)]
     if (ready.writes and not ready.plain) or (distinct and not all(v.size for v in arrays)):
         return False  # that empty arrays share no memory does not tell them apart
-    form = _form(ready)
-    as_given = all(map(walkable, arrays))
-    dynamic = [k for place, k in enumerate(order) if place not in places]
-    alone = dynamic == list(range(len(vector))) and ready.plain and not call.static
-    direct = _direct(ready, call.dynamic) if alone else None
-    native = None
-    if form is not None and as_given and direct is None:
-        count = 0 if form == NOTHING else len(ready.leaves)
-        given = {k: v for k, v in ready.leaves if k is not None and isinstance(v, OfArgument)}
-        native = native_plan(ready.runnable, count, form, of_arguments=given)
-    names, hits = tuple(kwargs), function.hits_natively
+    native = _native(ready, ready.runnable, call) if all(map(walkable, arrays)) else None
     guards = _guards(native, ready, places, leaves, order, distinct)
-    if guards is not None and native is not None:
-        for array, place in native.held:
-            guards.hold(array, place)
-        otherwise = function.slow if ready.may_not_fit else None
-        table = native_table(native, guards, len(args), names, hits, otherwise, _errors(ready))
-        add_table(function, table, native)
-        return True
-    guards = _guards(None, ready, places, leaves, order, distinct)
+    if guards is None:
+        native, guards = None, _guards(None, ready, places, leaves, order, distinct)
     if guards is None:
         return False
-    runner = direct or _runner(ready, call, dynamic, alone)
-    runner = _careful(runner, function.slow, _errors(ready)) if ready.may_not_fit else runner
-    add_table(function, python_table(runner, guards, len(args), names, hits))
+    runner = None
+    if native is None:
+        dynamic = [k for place, k in enumerate(order) if place not in places]
+        alone = dynamic == list(range(len(vector))) and ready.plain and not call.static
+        runner = _runner(ready, call, dynamic, alone)
+    otherwise = function.slow if ready.may_not_fit else None
+    names, hits = tuple(kwargs), function.hits_natively
+    table = guards.table(len(args), names, hits, runner, otherwise, _errors(ready))
+    add_table(function, table, native)
     return True
 
 
@@ -146,26 +127,21 @@ def guard_graph(
     if not _has_kernels(function, bound):
         return
     held = dict(enumerate(ready.held, len(arguments)))
-    short = in_tuple is False and not held and bound.plan.results[0].shape
-    direct = direct_call(bound, arguments) if short else None
-    native = None
-    plain = in_tuple is not None and bound.rest is None and not bound.form.written
-    if direct is None and plain:
-        native = native_plan(bound, len(bound.plan.results), TUPLE if in_tuple else 0)
-    guards = Guards(native)
+    native, results = None, bound.plan.results
+    if in_tuple is not None and bound.form.is_entire and not bound.form.writes:
+        short = not in_tuple and not held and results[0].shape
+        form, examples = TUPLE if in_tuple else 0, arguments if short else None
+        native = bound.native_plan(len(results), form, examples=examples)
+    guards, hits = Guards(native), function.hits_natively
     if not all(guards.add(k, value, k) for k, value in enumerate(arguments)):
         return
-    if native is not None:
-        for array, place in native.held:
-            guards.hold(array, place)
+    runner = None
+    if native is None:
+        runner = partial(_run_graph, bound, ready.held, finish)
+    else:
         for position, array in held.items():
             guards.hold_argument(array, position)
-        table = native_table(native, guards, len(arguments), (), function.hits_natively)
-        add_table(function, table, native)
-        return
-    runner = direct or partial(_run_graph, bound, ready.held, finish)
-    hits = function.hits_natively
-    add_table(function, python_table(runner, guards, len(arguments), (), hits))
+    add_table(function, guards.table(len(arguments), (), hits, runner), native)
 
 
 def _run_graph(
@@ -239,13 +215,14 @@ def _gives_results(ready: CompiledCall) -> bool:
     return ready.leaves == tuple((k, None) for k in range(len(ready.leaves)))
 
 
-def _direct(ready: CompiledCall, arguments: Vector) -> Runner | None:
-    """The function that a call is, where that is all of its program; else None."""
-    bound = ready.runnable
-    if not isinstance(bound, BoundPlan) or _builder(ready) is None:
-        return None
-    direct = direct_call(bound, arguments) if ready.structure is LEAF else None
-    return direct or direct_results(bound, arguments, getattr(ready.structure, "kind", None))
+def _native(ready: CompiledCall, bound: BoundPlan, call: CallArguments) -> NativePlan | None:
+    """What a native call does for a call; None where it cannot."""
+    form = _form(ready)
+    count = 0 if form == NOTHING else len(ready.leaves)
+    given = {k: v for k, v in ready.leaves if k is not None and isinstance(v, OfArgument)}
+    examples = call.dynamic if ready.plain and _builder(ready) is not None else None
+    kind = getattr(ready.structure, "kind", None)
+    return bound.native_plan(count, form, (), given, examples, kind)
 
 
 def _runner(
@@ -270,18 +247,6 @@ def _runner(
 def _errors(ready: CompiledCall) -> type[Exception]:
     """The errors by which a program says that it does not answer a call."""
     return Exception if ready.fails else OtherLengthError
-
-
-def _careful(runner: Runner, slow: Runner, errors: type[Exception]) -> Runner:
-    """A runner of a program that may find that it does not fit: such calls go the long way."""
-
-    def careful(*args: object) -> object:
-        try:
-            return runner(*args)
-        except errors:
-            return slow(*args)
-
-    return careful
 
 
 def _builder(ready: CompiledCall) -> Callable[[Sequence[np.ndarray]], object] | None:

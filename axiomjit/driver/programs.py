@@ -30,7 +30,7 @@ from axiomjit.symbolic.ranges import resolved
 if TYPE_CHECKING:
     from axiomjit.driver.following import Followed
     from axiomjit.passes.pipeline import Stages, Watcher
-    from axiomjit.runtime.launching.execute import BoundPlan, PlanForm
+    from axiomjit.runtime.execution.execute import BoundPlan, PlanForm
     from axiomjit.show.lowered import Lowered
 
 
@@ -39,7 +39,7 @@ Array = np.ndarray
 
 _LATE: Final = (
     "axiomjit.passes.pipeline",
-    "axiomjit.runtime.launching.execute",
+    "axiomjit.runtime.execution.execute",
     "axiomjit.runtime.compiling.loaded_kernel",
 )
 """What lowers and runs programs; the first program imports it."""
@@ -89,7 +89,7 @@ class LoweredProgram:
         elif not user_traps_errors():
             if self._form is None:
                 lazy_import(*_LATE)
-                from axiomjit.runtime.launching.execute import PlanForm
+                from axiomjit.runtime.execution.execute import PlanForm
 
                 self._form = PlanForm(self.stages.plan)
             plan = self._form.bind(lengths, evaluated)

@@ -22,7 +22,7 @@ import axiomjit
 from axiomjit.bench.compiling.functions import FUNCTIONS, Small
 from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.runtime.compiling.kernel_cache import KernelCache
-from axiomjit.runtime.launching import bound_steps
+from axiomjit.runtime.execution import plan_steps
 
 NAN: Final = float("nan")
 Wait = Callable[[Any], object]
@@ -87,7 +87,7 @@ def cold_call(small: Small) -> Cold:
         )
         return made[-1]
 
-    operands, launching = small.operands(), vars(bound_steps)
+    operands, launching = small.operands(), vars(plan_steps)
     before, launching["KERNELS"] = launching["KERNELS"], KernelCache(compiler)
     try:
         function = small.over(np)

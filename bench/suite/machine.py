@@ -24,7 +24,7 @@ from axiomjit import jit
 from axiomjit.base.commands import package_version
 from axiomjit.bench.suite.records import Environment
 from axiomjit.bench.suite.results import checkout
-from axiomjit.runtime.launching.schedule import available_threads
+from axiomjit.runtime.execution.workers import available_threads
 
 PACKAGES: Final = (
     *("axiomjit", "numpy", "numba", "llvmlite", "numexpr", "jax", "jaxlib"),

@@ -44,7 +44,7 @@ from axiomjit.bench.suite.records import (
     Triad,
 )
 from axiomjit.bench.suite.workload import Workload
-from axiomjit.runtime.launching.schedule import available_threads
+from axiomjit.runtime.execution.workers import available_threads
 
 COMPILE_S: Final = 60.0
 """Seconds after which a peer without a first result is reported as such."""

@@ -9,17 +9,17 @@ import pytest
 
 from axiomjit.bench.compiling import cold, first
 from axiomjit.bench.compiling.functions import FUNCTIONS
-from axiomjit.runtime.launching import bound_steps
+from axiomjit.runtime.execution import plan_steps
 
 BY_NAME = {small.name: small for small in FUNCTIONS}
 
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_every_call_compiles_and_leaves_the_kernels_of_the_process(name):
-    small, kernels = BY_NAME[name], vars(bound_steps)["KERNELS"]
+    small, kernels = BY_NAME[name], vars(plan_steps)["KERNELS"]
     times = [cold.cold_call(small) for _ in range(2)]
     assert all(0 < took.machine < took.total for took in times)
-    assert vars(bound_steps)["KERNELS"] is kernels
+    assert vars(plan_steps)["KERNELS"] is kernels
 
 
 @pytest.mark.parametrize("name", BY_NAME)

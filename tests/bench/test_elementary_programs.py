@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from axiomjit.base.errors import BenchError
-from axiomjit.runtime.launching.schedule import available_threads
+from axiomjit.runtime.execution.workers import available_threads
 from tools.elementary import programs
 from tools.elementary.programs import PROGRAMS, compare, difference, pin, runs
 

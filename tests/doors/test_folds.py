@@ -66,7 +66,7 @@ def test_functions_and_arrays_agree(name):
 
 @pytest.mark.parametrize("name", ["compose", "seeded", "spread"])
 def test_bits_do_not_depend_on_threads(name):
-    from axiomjit.runtime.launching.schedule import threads
+    from axiomjit.runtime.execution.workers import threads
 
     meant = MEANT[name]
     arrays = [np.random.default_rng(4).standard_normal(300_000) for _ in range(meant.operands)]

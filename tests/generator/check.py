@@ -11,7 +11,7 @@ from axiomjit.base.config import config
 from axiomjit.base.dtypes import walkable
 from axiomjit.base.errors import NeedsValuesError
 from axiomjit.passes.pipeline import run_pipeline
-from axiomjit.runtime.launching.execute import BoundPlan
+from axiomjit.runtime.execution.execute import BoundPlan
 from axiomjit.symbolic.data_dependent import OtherLengthError, data_dependent_in
 from tests.generator.draw import distances, values_of
 from tests.generator.programs import Array, Program

@@ -18,7 +18,7 @@ import axiomjit
 import axiomjit.driver.guards  # knows BoundPlan before `way` takes its place
 from axiomjit.base.config import config
 from axiomjit.base.errors import FallbackWarning
-from axiomjit.runtime.launching import execute
+from axiomjit.runtime.execution import execute
 from tests.generator.check import difference
 from tests.generator.draws import Draws
 from tests.generator.strided import LONG, Laid, drawn

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.runtime.launching import execute
+from axiomjit.runtime.execution import execute
 from tests.generator.axis_programs import draw
 from tests.graphs import quiet, run_plan_plain
 from tests.runtime.kernels import near

@@ -5,7 +5,7 @@ import pytest
 
 import axiomjit as aj
 from axiomjit.base.errors import FallbackWarning
-from axiomjit.runtime.launching.execute import BoundPlan
+from axiomjit.runtime.execution.execute import BoundPlan
 from tests.jit.library_cases import assert_equal, outcome
 
 RNG = np.random.default_rng(11)

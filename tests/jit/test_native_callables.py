@@ -15,7 +15,7 @@ import pytest
 
 import axiomjit as aj
 from axiomjit.base.config import config
-from axiomjit.runtime.entry.native_calls import refusal
+from axiomjit.runtime.native_call.native_entry import refusal
 
 WAYS = ("auto", "portable")
 RNG = np.random.default_rng(7)

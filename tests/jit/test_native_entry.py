@@ -12,9 +12,8 @@ import pytest
 import axiomjit as aj
 from axiomjit.base.config import config
 from axiomjit.base.errors import FallbackWarning, GraphValueError
-from axiomjit.runtime.entry.native_calls import refusal
-from axiomjit.runtime.entry.native_plans import Run
-from axiomjit.runtime.launching.native_plan import native_plan
+from axiomjit.runtime.native_call.instructions import Run
+from axiomjit.runtime.native_call.native_entry import refusal
 
 WAYS = ("auto", "portable")
 RNG = np.random.default_rng(7)
@@ -370,7 +369,7 @@ def test_who_holds_the_global_lock(units, native, unchecked):
     """Short work runs natively with it, longer work without it, the longest on threads."""
     jitted = warmed(lambda x: (x * 2 + 1).max(), np.zeros(units, "f4"))
     (ready,) = jitted._plans.values()
-    plan = native_plan(ready.runnable, 1, 0)
+    plan = ready.runnable.native_plan(1, 0)
     expected = {10: False, 200_000: True, 5_000_000: None}[units]
     runs = [step for step in ([] if plan is None else plan.steps) if isinstance(step, Run)]
     assert [run.releases for run in runs] == ([] if expected is None else [expected])

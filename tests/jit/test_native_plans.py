@@ -12,10 +12,9 @@ import pytest
 import axiomjit as aj
 from axiomjit.base.config import config
 from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
-from axiomjit.runtime.entry.native_calls import refusal
-from axiomjit.runtime.launching import bound_steps
-from axiomjit.runtime.launching.bound_steps import Launching
-from axiomjit.runtime.launching.native_plan import native_plan
+from axiomjit.runtime.execution import plan_steps
+from axiomjit.runtime.execution.plan_steps import Launching
+from axiomjit.runtime.native_call.native_entry import refusal
 from tests.lifetimes import CALLS, blocks_left
 from tests.runtime.kernels import same_bits
 
@@ -84,7 +83,7 @@ def test_later_calls_give_what_the_first_gave(name, check, monkeypatch):
             assert one.flags.writeable == other.flags.writeable
     assert jitted.hits_natively[0]
     (ready,) = jitted._plans.values()
-    assert config.bounds or native_plan(ready.runnable, 1, 0) is not None
+    assert config.bounds or ready.runnable.native_plan(1, 0) is not None
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -209,7 +208,7 @@ def test_kernels_that_are_dropped_while_a_plan_is_written_stay_with_it(monkeypat
         return words(launch)
 
     monkeypatch.setattr(Launching, "words", dropping)
-    plan = native_plan(ready.runnable, 1, 0)
+    plan = ready.runnable.native_plan(1, 0)
     assert plan.kernels
     assert all(isinstance(owner, LoadedKernel) for _, owner in plan.kernels)
 
@@ -295,7 +294,7 @@ def test_the_work_of_all_steps_has_no_limit(in_python, unchecked, monkeypatch):
     jitted = warmed(stencil(6), X)
     (ready,) = jitted._plans.values()
     most = max(launch.work for launch in ready.runnable.launches)
-    monkeypatch.setattr(bound_steps, "SERIAL_WORK", most + 1)
+    monkeypatch.setattr(plan_steps, "SERIAL_WORK", most + 1)
     assert runs_natively(stencil(60), in_python, X)
 
 
@@ -312,7 +311,7 @@ def test_kernels_that_threads_share_run_between_native_steps(by, in_python, unch
     (ready,) = jitted._plans.values()
     works = sorted(launch.work for launch in ready.runnable.launches)
     assert works[0] < works[1]
-    monkeypatch.setattr(bound_steps, "SERIAL_WORK", works[0] + 1)
+    monkeypatch.setattr(plan_steps, "SERIAL_WORK", works[0] + 1)
     jitted = warmed(mixed, x, by, X)
     in_python.clear()
     assert same_bits(jitted(x, by, X), first)
@@ -322,9 +321,9 @@ def test_kernels_that_threads_share_run_between_native_steps(by, in_python, unch
 def test_a_plan_of_kernels_that_threads_share_is_left_to_python(unchecked, monkeypatch):
     jitted = warmed(PROGRAMS["sort"][0], X)
     (ready,) = jitted._plans.values()
-    assert native_plan(ready.runnable, 1, 0) is not None
-    monkeypatch.setattr(bound_steps, "SERIAL_WORK", 0)
-    assert native_plan(ready.runnable, 1, 0) is None
+    assert ready.runnable.native_plan(1, 0) is not None
+    monkeypatch.setattr(plan_steps, "SERIAL_WORK", 0)
+    assert ready.runnable.native_plan(1, 0) is None
 
 
 class StoppedError(Exception):
@@ -333,7 +332,7 @@ class StoppedError(Exception):
 
 def test_a_native_call_hears_signals(in_python, unchecked, monkeypatch):
     """A timer that counts the time of this process ends a call of a second."""
-    monkeypatch.setattr(bound_steps, "SERIAL_WORK", 10**12)
+    monkeypatch.setattr(plan_steps, "SERIAL_WORK", 10**12)
 
     def stepped(u):
         for _ in range(40):

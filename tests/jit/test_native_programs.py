@@ -5,7 +5,7 @@ import pytest
 
 import axiomjit as aj
 from axiomjit.base.config import config
-from axiomjit.runtime.entry.native_calls import refusal
+from axiomjit.runtime.native_call.native_entry import refusal
 from tests.generator.draw import draw
 from tests.lifetimes import CALLS, blocks_left
 from tests.runtime.kernels import same_bits

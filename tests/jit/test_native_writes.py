@@ -9,8 +9,8 @@ import axiomjit as aj
 from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.base.errors import FallbackWarning
-from axiomjit.runtime.entry.guard_tables import Guards
-from axiomjit.runtime.entry.native_calls import refusal
+from axiomjit.runtime.native_call.guard_tables import Guards
+from axiomjit.runtime.native_call.native_entry import refusal
 from tests.runtime.kernels import same_bits
 
 pytestmark = pytest.mark.skipif(refusal() != "", reason="this process has no native entry")

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.runtime.launching.schedule import available_threads, granted
-from axiomjit.runtime.launching.workers import pool
+from axiomjit.runtime.execution.workers import available_threads, granted, pool
 
 PATIENCE_S = 120
 RNG = np.random.default_rng(0)

@@ -39,13 +39,13 @@ def test_lowering_alone_compiles_nothing():
 
 def test_kernels_from_disk_are_loaded(monkeypatch, tmp_path):
     from axiomjit.runtime.compiling.kernel_cache import KernelCache
-    from axiomjit.runtime.launching import bound_steps
+    from axiomjit.runtime.execution import plan_steps
     from axiomjit.runtime.objects.store import ObjectStore
 
     monkeypatch.setattr(config, "cache_dir", str(tmp_path))
     found = []
     for _ in range(2):
-        monkeypatch.setattr(bound_steps, "KERNELS", KernelCache(objects=ObjectStore()))
+        monkeypatch.setattr(plan_steps, "KERNELS", KernelCache(objects=ObjectStore()))
         function = fresh(1.0939)
         function(X)
         found.append(function.cache_info().times)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.runtime.launching.schedule import threads
+from axiomjit.runtime.execution.workers import threads
 
 FOLDS = {
     "total": lambda x: (x * x).sum(),

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from axiomjit.runtime.launching.execute import BoundPlan
+from axiomjit.runtime.execution.execute import BoundPlan
 from tests.graphs import follow, in_numpy, lowered
 from tests.passes.examples import l2
 

@@ -15,12 +15,12 @@ from axiomjit.passes.ir.print_program import print_program
 from axiomjit.passes.ir.verify_program import verify_program
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 from axiomjit.passes.loops import privatise_scatters
-from axiomjit.runtime.launching import bound_steps
-from axiomjit.runtime.launching.bound_steps import Launching
+from axiomjit.runtime.execution import plan_steps
+from axiomjit.runtime.execution.plan_steps import Launching
 from axiomjit.symbolic.dims import dim
 from tests.graphs import follow, in_numpy, lowered, run_plain_case, small_forms
-from tests.passes import test_verifiers as V  # noqa: N812
-from tests.passes import test_verify_plan as P  # noqa: N812
+from tests.passes import test_verifiers as V
+from tests.passes import test_verify_plan as P
 from tests.passes.test_packed import compiled, vector_loops
 from tests.runtime.kernels import same_bits
 
@@ -248,7 +248,7 @@ def test_compiled_scatters_have_numpys_bits_on_any_threads(name):
             compiled(one, *given)
         assert runs == [(False, 1)]
         runs.clear()
-        with patch.object(bound_steps, "available_threads", lambda: 7):
+        with patch.object(plan_steps, "available_threads", lambda: 7):
             compiled(seven, *given)
         assert runs == [(name != "sums", 7)]
     assert wanted.tobytes() == one.tobytes() == seven.tobytes()

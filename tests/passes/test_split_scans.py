@@ -8,23 +8,14 @@ import pytest
 import axiomjit as aj
 from axiomjit.base.dtypes import FLOAT
 from axiomjit.base.errors import VerifyError
-from axiomjit.passes.ir.loop_ir import (
-    Alloc,
-    Fold,
-    For,
-    Load,
-    Nest,
-    ReadState,
-    Store,
-    statements,
-)
+from axiomjit.passes.ir.loop_ir import Alloc, Fold, For, Load, Nest, ReadState, Store, statements
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.ir.print_program import print_program
 from axiomjit.passes.ir.verify_program import verify_program
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
-from axiomjit.runtime.launching import bound_steps
-from axiomjit.runtime.launching.bound_steps import Launching
-from axiomjit.runtime.launching.schedule import cuts_chains
+from axiomjit.runtime.execution import plan_steps
+from axiomjit.runtime.execution.plan_steps import Launching
+from axiomjit.runtime.execution.workers import cuts_chains
 from axiomjit.symbolic.dims import dim
 from tests.graphs import evaluated, follow, in_numpy, lowered, run_plain_case, small_forms
 from tests.passes.folded import MEANT, layouts, whole_numbers
@@ -208,13 +199,13 @@ def test_compiled_scans_have_one_result_on_any_threads(name):
         right(self, arrays, arguments, threads, chain)
 
     compiled = aj.jit(function)
-    with patch.object(bound_steps, "SERIAL_WORK", 0), patch.object(Launching, "run", noted):
+    with patch.object(plan_steps, "SERIAL_WORK", 0), patch.object(Launching, "run", noted):
         with aj.threads(1):
             one = compiled(x)
         assert [ahead for ahead, _ in runs] == [False]
         assert runs[0][1] > 100
         runs.clear()
-        with patch.object(bound_steps, "available_threads", lambda: 7):
+        with patch.object(plan_steps, "available_threads", lambda: 7):
             seven = compiled(x)
         assert runs == [(True, 1), (False, 1)]
     with patch("axiomjit.passes.loops.split_scans.LONG", 1 << 40):
@@ -249,8 +240,8 @@ def test_a_chain_is_run_by_one_thread():
     edges = []
     x = np.random.default_rng(8).normal(size=(3, 1 << 19))
     with (
-        patch.object(bound_steps, "available_threads", lambda: 3),
-        patch.object(bound_steps, "run_chunks", lambda call, cuts, *_: edges.extend(cuts)),
+        patch.object(plan_steps, "available_threads", lambda: 3),
+        patch.object(plan_steps, "run_chunks", lambda call, cuts, *_: edges.extend(cuts)),
     ):
         aj.jit(lambda x: np.cumsum(x, axis=1))(x)
     assert edges == [0, 512, 1024, 1536]

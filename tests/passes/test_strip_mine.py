@@ -18,7 +18,7 @@ from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.loops.strip_mine import LOOPS, SHORT, STRIP, strip_mine
 from axiomjit.runtime.compiling.compile_source import compile_source
 from axiomjit.runtime.elementary.functions import RECIPES
-from axiomjit.runtime.launching.execute import BoundPlan
+from axiomjit.runtime.execution.execute import BoundPlan
 from axiomjit.symbolic.dims import evaluate
 from tests.graphs import before_and_after, follow, in_numpy, lower_until, lowered, plain_division
 from tests.passes.examples import example, numbers
@@ -233,9 +233,7 @@ def test_loops_of_a_cut_chain_are_vector_code_with_the_same_bits(name):
         with patch("axiomjit.passes.loops.strip_mine.LOOPS", loops):
             case = follow(function, *arguments)
             plan = lowered(case).plan
-        with patch(
-            "axiomjit.runtime.launching.bound_steps.SERIAL_WORK", 0
-        ):  # in chunks, on threads
+        with patch("axiomjit.runtime.execution.plan_steps.SERIAL_WORK", 0):  # in chunks, on threads
             results.append(case.returned(BoundPlan(plan, case.values).run(case.arguments)))
         (kernel,) = [step.kernel for step in plan.steps if isinstance(step, Launch)]
         assert ("x0 = tile(" in kernel.source) is (loops > 1)
@@ -264,7 +262,7 @@ def test_compiled_strips_have_the_bits_of_numpy(name):
     (kernel,) = [step.kernel for step in plan.steps if isinstance(step, Launch)]
     assert "x0 = tile(" in kernel.source
     assert vector_loops(kernel) >= 1
-    with patch("axiomjit.runtime.launching.bound_steps.SERIAL_WORK", 0):  # chunks, on threads
+    with patch("axiomjit.runtime.execution.plan_steps.SERIAL_WORK", 0):  # chunks, on threads
         (got,) = case.returned(BoundPlan(plan, case.values).run(case.arguments))
     (want,) = in_numpy(function, arguments)
     np.testing.assert_array_equal(got, want, strict=True)
@@ -316,7 +314,7 @@ def cost_of_a_remainder(i, j):
 @pytest.mark.alone
 def test_a_remainder_costs_at_most_what_its_parts_do():
     i, j = RNG.integers(1, 10**6, (2, 50_000))
-    with patch("axiomjit.runtime.launching.bound_steps.SERIAL_WORK", 10**9):
+    with patch("axiomjit.runtime.execution.plan_steps.SERIAL_WORK", 10**9):
         cost = cost_of_a_remainder(i, j)
         if cost > 1.3:  # a noisy machine gets one more chance
             cost = cost_of_a_remainder(i, j)

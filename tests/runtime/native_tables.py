@@ -1,12 +1,12 @@
-"""Tables of the native entry for plans that tests write, of one array argument at place 0."""
+"""Tables of the native entry for plans that tests write, of one array argument at slot 0."""
 
 import ctypes
 from array import array
 
 import numpy as np
 
-from axiomjit.runtime.entry.guard_tables import Guards, native_table
-from axiomjit.runtime.entry.native_plans import NativePlan, NewArray, Run
+from axiomjit.runtime.native_call.guard_tables import Guards
+from axiomjit.runtime.native_call.instructions import NativePlan, NewArray, Run
 
 KERNEL = ctypes.CFUNCTYPE(
     ctypes.c_int32, *[ctypes.c_void_p] * 2, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
@@ -29,13 +29,13 @@ def calling(kernel, shape=(3,), kept=(True,), strides=None, combines=False, rele
     return plan_of(*new, run, results=[1 + k for k, keep in enumerate(kept) if keep], owner=made)
 
 
-def plan_of(*steps, results, places=8, owner=None):
+def plan_of(*steps, results, slots=8, owner=None):
     """A plan of one array argument."""
     return NativePlan(
         given={0: (0, None)},
         held=(),
         owned=1,
-        places=places,
+        slots=slots,
         steps=steps,
         results=tuple(results),
         form=0,
@@ -45,6 +45,6 @@ def plan_of(*steps, results, places=8, owner=None):
 
 
 def table_of(plan, example, form=0, hits=None, otherwise=None):
-    guards, hits = Guards(plan), array("q", [0]) if hits is None else hits
+    guards, hits = Guards(plan.replace(form=form)), array("q", [0]) if hits is None else hits
     assert guards.add(0, example, 0)
-    return native_table(plan.replace(form=form), guards, 1, (), hits, otherwise)
+    return guards.table(1, (), hits, None, otherwise)

@@ -17,7 +17,7 @@ from axiomjit.base.errors import CompileError, FallbackWarning
 from axiomjit.base.locks import NotNowError
 from axiomjit.runtime.compiling import kernel_cache as caches
 from axiomjit.runtime.compiling.kernel_cache import KernelCache
-from axiomjit.runtime.launching import bound_steps
+from axiomjit.runtime.execution import plan_steps
 from tests.object_runs import Planted, planted_kernel
 from tests.structure.sources import ROOT
 
@@ -34,7 +34,7 @@ def gate(monkeypatch):
         return caches._compile(kernel, checked)
 
     kernels = KernelCache(compiler)
-    monkeypatch.setattr(bound_steps, "KERNELS", kernels)
+    monkeypatch.setattr(plan_steps, "KERNELS", kernels)
     monkeypatch.setattr(config, "background", True)
     opened.kernels = kernels
     yield opened
@@ -128,7 +128,7 @@ def refusing(kernel, checked):
 
 def test_a_failure_is_told_once_and_numpy_goes_on(monkeypatch):
     kernels = KernelCache(refusing)
-    monkeypatch.setattr(bound_steps, "KERNELS", kernels)
+    monkeypatch.setattr(plan_steps, "KERNELS", kernels)
     monkeypatch.setattr(config, "background", True)
     function = axiomjit.jit(lambda x: x * 1.76 - 2.0)
     with warnings.catch_warnings(record=True) as caught:
@@ -233,7 +233,7 @@ def test_kernels_from_disk_are_loaded_at_once(monkeypatch, tmp_path):
     monkeypatch.setattr(config, "cache_dir", str(tmp_path))
     for background in (False, True):
         monkeypatch.setattr(config, "background", background)
-        monkeypatch.setattr(bound_steps, "KERNELS", KernelCache(objects=ObjectStore()))
+        monkeypatch.setattr(plan_steps, "KERNELS", KernelCache(objects=ObjectStore()))
         function = axiomjit.jit(lambda x: x * 1.78 - 2.0)
         assert ran(lambda fn=function: fn(X))[1] == 1
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.runtime.launching import blas
-from axiomjit.runtime.launching.schedule import granted
+from axiomjit.runtime.execution import library_calls
+from axiomjit.runtime.execution.workers import granted
 
 
 class Library:
@@ -28,8 +28,8 @@ class Library:
 def make_library(monkeypatch):
     """The only library, on a machine of four CPUs."""
     library = Library()
-    monkeypatch.setattr(blas, "_libraries", lambda: (library,))
-    monkeypatch.setattr("axiomjit.runtime.launching.schedule.granted", lambda: 4)
+    monkeypatch.setattr(library_calls, "_libraries", lambda: (library,))
+    monkeypatch.setattr("axiomjit.runtime.execution.workers.granted", lambda: 4)
     return library
 
 
@@ -50,7 +50,7 @@ def test_products_are_limited_and_the_number_of_before_comes_back(library, count
 
 
 def test_a_failing_product_gives_the_number_back(library):
-    with pytest.raises(ZeroDivisionError), axiomjit.threads(2), blas.limited():
+    with pytest.raises(ZeroDivisionError), axiomjit.threads(2), library_calls.limited():
         raise ZeroDivisionError
     assert (library.count, library.seen) == (8, [2, 8])
 
@@ -59,14 +59,14 @@ def test_the_smallest_limit_of_calls_at_the_same_time_holds(library):
     inside, leave, seen = threading.Event(), threading.Event(), []
 
     def other():
-        with axiomjit.threads(1), blas.limited():
+        with axiomjit.threads(1), library_calls.limited():
             inside.set()
             assert leave.wait(30)
 
     thread = threading.Thread(target=other)
     thread.start()
     assert inside.wait(30)
-    with axiomjit.threads(3), blas.limited():
+    with axiomjit.threads(3), library_calls.limited():
         seen.append(library.count)
         leave.set()
         thread.join()
@@ -76,9 +76,9 @@ def test_the_smallest_limit_of_calls_at_the_same_time_holds(library):
 
 def test_real_libraries():
     pytest.importorskip("threadpoolctl")
-    libraries = blas._libraries()
+    libraries = library_calls._libraries()
     before = [one.get_num_threads() for one in libraries]
-    with axiomjit.threads(1), blas.limited():
+    with axiomjit.threads(1), library_calls.limited():
         assert all(one.get_num_threads() == 1 for one in libraries)
     assert [one.get_num_threads() for one in libraries] == before
     assert granted() >= 1
@@ -93,14 +93,14 @@ def test_parts_are_shared_by_threads_of_ours(library):
         return 0
 
     with axiomjit.threads(3):
-        blas.share_parts(50, compute)
+        library_calls.share_parts(50, compute)
     assert sorted(k for low, high, *_ in seen for k in range(low, high)) == [*range(50)]
     assert {count for _, _, count, _ in seen} == {1}
     assert library.count == 8
 
 
 def test_parts_run_in_order_where_libraries_cannot_be_limited(monkeypatch):
-    monkeypatch.setattr(blas, "_libraries", lambda: ())
+    monkeypatch.setattr(library_calls, "_libraries", lambda: ())
     seen = []
 
     def compute(low, high):
@@ -108,7 +108,7 @@ def test_parts_run_in_order_where_libraries_cannot_be_limited(monkeypatch):
         assert threading.current_thread() is threading.main_thread()
         return 0
 
-    blas.share_parts(50, compute)
+    library_calls.share_parts(50, compute)
     assert seen == [*range(50)]
 
 

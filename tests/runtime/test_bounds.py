@@ -12,8 +12,8 @@ from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.passes.ir.plan_ir import Allocate, Buffer, Plan, Window
 from axiomjit.passes.ir.view_ir import ArrayRole
 from axiomjit.runtime.compiling.kernel_cache import KERNELS
-from axiomjit.runtime.launching import bound_steps
-from axiomjit.runtime.launching.execute import BoundPlan
+from axiomjit.runtime.execution import plan_steps
+from axiomjit.runtime.execution.execute import BoundPlan
 from axiomjit.runtime.names.plain import DTYPES, run_plain
 from axiomjit.runtime.pool import memory
 from axiomjit.runtime.pool.memory import element_bounds, poison
@@ -50,7 +50,7 @@ def test_access_outside_is_refused(to, source, message):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_access_outside_gives_poison_and_touches_nothing(dtype, monkeypatch):
     """Without the report one sees what the kernel did."""
-    monkeypatch.setattr(bound_steps, "refuse_report", lambda kernel, block: None)
+    monkeypatch.setattr(plan_steps, "refuse_report", lambda kernel, block: None)
     x = np.ones(9, dtype)
     (result,) = BoundPlan(copying(9, source="i0 + 1", dtype=dtype), {}).run([x[:8:-1]])
     want = np.full(9, poison(DTYPES[dtype]), dtype)
@@ -74,7 +74,7 @@ def test_bounds_are_those_of_the_array():
 
 
 def test_first_report_is_kept_though_many_threads_reach_outside(monkeypatch):
-    monkeypatch.setattr(bound_steps, "SERIAL_WORK", 0)
+    monkeypatch.setattr(plan_steps, "SERIAL_WORK", 0)
     plan = BoundPlan(planted(COPY.format(to="i0", source="i0 * 100000"), 4000, grid=4000), {})
     with pytest.raises(BoundsError, match=r"load element \d+00000 of buffer a0"):
         plan.run([np.ones(4000)])

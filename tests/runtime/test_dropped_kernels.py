@@ -20,7 +20,7 @@ from axiomjit.base.target import target
 from axiomjit.runtime.compiling.compile_source import compile_source
 from axiomjit.runtime.compiling.kernel_cache import KernelCache
 from axiomjit.runtime.compiling.kernel_handle import KernelHandle
-from axiomjit.runtime.entry.native_calls import refusal
+from axiomjit.runtime.native_call.native_entry import refusal
 from tests import memory_runs
 from tests.object_runs import Planted, planted_kernel
 from tests.runtime.kernels import SQUARES, SQUARES_PARAMETERS

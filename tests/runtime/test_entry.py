@@ -17,24 +17,24 @@ from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.base.locks import FORKS_WAIT, is_held_here
 from axiomjit.driver import guards
-from axiomjit.runtime.entry import layout, native_calls, structures
-from axiomjit.runtime.entry.entry_code import entry_text
-from axiomjit.runtime.entry.entry_values import NAME
-from axiomjit.runtime.entry.guard_tables import (
+from axiomjit.runtime.llvm.object_symbols import undefined_symbols
+from axiomjit.runtime.native_call import native_entry, structures
+from axiomjit.runtime.native_call.builder import NAME
+from axiomjit.runtime.native_call.guard_tables import (
     MOST_TABLES,
     Guards,
     Table,
-    python_table,
     with_table,
 )
-from axiomjit.runtime.llvm.object_symbols import undefined_symbols
+from axiomjit.runtime.native_call.instructions import SCALARS, TUPLE
+from axiomjit.runtime.native_call.native_entry import entry_text
 from axiomjit.runtime.objects import kept_code
 from tests.object_runs import SYMBOL, object_of
 from tests.runtime.native_tables import calling, table_of
 from tests.structure.sources import ROOT
 
 pytestmark = pytest.mark.skipif(
-    native_calls.refusal() != "", reason="this process has no native entry"
+    native_entry.refusal() != "", reason="this process has no native entry"
 )
 F8 = np.dtype("f8")
 
@@ -45,10 +45,10 @@ def slow(*args, **kwargs):
 
 def entry(*tables):
     """An entry with these tables; the last one is asked first."""
-    cell = native_calls.new_cell(slow)
+    cell = native_entry.new_cell(slow)
     for table in tables:
         cell[0] = with_table(cell[0], table)
-    return native_calls.new_entry(cell)
+    return native_entry.new_entry(cell)
 
 
 def words_at(address, count):
@@ -77,15 +77,15 @@ def test_the_kernel_gets_its_words_and_the_result_is_returned():
     assert call() == ("slow", (), {})
 
 
-@pytest.mark.parametrize("form", [0, layout.SCALARS, layout.TUPLE, layout.SCALARS | layout.TUPLE])
+@pytest.mark.parametrize("form", [0, SCALARS, TUPLE, SCALARS | TUPLE])
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3)])
 def test_forms_of_results(form, shape):
     x = np.ones(3)
-    kept = (True, False, True) if form & layout.TUPLE else (False, True)
+    kept = (True, False, True) if form & TUPLE else (False, True)
     result = entry(table_of(calling(lambda *_: 0, shape, kept), x, form))(x)
-    results = result if form & layout.TUPLE else (result,)
+    results = result if form & TUPLE else (result,)
     assert len(results) == sum(kept)
-    scalar = form & layout.SCALARS and not shape
+    scalar = form & SCALARS and not shape
     assert {type(value) for value in results} == {np.float64 if scalar else np.ndarray}
     assert {value.shape for value in results} == {shape}
 
@@ -120,7 +120,7 @@ def test_a_failing_kernel_raises_and_leaves_nothing(releases, kept):
         calls.append(high)
         return 3
 
-    form = layout.TUPLE if len(kept) > 1 else 0
+    form = TUPLE if len(kept) > 1 else 0
     call = entry(
         table_of(calling(kernel, (1000,), kept, combines=True, releases=releases), x, form)
     )
@@ -165,7 +165,7 @@ def test_other_threads_run_while_a_kernel_works():
 
 def test_a_table_may_be_replaced_while_it_answers():
     x = np.ones(3)
-    cell = native_calls.new_cell(slow)
+    cell = native_entry.new_cell(slow)
 
     def kernel(result, error, words, low, high):
         cell[0] = ()
@@ -175,7 +175,7 @@ def test_a_table_may_be_replaced_while_it_answers():
     call = calling(kernel)
     cell[0] = with_table((), table_of(call, x))
     del call
-    function = native_calls.new_entry(cell)
+    function = native_entry.new_entry(cell)
     assert function(x).shape == (3,)
     assert function(x)[0] == "slow"
 
@@ -184,7 +184,7 @@ def python(value, examples, names=()):
     guards = Guards(None)
     for k, example in enumerate(examples):
         assert guards.add(k, example, k)
-    return python_table(lambda *args: (value, args), guards, len(examples), names, array("q", [0]))
+    return guards.table(len(examples), names, array("q", [0]), lambda *args: (value, args))
 
 
 def test_the_newest_table_is_asked_first_and_the_oldest_goes():
@@ -206,7 +206,7 @@ def test_what_a_guard_takes(example):
     static = example is None or example is ... or isinstance(example, str | bytes | bool)
     guards = Guards(None)
     assert guards.add(0, example, None if static else 0)
-    call = entry(python_table(lambda v: "fast", guards, 1, (), array("q", [0])))
+    call = entry(guards.table(1, (), array("q", [0]), lambda v: "fast"))
     for value in VALUES:
         alike = value is example
         if type(value) is type(example) and type(value) in (float, complex, np.float64, np.int8):
@@ -219,7 +219,7 @@ def test_a_class_of_scalars_lives_as_long_as_its_guard():
     kind = type("Number", (np.float64,), {})
     guards, alive = Guards(None), weakref.ref(kind)
     assert guards.add(0, kind(1.0), 0)
-    table = python_table(lambda v: "fast", guards, 1, (), array("q", [0]))
+    table = guards.table(1, (), array("q", [0]), lambda v: "fast")
     del guards, kind
     gc.collect()
     assert alive() is not None
@@ -240,7 +240,7 @@ def test_names_of_arguments(names):
     given = dict.fromkeys(names, 1)
     for k in range(len(names)):
         guards.add(k, 1, k)
-    table = python_table(lambda *args: "fast", guards, 0, tuple(given), array("q", [0]))
+    table = guards.table(0, tuple(given), array("q", [0]), lambda *args: "fast")
     call = entry(table)
     for other in ({}, {"x": 1}, {"x": 1, "y": 1}, {"y": 1, "x": 1}, {"x": 1, "z": 1}):
         assert (call(**other) == "fast") == (tuple(other) == names)
@@ -253,7 +253,7 @@ def test_errors_of_what_answers_pass_through():
     def fail(value):
         raise KeyError(value)
 
-    call = entry(python_table(fail, guards, 1, (), array("q", [0])))
+    call = entry(guards.table(1, (), array("q", [0]), fail))
     for _ in range(10):
         with pytest.raises(KeyError):
             call(1)
@@ -377,7 +377,7 @@ def test_another_layout_of_objects_is_found_out(check, monkeypatch):
 def test_without_entry_calls_go_through_python(monkeypatch):
     import axiomjit as aj
 
-    monkeypatch.setattr(native_calls, "_refused", "this is a test")
+    monkeypatch.setattr(native_entry, "_refused", "this is a test")
     function = aj.jit(lambda x: x + 1)
     for _ in range(5):
         assert function(np.ones(3)).tolist() == [2, 2, 2]

@@ -1,14 +1,18 @@
 """Plans bound to lengths: allocation, windows, library products."""
 
 import itertools
+import typing
 
 import numpy as np
 import pytest
 
 from axiomjit.graph.library_operations import MATRIX_PRODUCT
-from axiomjit.passes.ir.plan_ir import Allocate, Buffer, Call, Plan, Release, Window
+from axiomjit.passes.ir.plan_ir import Allocate, Buffer, Call, Plan, Release, Step, Window
 from axiomjit.passes.ir.view_ir import ArrayRole
-from axiomjit.runtime.launching.execute import BoundPlan
+from axiomjit.runtime.execution import library_calls
+from axiomjit.runtime.execution.execute import STEP_KINDS, BoundPlan
+from axiomjit.runtime.execution.plan_steps import BoundStep
+from axiomjit.runtime.native_call.instructions import INSTRUCTIONS, Instruction
 from axiomjit.symbolic.dims import Symbol, dim, named_length
 
 F8 = np.dtype("f8")
@@ -113,3 +117,16 @@ def test_products_of_more_dimensions():
     layouts = [((2, 3, 4), (12, 4, 1)), ((4, 3, 5), (15, 5, 1))]
     plan = product_plan(*layouts, ((0, 2, 3), (3, 2, 1)), ((2, 5), (5, 1)))
     np.testing.assert_array_equal(plan.run([x, y])[0], np.tensordot(x, y, ((1, 2), (1, 0))))
+
+
+def test_every_kind_of_step_has_a_row_and_two_back_ends():
+    assert set(STEP_KINDS) == set(typing.get_args(Step))
+    kinds = BoundStep.__subclasses__()
+    assert library_calls.Calling in kinds
+    for kind in kinds:
+        assert "__call__" in vars(kind), kind
+        assert "emit" in vars(kind), kind
+
+
+def test_every_instruction_has_a_row():
+    assert set(INSTRUCTIONS) == set(Instruction.__subclasses__())

@@ -8,37 +8,37 @@ import numpy as np
 import pytest
 
 from axiomjit.base.config import config
-from axiomjit.runtime.entry import layout, native_calls
-from axiomjit.runtime.entry.guard_tables import with_table
-from axiomjit.runtime.entry.layout import STACK_WORDS
-from axiomjit.runtime.entry.native_plans import CallPython, Drop, NewArray, View
+from axiomjit.runtime.native_call import native_entry
+from axiomjit.runtime.native_call.builder import STACK_WORDS
+from axiomjit.runtime.native_call.guard_tables import with_table
+from axiomjit.runtime.native_call.instructions import TUPLE, CallPython, Drop, NewArray
 from axiomjit.symbolic.data_dependent import OtherLengthError, OtherResultError
 from tests.runtime.native_tables import F8, plan_of, table_of
 
 pytestmark = pytest.mark.skipif(
-    native_calls.refusal() != "", reason="this process has no native entry"
+    native_entry.refusal() != "", reason="this process has no native entry"
 )
 X = np.ones((3, 4)).cumsum().reshape(3, 4).copy()
 
 
 @pytest.fixture(autouse=True, params=[8, 40 * STACK_WORDS], ids=["on the stack", "beyond it"])
-def places(request, monkeypatch):
-    """Places of a plan, whose memory is on the stack, or is taken for the call."""
-    monkeypatch.setattr(sys.modules[__name__], "PLACES", request.param)
+def slots(request, monkeypatch):
+    """Slots of a plan, whose memory is on the stack, or is taken for the call."""
+    monkeypatch.setattr(sys.modules[__name__], "SLOTS", request.param)
 
 
-PLACES = 8
+SLOTS = 8
 
 
 def entry(*steps, results, otherwise=None, form=0):
-    """An entry of one array argument, at place 0; all other places are for what steps make."""
-    plan = plan_of(*steps, results=results, places=PLACES)
-    cell = native_calls.new_cell(lambda *args: ("slow", args))
+    """An entry of one array argument, at slot 0; all other slots are for what steps make."""
+    plan = plan_of(*steps, results=results, slots=SLOTS)
+    cell = native_entry.new_cell(lambda *args: ("slow", args))
     cell[0] = with_table((), table_of(plan, X, form, otherwise=otherwise))
-    return native_calls.new_entry(cell)
+    return native_entry.new_entry(cell)
 
 
-def test_functions_get_objects_from_places_and_fill_places():
+def test_functions_get_objects_from_slots_and_fill_slots():
     seen = []
 
     def two(x, fresh):
@@ -51,7 +51,7 @@ def test_functions_get_objects_from_places_and_fill_places():
         CallPython(two, (0, 1), (2, 3)),
         CallPython(lambda *arrays: seen.append(arrays), (3, 2), ()),
         results=(1, 2, 3),
-        form=layout.TUPLE,
+        form=TUPLE,
     )
     for _ in range(3):
         fresh, double, more = call(X)
@@ -72,7 +72,7 @@ def test_views(view, writable):
     offset = view.ctypes.data - X.ctypes.data
     seen = []
     call = entry(
-        View(F8, view.shape, view.strides, 5, 0, offset, writable),
+        NewArray(F8, view.shape, view.strides, 5, 0, offset, writable=writable),
         CallPython(lambda v: seen.append(v), (5,), ()),
         NewArray(F8, (), None, 1),
         results=(1,),
@@ -103,7 +103,7 @@ def test_memory_that_is_taken_over_and_given_up(check, monkeypatch):
     call = entry(
         NewArray(F8, (6,), None, 1),
         CallPython(note, (1,), ()),
-        NewArray(np.dtype("f4"), (3, 4), None, 2, 1),
+        NewArray(np.dtype("f4"), (3, 4), None, 2, 1, takes=True),
         NewArray(F8, (2,), None, 3),
         CallPython(note, (3,), ()),
         Drop(3),
@@ -133,7 +133,7 @@ def test_an_error_halfway_leaves_nothing(error):
     call = entry(
         NewArray(F8, (1000,), None, 1),
         NewArray(F8, (3,), None, 2),
-        View(F8, (2,), (8,), 3, 0, 8, False),
+        NewArray(F8, (2,), (8,), 3, 0, 8, writable=False),
         CallPython(fail, (1, 3), (4,)),
         CallPython(lambda: pytest.fail("goes on"), (), ()),
         results=(4,),

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from axiomjit.base.errors import GraphValueError
-from axiomjit.runtime.launching.schedule import (
+from axiomjit.runtime.execution.workers import (
     available_threads,
     chunk_edges,
     granted,

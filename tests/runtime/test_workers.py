@@ -9,9 +9,8 @@ import time
 
 import pytest
 
-from axiomjit.runtime.launching import workers
-from axiomjit.runtime.launching.schedule import run_chunks
-from axiomjit.runtime.launching.workers import Job, Pace, Pool
+from axiomjit.runtime.execution import workers
+from axiomjit.runtime.execution.workers import ChunkSize, Job, Pool, run_chunks
 from tests.runtime.interrupts import Injector, Interrupt
 
 
@@ -31,7 +30,7 @@ class Buffer:
 def run_interrupted(pool, at, chunk_s=0.0005, seats=2, give_up=None):
     """Run a job with an interrupt at one instruction; the injector and the buffer."""
     buffer, injector = Buffer(chunk_s), Injector(at, workers.__file__)
-    job = Job(buffer.write, [(k, k + 1) for k in range(6)], seats, Pace(1), give_up)
+    job = Job(buffer.write, [(k, k + 1) for k in range(6)], seats, ChunkSize(1), give_up)
     before = sys.gettrace()
     sys.settrace(injector)
     try:
@@ -59,7 +58,7 @@ def check_books(pool, job, place):
 def call_both(pool):
     """A job that ends only if both helpers come."""
     barrier = threading.Barrier(3)
-    pool.run(Job(lambda low, high: barrier.wait(30) * 0, [(0, 1), (1, 2), (2, 3)], 2, Pace(1)))
+    pool.run(Job(lambda low, high: barrier.wait(30) * 0, [(0, 1), (1, 2), (2, 3)], 2, ChunkSize(1)))
 
 
 def check_threads(pool):
@@ -116,7 +115,7 @@ def test_signals_at_random_moments():
         for k in range(rounds):
             pool = pool if k % 40 else Pool()
             buffer = Buffer(0.0001)
-            job = Job(buffer.write, [(n, n + 1) for n in range(6)], 2, Pace(1))
+            job = Job(buffer.write, [(n, n + 1) for n in range(6)], 2, ChunkSize(1))
             try:
                 signal.setitimer(signal.ITIMER_REAL, 1e-5 + (k * 7919 % 1000) * 1e-6)
                 pool.run(job)
@@ -142,7 +141,7 @@ def test_a_signal_handler_may_run_jobs():
 
     def handler(number, frame):
         buffer = Buffer(0.0)
-        pool.run(Job(buffer.write, [(n, n + 1) for n in range(4)], 2, Pace(1)))
+        pool.run(Job(buffer.write, [(n, n + 1) for n in range(4)], 2, ChunkSize(1)))
         inner.append(sorted(buffer.done))
 
     before = signal.signal(signal.SIGALRM, handler)
@@ -150,7 +149,7 @@ def test_a_signal_handler_may_run_jobs():
         for k in range(300):
             signal.setitimer(signal.ITIMER_REAL, 1e-5 + (k * 7919 % 600) * 1e-6)
             buffer = Buffer(0.0001)
-            pool.run(Job(buffer.write, [(n, n + 1) for n in range(4)], 2, Pace(1)))
+            pool.run(Job(buffer.write, [(n, n + 1) for n in range(4)], 2, ChunkSize(1)))
             assert sorted(buffer.done) == [0, 1, 2, 3]
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -172,7 +171,7 @@ def test_a_helper_ends_its_chunk_when_the_caller_has_nothing_left():
         done.append((low, high))
         return 0
 
-    pool.run(Job(call, [(1, 60), (0, 1)], 1, Pace(1)))
+    pool.run(Job(call, [(1, 60), (0, 1)], 1, ChunkSize(1)))
     assert sum(high - low for low, high in done) == 60
 
 
@@ -184,10 +183,10 @@ def test_threads_that_cannot_start_are_not_counted(monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(workers._Worker, "start", refuse)
-        pool.run(Job(buffer.write, [(n, n + 1) for n in range(4)], 2, Pace(1)))
+        pool.run(Job(buffer.write, [(n, n + 1) for n in range(4)], 2, ChunkSize(1)))
     assert sorted(buffer.done) == [0, 1, 2, 3]
     assert pool.workers == []
-    pool.run(Job(buffer.write, [(n, n + 1) for n in range(4)], 2, Pace(1)))
+    pool.run(Job(buffer.write, [(n, n + 1) for n in range(4)], 2, ChunkSize(1)))
     assert len(pool.workers) == 2
 
 
@@ -221,14 +220,14 @@ def test_calls_at_the_same_time_share_the_threads(monkeypatch):
 @pytest.mark.parametrize("unit_s", [1e-6, 1e-4])
 def test_the_pace_follows_measured_speed(guess, unit_s):
     """After a first call of any length, no call takes long, and few are very short."""
-    pace, taken = Pace(guess), []
+    chunk_size, taken = ChunkSize(guess), []
     left = int(400 / unit_s)
     while left > 0:
-        units = min(left, pace.most)
+        units = min(left, chunk_size.most)
         left -= units
         seconds = units * unit_s
         taken.append(seconds)
-        pace.learn(units, seconds)
+        chunk_size.learn(units, seconds)
     settled = taken[20:-1]
     assert settled
     assert max(settled) <= 0.03
@@ -237,16 +236,16 @@ def test_the_pace_follows_measured_speed(guess, unit_s):
 
 
 def test_slow_units_are_run_one_at_a_time():
-    pace = Pace(64)
-    pace.learn(64, 64 * 0.5)
-    assert pace.most == 1
-    pace.learn(1, 0.5)
-    assert pace.most == 1
+    chunk_size = ChunkSize(64)
+    chunk_size.learn(64, 64 * 0.5)
+    assert chunk_size.most == 1
+    chunk_size.learn(1, 0.5)
+    assert chunk_size.most == 1
 
 
 FORKED = """
 import os, signal, sys, threading, time
-from axiomjit.runtime.launching.schedule import run_chunks
+from axiomjit.runtime.execution.workers import run_chunks
 def slow(low, high):
     time.sleep(0.01)
     return 0
@@ -288,7 +287,7 @@ def test_a_caller_that_watches_works_where_nobody_helps(monkeypatch):
         names.append(threading.current_thread().name)
         return 0
 
-    Pool().run(Job(chunk, [(0, 1), (1, 2)], 1, Pace(1), give_up=lambda: None))
+    Pool().run(Job(chunk, [(0, 1), (1, 2)], 1, ChunkSize(1), give_up=lambda: None))
     assert names == [threading.main_thread().name] * 2
 
 
@@ -299,9 +298,9 @@ def test_long_units_are_left_to_helpers_by_the_main_thread_alone():
         names.append(threading.current_thread())
         return 0
 
-    run_chunks(chunk, (0, 1), 1, Pace(1), give_up=lambda: None)
+    run_chunks(chunk, (0, 1), 1, ChunkSize(1), give_up=lambda: None)
     other = threading.Thread(
-        target=run_chunks, args=(chunk, (0, 1), 1, Pace(1)), kwargs={"give_up": lambda: None}
+        target=run_chunks, args=(chunk, (0, 1), 1, ChunkSize(1)), kwargs={"give_up": lambda: None}
     )
     other.start()
     other.join()

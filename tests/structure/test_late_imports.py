@@ -14,7 +14,7 @@ HELD = {
     "runtime/compiling/compile_source.py": {"_namespace"},
     "runtime/llvm/pass_managers.py": {"run_passes"},
     "runtime/objects/kept_code.py": {"compiled"},
-    "runtime/launching/blas.py": {"_libraries"},
+    "runtime/execution/library_calls.py": {"_libraries"},
 }
 """Functions that are called under FORKS_WAIT, that report errors, or that import a library of which
 compiled code knows nothing."""

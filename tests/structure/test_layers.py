@@ -19,7 +19,7 @@ ORDER = (
     *("passes.ir", "passes.costs", "passes.graph", "passes.views", "passes.loops", "passes.plan"),
     "passes",
     *("runtime.llvm", "runtime.objects", "runtime.pool", "runtime.emission", "runtime.elementary"),
-    *("runtime.names", "runtime.compiling", "runtime.entry", "runtime.launching", "runtime"),
+    *("runtime.names", "runtime.compiling", "runtime.native_call", "runtime.execution", "runtime"),
     *("show", "driver", "bench.suite", "bench.report", "bench.compiling"),
     *("bench", "cli"),
 )

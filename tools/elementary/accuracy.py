@@ -20,7 +20,7 @@ import numpy as np
 
 import axiomjit
 from axiomjit.bench.suite.progress import Progress
-from axiomjit.runtime.launching.schedule import threads
+from axiomjit.runtime.execution.workers import threads
 from tools.elementary.accuracy_cases import (
     CASES,
     boundaries,

@@ -1,14 +1,27 @@
-"""Where CPython and NumPy keep what the entry reads, found true on known objects before use."""
+"""CPython and NumPy as the entry finds them: offsets in objects, and addresses of functions.
+
+The offsets are found true on known objects before they are used.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
 from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.base.config import settings_word
+from axiomjit.base.counters import word_of
 from axiomjit.base.dtypes import DTYPES
+from axiomjit.runtime.pool.numpy_functions import (
+    AS_SCALAR,
+    NEW_FROM_DESCRIPTION,
+    SET_BASE,
+    numpy_function,
+)
 
 TYPE: Final = 8
 SIZE: Final = 16
@@ -141,3 +154,45 @@ def _error_states() -> bool:
                 if _short(_word(id(capsule) + VALUE)) != number << shift:
                     return False
     return True
+
+
+def _python(name: str) -> Callable[[], int]:
+    """What finds the address of a function of CPython."""
+    return lambda: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
+
+
+_STATUS: Final = b"kernel returned status %d"
+RUNTIME: Final[Mapping[str, Callable[[], int]]] = {
+    "take": _python("Py_IncRef"),
+    "drop": _python("Py_DecRef"),
+    "vectorcall": _python("PyObject_Vectorcall"),
+    "save_thread": _python("PyEval_SaveThread"),
+    "restore_thread": _python("PyEval_RestoreThread"),
+    "new_array": partial(numpy_function, NEW_FROM_DESCRIPTION),
+    "as_scalar": partial(numpy_function, AS_SCALAR),
+    "new_tuple": _python("PyTuple_New"),
+    "set_item": _python("PyTuple_SetItem"),
+    "context_value": _python("PyContextVar_Get"),
+    "int_value": _python("PyLong_AsLongLongAndOverflow"),
+    "set_error": _python("PyErr_Format"),
+    "error_states": lambda: id(error_state_variable()),
+    "settings": settings_word,
+    "kernels_run": partial(word_of, "kernels_run"),
+    "array_type": partial(id, np.ndarray),
+    "status_error": partial(id, RuntimeError),
+    "status_text": lambda: id(_STATUS) + BYTES,
+    "set_base": partial(numpy_function, SET_BASE),
+    "is_error": _python("PyErr_ExceptionMatches"),
+    "clear_error": _python("PyErr_Clear"),
+    "nothing": partial(id, None),
+    "check_signals": _python("PyErr_CheckSignals"),
+    "take_memory": _python("PyMem_Malloc"),
+    "drop_memory": _python("PyMem_Free"),
+}
+"""Functions of CPython and NumPy, objects and addresses of words: how each is found."""
+
+
+@lru_cache(maxsize=1)
+def runtime_block() -> bytes:
+    """The words of `RUNTIME`; the tables that point into it need it for good."""
+    return b"".join(find().to_bytes(8, "little") for find in RUNTIME.values())

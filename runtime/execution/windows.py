@@ -1,18 +1,19 @@
-"""Windows of plans for certain lengths: views of the arrays that hold a plan's buffers."""
+"""The memory of plans, and windows for certain lengths: views of arrays that hold buffers."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from axiomjit.base.config import config
 from axiomjit.base.errors import BoundsError
-from axiomjit.passes.ir.plan_ir import Buffer, Window
+from axiomjit.passes.ir.plan_ir import Buffer, Plan, Window
 from axiomjit.passes.ir.view_ir import ArrayRole
 from axiomjit.runtime.pool import memory
-from axiomjit.symbolic.dims import Dim, Symbol, evaluate
+from axiomjit.symbolic.dims import Dim, Lengths, Symbol, evaluate
 
 Array = np.ndarray
 Arrays = dict[str, Array]
@@ -21,6 +22,14 @@ Arrays = dict[str, Array]
 def lengths_at(dims: tuple[Dim, ...], lengths: Mapping[Symbol, int]) -> tuple[int, ...]:
     """The values of lengths."""
     return tuple(evaluate(d, lengths) for d in dims)
+
+
+def at_positions(positions: Sequence[int], values: Sequence[object]) -> list[object]:
+    """Arguments of a plan of which only those at some positions are known."""
+    arguments: list[object] = [None] * (max(positions, default=-1) + 1)
+    for position, value in zip(positions, values, strict=False):
+        arguments[position] = value
+    return arguments
 
 
 def is_whole(window: Window, buffers: Mapping[str, Buffer]) -> bool:
@@ -38,6 +47,24 @@ def is_whole(window: Window, buffers: Mapping[str, Buffer]) -> bool:
 def _are_same(some: tuple[Dim, ...], others: tuple[Dim, ...]) -> bool:
     """Whether lengths are equal whatever the values; `==` may look at those at hand."""
     return len(some) == len(others) and all(map(operator.is_, some, others))
+
+
+class PlanMemory:
+    """The memory of a plan by name, and its lengths by number, as all its steps use them."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Name the buffers."""
+        self.plan, self.lengths = plan, Lengths()
+        self.buffers = {buffer.name: buffer for buffer in plan.buffers}
+        self.held = {b.name: b.array for b in plan.buffers if b.array is not None}
+        self.arguments = [(b.name, b.position) for b in plan.buffers if b.position is not None]
+        whole = [is_whole(window, self.buffers) for window in plan.results]
+        self.names = [window.buffer for window in plan.results]
+        self.windows = None if all(whole) else plan.results
+        self.is_fresh = all(whole) and len(set(self.names)) == len(self.names)
+        """Whether each result is an array that the plan allocates, and no two are the same."""
+        self.waiting: Any = None
+        """The form of a launch that the next one runs before it, or in its place."""
 
 
 class BoundWindow:

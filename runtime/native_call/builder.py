@@ -1,15 +1,31 @@
-"""A builder of LLVM text in which every value is a 64-bit integer and every variable is memory.
+"""Builders of the entry's LLVM text: every value is a 64-bit integer, every variable is memory.
 
 LLVM's own passes make registers of the variables; addresses are integers until they are used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Final
+
+from axiomjit.runtime.native_call.structures import RUNTIME
 
 Value = str
 """A number in LLVM text: a literal, or the name of a result."""
+NAME: Final = "axiomjit_entry"
+HEADER: Final = (
+    *("runtime", "settings", "positional", "keywords", "names", "guards", "hits", "runner"),
+    *("owned", "slots", "steps", "steps_at", "results", "results_at", "form", "otherwise"),
+    *("errors", "memory", "values_from", "operands_from", "block_from"),
+)
+"""The words of a guard table, behind which stand its guards, then the instructions of a plan, then
+the slots of results. `runner` is a Python function in place of a plan; the words `_at` are numbers
+of words in the table. `otherwise` is a function that answers where one of `errors` is raised.
+`memory` is how many bytes the call takes from Python, 0 where `STACK_WORDS` are enough; the words
+`_from` are numbers of words in that memory, which begins with the objects of all slots."""
+STACK_WORDS: Final = 256
+"""Words of memory that a native call has on the stack: slots, operands and an argument block."""
 
 
 class Builder:
@@ -74,7 +90,11 @@ class Builder:
         """The word of that number behind an address."""
         if isinstance(number, int):
             return self.load(address, 8 * number)
-        return self.load(address, self.shift_left(number, 3))
+        return self.load(self.at(address, number))
+
+    def at(self, address: Value, number: Value) -> Value:
+        """The address of the word of that number behind an address."""
+        return self.add(address, self.shift_left(number, 3))
 
     # --- arithmetic ---------------------------------------------------------------------------
 
@@ -172,3 +192,92 @@ class Builder:
         self.store(self.add(current, step), number)
         self.go(again)
         self.begin(behind)
+
+    @contextmanager
+    def records(self, address: Value, count: Value) -> Iterator[Value]:
+        """Do what follows for each record of a table, which begin with a kind and a size."""
+        cursor = self.variable(address)
+        with self.count(count):
+            record = self.load(cursor)
+            yield record
+            self.store(self.at(record, self.word(record, 1)), cursor)
+
+    def choose_kind(self, record: Value, kinds: Sequence[Callable[[], None]]) -> None:
+        """Do what the kind of a record says."""
+        behind, kind = self.label(), self.word(record, 0)
+        for number, do in enumerate(kinds):
+            with self.when(self.test("eq", kind, number)):
+                do()
+                self.go(behind)
+                self.begin(self.label())
+        self.go(behind)
+        self.begin(behind)
+
+
+class Row:
+    """The words of a record in a table, by name; the `tail` is behind them."""
+
+    def __init__(self, entry: Builder, address: Value, words: tuple[str, ...]) -> None:
+        """Name all words, but for kind and size, which come first."""
+        self._entry, self._address, self._words = entry, address, ("kind", "size", *words)
+
+    def __getitem__(self, name: str) -> Value:
+        """The value of a word."""
+        return self._entry.word(self._address, self._words.index(name))
+
+    @property
+    def tail(self) -> Value:
+        """The address behind the named words."""
+        return self._entry.add(self._address, 8 * len(self._words))
+
+
+class EntryBuilder(Builder):
+    """Writes the entry: what it is given, its memory, and the table at hand are values."""
+
+    def __init__(self) -> None:
+        """Begin the function."""
+        super().__init__(NAME, 4)
+        self.cell, self.arguments, self.given, self.names = self.parameters
+        self.scratch = self.block(8)
+        self._stack = self.block(STACK_WORDS)
+        self._taken = self.variable(0)
+        self.objects = self.values = self.operands = self.argument_block = ""
+        self.table: Value = ""
+        self.tables: Value = ""
+
+    def head(self, name: str) -> Value:
+        """A word of the table's header."""
+        return self.word(self.table, HEADER.index(name))
+
+    def runtime(self, name: str) -> Value:
+        """A function of CPython or NumPy, an object, or the address of a word."""
+        return self.word(self.head("runtime"), [*RUNTIME].index(name))
+
+    def fill_slot(self, slot: Value, thing: Value, word: Value) -> None:
+        """Let a slot hold an object, and the word that kernels get of it."""
+        self.store(thing, self.at(self.objects, slot))
+        self.store(word, self.at(self.values, slot))
+
+    def take_memory(self, missed: str) -> None:
+        """Find memory for the slots, operands and argument blocks of the table at hand."""
+        self.store(0, self._taken)
+        memory, size = self.variable(self._stack), self.head("memory")
+        with self.when(self.test("ne", size, 0)):
+            taken = self.call(self.runtime("take_memory"), size)
+            self.require(self.test("ne", taken, 0), missed)
+            self.store(taken, self._taken)
+            self.store(taken, memory)
+        self.objects = self.load(memory)
+        self.values = self.at(self.objects, self.head("values_from"))
+        self.operands = self.at(self.objects, self.head("operands_from"))
+        self.argument_block = self.at(self.objects, self.head("block_from"))
+
+    def drop_memory(self) -> None:
+        """Give up the memory that was taken for the table at hand."""
+        taken = self.load(self._taken)
+        with self.when(self.test("ne", taken, 0)):
+            self.call(self.runtime("drop_memory"), taken)
+
+    def drop_tables(self) -> None:
+        """Give up the reference to the tables, which end with those that keep nothing else."""
+        self.call(self.runtime("drop"), self.tables)

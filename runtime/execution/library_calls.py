@@ -1,0 +1,297 @@
+"""Steps of plans that a library computes, on views of the buffers, and the threads they may use.
+
+A library that computes matrix products has threads of its own, and a plan calls it only between its
+parallel sections, so that they do not come on top of ours. `threads(n)` and `AXIOMJIT_NUM_THREADS`
+hold for it too where `threadpoolctl` can be imported. The libraries know one number for the
+process: while several calls have a limit, the smallest one holds for all.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from axiomjit.base.counters import counter
+from axiomjit.base.errors import AxiomError
+from axiomjit.base.locks import new_lock
+from axiomjit.passes.ir.plan_ir import Allocate, Call, Choose, Plan
+from axiomjit.runtime.execution.plan_steps import BoundStep, StepForm
+from axiomjit.runtime.execution.windows import Array, Arrays, BoundWindow, PlanMemory
+from axiomjit.runtime.execution.workers import (
+    VARIABLES,
+    Chunk,
+    ChunkSize,
+    asked_threads,
+    available_threads,
+    chunk_edges,
+    run_chunks,
+)
+from axiomjit.runtime.pool.recycling import LARGE
+from axiomjit.symbolic.data_dependent import OtherLengthError, data_dependent_in
+from axiomjit.symbolic.dims import Symbol, Values, evaluate
+from axiomjit.symbolic.index_maps import at_lengths
+
+if TYPE_CHECKING:
+    from axiomjit.runtime.execution.native_plan import NativeWriter
+
+
+SMALL: Final = 1024
+"""Elements of an array up to which no library starts threads, so that no limit is looked for."""
+FIRST_PARTS: Final = 8
+"""Parts in the first uninterrupted call; `ChunkSize` finds how many take 5 to 20 ms."""
+_lock: Final = new_lock()
+_count_call: Final = counter("library_calls")
+
+
+class CallForm(StepForm):
+    """A library operation of a plan, for any lengths."""
+
+    __slots__ = ("buffers", "step")
+
+    def __init__(self, step: Call, plan: PlanMemory) -> None:
+        """Keep the step, and the buffers of its plan."""
+        self.step, self.buffers = step, plan.buffers
+
+    def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep:
+        """The step for these lengths."""
+        return (Making if self.step.makes else Calling)(self, lengths)
+
+
+class Calling(BoundStep):
+    """A library operation for certain lengths, which writes into memory that there is."""
+
+    __slots__ = ("_bounds", "_operands", "_step", "_targets", "_work")
+
+    def __init__(self, form: CallForm, lengths: Mapping[Symbol, int]) -> None:
+        """Find the windows at these lengths."""
+        self._step, buffers = form.step, form.buffers
+        self._operands = [BoundWindow(one, buffers, lengths) for one in self._step.operands]
+        self._targets = [BoundWindow(one, buffers, lengths) for one in self._step.targets]
+        operations = [self._step.operation, *(operation for operation, _ in self._step.more)]
+        shapes = [window.shape for window in (*self._operands, *self._targets)]
+        self._work = [(one.parts, _within_limits(one.evaluate, shapes)) for one in operations]
+        self._bounds = at_lengths(self._step.conditions, lengths)
+
+    def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> None:
+        """Do it."""
+        seen = [operand.of(arrays, beyond=bool(self._bounds)) for operand in self._operands]
+        self._compute(*seen, *[target.of(arrays) for target in self._targets])
+
+    def _compute(self, *arrays: Array) -> None:
+        """Write results, given the arrays of operands and targets."""
+        _count_call()
+        step, number = self._step, len(self._operands)
+        seen = arrays[:number]
+        try:
+            for parts, evaluate in self._work:
+                if parts is None:
+                    evaluate(seen, step.labels, arrays[number])
+                else:
+                    share_parts(*parts(seen, step.labels, arrays[number], self._bounds))
+                number += 1
+        except Exception as error:
+            raise _located(error, step.where) from None
+
+    def emit(self, native: NativeWriter) -> bool:
+        """A call, where all operands are inside their memory."""
+        return not self._bounds and native.call(self._compute, self._operands, self._targets)
+
+    def emit_alone(
+        self, plan: Plan, native: NativeWriter, examples: Sequence[Any], kind: type | None
+    ) -> bool:
+        """A call of a function that makes the only result, small and in C order, itself.
+
+        It takes no views of its operands: that costs more than a product of small matrices. Memory
+        of large results is recycled, so they are made elsewhere.
+        """
+        step, target = self._step, self._targets[0]
+        shorten, positions = step.operation.shorten, native.positions(self._operands)
+        if shorten is None or positions is None or [*map(type, plan.steps)] != [Allocate, Call]:
+            return False
+        if kind is not None or step.conditions or step.more or step.operation.guesses:
+            return False
+        large = math.prod(target.shape) * target.window.dtype.itemsize >= LARGE
+        if large or sorted(target.strides, reverse=True) != [*target.strides]:
+            return False
+        operands = [examples[position] for position in positions]
+        function = shorten(operands, step.labels)
+        return function is not None and native.call_alone(_counted(function, operands), positions)
+
+
+class Making(BoundStep):
+    """A function that makes its results, each of which becomes a buffer of the plan."""
+
+    __slots__ = ("_function", "_operands", "_results", "_step", "_targets")
+
+    def __init__(self, form: CallForm, lengths: Mapping[Symbol, int]) -> None:
+        """Find the windows at these lengths."""
+        self._step, step, buffers = form.step, form.step, form.buffers
+        self._operands = [BoundWindow(window, buffers, lengths) for window in step.operands]
+        self._targets = [window.buffer for window in step.targets]
+        self._results: list[tuple[Any, Any, Any]] = []
+        functions: list[Any] = [step.operation.evaluate, *(one.evaluate for one, _ in step.more)]
+        for function, window in zip(functions, step.targets, strict=True):
+            shape = tuple(
+                None if data_dependent_in(n) - set(lengths) else evaluate(n, lengths)
+                for n in window.shape
+            )
+            self._results.append((function, window.dtype, shape))
+        shapes = [operand.shape for operand in self._operands]
+        shapes += [tuple([n or 1 for n in shape]) for _, _, shape in self._results]
+        self._function = _within_limits(functions[0].bound(self._results[0][2]), shapes)
+
+    def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> None:
+        """Do it."""
+        made = self._make(*[operand.of(arrays) for operand in self._operands])
+        arrays.update(zip(self._targets, made, strict=True))
+
+    def _make(self, *seen: Array) -> tuple[Array, ...]:
+        """The results, given the operands: arrays of their own in C order."""
+        _count_call()
+        try:
+            made = self._function(*seen)
+            found = [function.alone(made, dtype, shape) for function, dtype, shape in self._results]
+        except Exception as error:
+            raise _located(error, self._step.where) from None
+        for k, one in enumerate(found):
+            for operand in seen:
+                if operand is one:
+                    found[k] = one.copy()
+        return tuple(found)
+
+    def emit(self, native: NativeWriter) -> bool:
+        """A call that makes arrays."""
+        return native.call(self._make, self._operands, (), self._targets)
+
+    def emit_alone(
+        self, plan: Plan, native: NativeWriter, examples: Sequence[Any], kind: type | None
+    ) -> bool:
+        """A call of the function itself, where that gives the results in order."""
+        later = [step for step in plan.steps if step is not self._step]
+        if any(not isinstance(one, Choose) or one.choice.guards for one in later):
+            return False
+        functions = [function for function, _, _ in self._results]
+        made = dict(zip(self._targets, functions, strict=True))
+        positions, names = native.positions(self._operands), [one.buffer for one in plan.results]
+        if positions is None or self._step.operation.guesses or not made.keys() >= set(names):
+            return False
+        results = [made[name] for name in names]
+        wanted = [None] if kind is None else [*range(len(results))]
+        measured = any(one.measured is not None for one in results)
+        if measured or [one.part for one in results] != wanted:
+            return False
+        function, operands = results[0].shorten(), [examples[position] for position in positions]
+        if function is None:
+            return False
+        found: Any = function(*operands)
+        whole: Any = found if kind else (found,)
+        if type(found) is not (kind or np.ndarray) or len(whole) != len(results):
+            return False
+        return native.call_alone(_counted(function, operands), positions)
+
+
+def _within_limits(
+    function: Callable[..., Any], shapes: Sequence[tuple[int, ...]]
+) -> Callable[..., Any]:
+    """The function; with large arrays it uses no more threads than the caller may."""
+    large = any(math.prod(shape) > SMALL for shape in shapes)
+    return partial(_keep_limits, function) if large else function
+
+
+def _keep_limits(function: Callable[..., Any], *operands: Any) -> Any:
+    if is_limited():
+        with limited():
+            return function(*operands)
+    return function(*operands)
+
+
+def _counted(function: Callable[..., Any], operands: Sequence[Any]) -> Callable[..., Any]:
+    """The function of operands like these, counted as a call of a library."""
+    function = _within_limits(function, [operand.shape for operand in operands])
+
+    def call(*seen: Any) -> Any:
+        _count_call()
+        return function(*seen)
+
+    return call
+
+
+def _located(error: Exception, where: str | None) -> Exception:
+    """An error of a library, with the user's line."""
+    if isinstance(error, AxiomError):
+        return error.at(where)
+    if where is not None and not isinstance(error, OtherLengthError):
+        error.add_note(f"at {where}")
+    return error
+
+
+class _Limits:
+    """The limits of calls under way, and the numbers of threads before."""
+
+    under_way: tuple[int, ...] = ()
+    before: tuple[tuple[Any, int], ...] = ()
+
+
+@lru_cache(maxsize=1)
+def _is_asked() -> bool:
+    """Whether the environment names a number of threads for axiomjit."""
+    return bool(os.environ.get(VARIABLES[0]))
+
+
+def is_limited() -> bool:
+    """Whether this call may use fewer threads than a library takes by itself."""
+    return asked_threads() is not None or _is_asked()
+
+
+@lru_cache(maxsize=1)
+def _libraries() -> tuple[Any, ...]:
+    """The libraries that are loaded, with `get_num_threads` and `set_num_threads`."""
+    try:
+        from threadpoolctl import ThreadpoolController
+    except ImportError:
+        return ()
+    found = ThreadpoolController().select(user_api="blas")
+    return tuple(found.lib_controllers)
+
+
+def share_parts(count: int, compute: Chunk) -> None:
+    """Compute parts of work that call these libraries, on the threads that the caller may use.
+
+    Where the libraries cannot be kept to one thread they use theirs, in one part after the other.
+    """
+    threads = available_threads() if count > 1 and _libraries() else 1
+    edges = chunk_edges(count, threads)
+    with limited(1) if threads > 1 else limited() if is_limited() else nullcontext():
+        run_chunks(compute, edges, threads, ChunkSize(FIRST_PARTS))
+
+
+@contextmanager
+def limited(threads: int | None = None) -> Iterator[None]:
+    """Let the libraries use no more threads in the block than these, or than the caller may."""
+    most = available_threads() if threads is None else threads
+    _change(most, None)
+    try:
+        yield
+    finally:
+        _change(None, most)
+
+
+def _change(begun: int | None, ended: int | None) -> None:
+    """Let the limits of calls hold; when the last has ended, the numbers of before."""
+    with _lock:
+        limits = list(_Limits.under_way)
+        if begun is not None:
+            limits.append(begun)
+        if ended is not None:
+            limits.remove(ended)
+        if limits and not _Limits.under_way:
+            _Limits.before = tuple((one, one.get_num_threads()) for one in _libraries())
+        _Limits.under_way = tuple(limits)
+        for library, before in _Limits.before:
+            library.set_num_threads(min((before, *limits)))

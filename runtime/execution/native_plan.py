@@ -1,0 +1,383 @@
+"""Native plans: the instructions of a native call, as the steps of a plan write them."""
+
+from __future__ import annotations
+
+import ctypes
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import repeat
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.records import Record
+from axiomjit.base.tree import OfArgument
+from axiomjit.passes.ir.plan_ir import Buffer
+from axiomjit.runtime.compiling.kernel_handle import KernelHandle
+from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
+from axiomjit.runtime.execution.windows import BoundWindow, PlanMemory, at_positions, lengths_at
+from axiomjit.runtime.native_call.guard_tables import Guards, with_table
+from axiomjit.runtime.native_call.instructions import (
+    SCALARS,
+    TUPLE,
+    CallPython,
+    Drop,
+    Instruction,
+    NativePlan,
+    NewArray,
+    Run,
+    Share,
+)
+from axiomjit.runtime.native_call.native_entry import new_cell, new_entry
+from axiomjit.runtime.pool import memory
+from axiomjit.runtime.pool.recycling import LARGE
+from axiomjit.symbolic.dims import Symbol
+
+Runner = Callable[..., Any]
+RELEASING_WORK: Final = 300_000
+"""Additions after which a native call lets other threads run and hears signals: about 10 us."""
+
+
+class Gives(Record):
+    """How many results a call gives, put together by `form`, and which are of arguments."""
+
+    count: int
+    form: int
+    of_arguments: Mapping[int, OfArgument]
+
+
+class NativeWriter:
+    """Writes the instructions of a plan, and knows in which slots its buffers are.
+
+    Each method returns whether a native call can do it.
+    """
+
+    def __init__(
+        self,
+        plan: PlanMemory,
+        lengths: Mapping[Symbol, int],
+        gives: Gives,
+        live: Sequence[str],
+        numbers: Sequence[tuple[int, int, str]],
+    ) -> None:
+        """Give what belongs to others its slots; all that the plan makes comes behind it.
+
+        Args:
+            plan: the memory of the plan.
+            lengths: the value of each symbol.
+            gives: what the call gives.
+            live: buffers whose arrays there are already.
+            numbers: those among the arguments that kernels take, as in `LaunchForm.given`.
+        """
+        self._plan, self._lengths, self._gives = plan, lengths, gives
+        self.given: dict[int, tuple[int, str | None]] = {}
+        self.slots: dict[str, int] = {}
+        self._held: list[tuple[np.ndarray, int]] = []
+        self._steps: list[Instruction] = []
+        self._results: list[int] = []
+        self._form = gives.form
+        self._loaded: dict[KernelHandle, LoadedKernel | None] = {}
+        self._empty: list[int] = []
+        self._lent: list[int] = []
+        self._count = self._unreleased = 0
+        for buffer in plan.plan.buffers:
+            if buffer.position is not None:
+                self.given[buffer.position] = self._slot(buffer.name), None
+            elif buffer.array is not None:
+                self._held.append((buffer.array, self._slot(buffer.name)))
+        self._has_numbers = all(self._number(position, dtype) for _, position, dtype in numbers)
+        sources = [self._next() for _ in live]
+        self.given |= {given_key(k): (source, None) for k, source in enumerate(sources)}
+        self._owned = self._count
+        for name, source in zip(live, sources, strict=True):
+            self._steps.append(Share(self._slot(name), source))
+
+    def _slot(self, name: str) -> int:
+        slot = self.slots[name] = self._next()
+        return slot
+
+    def _next(self) -> int:
+        """A slot that is empty at this step."""
+        if self._empty:
+            return self._empty.pop()
+        self._count += 1
+        return self._count - 1
+
+    def _number(self, position: int, dtype: str) -> bool:
+        """Whether a number among the arguments has a slot for this dtype, or gets one."""
+        if position not in self.given:
+            self.given[position] = self._count, dtype
+            self._count += -(-np.dtype(dtype).itemsize // 8)
+        return self.given[position][1] == dtype
+
+    def load(self, handles: Sequence[KernelHandle]) -> bool:
+        """Keep the kernels, which others may drop meanwhile."""
+        self._loaded = {handle: handle.loaded for handle in handles}
+        there = None not in self._loaded.values()
+        return there and self._has_numbers and not any(one.checked for one in handles)
+
+    def plan(self) -> NativePlan:
+        """What was written."""
+        return NativePlan(
+            given=self.given,
+            held=tuple(self._held),
+            owned=self._owned,
+            slots=self._count,
+            steps=tuple(self._steps),
+            results=tuple(self._results),
+            form=self._form,
+            lent=frozenset(self._lent),
+            kernels=tuple(self._loaded.items()),
+        )
+
+    # --- steps --------------------------------------------------------------------------------
+
+    def make_array(
+        self,
+        buffer: Buffer,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...] | None,
+        source: str | None,
+        make: Callable[[], tuple[Any]],
+    ) -> bool:
+        """The array of a buffer, in the memory of `source` or its own; large ones Python makes."""
+        base = -1 if source is None else self.slots.pop(source)
+        new = NewArray(buffer.dtype, shape, strides, self._slot(buffer.name), base, takes=base >= 0)
+        large = source is None and new.size_bytes >= LARGE
+        self._steps.append(CallPython(make, (), (new.slot,)) if large else new)
+        self._empty += [] if source is None else [base]
+        return True
+
+    def drop(self, name: str) -> bool:
+        """A buffer is not needed any more."""
+        return self._drop(self.slots.pop(name))
+
+    def _drop(self, slot: int) -> bool:
+        self._steps.append(Drop(slot))
+        self._empty.append(slot)
+        return True
+
+    def run(
+        self,
+        handle: KernelHandle,
+        work: int,
+        block: tuple[int, ...],
+        fills: Sequence[tuple[int, int]],
+        grid: int,
+        combines: bool,
+    ) -> bool:
+        """A run of a kernel, with words of its argument block that come from slots."""
+        kernel: Any = self._loaded[handle]
+        # Where its code begins: its entry is a ctypes function with two arguments.
+        address = ctypes.cast(kernel.entry.func, ctypes.c_void_p).value or 0
+        self._unreleased += work
+        releases = self._unreleased >= RELEASING_WORK
+        self._unreleased *= not releases
+        self._steps.append(Run(address, block, tuple(fills), grid, combines, releases))
+        return True
+
+    def call_python(self, function: Runner, slots: Sequence[int]) -> bool:
+        """A call for what it does to the objects at slots."""
+        self._steps.append(CallPython(function, tuple(slots), ()))
+        return True
+
+    def call(
+        self,
+        function: Runner,
+        operands: Sequence[BoundWindow],
+        targets: Sequence[BoundWindow],
+        made: Sequence[str] = (),
+    ) -> bool:
+        """A call, with views of what is no entire buffer; it makes no argument anew."""
+        if not self.slots.keys().isdisjoint(made):
+            return False
+        slots: list[int] = []
+        views: list[NewArray] = []
+        for number, window in enumerate((*operands, *targets)):
+            slot = self.slots[window.window.buffer]
+            if not self._is_entire(window):
+                view = self._view(window, writable=number >= len(operands))
+                if view is None:
+                    return False
+                views.append(view)
+                slot = view.slot
+            slots.append(slot)
+        results = tuple([self._slot(name) for name in made])
+        self._steps += [*views, CallPython(function, tuple(slots), results)]
+        return all(self._drop(view.slot) for view in views)
+
+    def positions(self, operands: Sequence[BoundWindow]) -> list[int] | None:
+        """Which arguments operands are, as they are; None where they are not."""
+        names = [window.window.buffer for window in operands]
+        found = [self._plan.buffers[name].position for name in names]
+        known = [position for position in found if position is not None]
+        return known if len(known) == len(found) and all(map(self._is_entire, operands)) else None
+
+    def call_alone(self, function: Runner, positions: Sequence[int]) -> bool:
+        """A call of a function of arguments that gives what the call gives."""
+        return self._call_entire(function, [self.given[position][0] for position in positions])
+
+    def _call_entire(self, function: Runner, slots: Sequence[int]) -> bool:
+        self._results, self._form = [self._next()], 0
+        self._steps.append(CallPython(function, tuple(slots), tuple(self._results), entire=True))
+        return True
+
+    def go_on(self, continuation: Any, count: BoundWindow) -> bool:
+        """A call of what goes on behind a count, with all arrays and numbers that there are."""
+        arguments = {position: slot for position, (slot, _) in self.given.items() if position >= 0}
+        lent = {name for name, _ in self._plan.arguments} | self._plan.held.keys()
+        names = [name for name in self.slots if name not in lent]
+        if count.window.buffer not in names or not self._is_entire(count):
+            return False
+        slots = [*arguments.values(), *(self.slots[name] for name in names)]
+        later = NativeContinuation(continuation, self._plan, [*arguments], names, self._gives)
+        return self._call_entire(later, slots)
+
+    def give(self, names: Sequence[str], windows: Sequence[BoundWindow] | None) -> bool:
+        """Results; none is a view of an array that the program holds."""
+        names = names[: self._gives.count]
+        for number, (name, window) in enumerate(zip(names, windows or repeat(None), strict=False)):
+            slot, of = self.slots[name], self._gives.of_arguments.get(number)
+            step: NewArray | Share | None = None
+            if of is not None and of.is_itself:
+                slot, dtype = self.given.get(of.position, (0, ""))
+                if dtype is not None or window is None or not window.shape:  # no array to share
+                    return False
+                step = Share(self._next(), slot)
+            elif window is not None and (of is not None or not self._is_entire(window)):
+                step = self._result_view(window)
+                if step is None:
+                    return False
+            elif slot < self._owned:
+                step = Share(self._next(), slot)
+            if step is not None:
+                self._steps.append(step)
+            self._results.append(slot if step is None else step.slot)
+        return len(set(self._results)) == len(self._results)
+
+    def _result_view(self, window: BoundWindow) -> NewArray | None:
+        """A view that is a result; None where it is one of an array that the program holds."""
+        slot = self.slots[window.window.buffer]
+        if slot < self._owned:
+            lent = [position for position, given in self.given.items() if given[0] == slot]
+            if not lent:
+                return None
+            self._lent += lent
+        pairs = zip(window.strides, window.shape, strict=True)
+        repeats = 0 not in window.shape and any(s == 0 and n > 1 for s, n in pairs)
+        return self._view(window, window.window.writable and not repeats)
+
+    def _view(self, window: BoundWindow, writable: bool) -> NewArray | None:
+        """A window at a slot of its own; None where it is beyond its buffer, as Python says."""
+        if not self._is_within(window):
+            return None
+        shape, base = window.shape, self.slots[window.window.buffer]
+        offset = 0 if 0 in shape else window.offset
+        view = window.window.dtype, shape, window.strides, self._next(), base, offset
+        return NewArray(*view, writable=writable)
+
+    def _is_entire(self, window: BoundWindow) -> bool:
+        """Whether a window is all of its buffer, seen as it is."""
+        if window.allocated:
+            return True
+        buffer, layout = self._plan.buffers[window.window.buffer], self._layout(window)
+        strides = layout[1] if 0 in window.shape else window.strides
+        same = (window.shape, strides) == layout and window.offset == 0
+        return same and window.window.dtype == buffer.dtype and window.window.writable
+
+    def _is_within(self, window: BoundWindow) -> bool:
+        """Whether a window is inside the memory of its buffer; if not, Python says so."""
+        shape, strides = self._layout(window)
+        itemsize = self._plan.buffers[window.window.buffer].dtype.itemsize
+        low, high = memory.span(window.shape, window.strides, window.window.dtype.itemsize)
+        first, end = memory.span(shape, strides, itemsize)
+        return low == high or first <= window.offset + low <= window.offset + high <= end
+
+    def _layout(self, window: BoundWindow) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Shape and strides (bytes) of the buffer of a window."""
+        buffer = self._plan.buffers[window.window.buffer]
+        strides = [n * buffer.dtype.itemsize for n in lengths_at(buffer.strides, self._lengths)]
+        return lengths_at(buffer.shape, self._lengths), tuple(strides)
+
+
+class NativeContinuation:
+    """The steps behind a count as a function of the objects that there are then.
+
+    It is a native call for each count that is met again, and runs in Python for others.
+    """
+
+    def __init__(
+        self,
+        continuation: Any,
+        plan: PlanMemory,
+        positions: Sequence[int],
+        names: Sequence[str],
+        gives: Gives,
+    ) -> None:
+        """Begin.
+
+        Args:
+            continuation: gives the plan behind each count.
+            plan: the memory of the plan.
+            positions: which arguments are given first, by position.
+            names: the buffers whose arrays are given behind them.
+            gives: what the call gives.
+        """
+        self._continuation, self._held, self._gives = continuation, plan.held, gives
+        self._positions, self._names = positions, names
+        self._count = len(positions) + names.index(continuation.count.window.buffer)
+        by_position = {position: name for name, position in plan.arguments}
+        self._buffers = [*map(by_position.get, positions), *names]
+        self._met = BoundedTable[int, None]()
+        self._runners = BoundedTable[int, Runner]()
+
+    def __call__(self, *objects: Any) -> object:
+        """What the call gives.
+
+        Raises:
+            OtherLengthError: what was looked at of the length looks otherwise.
+        """
+        count = objects[self._count].item()
+        runner = self._runners.get(count) or self._runner(count, objects)
+        return runner(*objects)
+
+    def _runner(self, count: int, objects: Sequence[Any]) -> Runner:
+        """What runs the steps behind a count."""
+        bound = self._continuation.bound_to(count)
+        runner = partial(self._run, bound)
+        if count not in self._met:
+            self._met.keep(count, None)
+            return runner
+        return self._runners.keep(count, self._native(bound, objects, runner) or runner)
+
+    def _native(self, bound: Any, objects: Sequence[Any], slow: Runner) -> Runner | None:
+        """The native call for objects like these; None where there is none."""
+        plan = bound.native_plan(self._gives.count, self._gives.form, self._names)
+        if plan is None:
+            return None
+        guards = Guards(plan)
+        keys = [*self._positions, *(given_key(k) for k in range(len(self._names)))]
+        for source, (value, key) in enumerate(zip(objects, keys, strict=True)):
+            if not guards.add(source, value, key):
+                return None
+        cell = new_cell(slow)
+        cell[0] = with_table((), guards.table(len(objects), (), array("q", [0])))
+        return new_entry(cell)
+
+    def _run(self, bound: Any, *objects: Any) -> object:
+        """What the call gives, run in Python on arrays of buffers and numbers."""
+        named = zip(self._buffers, objects, strict=True)
+        # A NumPy scalar is no array, whose memory kernels read.
+        given = {name: np.asarray(one) for name, one in named if name is not None}
+        arguments = at_positions(self._positions, objects)
+        results = bound.go_on({**self._held, **given}, arguments)[: self._gives.count]
+        if self._gives.form & SCALARS:
+            results = [one if one.ndim else one[()] for one in results]
+        return tuple(results) if self._gives.form & TUPLE else results[0]
+
+
+def given_key(number: int) -> int:
+    """Where a native plan is given an array that is no argument, in place of a position."""
+    return -1 - number

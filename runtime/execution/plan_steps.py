@@ -1,0 +1,444 @@
+"""The kinds of plan steps with their two back ends, Python and native.
+
+What all lengths have in common is kept in forms, and a bound step is one small object beside its
+form, so that a function that is called with many shapes keeps little for each. A bound step is
+called to run in Python, and emits instructions of a native call. Which kind of step is prepared by
+which form is said by `execute.STEP_KINDS`; library calls, which few plans have, are in
+`library_calls`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from array import array
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from axiomjit.base.counters import counter
+from axiomjit.base.errors import GraphValueError
+from axiomjit.passes.ir.kernel_ir import Kernel
+from axiomjit.passes.ir.plan_ir import Allocate, Launch, Plan, Release, Reuse, WriteBack
+from axiomjit.runtime.compiling.kernel_cache import KERNELS
+from axiomjit.runtime.compiling.kernel_handle import KernelHandle
+from axiomjit.runtime.execution.windows import Array, Arrays, BoundWindow, PlanMemory, at_positions
+from axiomjit.runtime.execution.workers import (
+    WORTH,
+    ChunkSize,
+    available_threads,
+    chunk_edges,
+    cuts_chains,
+    run_chunks,
+)
+from axiomjit.runtime.names.report import REPORT, refuse_report
+from axiomjit.runtime.pool import memory
+from axiomjit.symbolic.dims import Dim, Lengths, Symbol, Values
+
+if TYPE_CHECKING:  # native calls are written when calls come again
+    from axiomjit.runtime.execution.native_plan import NativeWriter
+
+SERIAL_WORK: Final = 6_000_000
+"""Additions below which one thread is faster: about 0.2 ms."""
+FIRST_WORK: Final = 40_000_000
+"""Additions in the first uninterrupted call: about 1 ms; `ChunkSize` then learns from calls."""
+LARGEST: Final = 2**63 - 1
+_WORD_BYTES: Final = ctypes.sizeof(ctypes.c_int64)
+_count_run: Final = counter("kernels_run")
+
+
+class BoundStep:
+    """A step of a plan for certain lengths."""
+
+    __slots__ = ()
+
+    @property
+    def handles(self) -> Sequence[KernelHandle]:
+        """The kernels that it may run."""
+        return ()
+
+    def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> Any:
+        """Run it in Python, with the memory that there is by name; the last step gives results.
+
+        `given` are the arguments before they were converted, None where they were not.
+        """
+        raise NotImplementedError
+
+    def emit(self, native: NativeWriter) -> bool:
+        """Write what a native call does for it; False where a native call cannot do it."""
+        raise NotImplementedError
+
+    def emit_alone(
+        self, plan: Plan, native: NativeWriter, examples: Sequence[Any], kind: type | None
+    ) -> bool:
+        """As `emit`, of a function that gives all results of a plan, as `native_plan` says."""
+        return False
+
+
+class StepForm:
+    """A step of a plan for any lengths."""
+
+    __slots__ = ()
+
+    @property
+    def launches(self) -> list[LaunchForm]:
+        """The runs of kernels that it may consist of."""
+        return []
+
+    def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep:
+        """The step for these lengths, with the values of those that it has named."""
+        raise NotImplementedError
+
+
+class AllocateForm(StepForm):
+    """Memory that a plan makes for a buffer, or takes from another one."""
+
+    __slots__ = ("_shape", "_strides", "buffer", "source")
+
+    def __init__(self, step: Allocate | Reuse, plan: PlanMemory) -> None:
+        """Name the lengths of the buffer."""
+        self.buffer = plan.buffers[step.buffer]
+        self.source = step.source if isinstance(step, Reuse) else None
+        self._shape = tuple(map(plan.lengths.number, self.buffer.shape))
+        self._strides = tuple(map(plan.lengths.number, self.buffer.strides))
+
+    def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep:
+        """Find the order of its dimensions in memory; raises as `Allocation`."""
+        shape, strides = [values[k] for k in self._shape], [values[k] for k in self._strides]
+        dimensions = range(len(shape))
+        order = sorted(dimensions, key=lambda d: (-strides[d], d))
+        back = None if order == [*dimensions] else tuple(map(order.index, dimensions))
+        return Allocation(self, tuple([shape[d] for d in order]), back)
+
+
+class Allocation(BoundStep):
+    """Makes a dense array whose dimensions have the order of the buffer's strides."""
+
+    __slots__ = ("_back", "_form", "_laid_out", "_size_bytes")
+
+    def __init__(
+        self, form: AllocateForm, laid_out: tuple[int, ...], back: tuple[int, ...] | None
+    ) -> None:
+        """Keep the shape in memory, and where the dimensions are there, unless in order.
+
+        Raises:
+            MemoryError: it would exceed 2**63 - 1 bytes.
+        """
+        self._form, self._laid_out, self._back = form, laid_out, back
+        size_bytes = form.buffer.dtype.itemsize
+        for length in laid_out:
+            size_bytes *= length
+        if size_bytes > LARGEST:
+            of = f"of shape {laid_out} and dtype {form.buffer.dtype}"
+            raise MemoryError(f"an array {of} has no address")
+        self._size_bytes = size_bytes
+
+    def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> None:
+        """Allocate the buffer, or take the memory of the other one."""
+        form = self._form
+        if form.source is None:
+            (arrays[form.buffer.name],) = self._make()
+            return
+        taken = memory.reused(arrays.pop(form.source), self._laid_out, form.buffer.dtype)
+        arrays[form.buffer.name] = taken if self._back is None else taken.transpose(self._back)
+
+    def _make(self) -> tuple[Array]:
+        """The array, alone in a tuple."""
+        fresh = memory.allocate(self._laid_out, self._form.buffer.dtype, self._size_bytes)
+        return (fresh if self._back is None else fresh.transpose(self._back),)
+
+    def emit(self, native: NativeWriter) -> bool:
+        """An instruction that makes it, with strides in bytes where it is not in C order."""
+        form, laid_out, back = self._form, self._laid_out, self._back
+        shape, strides = laid_out, None
+        if back is not None:
+            steps = [form.buffer.dtype.itemsize] * len(laid_out)
+            for d in range(len(laid_out) - 1, 0, -1):
+                steps[d - 1] = steps[d] * max(1, laid_out[d])
+            shape, strides = tuple([laid_out[d] for d in back]), tuple([steps[d] for d in back])
+        return native.make_array(form.buffer, shape, strides, form.source, self._make)
+
+
+class Releasing(StepForm, BoundStep):
+    """Gives the memory of a temporary up; the same for all lengths."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, step: Release, plan: PlanMemory) -> None:
+        """Keep the name."""
+        self._name = step.buffer
+
+    def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep:
+        """The step itself."""
+        return self
+
+    def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> None:
+        """Forget the array."""
+        del arrays[self._name]
+
+    def emit(self, native: NativeWriter) -> bool:
+        """An instruction that drops it."""
+        return native.drop(self._name)
+
+
+class WritingBack(StepForm, BoundStep):
+    """Copies what was written into a converted argument back; the same for all lengths."""
+
+    __slots__ = ("_step",)
+
+    def __init__(self, step: WriteBack, plan: PlanMemory) -> None:
+        """Keep the step."""
+        self._step = step
+
+    def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep:
+        """The step itself."""
+        return self
+
+    def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> None:
+        """Write into what was given; an argument that was not converted has it already."""
+        owner, array = (given or arguments)[self._step.position], arrays[self._step.buffer]
+        if isinstance(owner, Array) and owner is not array:
+            owner[...] = array
+
+    def emit(self, native: NativeWriter) -> bool:
+        """Nothing: a native call gets arguments as they are."""
+        return True
+
+
+class GivingResults(BoundStep):
+    """Gives the results, through windows unless all are what the plan allocates."""
+
+    __slots__ = ("_names", "_windows")
+
+    def __init__(self, plan: PlanMemory, lengths: Mapping[Symbol, int]) -> None:
+        """Find the windows at these lengths."""
+        self._names, self._windows = plan.names, None
+        if plan.windows is not None:
+            self._windows = [BoundWindow(one, plan.buffers, lengths) for one in plan.windows]
+
+    def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> Any:
+        """The results."""
+        if self._windows is None:
+            return [arrays[name] for name in self._names]
+        return [window.of(arrays) for window in self._windows]
+
+    def emit(self, native: NativeWriter) -> bool:
+        """Slots of results, with instructions that make views."""
+        return native.give(self._names, self._windows)
+
+
+class LaunchForm(StepForm):
+    """A run of a kernel, for any lengths: its words, but for what follows from lengths.
+
+    `given` are the words of numbers among the arguments: word, position and dtype. The kernel
+    `before` runs ahead of it where threads share chains, or is a variant for threads, in its place.
+    """
+
+    __slots__ = ("_computed", "_grid", "_lengths", "_room", "_words", "_work") + (
+        *("before", "given", "step"),
+    )
+
+    def __init__(self, step: Launch, lengths: Lengths, before: LaunchForm | None = None) -> None:
+        """Name its lengths, and write the words of literals."""
+        self.step, self.before = step, before
+        words = [0] * len(step.buffers)
+        given: list[tuple[int, int, str]] = []
+        computed: list[tuple[int, int, str]] = []
+        for source in step.numbers:
+            if source.position is not None:
+                given.append((len(words), source.position, source.dtype))
+            elif source.length is not None:
+                computed.append((len(words), lengths.number(source.length), source.dtype))
+            words += _bits(0 if source.literal is None else source.literal, source.dtype)
+        self.given, self._computed, self._words = tuple(given), tuple(computed), words
+        self._lengths = tuple(map(lengths.number, step.lengths))
+        self._grid, self._work = lengths.number(step.grid), lengths.number(step.work)
+        room = (
+            step.chunk_chain
+            if before is None or before.step.prepass
+            else before.step.parallel_variant
+        )
+        self._room = None if room is None else lengths.number(room)
+
+    @staticmethod
+    def prepare(step: Launch, plan: PlanMemory) -> LaunchForm | None:
+        """The form of a launch; None of one that the next launch runs ahead or in its place."""
+        form = LaunchForm(step, plan.lengths, plan.waiting)
+        waits = step.prepass or step.parallel_variant is not None
+        plan.waiting = form if waits else None
+        return None if waits else form
+
+    @property
+    def launches(self) -> list[LaunchForm]:
+        """The runs of kernels that it may consist of."""
+        return [*([] if self.before is None else self.before.launches), self]
+
+    def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> Launching:
+        """The kernels, not loaded yet, and their words; raises as `words`."""
+        room, before = 1 if self._room is None else values[self._room], None
+        if self.before is not None and (self.before.step.prepass or room >= 0):
+            before = self.before.bind(values, lengths)
+        return Launching(self, kernel_handle(self.step.kernel), values, before, max(room, 1))
+
+    def words(self, values: Values) -> tuple[list[int], int, int]:
+        """The words, the number of units, and the work in additions.
+
+        Raises:
+            GraphValueError: a length or stride is beyond 64 bits.
+        """
+        numbers = [values[k] for k in self._lengths]
+        grid = values[self._grid]
+        if max(grid, *numbers, 0) > LARGEST or min(grid, *numbers, 0) < -LARGEST:
+            raise self._refusal(values)
+        words = self._words + numbers
+        for word, number, dtype in self._computed:
+            for k, bits in enumerate(_bits(values[number], dtype), word):
+                words[k] = bits
+        return words, grid, values[self._work]
+
+    def _refusal(self, values: Values) -> GraphValueError:
+        named: list[tuple[int, Dim]] = [(self._grid, self.step.grid)]
+        named += zip(self._lengths, self.step.lengths, strict=True)
+        number, length = next(n for n in named if not -LARGEST <= values[n[0]] <= LARGEST)
+        return GraphValueError(
+            f"a loop whose lengths and steps in memory are at most {LARGEST}",
+            f"{length} = {values[number]}",
+            "take the part that is needed before arrays of this size are combined",
+        )
+
+
+def kernel_handle(kernel: Kernel) -> KernelHandle:
+    """A kernel for a plan that runs it."""
+    return KERNELS.handle(kernel)
+
+
+class Launching(BoundStep):
+    """Runs a kernel: in one call where the work is small, else in chunks on threads.
+
+    `grid` units are `work` additions. Units form chains of `chain`, each of which one thread runs
+    in order, unless threads share all units after the kernel `before`.
+    """
+
+    __slots__ = ("_count", "_kind", "_chunk_size", "_prepared", "before") + (
+        *("chain", "form", "grid", "handle", "work"),
+    )
+
+    def __init__(
+        self,
+        form: LaunchForm,
+        handle: KernelHandle,
+        values: Values,
+        before: Launching | None = None,
+        chain: int = 1,
+    ) -> None:
+        """Bind; raises as `LaunchForm.words`."""
+        self.form, self.handle, self.before, self.chain = form, handle, before, chain
+        words, self.grid, self.work = form.words(values)
+        self._count = len(words)
+        if handle.checked:
+            ends = [0] * (2 * len(form.step.buffers))
+            words = [0] * REPORT + words + ends
+        self._kind = ctypes.c_int64 * len(words)  # ctypes keeps one type for each number
+        self._prepared = array("q", words).tobytes()
+        self._chunk_size = ChunkSize(self.grid * FIRST_WORK // max(self.work, 1))
+
+    @property
+    def handles(self) -> Sequence[KernelHandle]:
+        """The kernels that it may run."""
+        return [*(() if self.before is None else self.before.handles), self.handle]
+
+    @property
+    def is_serial(self) -> bool:
+        """Whether one thread runs it."""
+        return self.work < SERIAL_WORK
+
+    def words(self) -> tuple[int, ...]:
+        """The words that all calls have in common."""
+        return tuple(array("q", self._prepared))
+
+    def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> None:
+        """Fill in addresses and numbers, and run; raises as `run`."""
+        threads, before = 1 if self.is_serial else available_threads(), self.before
+        if before is None:
+            self.run(arrays, arguments, threads)
+        elif not before.form.step.prepass:
+            pays = threads > 1 and before.work * WORTH < self.work * threads
+            (before if pays else self).run(arrays, arguments, threads)
+        elif cuts_chains(self.grid // self.chain, before.work, self.work, threads):
+            before.run(arrays, arguments, threads)
+            self.run(arrays, arguments, threads)
+        else:
+            self.run(arrays, arguments, threads, self.chain)
+
+    def run(
+        self, arrays: Arrays, arguments: Sequence[object], threads: int, chain: int = 1
+    ) -> None:
+        """Run all units on so many threads, every `chain` of them in order in one thread.
+
+        Raises:
+            RuntimeError: the kernel has failed.
+        """
+        step, handle, chunk_size, grid = self.form.step, self.handle, self._chunk_size, self.grid
+        front = REPORT if handle.checked else 0
+        words = memory.block(self._kind, self._prepared)
+        for k, name in enumerate(step.buffers, front):
+            words[k] = memory.address(arrays[name])
+        for k, position, dtype in self.form.given:
+            for word, bits in enumerate(_bits(arguments[position], dtype), front + k):
+                words[word] = bits
+        if handle.checked:
+            behind = len(words) - 2 * len(step.buffers)
+            words[behind:] = [
+                e for name in step.buffers for e in memory.element_bounds(arrays[name])
+            ]
+        address, entry = ctypes.addressof(words) + front * _WORD_BYTES, handle.get().entry
+        _count_run()
+        if threads == 1 and grid <= chunk_size.most and not step.kernel.polls:
+            _check(entry(address, 0, grid) if grid else 0)
+        else:
+            flag = partial(words.__setitem__, front + self._count - 1, 1)
+            edges = [chain * edge for edge in chunk_edges(grid // chain, threads)]
+            give_up = flag if step.kernel.polls else None
+            run_chunks(partial(entry, address), edges, threads, chunk_size, give_up)
+        if step.kernel.combines:
+            _check(entry(address, 0, 0))
+        if handle.checked:
+            refuse_report(step.kernel, words)
+
+    def emit(self, native: NativeWriter) -> bool:
+        """A run of the kernel, or a call of Python, which shares it among threads."""
+        form, step = self.form, self.form.step
+        if self.is_serial:
+            fills = [(word, native.slots[name]) for word, name in enumerate(step.buffers)]
+            for word, position, dtype in form.given:
+                slot, size = native.given[position][0], len(_bits(0, dtype))
+                fills += [(word + k, slot + k) for k in range(size)]
+            facts = self.words(), fills, self.grid, step.kernel.combines
+            return native.run(self.handle, self.work, *facts)
+        names = list(dict.fromkeys(name for one in form.launches for name in one.step.buffers))
+        numbers = (position for one in form.launches for _, position, _ in one.given)
+        positions = sorted(set(numbers))
+        slots = [native.slots[name] for name in names]
+        slots += [native.given[position][0] for position in positions]
+        return native.call_python(partial(self._run_on, names, positions), slots)
+
+    def _run_on(self, names: Sequence[str], positions: Sequence[int], *objects: Any) -> None:
+        """Run it, given the arrays of its buffers, and the numbers that it takes."""
+        # A NumPy scalar is no array, whose memory kernels read.
+        arrays: Any = dict(zip(names, map(np.asarray, objects), strict=False))
+        self(arrays, at_positions(positions, objects[len(names) :]))
+
+
+def _check(status: int) -> None:
+    if status:
+        raise RuntimeError(f"kernel returned status {status}")
+
+
+def _bits(value: object, dtype: str) -> list[int]:
+    """A scalar as 64-bit words, as many as it needs."""
+    size = np.dtype(dtype).itemsize
+    raw = np.zeros(-(-size // 8) * 8, np.uint8)
+    raw[:size] = np.asarray(value, dtype).reshape(1).view(np.uint8)
+    words: list[int] = raw.view(np.int64).tolist()
+    return words

@@ -1,5 +1,0 @@
-"""Plans at work: arguments bound, kernels called in chunks on threads, library calls.
-
-May import `base`, `symbolic`, `passes.ir`, `runtime.pool`, `runtime.names`, `runtime.compiling`,
-`runtime.entry`.
-"""

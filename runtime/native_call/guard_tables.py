@@ -1,0 +1,311 @@
+"""Guard tables: what a call depends on, and what it does then, as words for the entry.
+
+A table is a header, a record for each object that is guarded, one for each instruction of a plan,
+and the slots of results. It refers to objects by their addresses; `Table.kept` holds them for as
+long as it lives. Another guard is one more row of `GUARDS`: its words, and the code that asks it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.base.config import settings_number
+from axiomjit.base.records import Record
+from axiomjit.runtime.native_call import structures as lies
+from axiomjit.runtime.native_call.builder import HEADER, STACK_WORDS, EntryBuilder, Row, Value
+from axiomjit.runtime.native_call.instructions import NativePlan, Words
+from axiomjit.runtime.native_call.structures import (
+    ALIGNED,
+    BYTES,
+    WRITEABLE,
+    dtype_word,
+    runtime_block,
+)
+from axiomjit.runtime.pool.memory import address, span
+from axiomjit.symbolic.data_dependent import OtherLengthError
+
+Array = np.ndarray[Any, Any]
+MOST_TABLES: Final = 8
+"""Tables of one entry; beyond them the oldest goes."""
+_NUMBERS: Final = {float: 1, complex: 2}
+"""Words of the Python numbers whose values go to kernels."""
+UNUSED_SLOTS: Final = 2
+"""Slots behind the last one, for guarded values that no step uses; a complex number has two."""
+
+
+def _guard_array(e: EntryBuilder, row: Row, array: Value, missed: str) -> None:
+    """An array by its layout; the address 0 is any."""
+    e.require(e.test("eq", e.load(array, lies.TYPE), e.runtime("array_type")), missed)
+    dtype = e.both(e.load(e.load(array, lies.DTYPE), lies.DTYPE_KIND), lies.DTYPE_BYTES)
+    e.require(e.test("eq", dtype, row["dtype"]), missed)
+    rank = e.load(array, lies.RANK, bits=32)
+    e.require(e.test("eq", rank, row["rank"]), missed)
+    wanted = row["flags"]
+    e.require(e.test("eq", e.both(e.load(array, lies.FLAGS, bits=32), wanted), wanted), missed)
+    data, known = e.load(array, lies.DATA), row["address"]
+    with e.when(e.test("ne", known, 0)):
+        e.require(e.test("eq", data, known), missed)
+    shape, strides = e.load(array, lies.SHAPE), e.load(array, lies.STRIDES)
+    lengths = row.tail
+    steps = e.at(lengths, rank)
+    with e.count(rank) as number:
+        e.require(e.test("eq", e.word(shape, number), e.word(lengths, number)), missed)
+        e.require(e.test("eq", e.word(strides, number), e.word(steps, number)), missed)
+    e.fill_slot(row["slot"], array, data)
+
+
+def _guard_number(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
+    """A float or complex number by its type; kernels get its value."""
+    e.require(e.test("eq", e.load(value, lies.TYPE), row["type"]), missed)
+    slot = row["slot"]
+    e.store(value, e.at(e.objects, slot))
+    first, bits = e.at(e.values, slot), e.add(value, lies.VALUE)
+    with e.count(row["words"]) as number:
+        e.store(e.word(bits, number), e.at(first, number))
+
+
+def _guard_scalar(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
+    """A NumPy scalar by its type; kernels read it."""
+    e.require(e.test("eq", e.load(value, lies.TYPE), row["type"]), missed)
+    e.fill_slot(row["slot"], value, e.add(value, lies.VALUE))
+
+
+def _guard_integer(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
+    """An int by its value; one that does not fit gives another value than any table has."""
+    e.require(e.test("eq", e.load(value, lies.TYPE), row["type"]), missed)
+    number = e.call(e.runtime("int_value"), value, e.scratch)
+    e.require(e.test("eq", e.load(e.scratch, 0, bits=32), 0), missed)
+    e.require(e.test("eq", number, row["value"]), missed)
+
+
+def _guard_same(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
+    """An object."""
+    e.require(e.test("eq", value, row["same"]), missed)
+
+
+def _guard_apart(e: EntryBuilder, row: Row, array: Value, missed: str) -> None:
+    """No byte between the first and the last of one array is between those of the other.
+
+    Both are guarded before; elements begin and end at so many bytes from the first one.
+    """
+    other = _guarded(e, row, "other_source", "other_object")
+    one, two = e.load(array, lies.DATA), e.load(other, lies.DATA)
+    low, end = e.add(one, row["low"]), e.add(one, row["end"])
+    other_low, other_end = e.add(two, row["other_low"]), e.add(two, row["other_end"])
+    apart = e.variable(0)
+    for first_end, next_low in ((end, other_low), (other_end, low)):
+        with e.when(e.test("sle", first_end, next_low)):
+            e.store(1, apart)
+    e.require(e.test("ne", e.load(apart), 0), missed)
+
+
+_OBJECT: Final = ("source", "object")
+"""First words of a guard: the number of an argument, or -1 for the object behind it."""
+GUARDS: Final[dict[str, tuple[Words, Callable[..., None]]]] = {
+    "array": (("slot", "dtype", "rank", "flags", "address"), _guard_array),
+    "number": (("type", "slot", "words"), _guard_number),
+    "scalar": (("type", "slot"), _guard_scalar),
+    "integer": (("type", "value"), _guard_integer),
+    "same": (("same",), _guard_same),
+    "apart": (
+        ("other_source", "other_object", "low", "end", "other_low", "other_end"),
+        _guard_apart,
+    ),
+}
+"""By guard its words and the code that asks it; shape and strides (bytes) follow an array's."""
+
+
+def guard_objects(e: EntryBuilder, missed: str) -> None:
+    """Ask the guards of a table: every argument, and every array from elsewhere."""
+    with e.records(e.add(e.table, 8 * len(HEADER)), e.head("guards")) as record:
+        value = _guarded(e, Row(e, record, _OBJECT), *_OBJECT)
+        rows = [(Row(e, record, (*_OBJECT, *words)), ask) for words, ask in GUARDS.values()]
+        e.choose_kind(record, [partial(ask, e, row, value, missed) for row, ask in rows])
+
+
+def _guarded(e: EntryBuilder, row: Row, source: str, thing: str) -> Value:
+    """What a record guards: an argument by its number, or else an object."""
+    number, value = row[source], e.variable(0)
+    e.store(row[thing], value)
+    with e.when(e.test("sge", number, 0)):
+        e.store(e.word(e.arguments, number), value)
+    return e.load(value)
+
+
+class Table(Record):
+    """The words of a table, and what they refer to."""
+
+    words: bytes
+    kept: tuple[object, ...]
+
+
+class Guards:
+    """The records of one table, and the objects that they refer to."""
+
+    def __init__(self, plan: NativePlan | None, writes: Sequence[int] = ()) -> None:
+        """Begin; guarded objects come to the slots of the plan.
+
+        Args:
+            plan: None where a Python function answers the call.
+            writes: the positions of arguments that are written.
+        """
+        self._plan, lent = plan, () if plan is None else plan.lent
+        self._writable = {*writes, *lent}
+        self._unused = 0 if plan is None else plan.slots
+        self.records: list[list[int]] = []
+        self.kept: list[object] = []
+
+    def add(self, source: int, value: Any, position: int | None) -> bool:
+        """Guard an argument of a call, which the program has at a position if it is not static.
+
+        Returns:
+            Whether that can be done.
+        """
+        if position is None:
+            return self._add_static(source, value)
+        slot, code = self._slot(position)
+        kind = type(value)
+        if kind is np.ndarray:
+            writable = position in self._writable
+            if writable and not value.flags.writeable:
+                return False
+            flags = ALIGNED * value.flags.aligned | WRITEABLE * writable
+            self._array(source, value, slot, flags, 0)
+        elif kind in _NUMBERS:
+            used = slot != self._unused
+            if used and (code is None or np.dtype(code) != np.dtype(kind)):
+                return False
+            self._record("number", source, 0, id(kind), slot, _NUMBERS[kind])
+        elif kind is int:
+            return self._add_static(source, value)
+        elif isinstance(value, np.generic) and value.dtype.kind in "biufc":
+            if code is not None:
+                return False
+            self._record("scalar", source, 0, id(kind), slot)
+            self.kept.append(kind)  # else another class might come to stand there
+        else:
+            return False
+        return True
+
+    def _slot(self, position: int) -> tuple[int, str | None]:
+        """Where the plan has an argument, and the dtype of a number; else a slot for no step."""
+        given = {} if self._plan is None else self._plan.given
+        return given.get(position, (self._unused, None))
+
+    def _add_static(self, source: int, value: Any) -> bool:
+        """An argument by its value: an int, or an object that never changes."""
+        if type(value) is int:
+            if not -(2**63) <= value < 2**63:
+                return False
+            self._record("integer", source, 0, id(int), value)
+            return True
+        if value is None or value is ... or type(value) in (bool, str, bytes, float):
+            self._record("same", source, 0, id(value))
+            self.kept.append(value)
+            return True
+        return False
+
+    def watch(self, array: Array, address_too: bool) -> None:
+        """Guard how an array lies that the program has from elsewhere, and where."""
+        where = address(array) if address_too else 0
+        self._array(-1, array, self._unused, 0, where)
+
+    def hold(self, array: Array, slot: int) -> None:
+        """Let a plan have an array that it holds, where that lies at each call."""
+        self._array(-1, array, slot, 0, 0)
+
+    def hold_argument(self, array: Array, position: int) -> None:
+        """Let a plan have an array at the position of an argument, where that lies at each call."""
+        self.hold(array, self._slot(position)[0])
+
+    def apart(self, source: int, array: Array, other_source: int, other: Array) -> None:
+        """Guard that an argument shares no memory with another array; both are guarded before.
+
+        An array that is no argument has the source -1.
+        """
+        spans = [span(one.shape, one.strides, one.itemsize) for one in (array, other)]
+        if array.size and other.size:
+            where = other_source, 0 if other_source >= 0 else id(other)
+            self._record("apart", source, 0, *where, *spans[0], *spans[1])
+
+    def _array(self, source: int, array: Array, slot: int, flags: int, where: int) -> None:
+        given = source >= 0
+        if not given:
+            self.kept.append(array)
+        layout = [dtype_word(array.dtype), array.ndim, flags, where, *array.shape, *array.strides]
+        self._record("array", source, 0 if given else id(array), slot, *layout)
+
+    def _record(self, guard: str, source: int, thing: int, *words: int) -> None:
+        self.records.append([[*GUARDS].index(guard), 4 + len(words), source, thing, *words])
+
+    def table(
+        self,
+        positional: int,
+        names: tuple[str, ...],
+        hits: Any,
+        runner: Callable[..., Any] | None = None,
+        otherwise: Callable[..., Any] | None = None,
+        errors: type[Exception] = OtherLengthError,
+    ) -> Table:
+        """The table of a call that the plan answers, or else `runner`, given all arguments.
+
+        Where that finds that it does not fit the call, which it says by `errors`, `otherwise`
+        answers it.
+        """
+        plan = self._plan
+        for array, slot in () if plan is None else plan.held:
+            self.hold(array, slot)
+        records = [word for record in self.records for word in record]
+        head = {
+            "runtime": id(runtime_block()) + BYTES,
+            "settings": settings_number(),
+            "positional": positional,
+            "keywords": len(names),
+            "names": id(names),
+            "guards": len(self.records),
+            "hits": hits.buffer_info()[0],
+            "runner": 0 if runner is None else id(runner),
+            "otherwise": 0 if otherwise is None else id(otherwise),
+            "errors": id(errors),
+        }
+        steps = [] if plan is None else [word for step in plan.steps for word in step.record()]
+        head |= _plan_words(plan, len(HEADER) + len(records), len(steps))
+        words = [*(head.get(name, 0) for name in HEADER), *records, *steps]
+        words += () if plan is None else plan.results
+        kept = (names, hits, *self.kept, runner, otherwise, errors)
+        kept += () if plan is None else plan.kept()
+        return Table(struct.pack(f"<{len(words)}q", *words), kept)
+
+
+def _plan_words(plan: NativePlan | None, steps_at: int, size: int) -> dict[str, int]:
+    """What the header says of a plan, and how the memory of a call is laid out."""
+    slots, block_from = UNUSED_SLOTS, 2 * UNUSED_SLOTS
+    found: dict[str, int] = {}
+    if plan is not None:
+        slots += plan.slots
+        block_from = 2 * slots + plan.operands
+        memory = 8 * (block_from + plan.block_words)
+        found = {
+            "owned": plan.owned,
+            "slots": plan.slots,
+            "steps": len(plan.steps),
+            "steps_at": steps_at,
+            "results": len(plan.results),
+            "results_at": steps_at + size,
+            "form": plan.form,
+            "memory": memory if memory > 8 * STACK_WORDS else 0,
+        }
+    at = {"values_from": slots, "operands_from": 2 * slots, "block_from": block_from}
+    return found | at
+
+
+def with_table(tables: tuple[object, ...], table: Table) -> tuple[object, ...]:
+    """The tables of a cell with a new one in front, for which an equal one goes."""
+    pairs = list(zip(tables[::2], tables[1::2], strict=True))
+    others = [pair for pair in pairs if pair[0] != table.words][: MOST_TABLES - 1]
+    return tuple(part for pair in ((table.words, table.kept), *others) for part in pair)

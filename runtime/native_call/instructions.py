@@ -1,0 +1,386 @@
+"""The instructions of native calls: for each its record in a guard table and the code that runs it.
+
+Instructions work on slots, each of which holds one object: an argument, an array that the plan has,
+or one that an instruction makes; and the word that kernels get of it: where its data begins, or the
+bits of a number. Another instruction is one more class with its row in `INSTRUCTIONS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.base.config import config
+from axiomjit.base.records import Record
+from axiomjit.runtime.native_call import structures as lies
+from axiomjit.runtime.native_call.builder import EntryBuilder, Row, Value
+from axiomjit.runtime.native_call.structures import WRITEABLE
+from axiomjit.runtime.pool.memory import poison
+
+Array = np.ndarray[Any, Any]
+Words = tuple[str, ...]
+SCALARS, TUPLE, NOTHING = 1, 2, 4
+"""Bits of a plan's `form`: results without dimensions are NumPy scalars; results come in a tuple;
+the call gives None."""
+
+
+class Instruction(Record):
+    """One step of a native plan."""
+
+    def words(self) -> Sequence[int]:
+        """The words of its record: those that `INSTRUCTIONS` names, then others in any number."""
+        return [getattr(self, name) for name in INSTRUCTIONS[type(self)][0]]
+
+    def record(self) -> list[int]:
+        """Its record in a table: kind, size and words."""
+        words = self.words()
+        return [[*INSTRUCTIONS].index(type(self)), 2 + len(words), *words]
+
+
+class NewArray(Instruction):
+    """An array: in memory of its own, or in that of the one at `base`, from `offset` bytes on.
+
+    It is a view of that one, or `takes` the memory, and the slot of the base is empty then. Without
+    strides it is in C order.
+    """
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None
+    slot: int
+    base: int = -1
+    offset: int = 0
+    takes: bool = False
+    writable: bool = True
+
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of its elements."""
+        size: int = self.dtype.itemsize
+        for length in self.shape:
+            size *= length
+        return size
+
+    def words(self) -> Sequence[int]:
+        """It is poisoned under `config.check`; flags are for given memory, NumPy knows its own."""
+        flags = WRITEABLE if self.writable and self.base >= 0 else 0
+        is_filled = config.check and (self.base < 0 or self.takes)
+        fill = np.full(8, poison(self.dtype), self.dtype).tobytes()[:8] if is_filled else b""
+        return (
+            *(self.slot, id(self.dtype), len(self.shape), self.strides is not None),
+            *(self.base, self.offset, self.takes, flags, is_filled),
+            *(int.from_bytes(fill, "little", signed=True), self.size_bytes),
+            *(*self.shape, *(self.strides or ())),
+        )
+
+
+def _make_array(e: EntryBuilder, row: Row, failed: str) -> None:
+    """The one place where the entry makes arrays; without data NumPy takes memory itself."""
+    base, dtype, rank, shape = row["base"], row["dtype"], row["rank"], row.tail
+    data, owner, strides = e.variable(0), e.variable(0), e.variable(0)
+    with e.when(e.test("sge", base, 0)):
+        e.store(e.add(e.word(e.values, base), row["offset"]), data)
+        e.store(e.word(e.objects, base), owner)
+    with e.when(e.test("ne", row["is_strided"], 0)):
+        e.store(e.at(shape, rank), strides)
+    e.call(e.runtime("take"), dtype)
+    given = e.load(strides), e.load(data), row["flags"]
+    array = e.call(e.runtime("new_array"), e.runtime("array_type"), dtype, rank, shape, *given, 0)
+    e.require(e.test("ne", array, 0), failed)
+    begin = e.load(array, lies.DATA)
+    e.fill_slot(row["slot"], array, begin)
+    with e.when(e.test("ne", row["is_filled"], 0)), e.count(row["size_bytes"]) as number:
+        shift = e.shift_left(e.both(number, 7), 3)
+        e.store_byte(e.shift_right(row["fill"], shift), begin, number)
+    held = e.load(owner)
+    with e.when(e.test("ne", held, 0)):
+        taken, shared, behind = e.label(), e.label(), e.label()
+        e.choose(e.test("ne", row["takes"], 0), taken, shared)
+        e.begin(taken)
+        e.store(0, e.at(e.objects, base))
+        e.go(behind)
+        e.begin(shared)
+        e.call(e.runtime("take"), held)
+        e.go(behind)
+        e.begin(behind)
+        # It takes the reference to the owner in any case.
+        found = e.call_short(e.runtime("set_base"), array, held)
+        e.require(e.test("eq", found, 0), failed)
+
+
+class Run(Instruction):
+    """A run of a kernel over all its units; one that `releases` lets other threads run.
+
+    `fills` are pairs of a word of its argument block and the slot that it comes from.
+    """
+
+    kernel: int
+    block: tuple[int, ...]
+    fills: tuple[tuple[int, int], ...]
+    grid: int
+    combines: bool
+    releases: bool
+
+    def words(self) -> Sequence[int]:
+        """Behind the named ones the words that all calls have in common, then the pairs."""
+        facts = self.kernel, self.grid, self.combines, self.releases
+        pairs = [word for pair in self.fills for word in pair]
+        return *facts, len(self.block), len(self.fills), *self.block, *pairs
+
+
+def _run_kernel(e: EntryBuilder, row: Row, failed: str) -> None:
+    """After one that releases the global lock signals are heard: a plan may go on for long."""
+    _fill_block(e, row)
+    status, thread, counted = e.variable(0), e.variable(0), e.runtime("kernels_run")
+    e.store(e.add(e.load(counted), 1), counted)
+    releases, grid = row["releases"], row["grid"]
+    with e.when(e.test("ne", releases, 0)):
+        e.store(e.call(e.runtime("save_thread")), thread)
+    run = partial(e.call_short, row["kernel"], e.scratch, e.scratch, e.argument_block, 0)
+    with e.when(e.test("ne", grid, 0)):
+        e.store(run(grid), status)
+    combines = e.variable(row["combines"])
+    with e.when(e.test("ne", e.load(status), 0)):
+        e.store(0, combines)
+    with e.when(e.test("ne", e.load(combines), 0)):
+        e.store(run(0), status)
+    with e.when(e.test("ne", releases, 0)):
+        e.call(e.runtime("restore_thread"), e.load(thread))
+        stopped = e.call_short(e.runtime("check_signals"))
+        e.require(e.test("eq", stopped, 0), failed)
+    found = e.load(status)
+    with e.when(e.test("ne", found, 0)):
+        e.call_format(
+            e.runtime("set_error"), *map(e.runtime, ("status_error", "status_text")), found
+        )
+        e.go(failed)
+        e.begin(e.label())
+
+
+def _fill_block(e: EntryBuilder, row: Row) -> None:
+    """The words that all calls have in common, then those from slots."""
+    template, words = row.tail, row["words"]
+    with e.count(words) as number:
+        e.store(e.word(template, number), e.at(e.argument_block, number))
+    cursor = e.variable(e.at(template, words))
+    with e.count(row["fills"]):
+        pair = e.load(cursor)
+        value = e.word(e.values, e.word(pair, 1))
+        e.store(value, e.at(e.argument_block, e.word(pair, 0)))
+        e.store(e.add(pair, 16), cursor)
+
+
+class CallPython(Instruction):
+    """A call of a Python function with the objects at slots.
+
+    It gives a tuple of the results, arrays of their own as the plan foresees them; where there are
+    none, what it gives is not looked at. What an `entire` one gives is one result, whatever it is.
+    """
+
+    function: Callable[..., Any]
+    operands: tuple[int, ...]
+    results: tuple[int, ...]
+    entire: bool = False
+
+    def words(self) -> Sequence[int]:
+        """Behind the named ones the slots of operands, then those of results."""
+        counts = len(self.operands), len(self.results), self.entire
+        return id(self.function), *counts, *self.operands, *self.results
+
+
+def _call_python(e: EntryBuilder, row: Row, failed: str) -> None:
+    count, slots = row["operands"], row.tail
+    with e.count(count) as number:
+        operand = e.word(e.objects, e.word(slots, number))
+        e.store(operand, e.at(e.operands, number))
+    made = e.call(e.runtime("vectorcall"), row["function"], e.operands, count, 0)
+    e.require(e.test("ne", made, 0), failed)
+    targets = e.at(slots, count)
+    entire, tuples, behind = e.label(), e.label(), e.label()
+    e.choose(e.test("ne", row["entire"], 0), entire, tuples)
+    e.begin(entire)
+    e.store(made, e.at(e.objects, e.word(targets, 0)))
+    e.go(behind)
+    e.begin(tuples)
+    with e.count(row["results"]) as number:
+        one = e.load(e.at(made, number), lies.TUPLE_ITEMS)
+        e.call(e.runtime("take"), one)
+        e.fill_slot(e.word(targets, number), one, e.load(one, lies.DATA))
+    e.call(e.runtime("drop"), made)
+    e.go(behind)
+    e.begin(behind)
+
+
+class Drop(Instruction):
+    """The array at a slot is not needed any more."""
+
+    slot: int
+
+
+def _drop_array(e: EntryBuilder, row: Row, failed: str) -> None:
+    slot = row["slot"]
+    array = e.word(e.objects, slot)
+    e.store(0, e.at(e.objects, slot))
+    e.call(e.runtime("drop"), array)
+
+
+class Share(Instruction):
+    """The object at a slot of somebody else's is held at a slot of the plan's own, too."""
+
+    slot: int
+    source: int
+
+
+def _share_object(e: EntryBuilder, row: Row, failed: str) -> None:
+    source = row["source"]
+    thing = e.word(e.objects, source)
+    e.call(e.runtime("take"), thing)
+    e.fill_slot(row["slot"], thing, e.word(e.values, source))
+
+
+INSTRUCTIONS: Final[dict[type[Instruction], tuple[Words, Callable[..., None]]]] = {
+    NewArray: (
+        (
+            *("slot", "dtype", "rank", "is_strided", "base", "offset", "takes", "flags"),
+            *("is_filled", "fill", "size_bytes"),
+        ),
+        _make_array,
+    ),
+    Run: (("kernel", "grid", "combines", "releases", "words", "fills"), _run_kernel),
+    CallPython: (("function", "operands", "results", "entire"), _call_python),
+    Drop: (("slot",), _drop_array),
+    Share: (("slot", "source"), _share_object),
+}
+"""By instruction the names of its words, in the order in which it gives them, and its code."""
+
+
+class NativePlan(Record):
+    """A plan bound to lengths: where its objects come from, what it does, and what it gives.
+
+    `given` has the slot of each argument by position, with the dtype of a number; `held` are the
+    arrays of the plan with their slots. Slots below `owned` belong to others; results are among
+    the others, put together by `form`. Of arguments at positions that are `lent`, results are views
+    that can be written. `kernels` are the handle of each kernel and what keeps its code in memory.
+    """
+
+    given: dict[int, tuple[int, str | None]]
+    held: tuple[tuple[Array, int], ...]
+    owned: int
+    slots: int
+    steps: tuple[Instruction, ...]
+    results: tuple[int, ...]
+    form: int
+    lent: frozenset[int]
+    kernels: tuple[tuple[Any, object], ...]
+
+    @property
+    def operands(self) -> int:
+        """The largest number of objects that a Python function is called with."""
+        return max([len(s.operands) for s in self.steps if isinstance(s, CallPython)], default=0)
+
+    @property
+    def block_words(self) -> int:
+        """The words of the largest argument block."""
+        return max([len(s.block) for s in self.steps if isinstance(s, Run)], default=0)
+
+    def kept(self) -> tuple[object, ...]:
+        """What its records refer to; a table of a kernel is known by what keeps that."""
+        return (*(owner for _, owner in self.kernels), self)
+
+
+def answer(e: EntryBuilder) -> None:
+    """Call what the table has: a Python function, or the instructions of a plan."""
+    e.call(e.runtime("take"), e.tables)
+    hits = e.head("hits")
+    e.store(e.add(e.load(hits), 1), hits)
+    runner = e.head("runner")
+    with e.when(e.test("ne", runner, 0)):
+        e.drop_memory()
+        number = e.add(e.head("positional"), e.head("keywords"))
+        result = e.call(e.runtime("vectorcall"), runner, e.arguments, number, 0)
+        with e.when(e.test("eq", result, 0)):
+            _answer_otherwise(e)
+        e.drop_tables()
+        e.give(result)
+    failed = e.label()
+    with e.count(e.head("slots"), first=e.head("owned")) as number:
+        e.store(0, e.at(e.objects, number))
+    with e.records(e.at(e.table, e.head("steps_at")), e.head("steps")) as record:
+        rows = INSTRUCTIONS.values()
+        e.choose_kind(record, [partial(do, e, Row(e, record, words), failed) for words, do in rows])
+    result = _results(e, failed)
+    _drop_all(e)
+    e.drop_memory()
+    e.drop_tables()
+    e.give(e.load(result))
+    e.go(failed)
+    e.begin(failed)
+    _drop_all(e)
+    e.drop_memory()
+    _answer_otherwise(e)
+    e.drop_tables()
+    e.give(0)
+
+
+def _results(e: EntryBuilder, failed: str) -> Value:
+    """The variable of what the call gives; arrays that are results leave their slots."""
+    numbers, form, result = e.at(e.table, e.head("results_at")), e.head("form"), e.variable(0)
+    tuples, single, behind = e.label(), e.label(), e.label()
+    with e.when(e.test("ne", e.both(form, NOTHING), 0)):
+        nothing = e.runtime("nothing")
+        e.call(e.runtime("take"), nothing)
+        e.store(nothing, result)
+        e.go(behind)
+        e.begin(e.label())
+    e.choose(e.test("ne", e.both(form, TUPLE), 0), tuples, single)
+    e.begin(single)
+    e.store(_as_result(e, form, e.word(numbers, 0)), result)
+    e.go(behind)
+    e.begin(tuples)
+    total = e.head("results")
+    together = e.call(e.runtime("new_tuple"), total)
+    e.require(e.test("ne", together, 0), failed)
+    e.store(together, result)
+    with e.count(total) as number:
+        item = _as_result(e, form, e.word(numbers, number))
+        e.call(e.runtime("set_item"), together, number, item)
+        with e.when(e.test("eq", item, 0)):  # no memory: the tuple ends with what it has
+            e.call(e.runtime("drop"), together)
+            e.store(0, result)
+            e.go(behind)
+            e.begin(e.label())
+    e.go(behind)
+    e.begin(behind)
+    return result
+
+
+def _as_result(e: EntryBuilder, form: Value, slot: Value) -> Value:
+    """The array at a slot, or the NumPy scalar instead; the slot is empty then."""
+    result = e.variable(e.word(e.objects, slot))
+    e.store(0, e.at(e.objects, slot))
+    with e.when(e.test("ne", e.both(form, SCALARS), 0)):
+        e.store(e.call(e.runtime("as_scalar"), e.load(result)), result)
+    return e.load(result)
+
+
+def _drop_all(e: EntryBuilder) -> None:
+    """Give up the arrays that are still in their slots."""
+    with e.count(e.head("slots"), first=e.head("owned")) as number:
+        array = e.word(e.objects, number)
+        with e.when(e.test("ne", array, 0)):
+            e.call(e.runtime("drop"), array)
+
+
+def _answer_otherwise(e: EntryBuilder) -> None:
+    """Where an error has said that the call does not fit, let the table's function answer."""
+    otherwise = e.head("otherwise")
+    with e.when(e.test("ne", otherwise, 0)):
+        found = e.call_short(e.runtime("is_error"), e.head("errors"))
+        with e.when(e.test("ne", found, 0)):
+            e.call(e.runtime("clear_error"))
+            result = e.call(e.runtime("vectorcall"), otherwise, e.arguments, e.given, e.names)
+            e.drop_tables()
+            e.give(result)

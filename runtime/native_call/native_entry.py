@@ -1,0 +1,148 @@
+"""Native entries: `(cell, arguments, number, keyword names) -> result`, and their code.
+
+The cell is a list of a tuple of tables, each followed by what it keeps alive, and of the function
+that answers a call that no table fits. All addresses come from the tables; the code, the same for
+all entries, calls nothing by name, so that its object file can be kept and loaded anywhere. It is
+loaded when it is first needed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Final
+
+from axiomjit.base.keep_alive import keep_alive
+from axiomjit.base.locks import new_lock
+from axiomjit.runtime.native_call import structures as lies
+from axiomjit.runtime.native_call.builder import NAME, EntryBuilder
+from axiomjit.runtime.native_call.guard_tables import guard_objects
+from axiomjit.runtime.native_call.instructions import answer
+from axiomjit.runtime.native_call.structures import RUNTIME, runtime_block
+from axiomjit.runtime.objects.kept_code import kept_code
+from axiomjit.runtime.objects.loader import LoadedCode
+
+Entry = Callable[..., Any]
+_FLAGS: Final = 0x0080 | 0x0002
+"""METH_FASTCALL | METH_KEYWORDS."""
+_lock: Final = new_lock()
+
+
+class _Method(ctypes.Structure):
+    """CPython's description of a C function."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("text", ctypes.c_char_p),
+    )
+
+
+def entry_text() -> str:
+    """LLVM text of the entry."""
+    e = EntryBuilder()
+    items = e.load(e.cell, lies.LIST_ITEMS)
+    e.tables = e.word(items, 0)
+    with e.count(e.load(e.tables, lies.SIZE), step=2) as number:
+        item = e.load(e.at(e.tables, number), lies.TUPLE_ITEMS)
+        e.table = e.add(item, lies.BYTES)
+        missed, other = e.label(), e.label()
+        _guard_call(e, other)
+        e.take_memory(other)
+        guard_objects(e, missed)
+        _guard_errors(e, missed)
+        answer(e)
+        e.go(missed)
+        e.begin(missed)
+        e.drop_memory()
+        e.go(other)
+        e.begin(other)
+    # Without a table there is no runtime block: the cell has its address once more.
+    slow, runtime = e.word(items, 1), e.add(e.word(items, 2), lies.BYTES)
+    take, vectorcall, drop = (
+        e.word(runtime, [*RUNTIME].index(name)) for name in ("take", "vectorcall", "drop")
+    )
+    e.call(take, slow)
+    result = e.call(vectorcall, slow, e.arguments, e.given, e.names)
+    e.call(drop, slow)
+    e.give(result)
+    return e.text()
+
+
+def _guard_call(e: EntryBuilder, missed: str) -> None:
+    """The settings, and the number and names of the arguments."""
+    settings = e.load(e.runtime("settings"))
+    e.require(e.test("eq", settings, e.head("settings")), missed)
+    e.require(e.test("eq", e.given, e.head("positional")), missed)
+    named = e.variable(0)
+    with e.when(e.test("ne", e.names, 0)):
+        e.store(e.load(e.names, lies.SIZE), named)
+    keywords = e.load(named)
+    e.require(e.test("eq", keywords, e.head("keywords")), missed)
+    with e.count(keywords) as number:
+        one = e.load(e.at(e.names, number), lies.TUPLE_ITEMS)
+        other = e.load(e.at(e.head("names"), number), lies.TUPLE_ITEMS)
+        e.require(e.test("eq", one, other), missed)
+
+
+def _guard_errors(e: EntryBuilder, missed: str) -> None:
+    """No error state that asks for more than warnings."""
+    state = e.variable(0)
+    e.call(e.runtime("context_value"), e.runtime("error_states"), 0, state)
+    capsule, asked = e.load(state), e.variable(0)
+    with e.when(e.test("ne", capsule, 0)):
+        bits = e.load(e.load(capsule, lies.VALUE), 0, bits=32)
+        e.store(e.both(bits, lies.ERROR_BITS), asked)
+        e.call(e.runtime("drop"), capsule)
+    e.require(e.test("eq", e.load(asked), 0), missed)
+
+
+_code: LoadedCode | None = None
+_refused: str | None = None
+
+
+def refusal() -> str:
+    """Why calls of this process go through Python; empty where they have native entries."""
+    global _refused, _code
+    if _refused is None:
+        with _lock:
+            if _refused is None:
+                reason = lies.refusal()
+                if not reason:
+                    try:
+                        _code = kept_code(entry_text(), NAME)
+                        reason = "" if _works() else "it did not pass its own test"
+                    except (ImportError, RuntimeError, OSError, ValueError) as error:
+                        reason = f"it could not be compiled: {error}"
+                _refused = reason
+    return _refused
+
+
+def new_cell(slow: Entry) -> list[object]:
+    """What an entry refers to: its tables, and what answers calls that none of them fits."""
+    return [(), slow, runtime_block()]
+
+
+def new_entry(cell: list[object]) -> Entry:
+    """A callable of C over a cell; `refusal()` was empty."""
+    assert _code is not None, "asked after refusal()"
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype = ctypes.py_object
+    make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    made: Entry = make(ctypes.addressof(_method(_code.address)), cell, None)
+    return made
+
+
+@lru_cache(maxsize=1)
+def _method(address: int) -> _Method:
+    """The description of the entry at an address; entries refer to it as long as they live."""
+    return keep_alive(_Method(b"axiomjit_entry", address, _FLAGS, None))
+
+
+def _works() -> bool:
+    """Whether an entry without tables passes its arguments on, by number and by name."""
+    cell = new_cell(lambda *args, **kwargs: (args, kwargs))
+    given, named = (1, "two", None), {"three": 3.0}
+    return bool(new_entry(cell)(*given, **named) == (given, named))
