@@ -66,11 +66,11 @@ def strip_mine(program: LoopProgram, context: Context) -> LoopProgram:
     functions one after the other are long chains of dependent instructions: a processor, which
     looks some hundred of them ahead, does not see the next iteration. Such a loop is cut into
     strips, and a strip runs as several loops in turn: vector code, scalar operations, vector code;
-    or parts of each chain after the other, where `estimate_time` says that this is faster. Values that
-    cross from one to the next are kept in tiles, a cell per step of the strip, unless it is cheaper
-    to load or to compute them again. A loop over a short block is a strip as it is. Loops over part of their
-    extent, and loops that store into a buffer they load, or store or fold twice into one place, are
-    left as they are.
+    or parts of each chain after the other, where `estimate_time` says that this is faster. Values
+    that cross from one to the next are kept in tiles, a cell per step of the strip, unless it is
+    cheaper to load or to compute them again. A loop over a short block is a strip as it is. Loops
+    over part of their extent, and loops that store into a buffer they load, or store or fold twice
+    into one place, are left as they are.
     Whether a loop is long enough leaves a guard in the scope.
 
     Needs: blocked nests.
