@@ -324,7 +324,7 @@ def bodies_of(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
 
 
 def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
-    """Every statement of a body and of the bodies inside; a loop or pick comes before its own."""
+    """Every statement of a body and of the bodies inside; a loop or select comes before its own."""
     found: list[Stmt] = []
     _gather(body, found)
     return iter(found)
@@ -345,9 +345,9 @@ def limited_iterators(body: tuple[Stmt, ...]) -> set[str]:
 
 
 def bounds_of(body: tuple[Stmt, ...]) -> list[Bound]:
-    """The bounds of all picks in a body."""
-    picks = [stmt for stmt in walk(body) if isinstance(stmt, Select)]
-    return [bound for pick in picks for part in pick.parts for bound in part.bounds]
+    """The bounds of all selects in a body."""
+    selects = [stmt for stmt in walk(body) if isinstance(stmt, Select)]
+    return [bound for one in selects for part in one.parts for bound in part.bounds]
 
 
 def statements(nest: Nest) -> Iterator[Stmt]:

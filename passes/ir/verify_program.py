@@ -364,7 +364,7 @@ def _body_faults(
                 for part in stmt.parts:
                     made = names | {s.name for s in part.body if isinstance(s, Let | Load | Select)}
                     if part.value not in made:
-                        yield f"{stmt.name} picks {part.value}, which is not defined"
+                        yield f"{stmt.name} selects {part.value}, which is not defined"
                     yield from _body_faults(part.body, names, loops, states, chained)
         match stmt:
             case Let() | Load() | ReadState() | Select():

@@ -243,8 +243,8 @@ class Rows(Record):
     """The rows of a walk's loop at a `level`: `count` rows of `height` iterations, in blocks.
 
     A step has `width` elements in each step of all loops `around` this one, a block `size` rows. A
-    row is read by up to so many rows `behind` it, before which it must not be written, and by as
-    many rows `ahead` of it.
+    row is read by up to `behind` rows behind it, before which it must not be written, and by up to
+    `ahead` rows ahead of it.
     """
 
     level: int

@@ -200,8 +200,8 @@ def _joined(first: tuple[Stmt, ...], second: tuple[Stmt, ...]) -> Nest | None:
 def _split_count(body: tuple[Stmt, ...]) -> int:
     """The most statements of a body once loops are split at the parts of a `Select`."""
     every = list(walk(body))
-    picks = [s for s in every if isinstance(s, Select)]
-    if not picks:
+    selects = [s for s in every if isinstance(s, Select)]
+    if not selects:
         return len(every)
     extents = {s.iterator: s.extent for s in every if isinstance(s, For)}
     cuts = {
@@ -219,7 +219,7 @@ def _split_count(body: tuple[Stmt, ...]) -> int:
 
 
 def _outside(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
-    """Every statement that is not in a part of a pick."""
+    """Every statement that is not in a part of a select."""
     for stmt in body:
         yield stmt
         if isinstance(stmt, For):

@@ -196,7 +196,7 @@ class _Emitter:
     def apply(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
         """The primitive of a definition at one point of its iteration space."""
         if definition.regions:
-            return self.pick(definition, place, body)
+            return self.select(definition, place, body)
         if definition.primitive.name == "part":
             return self.part(definition, place, body)
         if definition.primitive is POSITION:
@@ -222,7 +222,7 @@ class _Emitter:
         operands = definition.operands[1:] if count else ()
         return tuple(_value(self.read(operand, place, body)) for operand in operands)
 
-    def pick(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
+    def select(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
         """The value of a join: each operand is read only where its region is."""
         parts: list[Part] = []
         for operand, region in zip(definition.operands, definition.regions, strict=True):

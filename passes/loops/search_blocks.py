@@ -40,11 +40,11 @@ from axiomjit.symbolic.data_dependent import HeuristicScope
 from axiomjit.symbolic.dims import Dim, bound, dim
 
 BLOCK: Final = 256
-"""Elements of a block: so many that the step from block to block costs little, so few that the
+"""Elements of a block: enough that the step from block to block costs little, few enough that the
 search is short beside a row."""
 AHEAD: Final = 2048
-"""Bytes between what is loaded and the memory that is asked for: while a block is searched, no
-loads that come later go on by themselves."""
+"""Bytes between a load and its prefetch: while a block is searched, no later loads go on by
+themselves."""
 NARROW: Final = np.dtype(np.int32)
 """The dtype of places in a block."""
 SHORT: Final = 64

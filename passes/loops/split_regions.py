@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: loops are split where a pick goes from one part to the next."""
+"""LoopProgram -> LoopProgram: loops are split where a select goes from one part to the next."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from axiomjit.symbolic.dims import Dim, bound, current_scope, dim
 
 
 def split_regions(program: LoopProgram, context: Context) -> LoopProgram:
-    """Give each range of steps in which no pick changes its part a loop of its own.
+    """Give each range of steps in which no select changes its part a loop of its own.
 
     So a padded or concatenated operand is read through its selection (ngraph tensors: complex
     views) by inner loops without conditions. The order of the ranges at hand leaves guards in
     the scope.
 
     Needs: a legal loop program whose loops have no spans.
-    Gives: a legal loop program without picks.
+    Gives: a legal loop program without selects.
     Keeps: the order in which steps are taken.
     """
     with bound(context.scope):
@@ -46,7 +46,7 @@ def _split(nest: Nest) -> Nest:
 
 
 def _parted(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """The statements without picks."""
+    """The statements without selects."""
     known = _decided(body, lambda b: b.low <= 0 < b.high if b.iterator is None else None)
     return _settled(_ranges(known))
 
@@ -121,7 +121,7 @@ def _in_order(places: list[Dim], extent: Dim) -> tuple[list[Dim], dict[Dim, int]
 
 
 def _settled(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """The statements with each pick replaced by the statements of its one part."""
+    """The statements with each select replaced by the statements of its one part."""
     result: list[Stmt] = []
     names: dict[str, str] = {}
     rest = list(reversed(body))

@@ -35,8 +35,8 @@ from axiomjit.symbolic.data_dependent import HeuristicScope
 from axiomjit.symbolic.dims import bound, dim
 
 STRIP: Final = 512
-"""Steps of a strip: so many that entering a vector loop costs little, so few that what a strip
-reads twice is still in the first-level cache."""
+"""Iterations of a strip: enough that entering a vector loop costs little, few enough that data that
+a strip reads twice stays in the first-level cache."""
 LEAST: Final = 64
 """Steps of a strip below which entering loops costs too much."""
 WHOLE: Final = 1024
@@ -63,14 +63,14 @@ def strip_mine(program: LoopProgram, context: Context) -> LoopProgram:
     """Split innermost loops that run faster as several loops.
 
     One scalar operation makes scalar code of the whole loop, and so does a running fold. Elementary
-    functions one after the other are so many dependent instructions that a processor, which looks
-    some hundred of them ahead, does not see the next step. Such a loop is cut into strips, and a
-    strip runs as several loops in turn: vector code, scalar operations, vector code; or parts of
-    each chain after the other, where `estimate_time` says that this is faster. What crosses from
-    one to the next is kept in tiles, a cell per step of the strip, unless it is cheaper to load or
-    to compute it again. A loop over a short block is a strip as it is. Loops over part of their
-    extent, and loops that store into a buffer they load, or store or fold twice into one place, are
-    left as they are.
+    functions one after the other are long chains of dependent instructions: a processor, which
+    looks some hundred of them ahead, does not see the next iteration. Such a loop is cut into
+    strips, and a strip runs as several loops in turn: vector code, scalar operations, vector code;
+    or parts of each chain after the other, where `estimate_time` says that this is faster. Values
+    that cross from one to the next are kept in tiles, a cell per step of the strip, unless it is
+    cheaper to load or to compute them again. A loop over a short block is a strip as it is. Loops
+    over part of their extent, and loops that store into a buffer they load, or store or fold twice
+    into one place, are left as they are.
     Whether a loop is long enough leaves a guard in the scope.
 
     Needs: blocked nests.
