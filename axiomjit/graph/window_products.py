@@ -1,6 +1,6 @@
-"""Sums of products of windows and a filter, by products of matrices that stay in the cache.
+"""Convolutions by matrix products in the cache: one algorithm, apart from the operation table.
 
-A block of places of the windows is copied so that each window is a column; the filter times the
+A block of windows of the operand is copied so that each window is a column; the filter times the
 block is the result there. No copy of all windows is made (K. Chellapilla, S. Puri and P. Simard,
 "High performance convolutional neural networks for document processing", 2006, have that).
 """
