@@ -457,7 +457,7 @@ def _fold(
 
 
 def check_not_empty(accumulator: UfuncFold, node: Node, axes: Sequence[int]) -> None:
-    """Refuse to fold along a length of 0 what has no value then."""
+    """Refuse an empty fold whose accumulator has no value for no elements."""
     if not accumulator.has_identity and any(node.shape[d] == 0 for d in axes):
         raise GraphValueError(
             f"{accumulator.name} of {describe_type(node)} along dimensions {tuple(axes)}",

@@ -77,9 +77,9 @@ def run_in_numpy(
     lengths: Mapping[Symbol, int],
     given: Sequence[object] | None = None,
 ) -> list[Array]:
-    """The results, after what the program writes was written into the arguments.
+    """The results, after the program's writes were done in the arguments.
 
-    Views of what an argument holds in the end are views of the argument.
+    Views of the final value of an argument are views of the argument.
     `given` are the arrays to write into where they are others than those that are read.
     """
     values = list(evaluate_graph(graph, arguments, lengths))

@@ -81,7 +81,7 @@ def lower(graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, in
 def run(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> tuple[np.ndarray, ...]:
-    """The results of a graph, as fresh arrays; what it writes is written into the arguments.
+    """The results of a graph, as fresh arrays; its writes are done in the arguments.
 
     Args:
         graph: What to compute; inputs are numbered in the order of `arguments`.

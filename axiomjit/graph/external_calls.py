@@ -87,7 +87,7 @@ class ArrayFunction(Record):
         return partial(self.function, **options) if options else self.function
 
     def meant(self, made: Any, dtype: DType, shape: Lengths) -> np.ndarray:
-        """The result that is meant of what the function has given; a length is None if unknown.
+        """The selected one of the function's results; a length in `shape` is None if unknown.
 
         Raises:
             OtherResultError: it has another shape or dtype than was assumed.
@@ -255,7 +255,7 @@ def stored_elements(value: Any, dtype: DType) -> Any:
 
 
 def stored_number(value: Node, dtype: DType) -> Node:
-    """A number as an element of a dtype can hold it; what has dimensions is itself.
+    """A number as an element of a dtype can hold it; an array is returned unchanged.
 
     A number that is known is stored in an array made for that: NumPy raises its errors. Of another
     one the program asks if it fits, before anything is written; else NumPy runs the call.
@@ -318,7 +318,7 @@ def _dtypes(
 
 
 def shared(operation: LibraryOperation) -> object:
-    """What operations have in common that are results of one call; None where it has one."""
+    """The key that all results of one call share; None for a call with one result."""
     one = operation.evaluate
     return (one.function, one.options) if isinstance(one, ArrayFunction) else None
 
@@ -493,7 +493,7 @@ class Operand(Record):
 
 
 class Result(Record):
-    """What is foreseen of a result: an array, a scalar or a Python number of a shape and dtype."""
+    """The foreseen result: an array, a scalar or a Python number of a shape and dtype."""
 
     shape: tuple[Dim, ...]
     dtype: DType
@@ -513,7 +513,7 @@ class ExternalCall(Record):
     __hash__ = object.__hash__
 
     def of(self, arrays: Sequence[Array]) -> tuple[list[object], Structure]:
-        """What the function gives: the leaves, and the containers around them."""
+        """The leaves of the function's result, and the containers around them."""
         operands = iter(arrays)
         whole: Any = unflatten_tree(self.structure, self._filled(operands))
         args, kwargs = whole
@@ -539,7 +539,7 @@ class ForeseenCall(Record):
 
     @property
     def results(self) -> list[Result]:
-        """What is foreseen, in order."""
+        """The foreseen results, in order."""
         return [value for value in self.values if isinstance(value, Result)]
 
     def __call__(self, *arrays: Array) -> object:

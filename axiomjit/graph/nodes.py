@@ -148,7 +148,7 @@ class Scalar(Node):
         return self.is_weak
 
     def identity(self) -> tuple[object, ...]:
-        """What tells scalars apart: dtype, bits, and whether it is weak."""
+        """The identity of a scalar: dtype, bits, and whether it is weak."""
         return self.dtype, self.value.tobytes(), self.is_weak
 
 
@@ -213,7 +213,7 @@ class Op(Node):
 
     @property
     def walked(self) -> tuple[Dim, ...]:
-        """The extents of the iterators that run: all but those that positions set."""
+        """The extents of the iterators that are looped over; positions set the others."""
         return self.extents[: self.rank] if self.primitive in (GATHER, UPDATE) else self.extents
 
     @property
@@ -300,7 +300,7 @@ class Graph(Record):
 
     @property
     def finals(self) -> tuple[Node, ...]:
-        """The final values of what is written."""
+        """The final values of the written inputs."""
         return self.outputs[len(self.outputs) - len(self.writes) :]
 
 
@@ -310,7 +310,7 @@ def post_order(
 ) -> Iterator[Node]:
     """Every node once, operands before users; iterative, so that long chains do not recurse.
 
-    `children` may leave out operands that are not to be looked at.
+    `children` may leave out operands, which are then not visited.
     """
     seen: set[Node] = set()
     stack: list[tuple[Node, int]] = [(node, 0) for node in reversed(outputs)]

@@ -314,7 +314,7 @@ class FoldRule(Record):
 
     @property
     def weight(self) -> int:
-        """What combining two states costs, in additions."""
+        """The cost of combining two states, in additions."""
         return 1
 
     @property

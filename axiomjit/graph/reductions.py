@@ -88,7 +88,7 @@ class StateFold(FoldRule):
 
     @property
     def weight(self) -> int:
-        """What combining two states costs, in additions."""
+        """The cost of combining two states, in additions."""
         ops = (node for node in post_order(self.outputs) if isinstance(node, Op))
         return sum(op.primitive.weight for op in ops)
 

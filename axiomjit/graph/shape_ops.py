@@ -50,7 +50,7 @@ def pack(node: Node) -> Node:
 
 
 def merge(node: Node, groups: Sequence[int]) -> Node:
-    """The node with runs of so many dimensions merged into one each, in C order."""
+    """The node with each run of `groups[k]` dimensions merged into one, in C order."""
     index: list[Affine] = []
     extents: list[Dim] = []
     for k, count in enumerate(groups):
@@ -126,7 +126,7 @@ BACKWARDS = slice(None, None, -1)
 
 
 def positions_of(part: slice, length: Dim) -> tuple[Dim, int, Dim]:
-    """First position, step and number of positions of a slice; looks leave guards.
+    """First position, step and number of positions of a slice; comparisons record guards.
 
     Raises:
         ValueError: the step is zero.
@@ -195,7 +195,7 @@ def _check_not_empty(node: Node, axis: int, widths: Widths) -> None:
 
 
 def _check_margin(node: Node, axis: int, widths: Widths, most: Dim) -> None:
-    """Refuse margins longer than what they repeat."""
+    """Refuse margins longer than the part that they repeat."""
     _check_not_empty(node, axis, widths)
     for width in widths:
         if width > most:
@@ -247,7 +247,7 @@ REPEATS: Final[dict[str, Repeat]] = {
 
 Raises:
     ValueError: there is nothing to repeat.
-    UnsupportedError: a margin is longer than what it repeats.
+    UnsupportedError: a margin is longer than the part that it repeats.
 """
 
 

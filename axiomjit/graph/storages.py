@@ -118,7 +118,7 @@ def update(
     """The next version of a storage: a value, read through `source`, written at `target`.
 
     With positions, each within its length, the target names them behind the extents; `combine`
-    says what happens to what is there.
+    combines the value with the old element.
     """
     nodes, maps = tuple(n for n, _ in positions), tuple(index for _, index in positions)
     parts = (old, value, *nodes), (target, source, *maps), (*extents, *lengths), len(extents)
@@ -136,8 +136,8 @@ class Assign(Effect):
     """A value is written into a storage: at `target` of the root, read at `source`.
 
     Its value is the part that was written; the serial number tells equal writes apart. A
-    statement, `x[...] = y`, happens after what was built before it, and before what is built later;
-    other writes happen when the expression that contains them is computed.
+    statement, `x[...] = y`, happens after all expressions built before it, and before those built
+    later; other writes happen when the expression that contains them is computed.
     """
 
     root: Root
@@ -201,7 +201,7 @@ class Sequential(Effect):
 
 
 class Version(Effect):
-    """What a storage holds after a statement has written into it."""
+    """The value of a storage after a statement has written into it."""
 
     effect: Node
     root: Root

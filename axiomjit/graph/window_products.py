@@ -1,6 +1,6 @@
-"""Sums of products of windows and a filter, by products of matrices that stay in the cache.
+"""Convolutions by matrix products in the cache: one algorithm, apart from the operation table.
 
-A block of places of the windows is copied so that each window is a column; the filter times the
+A block of windows of the operand is copied so that each window is a column; the filter times the
 block is the result there. No copy of all windows is made (K. Chellapilla, S. Puri and P. Simard,
 "High performance convolutional neural networks for document processing", 2006, have that).
 """
@@ -27,7 +27,7 @@ FEW: Final = 16
 
 
 class Parts(NamedTuple):
-    """Work in so many parts that do not depend on each other; `compute` does a range of them."""
+    """Work split into `number` independent parts; `compute` does a range of them."""
 
     number: int
     compute: Callable[[int, int], int]
@@ -69,7 +69,7 @@ def in_blocks(
 def _by_boxes(
     operands: Sequence[Array], labels: Labels, out: Array, conditions: Sequence[BoundCondition]
 ) -> None:
-    """The sums, without a product of what is outside: not even with zero, which infinities mind."""
+    """The sums without products of outside elements, not even by zero: infinities give NaN."""
     lengths = {
         k: n
         for own, operand in zip(labels, operands, strict=True)
@@ -138,7 +138,7 @@ class _Blocks:
         return steps[::-1]
 
     def _taps(self, conditions: Sequence[BoundCondition]) -> list[_Tap]:
-        """The elements of the windows, all at once or each of those that conditions name."""
+        """The elements of the windows, all at once or one by one where conditions name them."""
         rows, inner = self.rows, self.inner
         extents = dict(zip((*rows, *inner), self.windows.shape, strict=True))
         named = {k for terms, _, _ in conditions for k, _ in terms}
@@ -188,7 +188,7 @@ class _Blocks:
         return spans[::-1]
 
     def _empty(self, block: Array, places: tuple[int, ...]) -> _Filled:
-        """The memory of a block for so many places, as columns and by taps."""
+        """The memory of a block of this number of places, as columns and by taps."""
         inner = self.windows.shape[len(places) :]
         count = math.prod(places)
         used = block[: count * self.depth]
@@ -249,7 +249,7 @@ class _Filled:
 
 
 def _narrow(spans: dict[int, Span], condition: BoundCondition, place: dict[int, int]) -> None:
-    """Narrow the span of the label that a condition names beside those that have a place."""
+    """Narrow the span of the one label of a condition that has no place yet."""
     terms, low, high = condition
     rest = sum(c * place[k] for k, c in terms if k in place)
     free = [(k, c) for k, c in terms if k not in place]

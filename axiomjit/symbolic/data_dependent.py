@@ -40,7 +40,7 @@ class OtherResultError(OtherLengthError):
 
 
 class UnfitNumberError(OtherLengthError):
-    """A number is stored that the dtype of the element cannot hold: NumPy says what that gives."""
+    """A stored number does not fit the dtype of its element: NumPy defines the result."""
 
 
 class DataDependent(Record):

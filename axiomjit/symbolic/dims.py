@@ -255,7 +255,7 @@ def dim(value: int | Atom | Dim) -> Dim:
 
 @functools.lru_cache(maxsize=256)
 def _whole(value: int) -> Dim:
-    """The Dim of an integer; those that were asked for last are found without a lock."""
+    """The Dim of an integer; the last ones used are found without a lock."""
     return _ordered((((), value),) if value else ())
 
 
@@ -340,7 +340,7 @@ class Scope:
         self.guards[guard] = None
 
     def restart(self) -> None:
-        """Forget what was looked at: the function is followed once more."""
+        """Forget guards and data-dependent lengths: the function is traced once more."""
         self.guards.clear()
         self.data_dependent.clear()
 

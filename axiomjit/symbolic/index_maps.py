@@ -188,7 +188,7 @@ def show_region(region: Region, extents: Sequence[Dim]) -> str:
 Span = tuple[int, int]
 """The first value of an iterator, and its end."""
 BoundCondition = tuple[tuple[tuple[int, int], ...], int, int]
-"""A condition at hand: pairs (iterator, coefficient), and what their sum is from and below."""
+"""A condition at known lengths: pairs (iterator, coefficient), and the bounds of their sum."""
 
 
 def at_lengths(conditions: Conditions, lengths: Mapping[Symbol, int]) -> tuple[BoundCondition, ...]:
