@@ -1,5 +1,5 @@
 """The command line: `axiomjit demo | info | explain | cache | bench`.
 
 May import `base`, `graph`, `axis`, `passes.ir`, `runtime.objects`, `runtime.compiling`,
-`runtime.launching`, `show`, `driver`, `bench`.
+`runtime.launching`, `debug`, `dispatch`, `bench`.
 """

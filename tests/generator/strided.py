@@ -13,7 +13,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from axiomjit.algebra.dims import evaluate
 from axiomjit.algebra.number_kinds import LENGTH, STRIDE
-from axiomjit.driver.signature import ArgumentCode, ClassSymbols
+from axiomjit.dispatch.signature import ArgumentCode, ClassSymbols
 from axiomjit.runtime.pool import memory
 
 LONG = (5, 6, 7, 8, 9, 10, 12)

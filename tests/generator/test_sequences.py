@@ -9,7 +9,7 @@ import pytest
 from axiomjit.algebra import dims
 from axiomjit.algebra.dims import Symbol
 from axiomjit.algebra.number_kinds import ANY, SMALL, Kind
-from axiomjit.driver import programs, signature
+from axiomjit.dispatch import programs, signature
 from tests.generator.sequences import ALL, Sequence, campaign, draw, failure, shortest, way
 from tests.generator.strided import Laid
 
@@ -56,7 +56,7 @@ PLANTED = {
     "strides are large": lambda: patch.object(signature, "STRIDE", Kind("stride", 5)),
     "no guard is looked at": lambda: patch.object(programs.LoweredProgram, "fits", lambda *_: True),
     "ready plans are for any strides": lambda: patch.multiple(
-        sys.modules["axiomjit.driver.jit"],
+        sys.modules["axiomjit.dispatch.jit"],
         exact_layout=lambda args: tuple(map(all_but_strides, args)),
         exact_key=lambda call, forget: tuple(map(all_but_strides, call.dynamic)),
     ),

@@ -16,7 +16,7 @@ import pytest
 from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.base.locks import FORKS_WAIT, is_held_here
-from axiomjit.driver import guards
+from axiomjit.dispatch import guards
 from axiomjit.runtime.entry import layout, native_calls, structures
 from axiomjit.runtime.entry.entry_code import entry_text
 from axiomjit.runtime.entry.entry_values import NAME

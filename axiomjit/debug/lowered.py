@@ -11,6 +11,7 @@ from axiomjit.base.errors import GraphValueError
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record, cached_property
+from axiomjit.debug.live import NAMES, source_of
 from axiomjit.graph.print_graph import print_graph
 from axiomjit.passes.ir.forms import AnyProgram, text_of
 from axiomjit.passes.ir.kernel_ir import Kernel
@@ -21,7 +22,6 @@ from axiomjit.passes.ir.print_views import print_views
 from axiomjit.passes.ir.view_ir import ArrayRole
 from axiomjit.passes.pipeline import Stages, run_pipeline
 from axiomjit.runtime.compiling.kernel_cache import KERNELS
-from axiomjit.show.live import NAMES, source_of
 
 if TYPE_CHECKING:
     from axiomjit.runtime.compiling.compile_source import CompiledKernel

@@ -29,8 +29,8 @@ from axiomjit.base.errors import (
 from axiomjit.base.origins import user_location, warn
 from axiomjit.base.overlaps import overlaps_itself
 from axiomjit.base.records import Record
-from axiomjit.driver.arguments import CallArguments
-from axiomjit.driver.caches import CompiledCall, run_and_unflatten
+from axiomjit.dispatch.arguments import CallArguments
+from axiomjit.dispatch.caches import CompiledCall, run_and_unflatten
 
 R = TypeVar("R")
 _count_fallback: Final = counter("fallbacks")

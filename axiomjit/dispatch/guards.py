@@ -15,8 +15,8 @@ from axiomjit.base.dtypes import walkable
 from axiomjit.base.locks import why_not_compile
 from axiomjit.base.native_callable import NativeCallable, change_tables
 from axiomjit.base.tree import LEAF, Leaf, OfArgument
-from axiomjit.driver.arguments import CallArguments
-from axiomjit.driver.caches import CompiledCall, run_and_unflatten
+from axiomjit.dispatch.arguments import CallArguments
+from axiomjit.dispatch.caches import CompiledCall, run_and_unflatten
 from axiomjit.runtime.entry.guard_tables import (
     Guards,
     Table,

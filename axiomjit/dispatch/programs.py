@@ -23,19 +23,19 @@ from axiomjit.base.errors import FallbackWarning
 from axiomjit.base.locks import NotNowError, lazy_import, new_lock
 from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.target import chosen_target
-from axiomjit.driver.arguments import graph_key, plain_arguments
-from axiomjit.driver.caches import CLASSES, LAYOUTS, CompiledCall, ProgramTable, Table
-from axiomjit.driver.signature import ArgumentCode, ClassSymbols, Layouts, Signature
+from axiomjit.dispatch.arguments import graph_key, plain_arguments
+from axiomjit.dispatch.caches import CLASSES, LAYOUTS, CompiledCall, ProgramTable, Table
+from axiomjit.dispatch.signature import ArgumentCode, ClassSymbols, Layouts, Signature
 from axiomjit.graph import execution
 from axiomjit.graph.choices import most
 from axiomjit.graph.nodes import Graph, Held, Input, LengthNode, Node, Op, Update, post_order
 from axiomjit.graph.origins import inherit
 
 if TYPE_CHECKING:
-    from axiomjit.driver.following import Followed
+    from axiomjit.debug.lowered import Lowered
+    from axiomjit.dispatch.following import Followed
     from axiomjit.passes.pipeline import Stages, Watcher
     from axiomjit.runtime.launching.execute import BoundPlan, PlanForm
-    from axiomjit.show.lowered import Lowered
 
 
 Array = np.ndarray
@@ -53,8 +53,8 @@ def _watcher() -> Watcher | None:
     """What prints the stages that the settings name; None where they name nothing."""
     if not config.show:
         return None
-    lazy_import("axiomjit.show.live")
-    from axiomjit.show.live import watcher
+    lazy_import("axiomjit.debug.live")
+    from axiomjit.debug.live import watcher
 
     return watcher()
 
@@ -180,8 +180,8 @@ def add_native_entry(
     finish: execution.Finish,
 ) -> None:
     """Guard calls of a computation like one that was just run; as `execution.add_native_entry`."""
-    lazy_import("axiomjit.driver.guards")
-    from axiomjit.driver.guards import guard_graph, is_native
+    lazy_import("axiomjit.dispatch.guards")
+    from axiomjit.dispatch.guards import guard_graph, is_native
 
     if is_native():
         ready = _plans[graph].get(graph_key(arguments, lengths))
@@ -206,8 +206,8 @@ def lower_graph(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> Lowered:
     """The stages of the program that `run_graph` runs."""
-    lazy_import("axiomjit.show.lowered")
-    from axiomjit.show.lowered import Lowered
+    lazy_import("axiomjit.debug.lowered")
+    from axiomjit.debug.lowered import Lowered
 
     program, values, arrays = lowered_for(graph, plain_arguments(arguments), lengths)
     return Lowered(program.stages, values, [f"argument {k}" for k in range(len(arrays))])

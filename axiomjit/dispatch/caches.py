@@ -21,8 +21,8 @@ from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.locks import is_held_here
 from axiomjit.base.records import Record
 from axiomjit.base.tree import LEAF, OfArgument, Structure, unflatten_tree
-from axiomjit.driver.arguments import mentions_dead, plain_arguments
-from axiomjit.driver.fresh import Memo, Recipe
+from axiomjit.dispatch.arguments import mentions_dead, plain_arguments
+from axiomjit.dispatch.fresh import Memo, Recipe
 from axiomjit.graph.captured import Watch
 
 LAYOUTS: Final = 512
