@@ -96,7 +96,7 @@ def guard_call(
         return False
     if any(leaf is not vector[k] for leaf, k in zip(leaves, order, strict=True)):
         return False
-    if not _has_kernels(function, ready.runnable) or (ready.may_not_fit and kwargs):
+    if not _has_kernels(function, ready.runnable) or (ready.speculative and kwargs):
         return False
     arrays = [v for v in call.dynamic if isinstance(v, np.ndarray)]
     if (ready.writes and not ready.plain) or (distinct and not all(v.size for v in arrays)):
@@ -116,7 +116,7 @@ def guard_call(
     if guards is not None and native is not None:
         for array, place in native.held:
             guards.hold(array, place)
-        otherwise = function.slow if ready.may_not_fit else None
+        otherwise = function.slow if ready.speculative else None
         table = native_table(native, guards, len(args), names, hits, otherwise, _errors(ready))
         add_table(function, table, native)
         return True
@@ -124,7 +124,7 @@ def guard_call(
     if guards is None:
         return False
     runner = direct or _runner(ready, call, dynamic, alone)
-    runner = _careful(runner, function.slow, _errors(ready)) if ready.may_not_fit else runner
+    runner = _careful(runner, function.slow, _errors(ready)) if ready.speculative else runner
     add_table(function, python_table(runner, guards, len(args), names, hits))
     return True
 

@@ -315,13 +315,8 @@ def _substituted(
     return Graph(inputs, outputs, graph.writes)  # type: ignore[arg-type]
 
 
-execution.install(
-    run=run_graph, lower=lower_graph, chosen_orders=chosen_orders, add_native_entry=add_native_entry
-)
-
-
 class TracedProgram(LoweredProgram):
-    """A program and how its results are put together again."""
+    """The program of a traced function, and the structure of its return value."""
 
     def __init__(self, followed: Followed, signature: Signature, scope: Scope) -> None:
         """Lower what was followed."""
@@ -330,11 +325,11 @@ class TracedProgram(LoweredProgram):
         self._handles = followed.handles
 
     def is_stale(self) -> bool:
-        """Whether an array from outside, which it reads where it lies, lies otherwise now."""
+        """True if a captured array was replaced, or its layout changed, since tracing."""
         return not self.watch.holds()
 
     def lengths(self, given: Mapping[Symbol, int]) -> dict[Symbol, int]:
-        """The lengths of a call, and those of what masks choose as if they chose everything."""
+        """All lengths: the call's own, and for each data-dependent one the most it can be."""
         found = dict(given)
         for mask, symbol in self.stages.context.scope.chosen.items():
             assert isinstance(mask, Node)
@@ -342,16 +337,28 @@ class TracedProgram(LoweredProgram):
         return found
 
     def ready(self, lengths: Mapping[Symbol, int], plain: bool) -> CompiledCall:
-        """What runs for these lengths; `plain` says that arguments can be used as they are."""
+        """Bind the program to lengths; `plain` says that arguments need no conversion."""
         leaves = tuple(
             (number, evaluate(value, lengths) if isinstance(value, Dim) else value)
             for number, value in self.trace.leaves
         )
-        structure = self.trace.structure
-        watch, graph = self.watch or None, self.trace.graph
-        plan = self.stages.plan
-        chooses = bool(graph.chosen) or plan.guesses
+        graph, plan = self.trace.graph, self.stages.plan
         fails = plan.fails and bool(graph.writes or plan.generators or self._handles)
-        facts = structure, leaves, graph.writes, chooses or fails
-        drawn = plan.generators if chooses or fails else ()
-        return CompiledCall(self.bind(lengths), plain, (), watch, *facts, plan.early, drawn, fails)
+        speculative = bool(graph.chosen) or plan.guesses or fails
+        return CompiledCall(
+            self.bind(lengths),
+            plain,
+            watch=self.watch or None,
+            structure=self.trace.structure,
+            leaves=leaves,
+            writes=graph.writes,
+            speculative=speculative,
+            early=plan.early,
+            generators=plan.generators if speculative else (),
+            fails=fails,
+        )
+
+
+execution.install(
+    run=run_graph, lower=lower_graph, chosen_orders=chosen_orders, add_native_entry=add_native_entry
+)
