@@ -18,8 +18,8 @@ from axiomjit.base.locks import lazy_import as _lazy_import
 from axiomjit.base.locks import uncollected as _uncollected
 
 with _uncollected():
-    from axiomjit.driver.jit import jit
-    from axiomjit.driver.warm import spec
+    from axiomjit.dispatch.jit import jit
+    from axiomjit.dispatch.warm import spec
 
 __version__ = "0.1.0"
 

@@ -21,9 +21,9 @@ from axiomjit.base.config import config
 from axiomjit.base.errors import NotDispatchedError
 from axiomjit.base.target import ChosenTarget, chosen_target, target
 from axiomjit.base.trace_context import Following
-from axiomjit.driver.arguments import plain_arguments, take_apart
-from axiomjit.driver.programs import placed_graph
-from axiomjit.driver.signature import classify
+from axiomjit.dispatch.arguments import plain_arguments, take_apart
+from axiomjit.dispatch.programs import placed_graph
+from axiomjit.dispatch.signature import classify
 from axiomjit.graph.evaluate_graph import evaluate_graph
 from axiomjit.graph.nodes import Graph, Op, post_order
 from axiomjit.graph.storages import with_versions

@@ -19,9 +19,9 @@ R = TypeVar("R")
 Tables = tuple[Any, ...]
 """Words and what they refer to, in turns."""
 ALWAYS_UNTIL = 16
-"""Calls answered in Python after each of which a native guard may be made."""
+"""Misses after each of which a native entry may be built."""
 THEN_EVERY = 64
-"""Of later ones only each of that number, so that many layouts in turn cost no more than few."""
+"""After ALWAYS_UNTIL misses, a native entry is built only on every 64th of them."""
 
 
 class NativeCallable(functools.partial[R]):

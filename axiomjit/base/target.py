@@ -1,6 +1,6 @@
 """The CPU that kernels are compiled for: its name, and what it does well.
 
-`config.target` names it, and numba's environment variables say what "native" means. The driver
+`config.target` names it, and numba's environment variables say what "native" means. `dispatch`
 puts the target of the process into the context of the passes, a kernel carries it, and the runtime
 compiles for the target of the kernel: no pass and no rule of emission looks at the CPU at hand. So
 the same target gives the same code everywhere. Once a process has looked up what its target can do,

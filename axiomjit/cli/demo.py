@@ -21,9 +21,9 @@ from axiomjit.base.config import config
 from axiomjit.base.dtypes import is_bool, is_real
 from axiomjit.base.errors import DataFileError, GraphValueError
 from axiomjit.base.tree import flatten_tree
-from axiomjit.driver.jit import Jitted, jit
+from axiomjit.debug.lowered import Lowered
+from axiomjit.dispatch.jit import Jitted, jit
 from axiomjit.runtime.execution.workers import available_threads
-from axiomjit.show.lowered import Lowered
 
 Array = np.ndarray
 Function = Callable[..., Any]

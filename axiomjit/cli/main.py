@@ -18,7 +18,7 @@ from axiomjit.base.errors import GraphValueError, amount
 from axiomjit.base.target import target
 from axiomjit.cli.cache import add_cache_command, cache_summary
 from axiomjit.cli.demo import SOURCE, evaluator_reason, parameters, run_demo
-from axiomjit.driver.jit import Jitted, jit
+from axiomjit.dispatch.jit import Jitted, jit
 from axiomjit.runtime.execution.workers import available_threads
 
 

@@ -1,6 +1,6 @@
-"""How doors force values: one call, behind which the driver puts the compiler.
+"""How doors force values: one call, behind which `dispatch` puts the compiler.
 
-Doors never import passes or runtime. They call `run`; the driver installs the compiled runner
+Doors never import passes or runtime. They call `run`; `dispatch` installs the compiled runner
 with `install`, and without one the NumPy evaluator answers.
 """
 
@@ -74,7 +74,7 @@ def chosen_orders(
 
 
 def lower(graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]) -> Any:
-    """Return every stage of lowering, as the driver shows it; nothing is run."""
+    """Return every stage of lowering, as `dispatch` shows it; nothing is run."""
     return _installed["lower"](graph, arguments, lengths)
 
 

@@ -1,7 +1,7 @@
 """Facts about the number that a symbol stands for, in every call: its range, which may be equal.
 
 A comparison that these decide records no guard. So a kind may claim only what the class of the
-arguments (`axiomjit.driver.arguments`) ensures for every call that shares a program.
+arguments (`axiomjit.dispatch.arguments`) ensures for every call that shares a program.
 """
 
 from __future__ import annotations

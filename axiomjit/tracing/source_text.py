@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from types import CodeType, ModuleType
 from typing import Any, Final
 
+from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.locks import FORKS_WAIT, imported
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -29,8 +30,8 @@ MOST: Final = 4000
 """The most functions whose trees are kept."""
 _MOST_LINES: Final = 5
 """How many lines beyond the last one with code are tried as the end of a function."""
-_trees: dict[int, tuple[CodeType, Function | None]] = {}
-_files: dict[str, tuple[int, _File | None]] = {}
+_trees = BoundedTable[int, "tuple[CodeType, Function | None]"](MOST)
+_files = BoundedTable[str, "tuple[int, _File | None]"]()
 
 
 def function_tree(code: CodeType, names: dict[str, Any]) -> Function | None:
@@ -42,10 +43,8 @@ def function_tree(code: CodeType, names: dict[str, Any]) -> Function | None:
     """
     known = _trees.get(id(code))
     if known is None or known[0] is not code:
-        if len(_trees) >= MOST:
-            _trees.clear()
         with FORKS_WAIT:  # Python 3.11 counts the depth of trees for all threads together
-            known = _trees[id(code)] = code, _matched(code, names)
+            known = _trees.keep(id(code), (code, _matched(code, names)))
     return known[1]
 
 
@@ -233,10 +232,8 @@ def _in_file(code: CodeType, lines: Iterable[str], rewritten: bool) -> Function 
     text = "".join(lines)
     key, stamp = f"{code.co_filename}{rewritten}", hash(text)
     if key not in _files or _files[key][0] != stamp:
-        if len(_files) > 64:
-            _files.clear()
-        _files[key] = stamp, None
-        _files[key] = stamp, _File(text, code, rewritten)
+        _files.keep(key, (stamp, None))
+        _files.keep(key, (stamp, _File(text, code, rewritten)))
     file = _files[key][1]
     same = [] if file is None else file.parts.get((code.co_name, code.co_firstlineno), [])
     if not any(_is_same(part, code) for part in same):

@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
+from numba import from_dtype
 from numba.core import types
 from numba.extending import models, register_model
 
-from axiomjit.base.dtypes import DTYPES
+from axiomjit.base.dtypes import DTYPES, HALF, code, is_complex, part_dtype
 
 
 class HalfType(types.Type):
@@ -49,23 +50,10 @@ class _FlagModel(models.PrimitiveModel):
 
 FLAG = FlagType()
 NUMBA_TYPES: dict[str, types.Type] = {
-    "b1": types.boolean,
-    "i1": types.int8,
-    "i2": types.int16,
-    "i4": types.int32,
-    "i8": types.int64,
-    "u1": types.uint8,
-    "u2": types.uint16,
-    "u4": types.uint32,
-    "u8": types.uint64,
-    "f2": HalfType(),
-    "f4": types.float32,
-    "f8": types.float64,
-    "c8": types.complex64,
-    "c16": types.complex128,
+    name: HalfType() if dtype == HALF else from_dtype(dtype) for name, dtype in DTYPES.items()
 }
-CODES: dict[types.Type, str] = {ty: code for code, ty in NUMBA_TYPES.items()}
-PARTS: dict[str, str] = {"c8": "f4", "c16": "f8"}
+CODES: dict[types.Type, str] = {ty: name for name, ty in NUMBA_TYPES.items()}
+PARTS: dict[str, str] = {c: code(part_dtype(d)) for c, d in DTYPES.items() if is_complex(d)}
 """The dtypes of the real and imaginary parts of the complex ones."""
 
 WORD = ir.IntType(64)

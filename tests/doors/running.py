@@ -2,8 +2,8 @@
 
 from contextlib import contextmanager
 
-from axiomjit.driver import programs
-from axiomjit.driver.arguments import plain_arguments
+from axiomjit.dispatch import programs
+from axiomjit.dispatch.arguments import plain_arguments
 from axiomjit.graph import execution
 from tests.graphs import checked, run_plan_plain
 

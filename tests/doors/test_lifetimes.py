@@ -8,7 +8,7 @@ import pytest
 
 import axiomjit as aj
 from axiomjit.base.errors import AxiomError
-from axiomjit.driver import programs
+from axiomjit.dispatch import programs
 from axiomjit.graph.nodes import Constant, Input, Token, post_order
 from axiomjit.transformers import make_transformer
 from axiomjit.views.dense_layout import Layout

@@ -10,7 +10,7 @@ from axiomjit.axis import functions as af
 from axiomjit.axis import tensors as t
 from axiomjit.axis.axis import make_axis
 from axiomjit.base.errors import AxesError, GraphTypeError, GraphValueError
-from axiomjit.driver import programs
+from axiomjit.dispatch import programs
 from axiomjit.graph import execution
 from axiomjit.passes.ir.print_program import print_program
 from axiomjit.passes.pipeline import run_pipeline as pipeline
@@ -224,7 +224,7 @@ def test_axes_live_as_long_as_what_depends_on_them():
 
 @pytest.fixture(params=["installed", "evaluator"])
 def runner(request):
-    """The runner that the driver installed, then the evaluator."""
+    """The runner that `dispatch` installed, then the evaluator."""
     before = execution.install(run=None)
     execution.install(**before if request.param == "installed" else {"run": None})
     yield

@@ -9,7 +9,7 @@ from collections import deque
 
 import numpy as np
 
-from axiomjit.driver.jit import Jitted
+from axiomjit.dispatch.jit import Jitted
 
 FAR = 1e-9
 """The relative distance of floats that are taken for equal: sums are added in another order."""

@@ -15,7 +15,7 @@ import numpy as np
 
 import axiomjit
 from axiomjit.base.errors import AxiomError
-from axiomjit.driver.fallbacks import public_class
+from axiomjit.dispatch.fallbacks import public_class
 from axiomjit.numpy_table.table import FUNCTIONS, METHODS
 from axiomjit.tracing.creation import CREATORS
 from axiomjit.tracing.tracer import WRITERS

@@ -15,7 +15,7 @@ from unittest.mock import patch
 import numpy as np
 
 import axiomjit
-import axiomjit.driver.guards  # knows BoundPlan before `way` takes its place
+import axiomjit.dispatch.guards  # knows BoundPlan before `way` takes its place
 from axiomjit.base.config import config
 from axiomjit.base.errors import FallbackWarning
 from axiomjit.runtime.execution import execute

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from axiomjit.driver.signature import ArgumentCode, ClassSymbols
+from axiomjit.dispatch.signature import ArgumentCode, ClassSymbols
 from axiomjit.runtime.pool import memory
 from axiomjit.symbolic.assumptions import LENGTH, STRIDE
 from axiomjit.symbolic.dims import evaluate

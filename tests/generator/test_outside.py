@@ -8,7 +8,7 @@ import os
 import numpy as np
 import pytest
 
-from axiomjit.driver import arguments, following
+from axiomjit.dispatch import arguments, following
 from tests.generator import outside, places
 from tests.generator.outside import Case, campaign, draw, failure, shortest
 from tests.generator.sequences import way

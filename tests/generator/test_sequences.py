@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 import pytest
 
-from axiomjit.driver import programs, signature
+from axiomjit.dispatch import programs, signature
 from axiomjit.symbolic import dims
 from axiomjit.symbolic.assumptions import ANY, SMALL, Kind
 from axiomjit.symbolic.dims import Symbol
@@ -56,7 +56,7 @@ PLANTED = {
     "strides are large": lambda: patch.object(signature, "STRIDE", Kind("stride", 5)),
     "no guard is looked at": lambda: patch.object(programs.LoweredProgram, "fits", lambda *_: True),
     "ready plans are for any strides": lambda: patch.multiple(
-        sys.modules["axiomjit.driver.jit"],
+        sys.modules["axiomjit.dispatch.jit"],
         exact_layout=lambda args: tuple(map(all_but_strides, args)),
         exact_key=lambda call, forget: tuple(map(all_but_strides, call.dynamic)),
     ),

@@ -8,7 +8,7 @@ import os
 import pytest
 
 from axiomjit.base.counters import stats
-from axiomjit.driver import fallbacks
+from axiomjit.dispatch import fallbacks
 from axiomjit.graph.storages import VersionedStorage
 from axiomjit.tracing.traced_storages import TracedStorage
 from tests.generator.sequences import way

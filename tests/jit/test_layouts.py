@@ -8,7 +8,7 @@ from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 import axiomjit
 from axiomjit.base.errors import GraphValueError
-from axiomjit.driver.arguments import plain_array
+from axiomjit.dispatch.arguments import plain_array
 from axiomjit.passes.ir.loop_ir import Load, Store, statements
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.runtime.compiling.compile_source import compile_source

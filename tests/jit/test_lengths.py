@@ -8,7 +8,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 import axiomjit as aj
 from axiomjit.base.errors import RetraceWarning
-from axiomjit.driver.caches import PROGRAMS
+from axiomjit.dispatch.caches import PROGRAMS
 
 pytestmark = pytest.mark.usefixtures("in_numpy")
 
@@ -454,7 +454,7 @@ def test_a_table_of_programs_is_searched_by_the_values_of_lengths(monkeypatch):
 
 @pytest.mark.filterwarnings("ignore::axiomjit.base.errors.RetraceWarning")
 def test_programs_of_one_class_are_bounded(monkeypatch):
-    monkeypatch.setattr("axiomjit.driver.caches.PROGRAMS", 5)
+    monkeypatch.setattr("axiomjit.dispatch.caches.PROGRAMS", 5)
     assert PROGRAMS > 5
     jitted = aj.jit(lambda x: x[: int(len(x) * 0.5)])
     for n in (*range(10, 18), 10, 17):

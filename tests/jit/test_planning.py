@@ -10,8 +10,8 @@ import pytest
 
 import axiomjit
 from axiomjit.base.bounded_tables import BoundedTable
-from axiomjit.driver.arguments import plain_arguments, take_apart
-from axiomjit.driver.signature import classify
+from axiomjit.dispatch.arguments import plain_arguments, take_apart
+from axiomjit.dispatch.signature import classify
 from axiomjit.symbolic.dims import evaluate
 
 SHAPES = [tuple(map(int, pair)) for pair in np.arange(20, 220).reshape(-1, 2)]

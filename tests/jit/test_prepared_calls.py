@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.driver import arguments, caches, programs
+from axiomjit.dispatch import arguments, caches, programs
 from tests.doors.running import evaluated
 
 H, W = aj.make_axis(5, "H"), aj.make_axis(6, "W")

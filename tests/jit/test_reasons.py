@@ -8,7 +8,7 @@ import pytest
 
 import axiomjit as aj
 from axiomjit.base.errors import FallbackWarning, NeedsValuesError
-from axiomjit.driver.retrace_reasons import MOST, RetraceReasons
+from axiomjit.dispatch.retrace_reasons import MOST, RetraceReasons
 
 X = np.arange(8.0)
 FIRST = (X, 2.0, "a")

@@ -14,7 +14,7 @@ import pytest
 
 import axiomjit
 from axiomjit.base.errors import FallbackWarning, NeedsValuesError
-from axiomjit.driver.surroundings import reachable
+from axiomjit.dispatch.surroundings import reachable
 
 X = np.arange(5.0)
 

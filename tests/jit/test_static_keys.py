@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.driver.arguments import static_key
+from axiomjit.dispatch.arguments import static_key
 
 X = np.arange(3.0)
 Pair = namedtuple("Pair", "a b")  # noqa: PYI024

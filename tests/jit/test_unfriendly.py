@@ -16,7 +16,7 @@ from axiomjit.base.errors import (
     TraceError,
     UnsupportedError,
 )
-from axiomjit.driver.arguments import plain_array
+from axiomjit.dispatch.arguments import plain_array
 from tests.jit.test_numpy_agreement import assert_alike
 
 X = np.arange(42.0).reshape(6, 7)

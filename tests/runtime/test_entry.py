@@ -16,16 +16,11 @@ import pytest
 from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.base.locks import FORKS_WAIT, is_held_here
-from axiomjit.driver import guards
+from axiomjit.dispatch import guards
 from axiomjit.runtime.llvm.object_symbols import undefined_symbols
 from axiomjit.runtime.native_call import native_entry, structures
 from axiomjit.runtime.native_call.builder import NAME
-from axiomjit.runtime.native_call.guard_tables import (
-    MOST_TABLES,
-    Guards,
-    Table,
-    with_table,
-)
+from axiomjit.runtime.native_call.guard_tables import MOST_TABLES, Guards, Table, with_table
 from axiomjit.runtime.native_call.instructions import SCALARS, TUPLE
 from axiomjit.runtime.native_call.native_entry import entry_text
 from axiomjit.runtime.objects import kept_code

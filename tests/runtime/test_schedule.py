@@ -44,8 +44,11 @@ class Recorder:
 def test_chunks_cover_the_grid_once(grid, chunk, count):
     call = Recorder()
     run_even(call, grid, chunk, count)
-    expected = [(lo, min(lo + chunk, grid)) for lo in range(0, grid, chunk)]
-    assert sorted(call.calls) == expected
+    calls = sorted(
+        call.calls
+    )  # a chunk that took long, since others run, is followed by shorter ones
+    assert [0, *(hi for _, hi in calls)] == [*(lo for lo, _ in calls), grid]
+    assert {lo for lo, _ in calls} >= set(range(0, grid, chunk))
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 16])

@@ -280,7 +280,7 @@ def test_only_the_driver_and_the_command_line_ask_for_the_target_of_the_process(
         for path in (ROOT / folder).glob("**/*.py")
         if asking.search(path.read_text("utf-8"))
     ]
-    allowed = ["axiomjit/base/config.py", "axiomjit/cli/main.py", "axiomjit/driver/programs.py"]
+    allowed = ["axiomjit/base/config.py", "axiomjit/cli/main.py", "axiomjit/dispatch/programs.py"]
     assert sorted(set(found)) == allowed
 
 

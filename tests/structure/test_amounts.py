@@ -10,7 +10,7 @@ COUNTED = re.compile(r"\{(?:len\([^{}]*\)|count)\} [a-z]+s\b")
 OTHERS = {
     "axiomjit/base/records.py": "of our own calls",
     "axiomjit/cli/demo.py": "of two columns or more",
-    "axiomjit/driver/reasons.py": "of eight or more",
+    "axiomjit/dispatch/retrace_reasons.py": "of eight or more",
     "axiomjit/graph/verify_graph.py": "of our own graphs",
     "axiomjit/numpy_table/windows.py": "NumPy's own text",
     "axiomjit/tracing/writes.py": "NumPy's own text",

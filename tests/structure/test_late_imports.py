@@ -40,7 +40,17 @@ def torn_imports(source, held=()):
                         yield function.name, node.lineno
 
 
-FOLDERS = ("base", "driver", "graph", "tracing", "accumulate", "notation", "axis", "show", "views")
+FOLDERS = (
+    "base",
+    "dispatch",
+    "graph",
+    "tracing",
+    "accumulate",
+    "notation",
+    "axis",
+    "debug",
+    "views",
+)
 
 
 def test_functions_import_while_no_thread_forks():
@@ -53,7 +63,7 @@ def test_functions_import_while_no_thread_forks():
     ("body", "count"),
     [
         ("import json", 1),
-        ("from axiomjit.show import live", 1),
+        ("from axiomjit.debug import live", 1),
         ("from numpy._core import umath", 0),
         ("lazy_import('json')\n    import json", 0),
         ("with FORKS_WAIT:\n        import json", 0),

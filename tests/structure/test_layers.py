@@ -20,7 +20,7 @@ ORDER = (
     "passes",
     *("runtime.llvm", "runtime.objects", "runtime.pool", "runtime.emission", "runtime.elementary"),
     *("runtime.names", "runtime.compiling", "runtime.native_call", "runtime.execution", "runtime"),
-    *("show", "driver", "bench.suite", "bench.report", "bench.compiling"),
+    *("debug", "dispatch", "bench.suite", "bench.report", "bench.compiling"),
     *("bench", "cli"),
 )
 # `accumulate` is none: the record of an accumulator and its folds are for every door.
@@ -146,7 +146,7 @@ def test_packages_are_in_the_distribution():
 
 BASE = '"""Records. May import nothing."""'
 RIGHT = {
-    "axiomjit/__init__.py": "from axiomjit.driver.jit import jit",
+    "axiomjit/__init__.py": "from axiomjit.dispatch.jit import jit",
     "axiomjit/transformers.py": '"""Shim."""\nfrom axiomjit.axis.axes import Axes\n__all__ = []',
     "axiomjit/base/__init__.py": BASE,
     "axiomjit/base/errors.py": "import os",
@@ -156,8 +156,8 @@ RIGHT = {
     "axiomjit/axis/axes.py": "from axiomjit.graph import nodes",
     "axiomjit/tracing/__init__.py": '"""Traces. May import `graph`."""',
     "axiomjit/tracing/trace.py": "",
-    "axiomjit/driver/__init__.py": '"""All. May import `base`, `graph`, `axis`, `passes`."""',
-    "axiomjit/driver/jit.py": "def f():\n    import axiomjit.passes.pipeline",
+    "axiomjit/dispatch/__init__.py": '"""All. May import `base`, `graph`, `axis`, `passes`."""',
+    "axiomjit/dispatch/jit.py": "def f():\n    import axiomjit.passes.pipeline",
     "passes/__init__.py": '"""Verbs. May import `graph`."""',
     "passes/pipeline.py": "import axiomjit.graph.nodes",
     "bench/__init__.py": '"""Cases. May import nothing."""',
@@ -173,7 +173,7 @@ WRONG = [
     ("axiomjit/graph/nodes.py", "import axiomjit.axis.axes", "graph.nodes: may not import axis"),
     ("axiomjit/axis/axes.py", "import axiomjit.tracing.trace", "may not import tracing"),
     ("axiomjit/axis/axes.py", "def f():\n    import axiomjit.passes.pipeline", "may not import"),
-    ("axiomjit/axis/axes.py", "if TYPE_CHECKING:\n    import axiomjit.driver.jit", "may not"),
+    ("axiomjit/axis/axes.py", "if TYPE_CHECKING:\n    import axiomjit.dispatch.jit", "may not"),
     ("axiomjit/axis/axes.py", "from axiomjit import jit", "imports from axiomjit itself"),
     ("axiomjit/axis/axes.py", "import axiomjit.axis.gone", "which is no module"),
     ("axiomjit/axis/__init__.py", '"""Axes. May import `tracing`."""', "which comes after it"),

@@ -1,4 +1,4 @@
-"""What lives beside the graph is listed once, with its reason: in the docstring of the driver.
+"""What lives beside the graph is listed once, with its reason: in the docstring of `dispatch`.
 
 Tables that the process keeps, context variables, values of threads, and installs.
 """
@@ -10,10 +10,19 @@ import pytest
 
 from tests.structure.sources import ROOT, read_sources
 
-PAGE = "axiomjit/driver/__init__.py"
+PAGE = "axiomjit/dispatch/__init__.py"
 FOLDERS = ("axiomjit", "passes", "runtime")
 WEAK = {"WeakKeyDictionary", "WeakValueDictionary", "WeakSet"}
-KEPT = {"ContextVar", "ProgramTable", "Table", "KernelCache", "dict", "OrderedDict", "defaultdict"}
+KEPT = {
+    "ContextVar",
+    "ProgramTable",
+    "Table",
+    "BoundedTable",
+    "KernelCache",
+    "dict",
+    "OrderedDict",
+    "defaultdict",
+}
 ROW = re.compile(r"^- `([\w/]+\.py)` `(\w+)`: (.+)$", re.MULTILINE)
 
 

@@ -13,13 +13,13 @@ from axiomjit.axis.transformers import Computation
 from axiomjit.base.counters import Clock, stage
 from axiomjit.base.errors import NeedsValuesError, UnboundError
 from axiomjit.base.tree import flatten_tree, unflatten_tree
-from axiomjit.driver.arguments import CallArguments, Forget, exact_layout, statics_key
-from axiomjit.driver.caches import CompiledCall
-from axiomjit.driver.retrace_reasons import Aspects, labelled_in, short_text, static_aspects
+from axiomjit.dispatch.arguments import CallArguments, Forget, exact_layout, statics_key
+from axiomjit.dispatch.caches import CompiledCall
+from axiomjit.dispatch.retrace_reasons import Aspects, labelled_in, short_text, static_aspects
 from axiomjit.symbolic.dims import Dim, Symbol
 
 if TYPE_CHECKING:
-    from axiomjit.show.lowered import Lowered
+    from axiomjit.debug.lowered import Lowered
 
 
 def named_key(call: CallArguments, forget: Forget | None = None) -> tuple[object, ...]:

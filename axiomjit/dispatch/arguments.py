@@ -107,7 +107,7 @@ class _State(list[object]):
 
 
 def _entry(value: Any, forget: Forget | None, depth: int) -> tuple[object, Sequence[object]]:
-    """What a key says of a value, and the parts of it that have entries of their own."""
+    """The entry of a value in a key, and its parts, which have entries of their own."""
     kind = type(value)
     if kind in _BY_VALUE:
         return (kind, value), ()
@@ -188,8 +188,8 @@ def has_axes(values: Sequence[object]) -> bool:
 class CallArguments(Record):
     """Leaves of the arguments in order of parameters; a static leaf has its place and value.
 
-    `names` gives for each dynamic leaf the parameter it belongs to, `static_names` for each static;
-    equal structures have equal keys.
+    `names` gives for each dynamic leaf the parameter it belongs to, `static_names` for each static
+    one. `structure_key` is the key of the structure.
     """
 
     structure: Structure
@@ -208,7 +208,7 @@ class CallArguments(Record):
 
 
 Forms = BoundedTable[int, CallArguments]
-"""Calls of one function with nothing but arrays by position, one for each number of arrays."""
+"""What calls of one function with nothing but arrays have in common, by their number."""
 
 
 def static_parameters(
@@ -239,10 +239,15 @@ def take_apart(
     forms: Forms | None = None,
     function: str = "function",
 ) -> CallArguments:
-    """Sort the leaves of a call's arguments.
+    """Sort the leaves of a call's arguments into dynamic and static ones.
 
-    `forms` keeps what is known of calls of nothing but arrays, by their number; `function` is the
-    name in errors.
+    Args:
+        signature: That of the function.
+        static: Its parameters that the user marked as static.
+        args: The arguments by position.
+        kwargs: Those by name.
+        forms: A table for calls with nothing but arrays.
+        function: The name of the function, for errors.
 
     Raises:
         TypeError: the call does not fit the signature (Python's own message).
@@ -250,8 +255,9 @@ def take_apart(
     if forms is None or kwargs or static or not are_arrays(args):
         return _sorted(signature, static, args, kwargs, function)
     like = forms.get(len(args))
-    if like is None:
-        return forms.keep(len(args), _sorted(signature, static, args, kwargs, function))
+    if like is None:  # its arrays are not kept
+        like = _sorted(signature, static, args, kwargs, function).replace(dynamic=())
+        forms.keep(len(args), like)
     return CallArguments(like.structure, like.structure_key, args, (), like.names)
 
 
@@ -365,7 +371,7 @@ def kind_of(leaf: Any) -> object:
 
 
 def statics_key(call: CallArguments, forget: Forget | None = None) -> tuple[object, ...]:
-    """The places of the static arguments, and what their values are told apart by."""
+    """The place and the key of each static argument."""
     return tuple((place, static_key(value, forget)) for place, value in call.static)
 
 

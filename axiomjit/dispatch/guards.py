@@ -14,8 +14,8 @@ from axiomjit.base.dtypes import walkable
 from axiomjit.base.locks import why_not_compile
 from axiomjit.base.native_callable import NativeCallable, change_tables
 from axiomjit.base.tree import LEAF, Leaf, OfArgument
-from axiomjit.driver.arguments import CallArguments
-from axiomjit.driver.caches import CompiledCall, run_and_unflatten
+from axiomjit.dispatch.arguments import CallArguments
+from axiomjit.dispatch.caches import CompiledCall, run_and_unflatten
 from axiomjit.runtime.execution.execute import BoundPlan
 from axiomjit.runtime.native_call.guard_tables import Guards, Table, with_table
 from axiomjit.runtime.native_call.instructions import NOTHING, SCALARS, TUPLE, NativePlan
@@ -87,7 +87,7 @@ def guard_call(
         return False
     if any(leaf is not vector[k] for leaf, k in zip(leaves, order, strict=True)):
         return False
-    if not _has_kernels(function, ready.runnable) or (ready.may_not_fit and kwargs):
+    if not _has_kernels(function, ready.runnable) or (ready.speculative and kwargs):
         return False
     arrays = [v for v in call.dynamic if isinstance(v, np.ndarray)]
     if (ready.writes and not ready.plain) or (distinct and not all(v.size for v in arrays)):
@@ -103,7 +103,7 @@ def guard_call(
         dynamic = [k for place, k in enumerate(order) if place not in places]
         alone = dynamic == list(range(len(vector))) and ready.plain and not call.static
         runner = _runner(ready, call, dynamic, alone)
-    otherwise = function.slow if ready.may_not_fit else None
+    otherwise = function.slow if ready.speculative else None
     names, hits = tuple(kwargs), function.hits_natively
     table = guards.table(len(args), names, hits, runner, otherwise, _errors(ready))
     add_table(function, table, native)

@@ -10,13 +10,13 @@ from axiomjit.base.errors import GraphValueError, amount
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record, cached_property
+from axiomjit.debug.live import NAMES, source_of
 from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.passes.ir.plan_ir import Allocate, Call, Launch, Plan, Release
 from axiomjit.passes.ir.print_program import AnyProgram, print_program
 from axiomjit.passes.ir.view_ir import ArrayRole
 from axiomjit.passes.pipeline import Stages, run_pipeline
 from axiomjit.runtime.compiling.kernel_cache import KERNELS
-from axiomjit.show.live import NAMES, source_of
 from axiomjit.symbolic.dims import Symbol, evaluate
 
 if TYPE_CHECKING:

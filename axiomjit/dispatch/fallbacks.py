@@ -28,8 +28,8 @@ from axiomjit.base.errors import (
 from axiomjit.base.origins import user_location, warn
 from axiomjit.base.overlaps import overlaps_itself
 from axiomjit.base.records import Record
-from axiomjit.driver.arguments import CallArguments
-from axiomjit.driver.caches import CompiledCall, run_and_unflatten
+from axiomjit.dispatch.arguments import CallArguments
+from axiomjit.dispatch.caches import CompiledCall, run_and_unflatten
 from axiomjit.symbolic.data_dependent import OtherLengthError, OtherResultError, UnfitNumberError
 
 R = TypeVar("R")
@@ -273,7 +273,7 @@ def byteswapped(dtype: object) -> CompiledCall:
     remedy = "convert it once outside, for example with x.astype(x.dtype.newbyteorder('='))"
     seen = f"elements of dtype {dtype}, bytes in an order that is not native"
     return CompiledCall(
-        _Left(("an array argument", seen, remedy), FOREIGN), plain=True, chooses=True
+        _Left(("an array argument", seen, remedy), FOREIGN), plain=True, speculative=True
     )
 
 
@@ -288,7 +288,7 @@ def left_to_numpy(error: Exception) -> CompiledCall:
         refusal, cause = (error.asked, error.seen, error.remedy), FOREIGN
     if isinstance(error, OtherLengthError) and not isinstance(error, UnfitNumberError):
         refusal, cause = length_refused(error).refusal, LENGTHS
-    return CompiledCall(_Left(refusal, cause), plain=True, chooses=True)
+    return CompiledCall(_Left(refusal, cause), plain=True, speculative=True)
 
 
 Same = tuple[int, ...]

@@ -23,11 +23,11 @@ is computed, or holds data; gone with that.
 - `axiomjit/axis/late_checks.py` `_required`: what unknown lengths of a node must fulfil later
 - `axiomjit/axis/declarations.py` `_declared`: axes, layout and first values of a storage's token
 - `axiomjit/axis/transformers.py` `_arrays`: the values of variables, others in each transformer
-- `axiomjit/driver/programs.py` `_plans`: ready plans of a graph, which hold its constants
+- `axiomjit/dispatch/programs.py` `_plans`: ready plans of a graph, which hold its constants
 
 What equal programs and kernels share, with a limit or small.
 
-- `axiomjit/driver/programs.py` `_programs`: programs of graphs; new graphs of equal form share one
+- `axiomjit/dispatch/programs.py` `_programs`: programs of graphs; graphs of one form share one
 - `runtime/compiling/kernel_cache.py` `KERNELS`: machine code by the text of its kernel
 - `runtime/compiling/kernel_cache.py` `_alive`: the same, of all kernels that somebody runs
 - `runtime/compiling/parts_apart.py` `_results`: what parts of kernels give, 256 at most
@@ -55,8 +55,8 @@ Installs, where a layer calls what stands in a later one.
 - `axiomjit/graph/execution.py` `install`: doors run graphs and do not import passes
 - `axiomjit/graph/execution.py` `_installed`: the functions installed there
 
-With `show` and `cli` the only packages that see doors, passes and runtime together. May import
+With `debug` and `cli` the only packages that see doors, passes and runtime together. May import
 `base`, `symbolic`, `views`, `graph`, `numpy_table`, `axis`, `tracing`, `tracing.effects`,
 `passes.ir`, `passes.graph`, `passes.views`, `passes`, `runtime.compiling`, `runtime.native_call`,
-`runtime.execution`, `show`.
+`runtime.execution`, `debug`.
 """

@@ -20,8 +20,8 @@ from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.locks import is_held_here
 from axiomjit.base.records import Record
 from axiomjit.base.tree import LEAF, OfArgument, Structure, unflatten_tree
-from axiomjit.driver.arguments import mentions_dead, plain_arguments
-from axiomjit.driver.fresh import Memo, Recipe
+from axiomjit.dispatch.arguments import mentions_dead, plain_arguments
+from axiomjit.dispatch.fresh import Memo, Recipe
 from axiomjit.graph.captured import Watch
 from axiomjit.symbolic.dims import Dim, Symbol, evaluate
 
@@ -46,12 +46,12 @@ class Runnable(Protocol):
 class CompiledCall(Record):
     """What runs for one exact layout of arguments, and how its results are put together.
 
-    `plain` says that arguments can be used as they are; `held` are the arrays that the program
-    takes after them; `watch` is None where it reads no array from outside. A leaf is the number of
-    a result, or a value or what makes one; a result may become an int or a float. `writes` are the
-    arguments that the program changes. One that `chooses` may find, while it runs, that it does not
-    fit; before that it may have changed the arguments `early` and the states of `generators`. One
-    that `fails` beside writes and draws may raise an error that NumPy raises after others.
+    `plain`: arguments are passed on without conversion. `held`: arrays that follow them, the
+    constants of a graph. `watch`: the captured arrays, None if there are none. `leaves`: for each
+    leaf of the return value the number of a result and its conversion, or None and a value or its
+    recipe. `writes`: positions of arguments that the run changes. `speculative`: the run may find
+    that a guess was wrong; arguments in `early` and `generators` are then rolled back. `fails`: the
+    run may raise, beside writes and draws, an error that NumPy raises after others.
     """
 
     runnable: Runnable
@@ -61,7 +61,7 @@ class CompiledCall(Record):
     structure: Structure = LEAF
     leaves: tuple[tuple[int | None, object], ...] = ((0, None),)
     writes: tuple[int, ...] = ()
-    chooses: bool = False
+    speculative: bool = False
     early: tuple[int, ...] = ()
     generators: tuple[object, ...] = ()
     fails: bool = False
@@ -72,14 +72,9 @@ class CompiledCall(Record):
         return not (self.generators or self.early)
 
     @property
-    def may_not_fit(self) -> bool:
-        """Whether the program may find, while it runs, that it does not answer the call."""
-        return self.chooses or self.fails
-
-    @property
     def is_simple(self) -> bool:
         """Whether nothing is to be done but to run it."""
-        return not (self.writes or self.generators or self.may_not_fit)
+        return not (self.writes or self.generators or self.speculative)
 
     def holds(self) -> bool:
         """Whether the arrays that the program reads from outside are those of before."""

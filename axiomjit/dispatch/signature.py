@@ -21,7 +21,7 @@ from axiomjit.base.dtypes import COMPLEX, FLOAT, supported
 from axiomjit.base.errors import GraphValueError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
-from axiomjit.driver.arguments import CallArguments, Forget, statics_key
+from axiomjit.dispatch.arguments import CallArguments, Forget, statics_key
 from axiomjit.graph.nodes import Input
 from axiomjit.symbolic.assumptions import ANY, BACKWARD, DECLARED, LENGTH, SMALL, STRIDE, Kind
 from axiomjit.symbolic.dims import Dim, Guard, Symbol, dim, named_length, symbol_of

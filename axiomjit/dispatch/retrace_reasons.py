@@ -14,9 +14,9 @@ from axiomjit.base.dtypes import is_complex
 from axiomjit.base.errors import RetraceWarning
 from axiomjit.base.origins import warn
 from axiomjit.base.records import Record
-from axiomjit.driver.arguments import CallArguments, static_key
-from axiomjit.driver.fallbacks import CallsInNumPy, InNumPy
-from axiomjit.driver.signature import Signature
+from axiomjit.dispatch.arguments import CallArguments, static_key
+from axiomjit.dispatch.fallbacks import CallsInNumPy, InNumPy
+from axiomjit.dispatch.signature import Signature
 from axiomjit.graph.nodes import Input
 from axiomjit.symbolic.dims import Dim, Guard, Symbol, pinned, symbols_in
 

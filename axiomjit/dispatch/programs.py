@@ -17,9 +17,9 @@ from axiomjit.base.errors import FallbackWarning
 from axiomjit.base.locks import NotNowError, lazy_import, new_lock
 from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.target import chosen_target
-from axiomjit.driver.arguments import graph_key, plain_arguments
-from axiomjit.driver.caches import CLASSES, LAYOUTS, CompiledCall, ProgramTable, Table
-from axiomjit.driver.signature import ArgumentCode, ClassSymbols, Layouts, Signature
+from axiomjit.dispatch.arguments import graph_key, plain_arguments
+from axiomjit.dispatch.caches import CLASSES, LAYOUTS, CompiledCall, ProgramTable, Table
+from axiomjit.dispatch.signature import ArgumentCode, ClassSymbols, Layouts, Signature
 from axiomjit.graph import execution
 from axiomjit.graph.indexing_ops import size_estimate
 from axiomjit.graph.nodes import Constant, Graph, Input, Node, map_fields, post_order, rebuild
@@ -28,10 +28,10 @@ from axiomjit.symbolic.dims import Dim, Guards, Scope, Symbol, bound, evaluate, 
 from axiomjit.symbolic.ranges import resolved
 
 if TYPE_CHECKING:
-    from axiomjit.driver.following import Followed
+    from axiomjit.debug.lowered import Lowered
+    from axiomjit.dispatch.following import Followed
     from axiomjit.passes.pipeline import Stages, Watcher
     from axiomjit.runtime.execution.execute import BoundPlan, PlanForm
-    from axiomjit.show.lowered import Lowered
 
 
 Array = np.ndarray
@@ -49,8 +49,8 @@ def _watcher() -> Watcher | None:
     """What prints the stages that the settings name; None where they name nothing."""
     if not config.show:
         return None
-    lazy_import("axiomjit.show.live")
-    from axiomjit.show.live import watcher
+    lazy_import("axiomjit.debug.live")
+    from axiomjit.debug.live import watcher
 
     return watcher()
 
@@ -174,8 +174,8 @@ def add_native_entry(
     finish: execution.Finish,
 ) -> None:
     """Guard calls of a computation like one that was just run; as `execution.add_native_entry`."""
-    lazy_import("axiomjit.driver.guards")
-    from axiomjit.driver.guards import guard_graph, is_native
+    lazy_import("axiomjit.dispatch.guards")
+    from axiomjit.dispatch.guards import guard_graph, is_native
 
     if is_native():
         ready = _plans[graph].get(graph_key(arguments, lengths))
@@ -200,8 +200,8 @@ def lower_graph(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> Lowered:
     """The stages of the program that `run_graph` runs."""
-    lazy_import("axiomjit.show.lowered")
-    from axiomjit.show.lowered import Lowered
+    lazy_import("axiomjit.debug.lowered")
+    from axiomjit.debug.lowered import Lowered
 
     program, values, arrays = lowered_for(graph, plain_arguments(arguments), lengths)
     return Lowered(program.stages, values, [f"argument {k}" for k in range(len(arrays))])
@@ -281,13 +281,8 @@ def _substituted(
     return rebuild(graph.replace(inputs=inputs), rule)
 
 
-execution.install(
-    run=run_graph, lower=lower_graph, chosen_orders=chosen_orders, add_native_entry=add_native_entry
-)
-
-
 class TracedProgram(LoweredProgram):
-    """A program and how its results are put together again."""
+    """The program of a traced function, and the structure of its return value."""
 
     def __init__(self, followed: Followed, signature: Signature, scope: Scope) -> None:
         """Lower what was followed."""
@@ -296,7 +291,7 @@ class TracedProgram(LoweredProgram):
         self._handles = followed.handles
 
     def is_stale(self) -> bool:
-        """Whether an array from outside, which it reads where it lies, lies otherwise now."""
+        """True if a captured array was replaced, or its layout changed, since tracing."""
         return not self.watch.holds()
 
     def lengths(self, given: Mapping[Symbol, int]) -> dict[Symbol, int]:
@@ -308,16 +303,28 @@ class TracedProgram(LoweredProgram):
         return found
 
     def ready(self, lengths: Mapping[Symbol, int], plain: bool) -> CompiledCall:
-        """What runs for these lengths; `plain` says that arguments can be used as they are."""
+        """Bind the program to lengths; `plain` says that arguments need no conversion."""
         leaves = tuple(
             (number, evaluate(value, lengths) if isinstance(value, Dim) else value)
             for number, value in self.trace.leaves
         )
-        structure = self.trace.structure
-        watch, graph = self.watch or None, self.trace.graph
-        plan = self.stages.plan
-        chooses = bool(graph.data_dependent) or plan.guesses
+        graph, plan = self.trace.graph, self.stages.plan
         fails = plan.fails and bool(graph.writes or plan.generators or self._handles)
-        facts = structure, leaves, graph.writes, chooses or fails
-        drawn = plan.generators if chooses or fails else ()
-        return CompiledCall(self.bind(lengths), plain, (), watch, *facts, plan.early, drawn, fails)
+        speculative = bool(graph.data_dependent) or plan.guesses or fails
+        return CompiledCall(
+            self.bind(lengths),
+            plain,
+            watch=self.watch or None,
+            structure=self.trace.structure,
+            leaves=leaves,
+            writes=graph.writes,
+            speculative=speculative,
+            early=plan.early,
+            generators=plan.generators if speculative else (),
+            fails=fails,
+        )
+
+
+execution.install(
+    run=run_graph, lower=lower_graph, chosen_orders=chosen_orders, add_native_entry=add_native_entry
+)

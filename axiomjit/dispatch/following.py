@@ -21,10 +21,10 @@ from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.base.trace_context import Following
 from axiomjit.base.tree import unflatten_tree
-from axiomjit.driver.arguments import CallArguments, plain_arguments
-from axiomjit.driver.fresh import Returned
-from axiomjit.driver.signature import Signature
-from axiomjit.driver.surroundings import reachable
+from axiomjit.dispatch.arguments import CallArguments, plain_arguments
+from axiomjit.dispatch.fresh import Returned
+from axiomjit.dispatch.signature import Signature
+from axiomjit.dispatch.surroundings import reachable
 from axiomjit.graph.captured import Captured, Watch, capturing
 from axiomjit.symbolic.data_dependent import OtherLengthError
 from axiomjit.symbolic.dims import Scope

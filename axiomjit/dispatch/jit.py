@@ -31,7 +31,7 @@ from axiomjit.base.errors import (
 )
 from axiomjit.base.locks import lazy_import, new_lock, why_not_compile
 from axiomjit.base.native_callable import NativeCallable
-from axiomjit.driver.arguments import (
+from axiomjit.dispatch.arguments import (
     CallArguments,
     Forms,
     are_arrays,
@@ -45,7 +45,7 @@ from axiomjit.driver.arguments import (
     swapped_dtype,
     take_apart,
 )
-from axiomjit.driver.caches import (
+from axiomjit.dispatch.caches import (
     CLASSES,
     LAYOUTS,
     CompiledCall,
@@ -53,8 +53,8 @@ from axiomjit.driver.caches import (
     Table,
     run_and_unflatten,
 )
-from axiomjit.driver.decorating import check_function, check_options
-from axiomjit.driver.fallbacks import (
+from axiomjit.dispatch.decorating import check_function, check_options
+from axiomjit.dispatch.fallbacks import (
     DISABLED,
     FOREIGN,
     NOT_NOW,
@@ -76,16 +76,16 @@ from axiomjit.driver.fallbacks import (
     speculative_run,
     unfollowed,
 )
-from axiomjit.driver.programs import TracedProgram
-from axiomjit.driver.retrace_reasons import CacheInfo, RetraceReasons, aspects_of
-from axiomjit.driver.signature import Classes, DeclaredShapes, Signature, classify
-from axiomjit.driver.warm import no_named_arrays, stood_in
+from axiomjit.dispatch.programs import TracedProgram
+from axiomjit.dispatch.retrace_reasons import CacheInfo, RetraceReasons, aspects_of
+from axiomjit.dispatch.signature import Classes, DeclaredShapes, Signature, classify
+from axiomjit.dispatch.warm import no_named_arrays, stood_in
 from axiomjit.graph.traced_values import AxisValue
 from axiomjit.symbolic.data_dependent import OtherLengthError
 from axiomjit.symbolic.dims import Scope
 
 if TYPE_CHECKING:
-    from axiomjit.show.lowered import Explanation, Lowered
+    from axiomjit.debug.lowered import Explanation, Lowered
 
 
 class BoundMethod(functools.partial[Any]):
@@ -114,7 +114,7 @@ class BoundMethod(functools.partial[Any]):
 
 P = ParamSpec("P")
 R = TypeVar("R")
-_NAMED: Final = "axiomjit.driver.named_calls"
+_NAMED: Final = "axiomjit.dispatch.named_calls"
 """What calls with named arrays need, with the axis language; other calls do not import it."""
 
 
@@ -220,7 +220,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
 
     def _guard(self, ready: CompiledCall, call: CallArguments, args: Any, kwargs: Any) -> None:
         """Let calls like this one be answered natively, where that is possible."""
-        late = lazy_import("axiomjit.driver.guards")
+        late = lazy_import("axiomjit.dispatch.guards")
         if late.is_native():
             order = late.order_of(self._signature, args, kwargs)
             late.guard_call(self, ready, call, order, args, kwargs, bool(self._identifies))
@@ -344,8 +344,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
             NeedsValuesError: NumPy runs such calls, there is no program; also where a call warns.
             As a call does, where arguments or operands do not fit.
         """
-        lazy_import("axiomjit.show.lowered")
-        from axiomjit.show.lowered import Lowered
+        lazy_import("axiomjit.debug.lowered")
+        from axiomjit.debug.lowered import Lowered
 
         call = self._apart(args, kwargs)
         if has_axes(call.dynamic):
@@ -361,7 +361,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
 
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:
         """The stages and the cost of the program for these arguments, as text or `.html()`."""
-        late, lowered = lazy_import("axiomjit.show.lowered"), self.lower(*args, **kwargs)
+        late, lowered = lazy_import("axiomjit.debug.lowered"), self.lower(*args, **kwargs)
         made: Explanation = late.Explanation(self._name, lowered)
         return made
 
@@ -436,8 +436,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         were = len(self._programs.get(signature.key, ()))
 
         def build() -> TracedProgram:
-            lazy_import("axiomjit.driver.following")
-            from axiomjit.driver.following import follow
+            lazy_import("axiomjit.dispatch.following")
+            from axiomjit.dispatch.following import follow
 
             scope = Scope(signature.values)
             self._traced += 1
