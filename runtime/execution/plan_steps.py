@@ -235,7 +235,8 @@ class LaunchForm(StepForm):
     `before` runs ahead of it where threads share chains, or is a variant for threads, in its place.
     """
 
-    __slots__ = ("_computed", "_grid", "_lengths", "_room", "_words", "_work") + (
+    __slots__ = (
+        *("_computed", "_grid", "_lengths", "_room", "_words", "_work"),
         *("before", "given", "step"),
     )
 
@@ -320,8 +321,9 @@ class Launching(BoundStep):
     in order, unless threads share all units after the kernel `before`.
     """
 
-    __slots__ = ("_count", "_kind", "_chunk_size", "_prepared", "before") + (
-        *("chain", "form", "grid", "handle", "work"),
+    __slots__ = (
+        *("_chunk_size", "_count", "_kind", "_prepared"),
+        *("before", "chain", "form", "grid", "handle", "work"),
     )
 
     def __init__(
