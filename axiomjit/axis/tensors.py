@@ -8,7 +8,7 @@ by position and a length of 1 never stretches.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -22,31 +22,144 @@ from axiomjit.axis.declarations import (
     declared_axes,
     joined_axes,
     joined_uses,
+    layout_of_storage,
     starting_values,
 )
-from axiomjit.axis.descriptions import TensorDescription
+from axiomjit.axis.descriptions import TensorDescription, ViewDescription
 from axiomjit.axis.late_checks import bound_lengths, inherit, known_lengths
 from axiomjit.axis.methods import AxisMethods
 from axiomjit.axis.named_arrays import NamedArray
-from axiomjit.axis.node_descriptions import describe
 from axiomjit.axis.operators import operation
-from axiomjit.axis.placed_arrays import check_layout
+from axiomjit.axis.placed_arrays import check_layout, layout_of
 from axiomjit.base import dtypes
 from axiomjit.base.dtypes import DType, code, is_complex
 from axiomjit.base.errors import AxesError, GraphTypeError, UnboundError
 from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import refused
 from axiomjit.graph import builder, execution
-from axiomjit.graph.nodes import Constant, Input, Node, Scalar, base_of, note, post_order
-from axiomjit.graph.primitives import Primitive
-from axiomjit.graph.storages import storage_root, with_versions
+from axiomjit.graph.known_strides import strides_of_constant
+from axiomjit.graph.nodes import (
+    Constant,
+    Input,
+    Node,
+    Op,
+    Scalar,
+    base_of,
+    note,
+    post_order,
+    views_on,
+)
+from axiomjit.graph.primitives import JOIN, VIEW, Primitive
+from axiomjit.graph.storages import place_of, storage_root, with_versions
 from axiomjit.graph.traced_values import AxisValue, Folding, Placing, TracedValue
-from axiomjit.symbolic.dims import Dim
-from axiomjit.symbolic.index_maps import IndexMap, permutation
-from axiomjit.views.dense_layout import Layout
+from axiomjit.symbolic.dims import Dim, Symbol, dim, substitute
+from axiomjit.symbolic.index_maps import IndexMap, permutation, strides_through
+from axiomjit.views.complex_views import ComplexTensorViewDescription
+from axiomjit.views.dense_layout import Layout, LengthLike
+from axiomjit.views.descriptions import (
+    BasicTensorDescription,
+    PermuteTensorDescription,
+    SimpleTensorViewDescription,
+    known,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
+
+
+def describe(node: Node, axes: Axes, lengths: Mapping[Symbol, int]) -> TensorDescription:
+    """The description of a node whose dimensions have these axes; `lengths` are known ones."""
+    plain = _Known(lengths).by_shape(node)
+    view: ViewDescription | None = None
+    if isinstance(plain, SimpleTensorViewDescription | ComplexTensorViewDescription):
+        view = plain
+    return TensorDescription(axes, node.dtype, plain.read_only, plain.layout, view)
+
+
+class _Known:
+    """Descriptions of nodes by shape, where the lengths of some symbols are known."""
+
+    def __init__(self, lengths: Mapping[Symbol, int]) -> None:
+        self.symbols = lengths
+
+    def by_shape(self, node: Node) -> BasicTensorDescription:
+        """The description of a node: of a view with its `base_tensor`, of a join with its parts."""
+        node, views = views_on(node)
+        tensor = self.of_base(node)
+        for view in views:
+            tensor = self.seen(view, tensor)
+        return tensor
+
+    def length(self, length: Dim) -> LengthLike:
+        """A length as an integer if it is known."""
+        now = substitute(length, self.symbols)
+        return now if now.constant is None else now.constant
+
+    def lengths(self, node: Node) -> tuple[LengthLike, ...]:
+        """The shape of a node."""
+        return tuple(map(self.length, node.shape))
+
+    def of_base(self, node: Node) -> BasicTensorDescription:
+        """The description of a node that is not a view."""
+        lengths = self.lengths(node)
+        root = storage_root(node)
+        if root is not None:
+            layout = layout_of(layout_of_storage(root), lengths)
+            return BasicTensorDescription(lengths, node.dtype, False, layout)
+        if isinstance(node, Constant):
+            strides = map(_plain, strides_of_constant(node))
+            return BasicTensorDescription(lengths, node.dtype, True, Layout(strides))
+        if isinstance(node, Op) and node.primitive is JOIN:
+            parts = [BasicTensorDescription(self.lengths(n), n.dtype) for n in node.operands]
+            regions = [
+                [(self.length(low), self.length(high)) for low, high in region]
+                for region in node.regions
+            ]
+            return ComplexTensorViewDescription(parts, regions, map(self.index, node.maps))
+        return BasicTensorDescription(lengths, node.dtype)
+
+    def index(self, index: IndexMap) -> IndexMap:
+        """A map with its known lengths as integers."""
+        return tuple(f.map(Dim, lambda length: substitute(length, self.symbols)) for f in index)
+
+    def seen(self, view: Op, base: BasicTensorDescription) -> SimpleTensorViewDescription:
+        """A view of a tensor; it can be assigned to if it shows each element once."""
+        index = self.index(view.maps[0])
+        lengths = self.lengths(view)
+        if view.primitive is VIEW and _is_permutation(index, lengths, base):
+            order = [0] * view.rank
+            for d, function in enumerate(index):
+                order[function.terms[0][0]] = d
+            return PermuteTensorDescription(base, order)
+        layout = None
+        if base.layout is not None and view.dtype == base.dtype:
+            layout = _layout(index, view.rank, base.layout)
+        return SimpleTensorViewDescription(
+            base, lengths, layout, place_of(view) is None, view.dtype
+        )
+
+
+def _is_permutation(
+    index: IndexMap, lengths: tuple[LengthLike, ...], base: BasicTensorDescription
+) -> bool:
+    """Whether each dimension of the base is one of the view, whole."""
+    own = [f.terms[0][0] for f in index if len(f.terms) == 1 and f.terms[0][1].constant == 1]
+    if sorted(own) != list(range(len(lengths))) or len(own) != base.rank:
+        return False
+    starts = all(function.offset.constant == 0 for function in index)
+    pairs = zip(own, base.lengths, strict=True)
+    return starts and all(known(lengths[k] - n) == 0 for k, n in pairs)
+
+
+def _layout(index: IndexMap, rank: int, base: Layout) -> Layout:
+    """The layout of a view, from that of its base."""
+    offset, strides = strides_through(index, [dim(step) for step in base.strides], rank, dim)
+    return Layout(map(_plain, strides), _plain(base.offset + offset))
+
+
+def _plain(length: Dim) -> LengthLike:
+    return length if length.constant is None else length.constant
+
 
 ScalarValue = bool | int | float | complex | np.number | np.bool_
 _positions: Final = itertools.count()

@@ -4,13 +4,13 @@
 - `scanner.py`, `parser.py`: from text to records; every refusal has a caret below the place
 - `terms.py`, `solving.py`: unknown sizes and rows, and the solver of demands on them
 - `demands.py`, `sums.py`: what operations demand; `templates.py`: what a spec demands
-- `bounds.py`, `closing.py`: what is chosen where demands leave something open
+- `closing.py`: sizes and rows that demands leave open
 - `rows.py`: a spec and operands of known shape
 - `shapes.py`, `sizes.py`, `symbols.py`: what users hold of shapes, sizes and indices
 - `logic.py`: what each operation demands of shapes
-- `projections.py`: indices of axes; `products.py`, `placement.py`, `joins.py`: nodes of specs
-- `calls.py`, `einsum.py`: specs for every kind of operand
-- `leaves.py`, `computed.py`, `tensors.py`, `constructors.py`: tensors that own a shape, given or
+- `projections.py`: indices of axes; `products.py`, `joins.py`: nodes of specs
+- `einsum.py`: specs for every kind of operand
+- `leaves.py`, `tensors.py`, `constructors.py`: tensors that own a shape, given or
   computed of others; `emission.py`: their nodes
 
 May import `base`, `symbolic`, `views`, `graph`, `numpy_table`,

@@ -1,23 +1,40 @@
-"""The part of the NumPy table that reads elements by index: views, and gathers at positions."""
+"""Rules of NumPy functions that read elements: by index, at positions, by masks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
-from axiomjit.base.dtypes import BOOL, is_bool, is_integer
+from axiomjit.base.dtypes import BOOL, INT, is_bool, is_integer
 from axiomjit.base.errors import GraphValueError, UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
+from axiomjit.graph.builder import cast, concatenate
 from axiomjit.graph.describe import describe_length, describe_type
-from axiomjit.graph.indexing_ops import Position, gather, placed, true_positions
-from axiomjit.graph.nodes import Node
-from axiomjit.graph.primitives import COPY
-from axiomjit.graph.shape_ops import insert_dimensions, positions_of
+from axiomjit.graph.external_calls import ArrayCall
+from axiomjit.graph.indexing_ops import (
+    ZERO,
+    Position,
+    as_mask,
+    gather,
+    no_integers,
+    placed,
+    take,
+    taken,
+    true_positions,
+)
+from axiomjit.graph.library_operations import nonzero_positions
+from axiomjit.graph.nodes import Constant, Input, Node, base_of, size
+from axiomjit.graph.primitives import COPY, PRIMITIVES
+from axiomjit.graph.shape_ops import flat, insert_dimensions, positions_of
+from axiomjit.numpy_table.library import OneAxis, flat_along
+from axiomjit.numpy_table.options import Row, only_defaults
+from axiomjit.numpy_table.shapes import array_node
 from axiomjit.symbolic.data_dependent import assumed_equal
-from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.dims import Dim, dim, product
 from axiomjit.symbolic.index_maps import Affine, IndexMap, affine, compose, fixed, iterator
 
 _KINDS: Final = (
@@ -298,3 +315,159 @@ def _met(full: Sequence[Any]) -> tuple[Dim, ...]:
         raise IndexError(
             f"shape mismatch: indexing arrays could not be broadcast together with shapes {seen} "
         ) from error
+
+
+def _take(
+    a: object, indices: object, axis: OneAxis = None, out: object = None, mode: str = "raise"
+) -> Node:
+    only_defaults("take", out=out)
+    node, along = flat_along(array_node(a, "take"), axis)
+    positions = array_node(indices, "take")
+    if isinstance(indices, list | tuple) and not indices:
+        positions = cast(positions, INT)
+    try:
+        np.take(np.zeros(1), np.zeros(1, positions.dtype))
+    except TypeError as error:
+        raise no_integers(str(error), "positions") from None
+    length = node.shape[along]
+    others = (*node.shape[:along], *node.shape[along + 1 :], *positions.shape)
+    if any(n == 0 for n in others):  # nothing is read
+        return taken(node, cast(positions, INT), along)
+    if length == 0:
+        raise IndexError("cannot do a non-empty take from an empty axes.")
+    return taken(node, _in_mode(positions, length, along, mode), along)
+
+
+def _take_along_axis(arr: object, indices: object, axis: OneAxis = -1) -> Node:
+    node, positions = array_node(arr, "take_along_axis"), array_node(indices, "take_along_axis")
+    if axis is None:
+        node, _ = flat_along(node, None)
+    return gather(node, *along_axis(node, positions, axis))
+
+
+def along_axis(node: Node, positions: Node, axis: OneAxis) -> Gathered:
+    """The elements that `take_along_axis` reads; without an axis those of a flat array.
+
+    Raises:
+        IndexError: the positions are no integers.
+        ValueError: the dimensions do not fit.
+        PositionError: at the call, a position is out of range.
+    """
+    if not is_integer(positions.dtype):
+        raise IndexError("`indices` must be an integer array")
+    if axis is None:
+        if len(positions.shape) != 1:
+            raise ValueError("when axis=None, `indices` must have a single dimension.")
+        axis = 0
+    axis = normalize_axis_index(axis, len(node.shape))
+    if len(node.shape) != len(positions.shape):
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    rest = [n if d != axis else dim(1) for d, n in enumerate(node.shape)]
+    shape = builder.broadcast_shapes([positions.shape, tuple(rest)], "take_along_axis")
+    index = list(builder.stretch_map(tuple(rest), shape))
+    index[axis] = iterator(len(shape))
+    at = placed(positions, node.shape[axis], axis, shape)
+    where = [(at, builder.stretch_map(positions.shape, shape))]
+    return Gathered(tuple(index), where, shape, [node.shape[axis]])
+
+
+def at_flat(node: Node, positions: Node, mode: str) -> Gathered:
+    """The elements at positions in the flat array, counted in C order.
+
+    Raises:
+        ValueError: no such mode.
+        PositionError: at the call, a position is out of range.
+    """
+    shape, rank = positions.shape, len(positions.shape)
+    length = product(node.shape)
+    at = _in_mode(positions, length, 0, mode)
+    found: list[Position] = []
+    step = dim(1)
+    for k, n in reversed(list(enumerate(node.shape))):
+        own = at if step is dim(1) else _divided("floor_divide", at, step)
+        step = step * n
+        own = own if k == 0 else _divided("remainder", own, n)
+        found.append((own, builder.stretch_map(shape, shape)))
+    index = tuple(iterator(rank + k) for k in range(len(node.shape)))
+    return Gathered(index, found[::-1], shape, node.shape)
+
+
+def _divided(name: str, node: Node, by: Dim) -> Node:
+    return builder.elementwise(PRIMITIVES[name], node, size(by))
+
+
+def _in_mode(positions: Node, length: Dim, axis: int, mode: str) -> Node:
+    """Positions from 0 on and within a length, as a mode says."""
+    if mode == "raise":
+        return placed(positions, length, axis, positions.shape)
+    if mode not in ("wrap", "clip"):
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    wide = cast(positions, INT)
+    if mode == "wrap":
+        return _divided("remainder", wide, length)
+    return builder.elementwise(PRIMITIVES["clip"], wide, ZERO, size(length - 1))
+
+
+def nonzero(a: object) -> tuple[Node, ...]:
+    """np.nonzero: for each dimension the positions of elements that are not zero.
+
+    Raises:
+        ValueError: the array has no dimensions.
+    """
+    node = array_node(a, "nonzero")
+    if not node.shape:
+        raise ValueError(
+            "Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() "
+            "instead. If the context of this error is of the form `arr[nonzero(cond)]`, just use "
+            "`arr[cond]`."
+        )
+    if isinstance(base_of(node), Input | Constant):  # NumPy finds how many, and where, in one pass
+        call = ArrayCall("nonzero", nonzero_positions, (node,))
+        length = (call.length(0),)
+        return tuple(call.result(length, INT, k) for k in range(len(node.shape)))
+    return true_positions(as_mask(node))
+
+
+def _flatnonzero(a: object) -> Node:
+    (found,) = nonzero(flat(array_node(a, "flatnonzero")))
+    return found
+
+
+def _argwhere(a: object) -> Node:
+    node = array_node(a, "argwhere")
+    return concatenate([insert_dimensions(at, (1,)) for at in nonzero(node)], 1)
+
+
+def _compress(condition: object, a: object, axis: OneAxis = None, out: object = None) -> Node:
+    only_defaults("compress", out=out)
+    mask = as_mask(array_node(condition, "compress"))
+    if len(mask.shape) != 1:
+        raise ValueError("condition must be a 1-d array")
+    node, along = flat_along(array_node(a, "compress"), axis)
+    (positions,) = true_positions(mask)
+    if mask.shape[0] <= node.shape[along]:
+        return taken(node, positions, along)
+    return take(node, positions, along)
+
+
+def _extract(condition: object, arr: object) -> Node:
+    mask = as_mask(flat(array_node(condition, "extract")))
+    node = flat(array_node(arr, "extract"))
+    return _compress(mask, node)
+
+
+FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
+    np.take: _take,
+    np.take_along_axis: _take_along_axis,
+    np.nonzero: nonzero,
+    np.flatnonzero: _flatnonzero,
+    np.argwhere: _argwhere,
+    np.compress: _compress,
+    np.extract: _extract,
+}
+
+METHODS: Final[dict[str, Row]] = {
+    "take": _take,
+    "nonzero": nonzero,
+    "compress": lambda a, condition, axis=None, out=None: _compress(condition, a, axis, out),
+}

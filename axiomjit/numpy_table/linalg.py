@@ -1,25 +1,35 @@
-"""The part of the NumPy table that factors and solves matrices: calls of NumPy's `linalg`.
+"""Rules of `numpy.linalg`, of norms and areas, and of products over any dimensions.
 
-What NumPy refuses for its shape is refused while a function is followed, with NumPy's message.
+An operand that NumPy refuses for its shape is refused at tracing time, with NumPy's message.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 from numpy.linalg import LinAlgError
 from numpy.linalg._linalg import EighResult, EigResult, QRResult, SlogdetResult, SVDResult
 
-from axiomjit.base.dtypes import is_complex
+from axiomjit.base.dtypes import FLOAT, is_complex, is_inexact
 from axiomjit.graph import builder
+from axiomjit.graph.builder import cast
 from axiomjit.graph.external_calls import ArrayCall, Options, cubic, in_tuple, refused_by
-from axiomjit.graph.nodes import Node
-from axiomjit.numpy_table.options import Row, refuse
+from axiomjit.graph.nodes import Node, Scalar
+from axiomjit.graph.primitives import MAX, MIN, PRIMITIVES, SUM, UfuncFold
+from axiomjit.graph.shape_ops import insert_dimensions, reshaped
+from axiomjit.numpy_table.elementwise import matmul_node
+from axiomjit.numpy_table.neighbours import FUNCTIONS as NEIGHBOURS
+from axiomjit.numpy_table.options import Row, only_defaults, refuse
+from axiomjit.numpy_table.reductions import FUNCTIONS as REDUCTIONS
+from axiomjit.numpy_table.shapes import FUNCTIONS as SHAPES
 from axiomjit.numpy_table.shapes import array_node
-from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.data_dependent import assumed_equal
+from axiomjit.symbolic.dims import Dim, dim, product
+from axiomjit.symbolic.index_maps import IndexMap, iterator
 
 Shape = tuple[Dim, ...]
 
@@ -242,6 +252,255 @@ def _tensorinv(a: object, ind: int = 2) -> Node:
     return _one(_call(np.linalg.tensorinv, node, ind=at), (*node.shape[at:], *node.shape[:at]))
 
 
+_MULTIPLY: Final = PRIMITIVES["multiply"]
+_SQRT, _ABSOLUTE = (PRIMITIVES[name] for name in ("sqrt", "absolute"))
+
+
+def _square_of(node: Node) -> Node:
+    """The squares of absolute values."""
+    if not is_complex(node.dtype):
+        return builder.elementwise(_MULTIPLY, node, node)
+    parts = builder.part(node, "real"), builder.part(node, "imag")
+    squares = (builder.elementwise(_MULTIPLY, part, part) for part in parts)
+    return builder.elementwise(PRIMITIVES["add"], *squares)
+
+
+def _length_of(node: Node, axes: Sequence[int]) -> Node:
+    return builder.elementwise(_SQRT, builder.fold(SUM, _square_of(node), tuple(axes)))
+
+
+def _number(value: object) -> Node:
+    return builder.as_node(value, "norm")
+
+
+def _folded(fold: UfuncFold, sizes: Node, axis: int) -> Node:
+    """Numbers from 0 on folded along a dimension; the largest of none is 0."""
+    zero = Scalar(sizes.dtype, sizes.dtype.type(0), False)
+    return builder.fold(fold, sizes, (axis,), zero if fold is MAX else None)
+
+
+def _vector_norm(node: Node, order: Any, axis: int) -> Node:
+    """The norm of vectors along a dimension."""
+    if order is None or order == 2:
+        return _length_of(node, (axis,))
+    if order == 0:
+        nonzero = builder.elementwise(PRIMITIVES["not_equal"], node, _number(0))
+        real = np.zeros(0, node.dtype).real.dtype
+        return builder.fold(SUM, cast(nonzero, real), (axis,))
+    sizes = builder.elementwise(_ABSOLUTE, node)
+    if order in (np.inf, -np.inf):
+        return _folded(MAX if order > 0 else MIN, sizes, axis)
+    if order == 1:
+        return builder.fold(SUM, sizes, (axis,))
+    if isinstance(order, str):
+        raise ValueError(f"Invalid norm order '{order}' for vectors")
+    if isinstance(order, Node):
+        raise refuse("norm", "ord", order)
+    raised = builder.elementwise(PRIMITIVES["power"], sizes, _number(order))
+    total = builder.fold(SUM, raised, (axis,))
+    return builder.elementwise(PRIMITIVES["power"], total, _number(1.0 / order))
+
+
+_FOLDED: Final[dict[Any, tuple[UfuncFold, int]]] = {
+    1: (MAX, 0),
+    -1: (MIN, 0),
+    np.inf: (MAX, 1),
+    -np.inf: (MIN, 1),
+}
+"""By order of a norm of matrices, how sums of absolute values are folded, and which is summed."""
+
+
+def _matrix_norm(node: Node, order: Any, axes: tuple[int, int]) -> Node:
+    """The norm of matrices in two dimensions."""
+    if order in (None, "fro", "f"):
+        return _length_of(node, sorted(axes))
+    if order in _FOLDED:
+        fold, summed = _FOLDED[order]
+        sizes = builder.elementwise(_ABSOLUTE, node)
+        along, other = axes[summed], axes[1 - summed]
+        sums = builder.fold(SUM, sizes, (along,))
+        return _folded(fold, sums, other - (other > along))
+    if order not in (2, -2, "nuc"):
+        raise ValueError("Invalid norm order for matrices.")
+    rest = [d for d in range(len(node.shape)) if d not in axes]
+    values = singular_values(builder.transpose(node, [*rest, *axes]))
+    accumulator = SUM if order == "nuc" else MAX if order == 2 else MIN
+    return _folded(accumulator, values, len(rest))
+
+
+def _norm(x: object, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Node:
+    node = array_node(x, "norm")
+    if not is_inexact(node.dtype):
+        node = cast(node, FLOAT)
+    rank = len(node.shape)
+    if axis is None:
+        plain = ord is None or (ord in ("f", "fro") and rank == 2) or (ord == 2 and rank == 1)
+        if plain:
+            flat = _length_of(reshaped(node, (product(node.shape),)), (0,))
+            return insert_dimensions(flat, tuple(range(rank))) if keepdims else flat
+        axes = tuple(range(rank))
+    else:
+        given = axis if isinstance(axis, tuple) else (axis,)
+        axes = tuple(normalize_axis_index(one, rank) for one in given)
+    if len(axes) == 1:
+        found = _vector_norm(node, ord, axes[0])
+    elif len(axes) == 2:
+        if axes[0] == axes[1]:
+            raise ValueError("Duplicate axes given.")
+        found = _matrix_norm(node, ord, (axes[0], axes[1]))
+    else:
+        raise ValueError("Improper number of dimensions to norm.")
+    return insert_dimensions(found, tuple(sorted(axes))) if keepdims else found
+
+
+def _of_vectors(x: object, /, *, axis: Any = None, keepdims: Any = False, ord: Any = 2) -> Node:
+    if axis is not None:
+        if isinstance(axis, tuple):
+            raise refuse("vector_norm", "axis", axis)
+        return _norm(x, ord, axis, keepdims)
+    node = array_node(x, "vector_norm")
+    found = _norm(reshaped(node, (product(node.shape),)), ord, 0)
+    return insert_dimensions(found, tuple(range(len(node.shape)))) if keepdims else found
+
+
+def _of_matrices(x: object, /, *, keepdims: Any = False, ord: Any = "fro") -> Node:
+    return _norm(x, ord, (-2, -1), keepdims)
+
+
+def _diagonal(x: object, /, *, offset: int = 0) -> Node:
+    found: Node = SHAPES[np.diagonal](x, offset, -2, -1)
+    return found
+
+
+def _trace(x: object, /, *, offset: int = 0, dtype: Any = None) -> Node:
+    found: Node = REDUCTIONS[np.trace](x, offset, -2, -1, dtype)
+    return found
+
+
+def _cross(x1: object, x2: object, /, *, axis: int = -1) -> Node:
+    left, right = array_node(x1, "cross"), array_node(x2, "cross")
+    if left.shape[axis] != 3 or right.shape[axis] != 3:
+        raise ValueError(
+            "Both input arrays must be (arrays of) 3-dimensional vectors, but they are "
+            f"{int(left.shape[axis])} and {int(right.shape[axis])} dimensional instead."
+        )
+    found: Node = NEIGHBOURS[np.cross](left, right, axis=axis)
+    return found
+
+
+def _flat(node: Node) -> Node:
+    return reshaped(node, (product(node.shape),))
+
+
+def _outer(a: object, b: object, out: object = None) -> Node:
+    only_defaults("outer", out=out)
+    left, right = _flat(array_node(a, "outer")), _flat(array_node(b, "outer"))
+    return builder.elementwise(_MULTIPLY, insert_dimensions(left, (1,)), right)
+
+
+def _vectors(x1: object, x2: object, /) -> Node:
+    left, right = array_node(x1, "outer"), array_node(x2, "outer")
+    if len(left.shape) != 1 or len(right.shape) != 1:
+        ranks = f"x1.ndim={len(left.shape)} and x2.ndim={len(right.shape)}"
+        raise ValueError(f"Input arrays must be one-dimensional, but they are {ranks}.")
+    return _outer(left, right)
+
+
+def contracted(left: Node, right: Node, first: Sequence[int], second: Sequence[int]) -> Node:
+    """The sums of products of two arrays over pairs of dimensions.
+
+    Raises:
+        ValueError: two lengths that meet differ.
+    """
+    pairs = list(zip(first, second, strict=True))
+    if not all(assumed_equal(left.shape[d], right.shape[e]) for d, e in pairs):
+        raise ValueError("shape-mismatch for sum")
+    rows = [d for d in range(len(left.shape)) if d not in first]
+    columns = [d for d in range(len(right.shape)) if d not in second]
+    rank = len(rows) + len(columns)
+
+    def index(node: Node, kept: list[int], met: Sequence[int], start: int) -> IndexMap:
+        places = {d: start + k for k, d in enumerate(kept)}
+        places |= {d: rank + k for k, d in enumerate(met)}
+        return tuple(iterator(places[d]) for d in range(len(node.shape)))
+
+    maps = index(left, rows, first, 0), index(right, columns, second, len(rows))
+    kept = (*(left.shape[d] for d in rows), *(right.shape[d] for d in columns))
+    extents = (*kept, *(left.shape[d] for d in first))
+    return builder.contract(left, right, maps, extents, rank)
+
+
+def _tensordot(a: object, b: object, axes: Any = 2) -> Node:
+    left, right = array_node(a, "tensordot"), array_node(b, "tensordot")
+    ranks = len(left.shape), len(right.shape)
+    if isinstance(axes, Sequence):
+        sides = [list(one) if isinstance(one, Sequence) else [one] for one in axes]
+        if len(sides[0]) != len(sides[1]):
+            raise ValueError("shape-mismatch for sum")
+    else:
+        count = operator.index(axes)
+        if count > min(ranks):
+            raise ValueError("shape-mismatch for sum")
+        sides = [list(range(-count, 0)), list(range(count))]
+    first, second = (
+        [normalize_axis_index(operator.index(one), rank) for one in side]
+        for side, rank in zip(sides, ranks, strict=True)
+    )
+    return contracted(left, right, first, second)
+
+
+def _inner(a: object, b: object, /) -> Node:
+    left, right = array_node(a, "inner"), array_node(b, "inner")
+    if not left.shape or not right.shape:
+        return builder.elementwise(_MULTIPLY, left, right)
+    return contracted(left, right, [len(left.shape) - 1], [len(right.shape) - 1])
+
+
+def _conjugate(node: Node) -> Node:
+    return builder.elementwise(PRIMITIVES["conjugate"], node) if is_complex(node.dtype) else node
+
+
+def _vdot(a: object, b: object, /) -> Node:
+    left, right = _flat(array_node(a, "vdot")), _flat(array_node(b, "vdot"))
+    return contracted(_conjugate(left), right, [0], [0])
+
+
+def _vecdot(x1: object, x2: object, /, *, axis: int = -1) -> Node:
+    last = []
+    for one in (x1, x2):
+        node = array_node(one, "vecdot")
+        along = normalize_axis_index(operator.index(axis), len(node.shape))
+        order = [*(d for d in range(len(node.shape)) if d != along), along]
+        last.append(builder.transpose(node, order))
+    left, right = last
+    if not assumed_equal(left.shape[-1], right.shape[-1]):
+        raise ValueError("shape-mismatch for sum")
+    stack = builder.broadcast_shapes([left.shape[:-1], right.shape[:-1]], "vecdot", left, right)
+    rank = len(stack)
+    first, second = (
+        (*builder.stretch_map(node.shape[:-1], stack), iterator(rank)) for node in (left, right)
+    )
+    extents = (*stack, left.shape[-1])
+    return builder.contract(_conjugate(left), right, (first, second), extents, rank)
+
+
+def _tensorsolve(a: object, b: object, axes: Any = None) -> Node:
+    node, right = array_node(a, "tensorsolve"), array_node(b, "tensorsolve")
+    rank = len(node.shape)
+    if axes is not None:
+        moved = [axis % rank for axis in axes]
+        node = builder.transpose(node, [*(d for d in range(rank) if d not in moved), *moved])
+    shape = node.shape[len(right.shape) - rank :] if rank > len(right.shape) else ()
+    length = product(shape)
+    if not assumed_equal(product(node.shape), length * length):
+        raise np.linalg.LinAlgError(
+            "Input arrays must satisfy the requirement             "
+            "prod(a.shape[b.ndim:]) == prod(a.shape[:b.ndim])"
+        )
+    solved = FUNCTIONS[np.linalg.solve](reshaped(node, (length, length)), _flat(right))
+    return reshaped(solved, shape)
+
+
 FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     np.linalg.inv: _inv,
     np.linalg.det: _det,
@@ -262,4 +521,20 @@ FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     np.linalg.cond: _cond,
     np.linalg.multi_dot: _multi_dot,
     np.linalg.tensorinv: _tensorinv,
+    np.linalg.norm: _norm,
+    np.linalg.matrix_norm: _of_matrices,
+    np.linalg.vector_norm: _of_vectors,
+    np.linalg.matmul: lambda x1, x2, /: matmul_node(x1, x2),
+    np.linalg.matrix_transpose: SHAPES[np.matrix_transpose],
+    np.linalg.diagonal: _diagonal,
+    np.linalg.trace: _trace,
+    np.linalg.cross: _cross,
+    np.outer: _outer,
+    np.inner: _inner,
+    np.vdot: _vdot,
+    np.tensordot: _tensordot,
+    np.linalg.outer: _vectors,
+    np.linalg.tensordot: lambda x1, x2, /, *, axes=2: _tensordot(x1, x2, axes),
+    np.linalg.vecdot: _vecdot,
+    np.linalg.tensorsolve: _tensorsolve,
 }

@@ -1,4 +1,4 @@
-"""The part of the NumPy table that combines neighbours: differences, areas, choices, products."""
+"""Rules of NumPy functions that combine neighbours: differences, areas, windows, products."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+from numpy.lib.stride_tricks import sliding_window_view
 
 from axiomjit.base.dtypes import BOOL, supported
 from axiomjit.base.origins import user_location
@@ -21,8 +22,9 @@ from axiomjit.graph.primitives import PRIMITIVES, SUM, WHERE
 from axiomjit.graph.shape_ops import insert_dimensions, reshaped, sliced
 from axiomjit.numpy_table.joins import FUNCTIONS as JOINS
 from axiomjit.numpy_table.options import Row, only_defaults, refuse
-from axiomjit.numpy_table.shapes import array_node, at_least_1d
+from axiomjit.numpy_table.shapes import array_node, at_least_1d, lengths_of
 from axiomjit.symbolic.dims import Dim, dim, product
+from axiomjit.symbolic.index_maps import affine
 
 _SUBTRACT: Final = PRIMITIVES["subtract"]
 _MULTIPLY: Final = PRIMITIVES["multiply"]
@@ -236,6 +238,41 @@ def _select(condlist: Sequence[object], choicelist: Sequence[object], default: A
 
 
 METHODS: Final[dict[str, Row]] = {"choose": _choose}
+
+
+def _sliding_window_view(
+    x: object,
+    window_shape: Any,
+    axis: int | Sequence[int] | None = None,
+    *,
+    subok: bool = False,
+    writeable: bool = False,
+) -> Node:
+    """Element k of the window at place i is element i + k; an axis may be windowed repeatedly."""
+    node = array_node(x, "sliding_window_view")
+    rank = len(node.shape)
+    windows = lengths_of(tuple(window_shape) if np.iterable(window_shape) else window_shape)
+    if any(window < 0 for window in windows):
+        raise ValueError("`window_shape` cannot contain negative values")
+    axes = tuple(range(rank))
+    if axis is not None:
+        axes = normalize_axis_tuple(axis, rank, allow_duplicate=True)
+    if len(windows) != len(axes):
+        raise ValueError(
+            f"Must provide a window length for each axis; got {len(windows)} window_shape "
+            f"elements for {len(axes)} axes"
+        )
+    steps = [{d: dim(1)} for d in range(rank)]
+    places = list(node.shape)
+    for k, (d, window) in enumerate(zip(axes, windows, strict=True)):
+        if places[d] < window:
+            raise ValueError("window shape cannot be larger than input array shape")
+        steps[d][rank + k] = dim(1)
+        places[d] = places[d] - (window - 1)
+    seen = builder.view(node, tuple(map(affine, steps)), (*places, *windows))
+    return seen if writeable else builder.read_only(node, seen)
+
+
 FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     np.diff: _diff,
     np.ediff1d: _ediff1d,
@@ -246,4 +283,5 @@ FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     np.correlate: _convolution_row(np.correlate, "valid"),
     np.choose: _choose,
     np.select: _select,
+    sliding_window_view: _sliding_window_view,
 }

@@ -1,4 +1,8 @@
-"""The part of the NumPy table that orders, searches and counts: calls of NumPy's functions."""
+"""Rules of NumPy functions that sort, search, count and find distinct elements: library calls.
+
+The number of distinct elements is known when NumPy has found them; the code behind it is compiled
+for any number.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,23 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
+from numpy.lib._arraysetops_impl import (
+    UniqueAllResult,
+    UniqueCountsResult,
+    UniqueInverseResult,
+)
 from numpy.lib.array_utils import normalize_axis_index
 
-from axiomjit.base.dtypes import is_integer
-from axiomjit.graph.external_calls import ArrayCall, WithArrays
-from axiomjit.graph.library_operations import Labels, Shapes
-from axiomjit.graph.nodes import Node, Scalar
+from axiomjit.base.dtypes import FLOAT, INT, is_bool, is_integer
+from axiomjit.graph import builder
+from axiomjit.graph.builder import cast
+from axiomjit.graph.describe import describe_type
+from axiomjit.graph.external_calls import ArrayCall, WithArrays, in_tuple, may_fail, stored
+from axiomjit.graph.indexing_ops import no_integers
+from axiomjit.graph.library_operations import END, Labels, Shapes
+from axiomjit.graph.nodes import Node, Op, Scalar, note
+from axiomjit.graph.primitives import COPY, PRIMITIVES
+from axiomjit.graph.storages import update
 from axiomjit.numpy_table.library import OneAxis, flat_along
 from axiomjit.numpy_table.options import (
     AxisOption,
@@ -23,7 +38,9 @@ from axiomjit.numpy_table.options import (
     refuse,
 )
 from axiomjit.numpy_table.shapes import array_node
-from axiomjit.symbolic.dims import Dim, dim, product
+from axiomjit.symbolic.data_dependent import assumed_equal, data_dependent_length
+from axiomjit.symbolic.dims import Dim, current_scope, dim, product
+from axiomjit.symbolic.index_maps import identity, iterator
 
 
 def _linear(shapes: Shapes, labels: Labels) -> Dim:
@@ -241,6 +258,168 @@ METHODS: Final[dict[str, Row]] = {
     "argpartition": _partition_row(np.argpartition),
     "searchsorted": _searchsorted,
 }
+
+
+_ADD: Final = PRIMITIVES["add"]
+
+
+def _bincount(x: object, weights: object = None, minlength: Any = 0) -> Node:
+    node = array_node(x, "bincount")
+    if len(node.shape) != 1:
+        deep = "too deep" if node.shape else "of too small depth"
+        raise ValueError(f"object {deep} for desired array")
+    if not (is_bool(node.dtype) or is_integer(node.dtype)):
+        raise no_integers(f"bincount({describe_type(node)})", "elements")
+    if minlength < 0:
+        raise ValueError("'minlength' must not be negative")
+    at = stored(cast(node, INT))
+    end = may_fail(note(Op(INT, END, None, (at,), (identity(1),), at.shape, 0)))
+    count = builder.elementwise(
+        PRIMITIVES["maximum"], end, cast(builder.as_node(minlength, "bincount"), INT)
+    )
+    length = data_dependent_length(current_scope(), count)
+    values = _values(weights, node)
+    source = identity(len(values.shape))
+    start = Scalar(values.dtype, values.dtype.type(0), False)
+    zeros = builder.elementwise(COPY, builder.broadcast_to(start, (length,)))
+    positions = [(at, identity(1))]
+    parts = (iterator(1),), values, source, at.shape, positions, [length]
+    counts = update(zeros, *parts, combine=_ADD)
+    return note(counts)
+
+
+def _values(weights: object, node: Node) -> Node:
+    """What is added for each element."""
+    if weights is None:
+        return Scalar(INT, INT.type(1), False)
+    given = array_node(weights, "bincount")
+    if not np.can_cast(given.dtype, FLOAT):
+        raise TypeError(
+            f"Cannot cast array data from {given.dtype!r} to {FLOAT!r} according to the rule 'safe'"
+        )
+    if len(given.shape) != 1 or not assumed_equal(given.shape[0], node.shape[0]):
+        raise ValueError("The weights and list don't have the same length.")
+    # NumPy gives integer zeros where nothing is counted, whatever the weights.
+    return cast(given, INT if node.shape[0] == 0 else FLOAT)
+
+
+def _sorting(shapes: Shapes, labels: Labels) -> Dim:
+    """The cost of sorting all operands."""
+    sizes = [product(shape) for shape in shapes]
+    return sum(sizes[1:], sizes[0]) * 30
+
+
+def _call(function: Callable[..., Any], *operands: Node, **options: Any) -> ArrayCall:
+    given = tuple(options.items())
+    return ArrayCall(function.__name__, function, operands, given, additions=_sorting)
+
+
+def _unique(
+    ar: object,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Node | tuple[Node, ...]:
+    node = array_node(ar, "unique")
+    asked = {
+        "return_index": bool(return_index),
+        "return_inverse": bool(return_inverse),
+        "return_counts": bool(return_counts),
+    }
+    options: dict[str, Any] = {name: True for name, value in asked.items() if value}
+    options |= {} if equal_nan else {"equal_nan": False}
+    options |= {} if sorted else {"sorted": False}
+    if axis is not None:
+        axis = options["axis"] = normalize_axis_index(operator.index(axis), len(node.shape))
+    call = _call(np.unique, node, **options)
+    several = any(asked.values())
+    length = call.length(0 if several else None, axis or 0)
+    shape = (length,) if axis is None else _with(node.shape, axis, length)
+    if not several:
+        return call.result(shape, call.dtypes()[0])
+    flat = axis is None or len(node.shape) == 1
+    inverse = node.shape if flat else (node.shape[axis or 0],)
+    kept = zip(asked.values(), ((length,), inverse, (length,)), strict=True)
+    found: tuple[Node, ...] = call.results(shape, *(one for wanted, one in kept if wanted))
+    return found
+
+
+def _with(shape: tuple[Dim, ...], axis: int, length: Dim) -> tuple[Dim, ...]:
+    return (*shape[:axis], length, *shape[axis + 1 :])
+
+
+def _unique_all(x: object) -> tuple[Node, ...]:
+    node = array_node(x, "unique_all")
+    call = _call(np.unique_all, node)
+    length = (call.length(0),)
+    return in_tuple(UniqueAllResult, *call.results(length, length, node.shape, length))
+
+
+def _unique_counts(x: object) -> tuple[Node, ...]:
+    call = _call(np.unique_counts, array_node(x, "unique_counts"))
+    length = (call.length(0),)
+    return in_tuple(UniqueCountsResult, *call.results(length, length))
+
+
+def _unique_inverse(x: object) -> tuple[Node, ...]:
+    node = array_node(x, "unique_inverse")
+    call = _call(np.unique_inverse, node)
+    return in_tuple(UniqueInverseResult, *call.results((call.length(0),), node.shape))
+
+
+def _alone(call: ArrayCall) -> Node:
+    """The only result of a call, with one dimension whose length is not known before."""
+    return call.result((call.length(),), call.dtypes()[0])
+
+
+def _unique_values(x: object) -> Node:
+    return _alone(_call(np.unique_values, array_node(x, "unique_values")))
+
+
+def _union1d(ar1: object, ar2: object) -> Node:
+    return _alone(_call(np.union1d, array_node(ar1, "union1d"), array_node(ar2, "union1d")))
+
+
+def _two_row(function: Callable[..., Any]) -> Row:
+    name = function.__name__
+
+    def row(ar1: object, ar2: object, assume_unique: bool = False) -> Node:
+        operands = array_node(ar1, name), array_node(ar2, name)
+        return _alone(_call(function, *operands, assume_unique=bool(assume_unique)))
+
+    return row
+
+
+def _intersect1d(
+    ar1: object, ar2: object, assume_unique: bool = False, return_indices: bool = False
+) -> Node | tuple[Node, ...]:
+    operands = array_node(ar1, "intersect1d"), array_node(ar2, "intersect1d")
+    if not return_indices:
+        return _alone(_call(np.intersect1d, *operands, assume_unique=bool(assume_unique)))
+    options = {"assume_unique": bool(assume_unique), "return_indices": True}
+    call = _call(np.intersect1d, *operands, **options)
+    length = (call.length(0),)
+    return call.results(length, length, length)
+
+
+def _isin(
+    element: object,
+    test_elements: object,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: str | None = None,
+) -> Node:
+    operands = array_node(element, "isin"), array_node(test_elements, "isin")
+    options = {"assume_unique": bool(assume_unique), "invert": bool(invert), "kind": kind}
+    call = _call(np.isin, *operands, **options)
+    return call.result(operands[0].shape, call.dtypes()[0])
+
+
 FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     np.partition: _partition_row(np.partition),
     np.argpartition: METHODS["argpartition"],
@@ -256,4 +435,15 @@ FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     np.histogram: _histogram,
     np.histogram_bin_edges: _histogram_bin_edges,
     np.interp: _interp,
+    np.bincount: _bincount,
+    np.unique: _unique,
+    np.unique_all: _unique_all,
+    np.unique_counts: _unique_counts,
+    np.unique_inverse: _unique_inverse,
+    np.unique_values: _unique_values,
+    np.union1d: _union1d,
+    np.intersect1d: _intersect1d,
+    np.setdiff1d: _two_row(np.setdiff1d),
+    np.setxor1d: _two_row(np.setxor1d),
+    np.isin: _isin,
 }

@@ -1,8 +1,8 @@
 """The one table from NumPy functions to the builder; every NumPy door goes through it.
 
 A row takes the arguments of the NumPy function, with arrays as nodes, and returns a node or a tuple
-of nodes. An option that is not compiled is refused by name. The folds, the views and `reshape` have
-files of their own.
+of nodes. An option that is not compiled is refused by name. Each family
+of functions has a file of its own.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from axiomjit.graph import builder
 from axiomjit.graph.indexing_ops import as_mask
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import WHERE
-from axiomjit.numpy_table import creation, joins, reductions, reshape, shapes
+from axiomjit.numpy_table import creation, joins, reductions, shapes
 from axiomjit.numpy_table.elementwise import clip, conjugated, copied
 from axiomjit.numpy_table.options import UNGIVEN, Row, only_defaults
 
@@ -36,7 +36,7 @@ def _conj(a: object) -> Node:
 
 def _where(condition: object, x: object = UNGIVEN, y: object = UNGIVEN) -> Node | tuple[Node, ...]:
     if x is UNGIVEN and y is UNGIVEN:
-        made: tuple[Node, ...] = lazy_import("axiomjit.numpy_table.choosing").nonzero(condition)
+        made: tuple[Node, ...] = lazy_import("axiomjit.numpy_table.indexing").nonzero(condition)
         return made
     if x is UNGIVEN or y is UNGIVEN:
         raise ValueError("either both or neither of x and y should be given")
@@ -52,7 +52,6 @@ _FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     **creation.FUNCTIONS,
     **reductions.FUNCTIONS,
     **shapes.FUNCTIONS,
-    **reshape.FUNCTIONS,
     **joins.FUNCTIONS,
 }
 _METHODS: Final[dict[str, Row]] = {
@@ -63,7 +62,6 @@ _METHODS: Final[dict[str, Row]] = {
     "clip": lambda a, min=None, max=None, out=None: clip(a, min, max, out),
     "copy": lambda a, order="C": copied(a, order),
     **shapes.METHODS,
-    **reshape.METHODS,
 }
 
 
@@ -75,11 +73,8 @@ def _late(names: str) -> list[str]:
 FUNCTIONS: Final = LazyRegistry(
     _FUNCTIONS,
     "FUNCTIONS",
-    *_late("choosing counting einsum fft library linalg neighbours norms sets"),
-    *_late("parts sorting taking tensor_products windows"),
+    *_late("einsum fft indexing library linalg neighbours sorting"),
 )
-METHODS: Final = LazyRegistry(
-    _METHODS, "METHODS", *_late("library taking choosing sorting neighbours")
-)
+METHODS: Final = LazyRegistry(_METHODS, "METHODS", *_late("library indexing sorting neighbours"))
 SCANS: Final[LazyRegistry[np.ufunc, Row]] = LazyRegistry({}, "SCANS", *_late("library"))
 """Running folds, by the ufunc whose `accumulate` they are."""

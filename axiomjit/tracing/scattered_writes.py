@@ -17,9 +17,8 @@ from axiomjit.graph.primitives import PRIMITIVES, Primitive
 from axiomjit.graph.reductions import positions_along
 from axiomjit.graph.shape_ops import flat
 from axiomjit.numpy_table.elementwise import UFUNCS
-from axiomjit.numpy_table.indexing import gathered_by, index_view
+from axiomjit.numpy_table.indexing import along_axis, at_flat, gathered_by, index_view
 from axiomjit.numpy_table.library import OneAxis
-from axiomjit.numpy_table.taking import along_axis, at_flat
 from axiomjit.tracing.lengths import unwrap
 from axiomjit.tracing.operands import node_of
 from axiomjit.tracing.operators import TracedOperators

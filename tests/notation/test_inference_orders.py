@@ -7,7 +7,7 @@ import pytest
 
 import axiomjit as aj
 from axiomjit.notation import parse_einsum
-from axiomjit.notation.bounds import Bounds
+from axiomjit.notation.closing import Bounds
 from axiomjit.notation.demands import Joins
 from axiomjit.notation.logic import (
     BatchSlice,
