@@ -36,7 +36,7 @@ def test_another_row_imports_its_module(rows):
         rows["nowhere"]
 
 
-@pytest.mark.parametrize("table", [FUNCTIONS, METHODS, WRITERS])
+@pytest.mark.parametrize("table", [FUNCTIONS, METHODS])
 def test_no_row_stands_in_two_tables(table):
     found = [*table._near]
     for module in table._modules:

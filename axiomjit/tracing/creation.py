@@ -24,7 +24,7 @@ from axiomjit.tracing.generators import METHODS, is_generator
 from axiomjit.tracing.impure import MODULES, refusing, refusing_builtin
 from axiomjit.tracing.impure import NAMES as IMPURE_NAMES
 from axiomjit.tracing.lengths import Length, SymbolicNumber, known_numbers, square_root, unwrap
-from axiomjit.tracing.operands import leaves_in, node_of
+from axiomjit.tracing.operators import leaves_in, node_of
 from axiomjit.tracing.rebinding import Rebinding, mentions
 from axiomjit.tracing.tracer import TracedArray, Tracer, new_array
 

@@ -28,9 +28,8 @@ from axiomjit.symbolic.dims import Dim, current_scope, dim, product
 from axiomjit.symbolic.index_maps import iterator
 from axiomjit.tracing.generators import METHODS
 from axiomjit.tracing.lengths import Length, known_numbers, unwrap
-from axiomjit.tracing.opaque import Changed, bound_call, changed_call
-from axiomjit.tracing.operands import traced_in
-from axiomjit.tracing.probes import foresee
+from axiomjit.tracing.opaque import Changed, bound_call, changed_call, foresee
+from axiomjit.tracing.operators import traced_in
 from axiomjit.tracing.tracer import Tracer, new_array
 from axiomjit.tracing.writes import write_item
 

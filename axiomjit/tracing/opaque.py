@@ -1,25 +1,267 @@
-"""Calls of NumPy functions and methods that have no row of the table: steps that NumPy runs."""
+"""Calls of NumPy functions as steps of the program, and the shapes and dtypes of their results.
+
+A function is called before the program runs with small arrays of different lengths and values; the
+lengths of its results are found as functions of the lengths of its operands. Where no such
+functions are found, it is called once with the values of this call, whose lengths then decide. The
+program compares the shapes and dtypes of each call.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.dtypes import CODES, walkable
-from axiomjit.base.tree import LEAF, flatten_tree, unflatten_tree
+from axiomjit.base.dtypes import (
+    CODES,
+    is_bool,
+    is_complex,
+    is_inexact,
+    is_integer,
+    is_unsigned,
+    walkable,
+)
+from axiomjit.base.errors import InterruptedWritesError, UnsupportedError
+from axiomjit.base.origins import user_location
+from axiomjit.base.trace_context import current
+from axiomjit.base.tree import LEAF, Structure, flatten_tree, unflatten_tree
 from axiomjit.graph import builder
+from axiomjit.graph.evaluate_graph import evaluate_graph
 from axiomjit.graph.external_calls import ExternalCall, ForeseenCall, Operand, Result
-from axiomjit.graph.nodes import Node
+from axiomjit.graph.indexing_ops import with_counts
+from axiomjit.graph.library_operations import LibraryOperation
+from axiomjit.graph.nodes import Graph, Node, Op, post_order
+from axiomjit.symbolic.assumptions import DECLARED, LENGTH
+from axiomjit.symbolic.data_dependent import DATA_DEPENDENT, OtherLengthError, data_dependent_in
+from axiomjit.symbolic.dims import (
+    Dim,
+    Scope,
+    Symbol,
+    current_scope,
+    dim,
+    evaluate,
+    product,
+    symbols_in,
+)
+from axiomjit.symbolic.ranges import infer_dim
 from axiomjit.tracing.lengths import SymbolicNumber
-from axiomjit.tracing.operands import node_of
-from axiomjit.tracing.operators import TracedOperators
+from axiomjit.tracing.operators import TracedOperators, node_of
 from axiomjit.tracing.outside_arrays import plain
-from axiomjit.tracing.probes import foresee, refusal
 from axiomjit.tracing.refusals import recorded, refuse_outside, unsupported
 from axiomjit.tracing.steps import Function, Represented, is_step
 from axiomjit.tracing.writes import store_exactly, write_item
+
+Array = np.ndarray
+Lengths = Mapping[Symbol, int]
+Given = tuple[list[object], Structure]
+
+PROBES: Final = 4
+"""Calls with small arrays."""
+ATTEMPTS: Final = 24
+SHORTEST: Final = 5
+LONGEST: Final = 24
+"""Lengths that are tried; shorter ones are no symbols."""
+MOST: Final = 2**22
+"""Elements of an array that is made to try a function."""
+NUMBERS: Final = (bool, int, float, complex)
+VARIED: Final = (LENGTH, DECLARED, DATA_DEPENDENT)
+
+
+def foresee(call: ExternalCall, operands: Sequence[Node]) -> ForeseenCall:
+    """The call with what it will give for operands like these.
+
+    Raises:
+        UnsupportedError: it gives what is no array of a dtype that is compiled, or views.
+        InterruptedWritesError: it raises an error for the values of this call.
+    """
+    tried: list[tuple[Lengths, list[Array], Given]] = []
+    for lengths in _assignments(operands):
+        arrays = [_small(node, lengths, len(tried)) for node in operands]
+        try:
+            with np.errstate(all="ignore"):
+                tried.append((lengths, arrays, call.of(arrays)))
+        except Exception:  # it is not for such values
+            continue
+    for _, arrays, made in tried:
+        _check_results(call.name, arrays, made)
+    return _related(call, operands, tried) or _as_now(call, operands)
+
+
+def _assignments(operands: Sequence[Node]) -> Iterator[Lengths]:
+    """Lengths for small arrays, of which what was looked at so far is true."""
+    scope = current_scope()
+    every = symbols_in(*(length for node in operands for length in node.shape))
+    varied = sorted((s for s in every if s.kind in VARIED), key=lambda s: s.name)
+    drawn, found = random.Random(0), 0
+    for _ in range(ATTEMPTS if varied else PROBES):
+        chosen = drawn.sample(range(SHORTEST, LONGEST), min(len(varied), LONGEST - SHORTEST))
+        lengths = {**scope.values, **dict(zip(varied, chosen, strict=False))}
+        sizes = [evaluate(n, lengths) for node in operands for n in node.shape]
+        whole = [evaluate(product(node.shape), lengths) for node in operands]
+        if min(sizes, default=0) < 0 or max(whole, default=0) > MOST:
+            continue
+        if not all(guard.holds(lengths) for guard in scope.guards):
+            continue
+        found += 1
+        yield lengths
+        if found == PROBES:
+            return
+
+
+def _small(node: Node, lengths: Lengths, number: int) -> Array:
+    """Values that functions take which take few: in order, positive definite, or of both signs."""
+    shape = tuple(evaluate(length, lengths) for length in node.shape)
+    generator = np.random.default_rng(number)
+    values = generator.uniform(0.1, 1, shape)
+    if number % 2:
+        values = generator.normal(0, 3, shape)
+    if len(shape) == 1:
+        values.sort()
+    if len(shape) > 1 and shape[-1] == shape[-2]:
+        values = values + values.swapaxes(-1, -2) + 9 * shape[-1] * np.eye(shape[-1])
+    dtype = node.dtype
+    if number == PROBES - 1 and is_inexact(dtype):
+        values = np.rint(values)  # some are equal
+    if is_complex(dtype):
+        return (values + 0.5j * values).astype(dtype)
+    if is_bool(dtype):
+        return np.asarray(values > 0.5)
+    if is_integer(dtype):
+        values = np.abs(values * 3) if is_unsigned(dtype) or number < 2 else values * 3
+    return np.asarray(values).astype(dtype)
+
+
+def _check_results(name: str, arrays: Sequence[Array], made: Given) -> None:
+    """Refuse what is no array or number of a dtype that is compiled, and views.
+
+    Raises:
+        UnsupportedError: something is.
+    """
+    leaves, structure = made
+    if all(leaf is None for leaf in leaves):
+        raise refusal(name, f"a result without arrays: {unflatten_tree(structure, iter(leaves))}")
+    for leaf in leaves:
+        if isinstance(leaf, np.ndarray):
+            if type(leaf) is not np.ndarray or leaf.dtype not in CODES:
+                raise refusal(name, f"a result that is a {type(leaf).__name__} of {leaf.dtype}")
+            if any(np.may_share_memory(leaf, array) for array in arrays):
+                raise refusal(name, "a result that is a view of its argument")
+        elif not isinstance(leaf, np.generic | bool | int | float | complex | None):
+            raise refusal(name, f"a result that is a {type(leaf).__name__}")
+        elif isinstance(leaf, np.generic) and leaf.dtype not in CODES:
+            raise refusal(name, f"a result of {leaf.dtype}")
+
+
+def refusal(name: str, seen: str) -> UnsupportedError:
+    """The error for a function that cannot be a step of a program."""
+    return UnsupportedError(
+        f"{name} as a step of a compiled program",
+        seen,
+        "call it outside the compiled function",
+        user_location(),
+    )
+
+
+def _related(
+    call: ExternalCall, operands: Sequence[Node], tried: Sequence[tuple[Lengths, Any, Given]]
+) -> ForeseenCall | None:
+    """The call with results whose lengths are functions of those of the operands."""
+    varied = any(length.constant is None for node in operands for length in node.shape)
+    if len(tried) < (3 if varied else 1):
+        return None
+    leaves, structure = tried[0][2]
+    same = all(other == structure and len(own) == len(leaves) for *_, (own, other) in tried)
+    known: dict[Dim, list[int]] = {}
+    for node in operands:
+        for length in (*node.shape, product(node.shape)):
+            if length.constant is None:
+                known[length] = [evaluate(length, lengths) for lengths, *_ in tried]
+    values = []
+    for k in range(len(leaves) if same else 0):
+        value = _common([own[k] for *_, (own, _) in tried], known)
+        if value is None:
+            return None
+        values.append(value)
+    return ForeseenCall(call, structure, tuple(values)) if same else None
+
+
+def _common(leaves: Sequence[Any], known: Mapping[Dim, Sequence[int]]) -> Result | None:
+    """One result in all cases; None if no shape and dtype is found."""
+    if any(leaf is None for leaf in leaves):
+        return None
+    arrays = [np.asarray(leaf) for leaf in leaves]
+    kinds = {
+        (array.dtype, array.ndim, isinstance(leaf, np.ndarray), type(leaf) in NUMBERS)
+        for array, leaf in zip(arrays, leaves, strict=True)
+    }
+    if len(kinds) > 1:
+        return None
+    ((dtype, rank, *what),) = kinds
+    shape = [infer_dim([array.shape[d] for array in arrays], known) for d in range(rank)]
+    known_shape = tuple(length for length in shape if length is not None)
+    return Result(known_shape, dtype, *what) if len(known_shape) == rank else None
+
+
+def _as_now(call: ExternalCall, operands: Sequence[Node]) -> ForeseenCall:
+    """The call with what it gives for the values of this call, and for these lengths alone."""
+    for node in operands:
+        for length in node.shape:
+            if not data_dependent_in(length):  # those are no facts of a call before it runs
+                int(length)  # with a guard: another length is another program
+    arrays = _at_hand(call.name, operands)
+    try:
+        with np.errstate(all="ignore"):
+            made = call.of(arrays)
+    except Exception as error:
+        raise InterruptedWritesError(
+            call.name,
+            f"that it raises {type(error).__name__}: {error}",
+            "give it other values, or call it outside the compiled function",
+            user_location(),
+        ) from error
+    _check_results(call.name, arrays, made)
+    leaves, structure = made
+    return ForeseenCall(call, structure, tuple(map(_now, leaves)))
+
+
+def _now(leaf: Any) -> object:
+    if leaf is None:
+        return None
+    array = np.asarray(leaf)
+    what = isinstance(leaf, np.ndarray), type(leaf) in NUMBERS
+    return Result(tuple(map(dim, array.shape)), array.dtype, *what)
+
+
+def _at_hand(name: str, operands: Sequence[Node]) -> list[Array]:
+    """The operands for the arguments of this call; values like them where these are not known.
+
+    Numbers that are drawn are not, nor is what has other lengths than were assumed.
+
+    Raises:
+        UnsupportedError: neither are their lengths.
+    """
+    following, scope = current(), current_scope()
+    counting = Scope(scope.values)
+    counting.guards, counting.data_dependent = dict(scope.guards), scope.data_dependent
+    graph = with_counts(Graph((), tuple(operands)), counting)
+    drawn = any(isinstance(n, Op) and _is_drawn(n) for n in post_order(graph.outputs))
+    if following is not None and following.arguments is not None and not drawn:
+        with suppress(OtherLengthError):
+            values = evaluate_graph(graph, following.arguments(), scope.values)
+            return list(values[: len(operands)])
+    for shape in (node.shape for node in operands):
+        if data_dependent_in(*shape) and scope.value(product(shape)) > MOST:
+            raise refusal(name, "a number of elements that only the running program knows")
+    return [_small(node, scope.values, 0) for node in operands]
+
+
+def _is_drawn(op: Op) -> bool:
+    primitive = op.primitive
+    return isinstance(primitive, LibraryOperation) and primitive.name.startswith("random.")
+
 
 PLAIN: Final = (int, float, complex, str, bytes, np.generic, np.dtype, type, range)
 PLAIN_VALUES: Final = (None, Ellipsis, np._NoValue)

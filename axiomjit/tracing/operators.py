@@ -1,26 +1,119 @@
-"""Operators of traced values, and calls of rows of the NumPy table with them."""
+"""Operators and operands of traced values, and the storages that they belong to.
+
+A storage stands for the memory of each array that a traced function makes. Its identity never comes
+from a node: `x + 1` written twice is one node and two arrays.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from axiomjit.base.dtypes import BOOL, ELEMENT_TYPES, INT, is_integer
-from axiomjit.base.errors import AxiomError, UnsupportedError
+from axiomjit.base.errors import AxiomError, NeedsValuesError, UnsupportedError
 from axiomjit.base.operator_names import COMPARISONS, INFIX, OPERATORS
+from axiomjit.base.origins import user_location
+from axiomjit.base.reachable import Path, reachable
+from axiomjit.base.trace_context import refused
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
 from axiomjit.graph.nodes import Node
+from axiomjit.graph.primitives import COPY
+from axiomjit.graph.storages import VersionedStorage
 from axiomjit.graph.traced_values import TracedValue
 from axiomjit.numpy_table.elementwise import UFUNCS
 from axiomjit.numpy_table.options import Row
-from axiomjit.tracing.lengths import Length, SymbolicNumber
-from axiomjit.tracing.operands import node_of, traced_in
+from axiomjit.tracing.lengths import Length, SymbolicNumber, unwrap
+from axiomjit.tracing.outside_arrays import plain
 from axiomjit.tracing.refusals import recorded, refuse_value
-from axiomjit.tracing.traced_storages import TracedStorage
+
+
+class TracedStorage(VersionedStorage):
+    """The memory of one array, its views included.
+
+    NumPy's `reshape` gives a view or a copy, as the array lies in memory, which is not known of
+    computed arrays. Such a result has a storage of its own that may be the same one: after a write
+    into either, the other cannot be used.
+    """
+
+    __slots__ = ("_doubt", "_maybe_same")
+
+    def __init__(self, root: Node) -> None:
+        """Start with nothing written."""
+        super().__init__(root)
+        self._maybe_same: Final[list[TracedStorage]] = []
+        self._doubt: str | None = None
+
+    @property
+    def is_written(self) -> bool:
+        """Whether something was written."""
+        return self.version is not self.root
+
+    def relate(self, other: TracedStorage) -> None:
+        """Note that the other storage may be this one, in NumPy."""
+        self._maybe_same.append(other)
+        other._maybe_same.append(self)
+
+    def write(self, following: Callable[[Node], Node]) -> None:
+        """As `VersionedStorage.write`; storages that may be the same are in doubt from now on."""
+        super().write(following)
+        found = [self]
+        for one in found:
+            found += (other for other in one._maybe_same if other not in found)
+        for one in found[1:]:
+            one._doubt = user_location() or "an earlier line"
+
+    def copy_values(self) -> None:
+        """Make a copy of the current version the next one: what it holds stays the same."""
+        super().write(lambda version: builder.elementwise(COPY, version))
+
+    def current(self, node: Node) -> Node:
+        """As `VersionedStorage.current`.
+
+        Raises:
+            NeedsValuesError: a write may have changed this storage, as the array lies in memory.
+        """
+        if self._doubt is not None:
+            raise refused(
+                NeedsValuesError(
+                    "the values of an array that shares memory with another one, or does not",
+                    f"a write at {self._doubt} into the one of which the other is a reshape: a "
+                    "view of it or a copy, as the computed array lies in memory",
+                    "write before reshape, or reshape a copy: x.copy().reshape(...)",
+                    user_location(),
+                )
+            )
+        return super().current(node)
+
+
+def node_of(value: Any) -> object:
+    """The node of a traced array, the symbol of a length, lists of them; others as they are."""
+    if isinstance(value, list | tuple | deque) and traced_in(value):
+        return (tuple if isinstance(value, tuple) else list)(map(node_of, value))
+    return value.node if issubclass(type(value), TracedValue) else plain(unwrap(value))
+
+
+def traced_in(value: object) -> list[Any]:
+    """The traced arrays in nested lists and tuples, which may contain themselves."""
+    return [one for one in leaves_in(value) if issubclass(type(one), TracedValue)]
+
+
+def leaves_in(value: object) -> list[Any]:
+    """What stands in nested lists and tuples, which may contain themselves."""
+    return [one for _, one in reachable((value,), _entries) if not _is_sequence(one)]
+
+
+def _entries(path: Path, value: Any) -> Iterable[tuple[object, object]]:
+    return enumerate(value) if _is_sequence(value) else ()
+
+
+def _is_sequence(value: object) -> bool:
+    return issubclass(type(value), list | tuple | deque)  # runs no code of the object's
+
 
 Made = Node | tuple[Node, ...] | list[Node]
 

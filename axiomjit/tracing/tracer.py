@@ -11,7 +11,7 @@ import numpy as np
 from axiomjit.base.dtypes import ELEMENT_TYPES, DType, is_complex
 from axiomjit.base.error_states import refuse_traps
 from axiomjit.base.errors import amount
-from axiomjit.base.locks import LazyRegistry, lazy_import
+from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import Following, current, is_usable, leaked_tracer_error
 from axiomjit.graph import builder
@@ -28,15 +28,56 @@ from axiomjit.numpy_table.reductions import REDUCTIONS
 from axiomjit.numpy_table.shapes import part_of
 from axiomjit.numpy_table.table import FUNCTIONS, METHODS, SCANS
 from axiomjit.symbolic.dims import product
-from axiomjit.tracing.in_place import InPlace
 from axiomjit.tracing.lengths import QUERIES, Length, length, unwrap
-from axiomjit.tracing.operands import node_of
-from axiomjit.tracing.operators import TracedOperators, result_of
+from axiomjit.tracing.operators import TracedOperators, TracedStorage, node_of, result_of
 from axiomjit.tracing.refusals import VALUES, WithoutValues, recorded, refuse_method, refuse_write
-from axiomjit.tracing.steps import called_opaquely, is_step, or_opaquely
-from axiomjit.tracing.traced_storages import TracedStorage
-from axiomjit.tracing.ufunc_calls import called_ufunc, steps_of_ufuncs
-from axiomjit.tracing.writes import COPIERS, node_to_write, set_item, store_exactly
+from axiomjit.tracing.steps import (
+    called_opaquely,
+    called_ufunc,
+    is_step,
+    or_opaquely,
+    piecewise,
+    steps_of_ufuncs,
+)
+from axiomjit.tracing.writes import WRITERS, FlatElements, node_to_write, set_item, store_exactly
+
+
+class InPlace:
+    """What a traced array has and no number: methods that change it."""
+
+    __slots__ = ()
+
+    def fill(self: Any, value: Any) -> None:
+        """Write a number into every element.
+
+        Raises:
+            ValueError, TypeError: what has dimensions is no number.
+        """
+        if np.ndim(value):
+            np.zeros(1, self.dtype).fill(np.zeros(1) if isinstance(value, np.ndarray) else [0])
+        self[...] = value
+
+    def put(self, indices: Any, values: Any, mode: Any = "raise") -> None:
+        """Write values at positions of the flat array."""
+        np.put(self, indices, values, mode)  # type: ignore[arg-type]
+
+    def sort(self: Any, *args: Any, **kwargs: Any) -> None:
+        """Sort along a dimension, in place."""
+        self[...] = np.sort(self, *args, **kwargs)
+
+    def partition(self: Any, *args: Any, **kwargs: Any) -> None:
+        """Put elements where sorting would put them, in place."""
+        self[...] = np.partition(self, *args, **kwargs)
+
+    @property
+    def flat(self) -> Any:
+        """The elements in C order, by their places."""
+        return FlatElements(self)
+
+    @flat.setter
+    def flat(self, value: object) -> None:
+        self.flat[...] = value
+
 
 COPIES: Final = frozenset({"copy", "flatten"})
 """Functions whose results are never views, however their operands lie in memory."""
@@ -49,7 +90,6 @@ KEEPERS: Final = frozenset(
 """Functions that give their operand itself, and no view of it, where they change nothing."""
 FOLDS: Final[Mapping[str, Mapping[np.ufunc, Row]]] = {"reduce": REDUCTIONS, "accumulate": SCANS}
 """Methods of ufuncs that fold, by the ufunc."""
-WRITERS: Final = LazyRegistry(COPIERS, "WRITERS", "axiomjit.tracing.scattered_writes")
 """NumPy's functions that write into their first argument and return nothing."""
 
 
@@ -206,8 +246,7 @@ class Tracer(WithoutValues, TracedOperators):
         if func in QUERIES and len(args) == 1 and isinstance(args[0], Tracer):
             return QUERIES[func](args[0].node)
         if func is np.piecewise:
-            late = lazy_import("axiomjit.tracing.piecewise")
-            return late.piecewise(_represented, *args, **kwargs)
+            return piecewise(_represented, *args, **kwargs)
         name = f"{func.__module__}.{func.__name__}"
         if func not in FUNCTIONS:
             if func in WRITERS:

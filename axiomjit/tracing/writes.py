@@ -6,31 +6,49 @@ changes nothing.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 
-from axiomjit.base.dtypes import BOOL, ELEMENT_TYPES, DType, is_complex, is_integer
+from axiomjit.base.dtypes import BOOL, ELEMENT_TYPES, INT, DType, code, is_complex, is_integer
 from axiomjit.base.errors import GraphTypeError, GraphValueError, UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
-from axiomjit.graph.builder import cast, check_fits
+from axiomjit.graph.builder import cast, check_fits, loop_of
 from axiomjit.graph.describe import describe_shape, describe_type
 from axiomjit.graph.external_calls import stored_elements, stored_number
-from axiomjit.graph.nodes import Input, Node, Op, note, views_on
-from axiomjit.graph.primitives import READ_ONLY, WHERE, Primitive
+from axiomjit.graph.indexing_ops import taken
+from axiomjit.graph.nodes import Input, Node, Op, Scalar, note, size, views_on
+from axiomjit.graph.primitives import PRIMITIVES, READ_ONLY, WHERE, Primitive
+from axiomjit.graph.reductions import positions_along
+from axiomjit.graph.shape_ops import flat
 from axiomjit.graph.storages import update, view_map
-from axiomjit.numpy_table.indexing import Gathered, gathered_by, index_node, index_view, mask_of
+from axiomjit.numpy_table.elementwise import UFUNCS
+from axiomjit.numpy_table.indexing import (
+    Gathered,
+    along_axis,
+    at_flat,
+    gathered_by,
+    index_node,
+    index_view,
+    mask_of,
+)
+from axiomjit.numpy_table.library import OneAxis
 from axiomjit.numpy_table.shapes import drop_dimensions
 from axiomjit.symbolic.data_dependent import assumed_equal
-from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.dims import Dim, product
 from axiomjit.symbolic.index_maps import IndexMap, compose
 from axiomjit.tracing.lengths import unwrap
-from axiomjit.tracing.operands import leaves_in, node_of
-from axiomjit.tracing.operators import TracedOperators
-from axiomjit.tracing.refusals import refuse_outside, refuse_write
-from axiomjit.tracing.traced_storages import TracedStorage
+from axiomjit.tracing.operators import TracedOperators, TracedStorage, leaves_in, node_of
+from axiomjit.tracing.refusals import (
+    recorded,
+    refuse_method,
+    refuse_outside,
+    refuse_write,
+    unsupported,
+)
 
 ITEM: Final = "array[...] = value"
 _PYTHON_TYPES: Final = (bool, int, float, complex)
@@ -244,10 +262,6 @@ def copy_to(dst: Any, src: object, casting: Any = "same_kind", where: object = T
     store_result(dst, value, "copyto", mask, casting)
 
 
-COPIERS: Final[dict[Callable[..., object], Callable[..., None]]] = {np.copyto: copy_to}
-"""NumPy's functions that copy into their first argument and return nothing."""
-
-
 def _is_cast(value: Node, part: Node, casting: Any) -> bool:
     if value.weak and casting != "unsafe":
         given, held = (ELEMENT_TYPES[node.dtype].python for node in (value, part))
@@ -322,3 +336,192 @@ def _place(storage: TracedStorage, part: Node, asked: str) -> IndexMap:
     if seen is None or seen[0] is not storage.version or not memory:
         refuse_write(asked, describe_type(part))
     return seen[1]
+
+
+def ufunc_at(ufunc: np.ufunc, a: Any, indices: Any, *operands: Any) -> None:
+    """Do `ufunc.at`: at positions that repeat, each value is combined with the result before.
+
+    Raises:
+        UnsupportedError: a loop of ours does not compute the ufunc element by element.
+        NeedsValuesError: the array is from outside the function.
+        As `set_item`.
+    """
+    asked = f"numpy.{ufunc.__name__}.at"
+    storage, seen = _memory(a, asked)
+    values = [_strong(builder.as_node(node_of(value), asked)) for value in operands]
+    combine = _combine_of(ufunc, seen, values)
+    if combine is None:
+        raise unsupported(asked, [seen, *values])
+    key = unwrap(node_of(indices))
+    gathered = gathered_by(seen, key)
+    if gathered is None:
+        part = index_view(seen, key)
+        check_stretches(values[0], part.shape, asked)
+        made = UFUNCS[ufunc](part, values[0])
+        assert isinstance(made, Node)
+        write_part(storage, part, made, asked)
+        return
+    *inputs, _ = loop_of(ufunc, (seen.dtype, values[0].dtype))
+    scatter_item(storage, seen, gathered, cast(values[0], inputs[0]), combine)
+
+
+def _strong(node: Node) -> Node:
+    """The node with its dtype, which in `at` also that of a Python number counts as."""
+    return node.replace(is_weak=False) if isinstance(node, Scalar) else builder.strong(node)
+
+
+def _combine_of(ufunc: np.ufunc, seen: Node, values: list[Node]) -> Primitive | None:
+    """The operation of two numbers that a ufunc is, in one dtype; None if there is none."""
+    combine = PRIMITIVES.get(ufunc.__name__)
+    if combine is None or combine.ufunc is not ufunc or combine.elementary or len(values) != 1:
+        return None
+    left, right, _ = loop_of(ufunc, (seen.dtype, values[0].dtype))
+    return combine if left == right and code(left) in combine.loops else None
+
+
+def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    """Do `np.put`: values at positions of the flat array, repeated if they are too few.
+
+    Raises:
+        NeedsValuesError: the array is from outside the function.
+        PositionError: at the call, a position is out of range.
+    """
+    storage, seen = _memory(a, "put")
+    positions = flat(cast(builder.as_node(node_of(ind), "put"), INT))
+    given = node_to_write(v, seen.dtype)
+    if given.weak:
+        given = stored_number(given, seen.dtype)
+    values = flat(given)
+    (count,), (length,) = positions.shape, values.shape
+    if any(n == 0 for n in seen.shape) and count != 0:
+        raise IndexError("cannot replace elements of an empty array")
+    if length == 0 or count == 0:
+        write_nothing(storage, seen, "put")
+        return
+    if length > count:
+        values = index_view(values, slice(0, count))
+    elif not (length == 1 or length == count):
+        repeated = PRIMITIVES["remainder"], positions_along((count,), (0,)), size(length)
+        values = taken(values, builder.elementwise(*repeated), 0)
+    scatter_item(storage, seen, at_flat(seen, positions, mode), values)
+
+
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: OneAxis = None) -> None:
+    """Do `np.put_along_axis`.
+
+    Raises:
+        As `put`, and what NumPy raises for shapes that do not fit.
+    """
+    positions = builder.as_node(node_of(indices), "put_along_axis")
+    if axis is None:
+        along_axis(positions, positions, None)  # for its errors
+        put(arr, positions, values)
+        return
+    storage, seen = _memory(arr, "put_along_axis")
+    value = node_to_write(values, seen.dtype)
+    scatter_item(storage, seen, along_axis(seen, positions, axis), value)
+
+
+def _memory(array: Any, asked: str) -> tuple[TracedStorage, Node]:
+    """The memory of an array that is followed, and the view of it.
+
+    Raises:
+        TypeError: it is no array.
+        NeedsValuesError: it is from outside the function.
+    """
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"{asked}: the first operand must be an array")
+    if not isinstance(array, TracedOperators) or array.storage is None:
+        refuse_outside(asked, array)
+    return array.storage, array.node
+
+
+WRITERS: Final[dict[Callable[..., object], Callable[..., None]]] = {
+    np.copyto: copy_to,
+    np.put: put,
+    np.put_along_axis: put_along_axis,
+}
+"""NumPy's functions that write into their first argument and return nothing."""
+
+
+class FlatElements:
+    """Represents `x.flat`: what is read is a copy, values that are too few are repeated."""
+
+    __hash__ = object.__hash__
+
+    def __init__(self, base: TracedOperators) -> None:
+        """Represent the elements of a traced array."""
+        self.base: Any = base
+        self._next = 0
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type[np.flatiter]:  # type: ignore[override]
+        return np.flatiter
+
+    def __len__(self) -> int:
+        return len(self.copy())
+
+    def __iter__(self) -> FlatElements:
+        return self
+
+    def __next__(self) -> Any:
+        if self._next == len(self):
+            self._next = 0
+            raise StopIteration
+        self._next += 1
+        return self[self._next - 1]
+
+    def copy(self) -> Any:
+        """The elements as a new array."""
+        return self.base.flatten()
+
+    def __getitem__(self, key: Any) -> Any:
+        _check(key)
+        return self.copy()[key]
+
+    @recorded
+    def __setitem__(self, key: Any, value: Any) -> None:
+        _check(key)
+        places = positions_along((product(self.base.node.shape),), (0,))
+        at = index_node(places, unwrap(node_of(key)))
+        put(self.base, at, value if at.shape else self._item(value))
+
+    def _item(self, value: Any) -> Node:
+        """The node of what is written into one element.
+
+        Raises:
+            ValueError: it is no number that the dtype can hold.
+        """
+        dtype = self.base.node.dtype
+        try:
+            if not np.ndim(value) or dtype == BOOL:
+                return stored_number(node_to_write(value, dtype), dtype)
+        except (OverflowError, TypeError, ValueError):
+            pass
+        raise ValueError("Error setting single item of array.")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        self.base.__array__()
+        raise AssertionError
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or not hasattr(np.flatiter, name):
+            raise AttributeError(f"'numpy.flatiter' object has no attribute {name!r}")
+        return refuse_method(f"flat.{name}", self.base.description(), ("flat.copy",))
+
+
+def _check(key: Any) -> None:
+    """Refuse indices that arrays take, and `flat` does not."""
+    if key is None or isinstance(key, bool) or (isinstance(key, tuple) and len(key) > 1):
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`) and integer or boolean arrays are valid "
+            "indices"
+        )
+
+
+def _compared(name: str) -> Any:
+    return lambda self, other: getattr(operator, name)(self.copy(), other)
+
+
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(FlatElements, f"__{_name}__", _compared(_name))

@@ -10,7 +10,7 @@ import pytest
 from axiomjit.base.counters import stats
 from axiomjit.dispatch import fallbacks
 from axiomjit.graph.storages import VersionedStorage
-from axiomjit.tracing.traced_storages import TracedStorage
+from axiomjit.tracing.operators import TracedStorage
 from tests.generator.sequences import way
 from tests.generator.writes import (
     Written,
