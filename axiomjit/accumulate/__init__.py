@@ -1,4 +1,4 @@
-"""Accumulators, folds of arrays and tensors by them, and functions of elements.
+"""Accumulators: user-defined reductions of arrays and tensors, and elementwise functions.
 
 May import `base`, `symbolic`, `views`, `graph`, `numpy_table`.
 """

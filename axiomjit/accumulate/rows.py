@@ -1,4 +1,4 @@
-"""The built-in accumulators: rows of the one record, each with the folds that it is built of."""
+"""The built-in accumulators, each with the reduction that implements it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Build = Callable[[Node, tuple[int, ...]], Node]
 
 
 class BuiltIn(Accumulator):
-    """An accumulator whose folds are built of those that the compiler knows.
+    """An accumulator implemented by the compiler's own reductions.
 
-    The functions say what it means; `build` takes a node and dimensions. Those of argmax and argmin
-    have the place of an element as their second operand.
+    Its functions define the meaning; `build` takes a node and dimensions. argmax and argmin get
+    element positions as a second operand.
     """
 
     __slots__ = ("build", "name")
@@ -37,12 +37,12 @@ class BuiltIn(Accumulator):
         lift: Callable[..., Any] | None = None,
         final: Callable[..., Any] | None = None,
     ) -> None:
-        """A commutative accumulator; `init` is neutral."""
+        """Make a commutative accumulator; `init` is its identity."""
         super().__init__(init, combine, lift, final, True, init is not None)
         self.name, self.build = name, build
 
     def operand(self, nodes: Sequence[Node]) -> Node:
-        """The one operand.
+        """The single operand.
 
         Raises:
             GraphValueError: there are several.
@@ -61,7 +61,7 @@ class BuiltIn(Accumulator):
 
 
 def _numpys(function: Callable[..., Any]) -> Build:
-    """The fold of the NumPy table."""
+    """The reduction rule of a NumPy function."""
 
     def build(node: Node, axes: tuple[int, ...]) -> Node:
         made: Node = reductions.FUNCTIONS[function](node, axes)
@@ -71,7 +71,7 @@ def _numpys(function: Callable[..., Any]) -> Build:
 
 
 def _wide(e: Any) -> Any:
-    """An element in the dtype in which it is summed."""
+    """An element in the dtype of its sum."""
     return e.astype(SUM.result_dtype(e.dtype))
 
 
@@ -87,7 +87,7 @@ def _first_best(better: np.ufunc) -> Callable[[Any, Any], Any]:
 
 
 def _merge_exponentials(a: Any, b: Any) -> Any:
-    """Largest elements, and sums of exponentials of what elements are below them."""
+    """Combine pairs: the maximum, and the sum of exponentials of the elements minus it."""
     (m, s), (n, t) = a, b
     top, low = np.maximum(m, n), np.minimum(m, n)
     share = np.exp(low - np.where(np.isfinite(top), top, 0.0))  # inf - inf would be NaN
@@ -95,7 +95,7 @@ def _merge_exponentials(a: Any, b: Any) -> Any:
 
 
 def _merge_moments(a: Any, b: Any) -> Any:
-    """Counts, means, and sums of squared distances from the mean."""
+    """Combine counts, means, and sums of squared deviations."""
     (n1, mean1, square1), (n2, mean2, square2) = a, b
     n, apart = n1 + n2, mean2 - mean1
     share = n2 / np.where(n == 0, 1.0, n)
@@ -153,4 +153,4 @@ def _rows() -> tuple[BuiltIn, ...]:
 
 
 BUILT_IN: Final[dict[str, BuiltIn]] = {row.name: row for row in _rows()}
-"""By name."""
+"""The built-in accumulators by name."""
