@@ -1,4 +1,4 @@
-"""Stable lines of a graph: nodes numbered in post-order, no names, no addresses."""
+"""Prints a graph in stable lines: nodes numbered in post-order, no names, no addresses."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _node_text(node: Node, numbers: dict[Node, int]) -> str:
 
 
 def graph_lines(graph: Graph) -> Iterator[str]:
-    """The lines of a graph, one a node, operands before users."""
+    """The lines of a graph, one per node, operands before users."""
     numbers: dict[Node, int] = {}
     for node in (*graph.inputs, *post_order(graph.outputs)):
         if node in numbers:
