@@ -1,4 +1,4 @@
-"""Puts native guards in front of calls that were answered: from what was prepared to a table."""
+"""Native guards in front of answered calls: from a compiled call to a native table."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ Vector = Sequence[object]
 
 
 def is_native() -> bool:
-    """Whether calls may have native guards now; the first of a process may compile the entry."""
+    """True if calls may have native guards; the first use may compile the native entry."""
     return not (config.portable or config.disable or why_not_compile() or refusal())
 
 
 def add_table(
     function: NativeCallable[Any], table: Table, native: NativePlan | None = None
 ) -> None:
-    """Put a table in front of the others of a callable; that of a native plan names its kernels."""
+    """Put a table in front of the others of a callable; a native plan's table lists its kernels."""
     kernels = () if native is None else native.kernels
     for handle, _ in kernels:
         handle.add_user(function)
@@ -70,16 +70,16 @@ def guard_call(
     """Guard calls like this one, which `ready` has answered.
 
     Args:
-        function: Gets the table.
-        ready: What was prepared for the call.
+        function: The callable that gets the table.
+        ready: The compiled call.
         call: Its leaves.
-        order: For each leaf the number of the argument that it should be.
-        args: The arguments of the call.
-        kwargs: Those by name.
-        distinct: Whether no two array arguments may be one object.
+        order: For each leaf the number of its argument.
+        args: The positional arguments.
+        kwargs: The keyword arguments.
+        distinct: True if no two array arguments may be one object.
 
     Returns:
-        Whether the call can be guarded.
+        True if the call can be guarded.
     """
     vector = (*args, *kwargs.values())
     places, leaves = dict(call.static), call.leaves(call.dynamic)
@@ -91,7 +91,7 @@ def guard_call(
         return False
     arrays = [v for v in call.dynamic if isinstance(v, np.ndarray)]
     if (ready.writes and not ready.plain) or (distinct and not all(v.size for v in arrays)):
-        return False  # that empty arrays share no memory does not tell them apart
+        return False  # empty arrays never share memory, even one with itself
     native = _native(ready, ready.runnable, call) if all(map(walkable, arrays)) else None
     guards = _guards(native, ready, places, leaves, order, distinct)
     if guards is None:
@@ -119,7 +119,7 @@ def guard_graph(
 ) -> None:
     """Guard calls of a computation like the one with these arguments, which `ready` has answered.
 
-    Results share no memory with anything: plans of which that is not known are not guarded.
+    Results share no memory with anything; a plan without that property is not guarded.
     """
     bound = ready.runnable
     if not isinstance(bound, BoundPlan) or not bound.form.is_fresh:
@@ -154,7 +154,7 @@ def _run_graph(
 
 
 def _has_kernels(function: NativeCallable[Any], bound: BoundPlan) -> bool:
-    """Whether the kernels of a plan are there; a call that was answered in NumPy is not counted."""
+    """True if a plan's kernels are loaded; a call answered in NumPy is not counted as a miss."""
     there = all(handle.loaded is not None for handle in bound.handles)
     function.misses -= not there
     return there
@@ -168,7 +168,7 @@ def _guards(
     order: Sequence[int],
     distinct: bool,
 ) -> Guards | None:
-    """Guards of all arguments and of the arrays from elsewhere; None where one cannot be had."""
+    """Guards of all arguments and captured arrays; None if one cannot be guarded."""
     guards, given = Guards(native, ready.writes), list[tuple[int, object]]()
     for place, (leaf, source) in enumerate(zip(leaves, order, strict=True)):
         dynamic = place not in places
@@ -187,7 +187,7 @@ def _guards(
 def _apart(
     given: Sequence[tuple[int, object]], writes: Sequence[int]
 ) -> Iterator[tuple[int, np.ndarray, int, np.ndarray]]:
-    """Each written array with each other array, both behind their sources."""
+    """Each written array with each other array, both after their sources."""
     for k in writes:
         source, written = given[k]
         for j, (other_source, other) in enumerate(given):
@@ -197,7 +197,7 @@ def _apart(
 
 
 def _form(ready: CompiledCall) -> int | None:
-    """How a native call puts its results together; None where it cannot."""
+    """The native form of a call's results; None if there is none."""
     if ready.structure is LEAF and all(part is None for part in ready.leaves[0]):
         return NOTHING
     if [number for number, _ in ready.leaves] != list(range(len(ready.leaves))):
@@ -211,12 +211,12 @@ def _form(ready: CompiledCall) -> int | None:
 
 
 def _gives_results(ready: CompiledCall) -> bool:
-    """Whether the leaves of what a call gives are all results, in order and as they are."""
+    """True if the leaves of the return value are all results, in order and unconverted."""
     return ready.leaves == tuple((k, None) for k in range(len(ready.leaves)))
 
 
 def _native(ready: CompiledCall, bound: BoundPlan, call: CallArguments) -> NativePlan | None:
-    """What a native call does for a call; None where it cannot."""
+    """The native plan of a call, or None."""
     form = _form(ready)
     count = 0 if form == NOTHING else len(ready.leaves)
     given = {k: v for k, v in ready.leaves if k is not None and isinstance(v, OfArgument)}
@@ -228,9 +228,9 @@ def _native(ready: CompiledCall, bound: BoundPlan, call: CallArguments) -> Nativ
 def _runner(
     ready: CompiledCall, call: CallArguments, dynamic: Sequence[int], alone: bool
 ) -> Runner:
-    """What answers a guarded call in Python, given all arguments in order.
+    """The Python function that answers a guarded call, given all arguments in order.
 
-    They are `alone` where they are those of the program, and can be used as they are.
+    `alone`: the arguments are exactly the program's, and need no conversion.
     """
     if not alone:
         return partial(_run, ready, tuple(dynamic), call.static, call.names)
@@ -245,12 +245,12 @@ def _runner(
 
 
 def _errors(ready: CompiledCall) -> type[Exception]:
-    """The errors by which a program says that it does not answer a call."""
+    """The errors by which a program refuses a call."""
     return Exception if ready.fails else OtherLengthError
 
 
 def _builder(ready: CompiledCall) -> Callable[[Sequence[np.ndarray]], object] | None:
-    """What puts results together that are one array, or a tuple of all of them in order."""
+    """The function that assembles results into one array, or a tuple of all in order; else None."""
     if not _gives_results(ready):
         return None
     structure = ready.structure
