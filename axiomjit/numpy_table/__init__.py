@@ -1,4 +1,4 @@
-"""What NumPy's functions mean on nodes: one row per function, for every door that speaks NumPy.
+"""The meaning of NumPy's functions on nodes: one rule per function, for every front end.
 
 May import `base`, `symbolic`, `views`, `graph`.
 """

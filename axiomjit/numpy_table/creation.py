@@ -1,4 +1,4 @@
-"""The part of the NumPy table that makes arrays: of a number everywhere, of positions, of lists."""
+"""NumPy rules that make arrays: of one number, of positions, of lists."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def _unsupported(function: str, value: object) -> UnsupportedError:
 
 
 def _lengths(shape: Any, function: str) -> tuple[Dim, ...]:
-    """The lengths of a new array: integers and lengths that are 0 or more.
+    """The lengths of a new array: nonnegative integers and lengths.
 
-    A computed integer is a length that only the running program knows.
+    A computed integer becomes a data-dependent length.
     """
     given = shape if isinstance(shape, tuple | list) else (shape,)
     lengths = [_computed(n) if isinstance(n, Node) else n for n in given]
@@ -52,16 +52,16 @@ def _lengths(shape: Any, function: str) -> tuple[Dim, ...]:
 
 
 def _computed(value: Node) -> Any:
-    """An integer as a length; what is no integer as it is."""
+    """An integer as a length; other values unchanged."""
     if not is_integer(value.dtype) or value.shape:
         return value
-    number = cast(builder.strong(value), INT)  # an argument is copied: a count is computed
+    number = cast(builder.strong(value), INT)  # a count must be computed, so an argument is copied
     computed = builder.elementwise(COPY, number) if isinstance(number, Input) else number
     return data_dependent_length(current_scope(), computed)
 
 
 def _filled(value: Node, shape: tuple[Dim, ...], order: object, function: str) -> Node:
-    """A new array in C order that has a number everywhere."""
+    """A new array in C order, filled with a number."""
     if order not in ("C", "K"):
         raise refuse(function, "order", order)
     if value.shape:
@@ -75,10 +75,10 @@ def _number(value: int, dtype: Any, function: str) -> Node:
 
 
 def _as_element(value: Node, dtype: DType) -> Node:
-    """A number as an element of an array, no longer a Python number.
+    """A number as an array element, no longer a Python number.
 
     Raises:
-        OverflowError: a Python integer that the dtype cannot hold.
+        OverflowError: the dtype cannot hold a Python integer.
     """
     check_fits(value, dtype)
     return cast(builder.strong(value), dtype)
@@ -113,7 +113,7 @@ def _like(
     if shape is not None or order == "C":
         lengths = node.shape if shape is None else _lengths(shape, function)
         return _filled(one, lengths, order, function)
-    # In the memory order of the array, where that is known.
+    # In the memory order of the array, if known.
     strides, plain = strides_of(node), list(range(len(node.shape)))
     by_step = plain
     if strides is not None and not any(step == 0 for step in strides):
@@ -125,7 +125,7 @@ def _like(
 
 
 def _larger_first(left: Dim, right: Dim) -> int:
-    """How two strides are ordered so that the larger one is first, as `cmp_to_key` asks for it."""
+    """Compare two strides for `cmp_to_key`, the larger one first."""
     if left is right:
         return 0
     return 1 if left < right else -1 if right < left else 0
@@ -153,7 +153,7 @@ def _full_like(
 
 
 def _arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Node:
-    """np.arange of integers, lengths, and floats that are integers."""
+    """np.arange of integers, lengths, and floats with integer values."""
     if stop is None:
         start, stop = 0, start
     bounds = start, stop, step
@@ -185,7 +185,7 @@ def _linspace(
     retstep: object = False,
     dtype: Any = None,
 ) -> Node:
-    """np.linspace between two numbers; the last one is `stop` itself."""
+    """np.linspace between two numbers; the last element is exactly `stop`."""
     only_defaults("linspace", retstep=retstep or None)
     ends = [builder.as_node(end, "linspace") for end in (start, stop)]
     others = any(end.dtype != FLOAT and is_inexact(end.dtype) for end in ends)
@@ -235,7 +235,7 @@ def _grid(shape: tuple[Dim, ...]) -> list[Node]:
 
 
 def _band_row(function: str, comparison: str) -> Row:
-    """The row of a function that makes ones where columns compare with a diagonal, else zeros."""
+    """The rule for ones where the column compares true with a diagonal, else zeros."""
 
     def row(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, order: object = "C") -> Node:
         if order != "C":
@@ -258,7 +258,7 @@ def _indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Node:
 
 
 def _window_row(function: str, formula: Callable[[Node, Node], Node]) -> Row:
-    """The row of a window; its formula is of 1 - M, 3 - M, ..., M - 1 and of M - 1."""
+    """The rule for a window; `formula` takes 1 - M, 3 - M, ..., M - 1 and M - 1."""
 
     def row(M: Any) -> Node:
         (count,) = _lengths(M, function)
@@ -325,7 +325,7 @@ def _array(
 
 
 def _stored(given: Any, dtype: DType) -> Any:
-    """Numbers in lists, and a Python number, as NumPy stores them in elements of a dtype."""
+    """Numbers in lists, and a Python number, stored by NumPy's rules in elements of a dtype."""
     if isinstance(given, list | tuple):
         return stored_elements(given, dtype) if builder.holds_nodes(given) else given
     node = builder.as_node(given, "array")
@@ -349,7 +349,7 @@ MAKERS: Final[dict[Callable[..., object], Row]] = {
     np.empty: _full_row("empty", 0),
     np.full: _full,
 }
-"""Functions that make arrays of numbers alone; NumPy does not dispatch them."""
+"""Functions that make arrays from numbers alone; NumPy does not dispatch them."""
 COUNTERS: Final[dict[Callable[..., object], Row]] = {
     np.arange: _arange,
     np.logspace: _logspace,
@@ -362,19 +362,19 @@ COUNTERS: Final[dict[Callable[..., object], Row]] = {
     np.blackman: _window_row("blackman", _blackman),
     np.bartlett: _window_row("bartlett", _triangle),
 }
-"""The same where lengths are among the arguments; of numbers NumPy's arrays serve as well."""
+"""The same with lengths among the arguments; for plain numbers NumPy's arrays serve as well."""
 FREQUENCIES: Final[dict[str, Row]] = {
     "fftfreq": _frequencies_row("fftfreq", halved=False),
     "rfftfreq": _frequencies_row("rfftfreq", halved=True),
 }
-"""The same of `numpy.fft`, by name: NumPy imports that module where it is used."""
+"""The same from `numpy.fft`, by name: NumPy imports that module on first use."""
 CONVERTERS: Final[dict[Callable[..., object], Row]] = {
     np.array: _array,
     np.asarray: _as_array,
     np.asanyarray: _as_array,
     np.ascontiguousarray: _as_contiguous,
 }
-"""Functions that make arrays of others or of lists; NumPy does not dispatch them."""
+"""Functions that make arrays from arrays or lists; NumPy does not dispatch them."""
 FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     np.zeros_like: _like_row("zeros_like", 0),
     np.ones_like: _like_row("ones_like", 1),

@@ -1,4 +1,4 @@
-"""The part of the NumPy table that transforms by frequencies: calls of NumPy's `fft`."""
+"""NumPy rules of Fourier transforms: calls of NumPy's `fft`."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from axiomjit.numpy_table.shapes import array_node
 from axiomjit.symbolic.dims import Dim, dim, product
 
 WEIGHT: Final = 60
-"""Additions that an element costs."""
+"""Cost of an element, in additions."""
 Transform = Callable[..., Any]
 HALVED: Final = ("rfft", "ihfft", "rfft2", "rfftn")
-"""Functions whose result has only the half of the frequencies along the last axis."""
+"""Functions whose result has only half of the frequencies along the last axis."""
 DOUBLED: Final = ("irfft", "hfft", "irfft2", "irfftn")
-"""Functions whose operand has that."""
+"""Functions whose operand has only half of the frequencies."""
 
 
 def _cost(shapes: Shapes, labels: Labels) -> Dim:
@@ -32,7 +32,7 @@ def _cost(shapes: Shapes, labels: Labels) -> Dim:
 
 
 def _transformed(name: str, length: Dim, asked: Any) -> tuple[Dim, Dim]:
-    """The length that is transformed along the last axis, and that of the result."""
+    """The transform length along the last axis, and the result's length."""
     if asked is None:
         points = (length - 1) * 2 if name in DOUBLED else length
     else:
@@ -63,7 +63,7 @@ def _row(name: str) -> Row:
         points, length = _transformed(name, node.shape[along], n)
         _check_points(points)
         if name in HALVED and points.constant is None and n is not None:
-            node, n = _resized(node, along, points), None  # no length of the result tells n
+            node, n = _resized(node, along, points), None  # no length of the result determines n
         shape = list(node.shape)
         shape[along] = length
         options = {} if n is None else {"n": _option(points, length, along)}
@@ -73,7 +73,7 @@ def _row(name: str) -> Row:
 
 
 def _resized(node: Node, axis: int, points: Dim) -> Node:
-    """The node with an axis of another length: its first elements, or all of them and zeros."""
+    """The node with another length along an axis: cut off, or padded with zeros."""
     length = node.shape[axis]
     if points <= length:
         return sliced(node, [axis], slice(None, points))
@@ -83,7 +83,7 @@ def _resized(node: Node, axis: int, points: Dim) -> Node:
 
 
 def _option(points: Dim, length: Dim, along: int) -> Any:
-    """A length as an option: that of the result, or a number."""
+    """A length as an option: the result's length, or a number."""
     if points.constant is not None:
         return points.constant
     return Extent(along) if points is length else int(points)
@@ -109,7 +109,7 @@ def _several_row(name: str, last: tuple[int, int] | None) -> Row:
         for k, (axis, wanted) in enumerate(zip(along, asked, strict=True)):
             end = k == len(along) - 1
             whole = wanted is None or (not isinstance(wanted, Dim) and wanted == -1)
-            if whole and s is not None:  # the length of the operand, not twice its half
+            if whole and s is not None:  # the operand's length, not twice its half
                 wanted = node.shape[axis]
             one = name if end else "fft"
             points, shape[axis] = _transformed(one, shape[axis], wanted)

@@ -1,4 +1,4 @@
-"""The part of the NumPy table that needs entire arrays: running folds, sorting."""
+"""NumPy rules that need entire arrays: scans, sorting, argmax and argmin."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _running_row(name: str, fold: UfuncFold) -> Row:
 
 
 def _accumulate_row(name: str, fold: UfuncFold) -> Row:
-    """The row of a ufunc's `accumulate`."""
+    """The rule of a ufunc's `accumulate`."""
 
     def row(a: object, axis: int = 0, dtype: Any = None, out: object = None) -> Node:
         only_defaults(name, out=out)
@@ -124,7 +124,7 @@ SCANS: Final[dict[np.ufunc, Row]] = {
     fold.reduce: _accumulate_row(f"{fold.reduce.__name__}.accumulate", fold)
     for fold in (SUM, PROD, MAX, MIN)
 }
-"""The rows of `accumulate`, by ufunc."""
+"""The rules of `accumulate`, by ufunc."""
 METHODS: Final[dict[str, Row]] = {
     "cumsum": _cumsum,
     "cumprod": _cumprod,

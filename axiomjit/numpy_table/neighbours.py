@@ -1,4 +1,4 @@
-"""Rules of NumPy functions that combine neighbours: differences, areas, windows, products."""
+"""NumPy rules that combine neighbours: differences, areas, windows, products."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ADD: Final = PRIMITIVES["add"]
 
 
 def _next(node: Node, axis: int) -> tuple[Node, Node]:
-    """The elements from the second on, and those but for the last, along a dimension."""
+    """The elements without the first, and without the last, along a dimension."""
     return sliced(node, [axis], slice(1, None)), sliced(node, [axis], slice(None, -1))
 
 
@@ -59,7 +59,7 @@ def _diff(
 
 
 def _end(value: Any, node: Node, axis: int) -> Node | None:
-    """What is put before or after an array; a number is stretched."""
+    """The array to put before or after another one; a number is stretched."""
     if value is np._NoValue:
         return None
     end = array_node(value, "diff")
@@ -188,7 +188,7 @@ class Choices(Record):
     given: tuple[Any, ...]
 
     def __call__(self, a: np.ndarray, *arrays: np.ndarray, mode: Any) -> Any:
-        """Choose; what is None is the next array."""
+        """Choose, with the next array for each None."""
         rest = iter(arrays)
         return np.choose(a, [next(rest) if one is None else one for one in self.given], mode=mode)
 
@@ -248,7 +248,7 @@ def _sliding_window_view(
     subok: bool = False,
     writeable: bool = False,
 ) -> Node:
-    """Element k of the window at place i is element i + k; an axis may be windowed repeatedly."""
+    """Element k of window i is element i + k; an axis may be windowed repeatedly."""
     node = array_node(x, "sliding_window_view")
     rank = len(node.shape)
     windows = lengths_of(tuple(window_shape) if np.iterable(window_shape) else window_shape)

@@ -1,4 +1,4 @@
-"""The part of the NumPy table that folds dimensions: sums, products, extremes, tests, variances."""
+"""NumPy rules of reductions: sums, products, extremes, tests, variances."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from axiomjit.symbolic.dims import Dim, larger
 
 
 def _reduction(name: str, accumulator: UfuncFold) -> Row:
-    """The row of a ufunc's `reduce`, which the other forms call."""
+    """The rule of a ufunc's `reduce`, on which the other forms build."""
 
     def row(
         a: object,
@@ -64,7 +64,7 @@ def _reduction(name: str, accumulator: UfuncFold) -> Row:
                     "identity, so to use a where mask one has to specify 'initial'"
                 )
             node = _masked(name, accumulator, node, where)
-        # Integers are folded in 64 bits: wrapped once, the result is the same.
+        # Integers are reduced in 64 bits; one wrap at the end gives the same result.
         folded = builder.cast(builder.fold(accumulator, node, axes, start), wanted)
         return insert_dimensions(folded, axes) if kept(keepdims) else folded
 
@@ -86,7 +86,7 @@ def _given(where: object) -> bool:
 
 
 def _start(name: str, initial: object, dtype: DType) -> Node | None:
-    """The `initial` of a fold in its dtype, None if it is not given."""
+    """The `initial` of a reduction in its dtype, None if not given."""
     if initial is None or initial is UNGIVEN:
         return None
     node = builder.as_node(initial, name)
@@ -103,7 +103,7 @@ def _start(name: str, initial: object, dtype: DType) -> Node | None:
 
 
 def _mask(name: str, where: object, shape: tuple[Dim, ...]) -> Node:
-    """The `where` of a fold, broadcast to the shape of the folded array.
+    """The `where` of a reduction, broadcast to the shape of the reduced array.
 
     Raises:
         GraphTypeError: its elements are not bools.
@@ -133,7 +133,7 @@ _ANY, _ALL = _reduction("any", ANY), _reduction("all", ALL_OF)
 
 
 def _without_dtype(reduction: Row) -> Row:
-    """The row of max or min: they take no dtype, so `out` is the third argument."""
+    """The rule of max or min: they take no dtype, so `out` is the third argument."""
 
     def row(
         a: object,
@@ -150,7 +150,7 @@ def _without_dtype(reduction: Row) -> Row:
 
 
 def _test(reduction: Row) -> Row:
-    """The row of any or all: they take neither dtype nor initial."""
+    """The rule of any or all: they take neither dtype nor initial."""
 
     def row(
         a: object,
@@ -200,7 +200,7 @@ def _var(
     keepdims: object = False,
     **rarer: Any,
 ) -> Node:
-    """The mean square distance from the mean, in two passes as in NumPy."""
+    """The mean squared deviation, in two passes as in NumPy."""
     return _spread("var", a, axis, dtype, out, ddof, keepdims, **rarer)
 
 

@@ -1,4 +1,4 @@
-"""Rules of NumPy functions whose results are views: transposes, reshapes, new axes."""
+"""NumPy rules whose results are views: transposes, reshapes, new axes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def array_node(value: object, function: str) -> Node:
 
 
 def lengths_of(shape: Any) -> tuple[Dim, ...]:
-    """A `shape` argument: one length, or a sequence of them."""
+    """A `shape` argument, one length or a sequence, as lengths."""
     lengths = shape if isinstance(shape, Sequence | np.ndarray) else (shape,)
     return tuple(dim(n) for n in lengths)
 
@@ -168,7 +168,7 @@ def _diagonal(a: object, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Nod
 def _flip(m: object, axis: AxisOption = None) -> Node:
     node = array_node(m, "flip")
     flipped = range(len(node.shape)) if axis is None else reduced_dimensions(node, axis)
-    if not node.shape:  # NumPy's result is a number, no view
+    if not node.shape:  # NumPy's result is a number, not a view
         return builder.elementwise(COPY, node)
     return flip(node, flipped)
 
@@ -252,7 +252,7 @@ def _reshape_method(a: object, *shape: Any, order: object = "C", copy: bool | No
 
 
 def _ravel(a: object, order: object = "C") -> Node:
-    """np.ravel: the result is contiguous; it is a view only of an array contiguous in C order."""
+    """np.ravel: the result is contiguous; a view only of an array contiguous in C order."""
     node = _read_in_order(array_node(a, "ravel"), order, "ravel")
     flat = (product(node.shape),)
     strides = strides_of(node)
@@ -275,7 +275,7 @@ def _transposed(node: Node) -> Node:
 
 
 def _read_in_order(node: Node, order: object, function: str) -> Node:
-    """An array whose elements in C order are those of the node in C or Fortran order."""
+    """An array whose elements in C order are the node's in C or Fortran order."""
     if order not in ("C", "F"):
         raise refuse(function, "order", order)
     return node if order == "C" else _transposed(node)
@@ -285,8 +285,8 @@ def _complete(node: Node, lengths: tuple[Dim, ...]) -> tuple[Dim, ...]:
     """The new shape, with one negative length replaced.
 
     Raises:
-        ValueError: two negative lengths.
-        GraphValueError: another number of elements.
+        ValueError: two lengths are negative.
+        GraphValueError: the number of elements differs.
     """
     unknown = [d for d, n in enumerate(lengths) if n < 0]
     if len(unknown) > 1:

@@ -1,7 +1,7 @@
-"""Rules of NumPy functions that sort, search, count and find distinct elements: library calls.
+"""NumPy rules that sort, search, count and find distinct elements: library calls.
 
-The number of distinct elements is known when NumPy has found them; the code behind it is compiled
-for any number.
+The number of distinct elements is known only after NumPy has found them; the code after it is
+compiled for any number.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def _digitize(x: object, bins: object, right: bool = False) -> Node:
 
 
 def _folded(node: Node, axis: AxisOption, keepdims: object) -> tuple[Dim | int, ...]:
-    """The shape of what is folded along dimensions."""
+    """The shape after a reduction along dimensions."""
     axes = reduced_dimensions(node, axis)
     shape = [(d in axes, n) for d, n in enumerate(node.shape)]
     return tuple(1 if gone else n for gone, n in shape if kept(keepdims) or not gone)
@@ -185,7 +185,7 @@ def _quantile_row(function: Callable[..., Any]) -> Row:
 def _bins(
     name: str, a: object, bins: Any, bounds: Any, weights: object
 ) -> tuple[tuple[Node, ...], tuple[str, ...], list[tuple[str, Any]], Dim | None]:
-    """Operands, the names of all but the first, options, and how many bins, None if unknown."""
+    """Operands, names of all but the first, options, and the number of bins, None if unknown."""
     operands, names = [array_node(a, name)], []
     options: list[tuple[str, Any]] = []
     count: Dim | None = None
@@ -289,7 +289,7 @@ def _bincount(x: object, weights: object = None, minlength: Any = 0) -> Node:
 
 
 def _values(weights: object, node: Node) -> Node:
-    """What is added for each element."""
+    """The summand of each element."""
     if weights is None:
         return Scalar(INT, INT.type(1), False)
     given = array_node(weights, "bincount")
@@ -299,7 +299,7 @@ def _values(weights: object, node: Node) -> Node:
         )
     if len(given.shape) != 1 or not assumed_equal(given.shape[0], node.shape[0]):
         raise ValueError("The weights and list don't have the same length.")
-    # NumPy gives integer zeros where nothing is counted, whatever the weights.
+    # Without elements NumPy returns integer zeros, whatever the weights.
     return cast(given, INT if node.shape[0] == 0 else FLOAT)
 
 
@@ -372,7 +372,7 @@ def _unique_inverse(x: object) -> tuple[Node, ...]:
 
 
 def _alone(call: ArrayCall) -> Node:
-    """The only result of a call, with one dimension whose length is not known before."""
+    """The only result of a call, one-dimensional and of data-dependent length."""
     return call.result((call.length(),), call.dtypes()[0])
 
 

@@ -1,8 +1,8 @@
-"""The one table from NumPy functions to the builder; every NumPy door goes through it.
+"""The table from NumPy functions to rules, used by every NumPy front end.
 
-A row takes the arguments of the NumPy function, with arrays as nodes, and returns a node or a tuple
-of nodes. An option that is not compiled is refused by name. Each family
-of functions has a file of its own.
+A rule takes the arguments of the NumPy function, with arrays as nodes, and returns a node or a
+tuple of nodes. It refuses an option that is not compiled by name. Each family of functions has its
+own file.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _dot(a: object, b: object, out: object = None) -> Node:
 
 
 def _conj(a: object) -> Node:
-    """The method `conj`, which returns real arrays as they are."""
+    """The method `conj`, which returns real arrays unchanged."""
     node = builder.as_node(a, "conj")
     return conjugated(node) if is_complex(node.dtype) else node
 
@@ -66,7 +66,7 @@ _METHODS: Final[dict[str, Row]] = {
 
 
 def _late(names: str) -> list[str]:
-    """Modules with rows that few programs need."""
+    """Modules with rules that few programs need."""
     return [f"axiomjit.numpy_table.{name}" for name in names.split()]
 
 
@@ -77,4 +77,4 @@ FUNCTIONS: Final = LazyRegistry(
 )
 METHODS: Final = LazyRegistry(_METHODS, "METHODS", *_late("library indexing sorting neighbours"))
 SCANS: Final[LazyRegistry[np.ufunc, Row]] = LazyRegistry({}, "SCANS", *_late("library"))
-"""Running folds, by the ufunc whose `accumulate` they are."""
+"""Scans, by the ufunc whose `accumulate` they are."""
