@@ -160,7 +160,7 @@ class Group:
 
     @property
     def settled(self) -> bool:
-        """Return whether further processes would hardly change our ratio to NumPy."""
+        """Return True if further processes would hardly change our ratio to NumPy."""
         ratio = self._ratio()
         if ratio is None:
             return True
@@ -268,7 +268,7 @@ class Ongoing:
 
     @property
     def settled(self) -> bool:
-        """Return whether no further process is needed."""
+        """Return True if no further process is needed."""
         return all(group.settled for group in self.groups)
 
     def case(self) -> Case:
