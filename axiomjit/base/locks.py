@@ -246,13 +246,13 @@ def _is_half_imported(module: str) -> bool:
 
 
 Key = TypeVar("Key")
-Row = TypeVar("Row")
+Value = TypeVar("Value")
 
 
-class LazyRegistry(Mapping[Key, Row]):
+class LazyRegistry(Mapping[Key, Value]):
     """A mapping whose missing keys import further modules, once, and merge their tables."""
 
-    def __init__(self, near: Mapping[Key, Row], table: str, *modules: str) -> None:
+    def __init__(self, near: Mapping[Key, Value], table: str, *modules: str) -> None:
         """Start with the entries that need no import.
 
         Args:
@@ -261,9 +261,9 @@ class LazyRegistry(Mapping[Key, Row]):
             modules: The full names of the further modules.
         """
         self._near, self._table, self._modules = near, table, modules
-        self._whole: Mapping[Key, Row] | None = None
+        self._whole: Mapping[Key, Value] | None = None
 
-    def _every(self) -> Mapping[Key, Row]:
+    def _every(self) -> Mapping[Key, Value]:
         if self._whole is None:
             whole = dict(self._near)
             for module in self._modules:
@@ -271,7 +271,7 @@ class LazyRegistry(Mapping[Key, Row]):
             self._whole = whole
         return self._whole
 
-    def __getitem__(self, key: Key) -> Row:
+    def __getitem__(self, key: Key) -> Value:
         return self._near[key] if key in self._near else self._every()[key]
 
     def __contains__(self, key: object) -> bool:

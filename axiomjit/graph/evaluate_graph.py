@@ -63,10 +63,10 @@ def evaluate_graph(
             if node not in values:
                 values[node] = _evaluate_node(node, values, arguments, known)
 
-    for choice, count in zip(graph.data_dependent, graph.counts, strict=True):
+    for length, count in zip(graph.data_dependent, graph.counts, strict=True):
         evaluate_all((count,))
-        known[choice.symbol] = int(values[count])
-        choice.check(known)
+        known[length.symbol] = int(values[count])
+        length.check(known)
     evaluate_all(graph.outputs)
     return tuple(values[node] for node in graph.outputs)
 

@@ -51,7 +51,7 @@ from axiomjit.symbolic.index_maps import IndexMap, fixed, iterator
 
 ZERO: Final = Scalar(INT, INT.type(0), False)
 LOWEST, HIGHEST = (Scalar(INT, INT.type(end), False) for end in value_range(INT))
-KEPT: Final = (*PACKS, SAVE, MATERIALIZE)
+STORED: Final = (*PACKS, SAVE, MATERIALIZE)
 """Primitives whose values are stored."""
 Position = tuple[Node, IndexMap]
 """Nonnegative positions, and the map from points of the result to them."""
@@ -132,7 +132,7 @@ def _is_computed(node: Node) -> bool:
     base = base_of(node)
     if not isinstance(base, Op) or isinstance(base, Update) or base.fold is not None:
         return False
-    return not isinstance(base.primitive, LibraryOperation) and base.primitive not in KEPT
+    return not isinstance(base.primitive, LibraryOperation) and base.primitive not in STORED
 
 
 def take(values: Node, positions: Node, axis: int) -> Node:
@@ -231,8 +231,8 @@ def _count(key: Node) -> Node:
 
 def size_estimate(key: Node) -> Dim:
     """An estimate of a data-dependent length: the number of all elements of its mask."""
-    chosen_of = (key,) if key.dtype == BOOL else key.children
-    return sum((product(node.shape) for node in chosen_of), dim(0))
+    masks = (key,) if key.dtype == BOOL else key.children
+    return sum((product(node.shape) for node in masks), dim(0))
 
 
 def counted(length: Dim, counts: Mapping[Symbol, Node]) -> Node:

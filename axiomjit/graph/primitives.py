@@ -51,7 +51,7 @@ ALL: Final = NUMBERS | {"b1"}
 BITS: Final = INTEGERS | {"b1"}
 LONG: Final = frozenset({"i8", "u8"})
 _CLIP: Final[np.ufunc] = umath.clip  # type: ignore[attr-defined]  # np.clip is a function
-KEPT: Final = frozenset({"b1", "i8", "f4", "f8", "c8", "c16"})
+UNWIDENED: Final = frozenset({"b1", "i8", "f4", "f8", "c8", "c16"})
 """Dtypes whose Python operators keep their dtype in a compiled kernel; Numba widens the others."""
 _COMPARISONS: Final = frozenset(name for name, _ in COMPARISONS.values())
 CALLED: Final = frozenset(
@@ -131,7 +131,7 @@ class Primitive(Record):
         if codes[0] == "f2":
             operands = [f"f4({name})" for name in operands]
         text = source.format(*operands)
-        widened = result == "f2" or ("(" not in source and result not in KEPT)
+        widened = result == "f2" or ("(" not in source and result not in UNWIDENED)
         return f"{cast_name(result)}({text})" if widened else text
 
 

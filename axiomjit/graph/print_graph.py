@@ -74,8 +74,8 @@ def graph_lines(graph: Graph) -> Iterator[str]:
         numbers[node] = len(numbers)
         yield f"%{numbers[node]} = {_node_text(node, numbers)}: {type_text(node)}"
     yield "return " + ", ".join(f"%{numbers[node]}" for node in graph.results)
-    for choice, node in zip(graph.data_dependent, graph.counts, strict=True):
-        asked = [f"{g.left} {g.sign} {g.right} is {g.outcome}" for g in choice.guards]
-        yield f"let {choice.symbol.name} = %{numbers[node]}" + "".join(f", {a}" for a in asked)
+    for length, node in zip(graph.data_dependent, graph.counts, strict=True):
+        asked = [f"{g.left} {g.sign} {g.right} is {g.outcome}" for g in length.guards]
+        yield f"let {length.symbol.name} = %{numbers[node]}" + "".join(f", {a}" for a in asked)
     for node, position in zip(graph.finals, graph.writes, strict=False):
         yield f"write %{numbers[node]} to input {position}"
