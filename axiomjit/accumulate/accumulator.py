@@ -58,7 +58,7 @@ class Accumulator:
     """
 
     __slots__ = (
-        *("_traced", "combine", "commutative", "final", "has_identity", "init", "kept", "lift"),
+        *("_traced", "cache", "combine", "commutative", "final", "has_identity", "init", "lift"),
     )
 
     init: Start | None
@@ -67,7 +67,7 @@ class Accumulator:
     final: Callable[..., Any] | None
     commutative: bool
     has_identity: bool
-    kept: BoundedTable[Hashable, Any]
+    cache: BoundedTable[Hashable, Any]
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class Accumulator:
         self.combine, self.lift, self.final = combine, lift, final
         self.commutative, self.has_identity = bool(commutative), bool(has_identity)
         self._traced = lru_cache(maxsize=LARGEST)(self._follow)
-        self.kept = BoundedTable()
+        self.cache = BoundedTable()
 
     def traced(self, operands: Sequence[DType]) -> Traced:
         """The scalar graphs of the functions for elements of these dtypes."""

@@ -73,7 +73,7 @@ def fold(acc: Accumulator | str, *operands: Any, axes: Any = None, running: bool
     if isinstance(host, NamedValue) and not any(isinstance(v, NodeValue) for v in operands):
         listed = tuple(axes) if isinstance(axes, list) else axes
         fold_tensors = partial(fold, row, axes=axes, running=running)
-        return host.computed(fold_tensors, operands, row.kept, (listed, bool(running)))
+        return host.computed(fold_tensors, operands, row.cache, (listed, bool(running)))
     host = next(value for value in operands if isinstance(value, NodeValue))
     folding = host.folding(operands, axes, running)
     nodes, is_tuple = fold_nodes(row, folding.nodes, folding.axes, running)
@@ -168,8 +168,8 @@ def _of_arrays(acc: Accumulator, axes: Any, running: bool) -> Folded:
         GraphTypeError: an axis is not an integer.
     """
     key = _numbers(acc, axes), bool(running)
-    found: Folded | None = acc.kept.get(key)
-    return acc.kept.keep(key, Folded(acc, *key)) if found is None else found
+    found: Folded | None = acc.cache.get(key)
+    return acc.cache.keep(key, Folded(acc, *key)) if found is None else found
 
 
 def _numbers(acc: Accumulator, axes: Any) -> tuple[int, ...] | None:

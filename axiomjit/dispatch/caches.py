@@ -207,7 +207,7 @@ class ProgramTable(Table[ClassPrograms]):
 
 
 def run_and_unflatten(
-    ready: CompiledCall,
+    compiled: CompiledCall,
     arguments: Sequence[object],
     statics: Sequence[tuple[int, object]] = (),
     given: Sequence[object] | None = None,
@@ -216,20 +216,21 @@ def run_and_unflatten(
 
     `given` are the arguments before their conversion, which may be returned.
     """
-    results = ready.runnable.run(arguments)
-    if ready.structure is LEAF and ready.leaves[0] == (0, None):
+    results = compiled.runnable.run(arguments)
+    if compiled.structure is LEAF and compiled.leaves[0] == (0, None):
         return results[0][()] if results[0].ndim == 0 else results[0]
-    return unflatten_tree(ready.structure, _leaves(ready, results, statics, given or arguments))
+    leaves = _leaves(compiled, results, statics, given or arguments)
+    return unflatten_tree(compiled.structure, leaves)
 
 
 def _leaves(
-    ready: CompiledCall,
+    compiled: CompiledCall,
     results: Sequence[np.ndarray],
     statics: Sequence[tuple[int, object]],
     given: Sequence[object],
 ) -> Iterator[object]:
     made: Memo = {}
-    for number, value in ready.leaves:
+    for number, value in compiled.leaves:
         if number is None:
             yield value.now(statics, made) if isinstance(value, Recipe) else value
         elif isinstance(value, OfArgument):

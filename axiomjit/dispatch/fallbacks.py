@@ -219,15 +219,15 @@ class FallbackToNumPy(Exception):
         return self.with_traceback(None)
 
 
-def say_left(name: str, left: FallbackToNumPy, before: bool) -> bool:
+def warn_of_fallback(name: str, fallback: FallbackToNumPy, before: bool) -> bool:
     """Warn of calls that NumPy runs: before a call, or after one without error.
 
     Returns:
         True if it warned.
     """
-    if left.refusal is None or before is (left.cause is not WRITTEN):
+    if fallback.refusal is None or before is (fallback.cause is not WRITTEN):
         return False
-    error = left.refusal_of(name)
+    error = fallback.refusal_of(name)
     warn(f"such calls of {name} run in NumPy, not compiled: {error}", FallbackWarning)
     return True
 
@@ -257,7 +257,7 @@ def other_result(seen: str) -> FallbackToNumPy:
     return FallbackToNumPy((asked, seen, remedy), RESULTS)
 
 
-class _Left:
+class _NumPyPlan:
     """A stand-in for a plan: NumPy runs the calls of a layout."""
 
     def __init__(self, refusal: tuple[str, str, str] | None, cause: str) -> None:
@@ -273,11 +273,11 @@ def byteswapped(dtype: object) -> CompiledCall:
     remedy = "convert it once outside, for example with x.astype(x.dtype.newbyteorder('='))"
     seen = f"elements of dtype {dtype}, bytes in an order that is not native"
     return CompiledCall(
-        _Left(("an array argument", seen, remedy), FOREIGN), plain=True, speculative=True
+        _NumPyPlan(("an array argument", seen, remedy), FOREIGN), plain=True, speculative=True
     )
 
 
-def left_to_numpy(error: Exception) -> CompiledCall:
+def numpy_call(error: Exception) -> CompiledCall:
     """The compiled call for a layout that cannot be traced.
 
     Its calls raise, need other lengths, or have arguments that are not compiled. It is cached, so
@@ -288,7 +288,7 @@ def left_to_numpy(error: Exception) -> CompiledCall:
         refusal, cause = (error.asked, error.seen, error.remedy), FOREIGN
     if isinstance(error, OtherLengthError) and not isinstance(error, UnfitNumberError):
         refusal, cause = length_refused(error).refusal, LENGTHS
-    return CompiledCall(_Left(refusal, cause), plain=True, speculative=True)
+    return CompiledCall(_NumPyPlan(refusal, cause), plain=True, speculative=True)
 
 
 Same = tuple[int, ...]
@@ -314,19 +314,19 @@ def _memory(array: np.ndarray) -> object:
 
 
 def why_not_written(
-    ready: CompiledCall, arguments: Sequence[object], same: Same | None
+    compiled: CompiledCall, arguments: Sequence[object], same: Same | None
 ) -> str | None:
     """The reason why a program that writes arguments cannot answer a call; None if it can.
 
     Args:
-        ready: The compiled call.
+        compiled: The compiled call.
         arguments: The call's arguments, not converted.
         same: The groups of arguments that are one input of the program.
     """
     arrays = [(k, value) for k, value in enumerate(arguments) if isinstance(value, np.ndarray)]
-    if ready.watch is not None:
-        arrays += [(-1, array) for array, _ in ready.watch.known()]
-    for position in ready.writes:
+    if compiled.watch is not None:
+        arrays += [(-1, array) for array, _ in compiled.watch.known()]
+    for position in compiled.writes:
         written = arguments[position]
         if not isinstance(written, np.ndarray) or not written.flags.writeable:
             return "a read-only array"
@@ -342,12 +342,12 @@ def why_not_written(
 
 
 def speculative_run(
-    ready: CompiledCall, arguments: Sequence[object], call: CallArguments, same: Same | None
+    compiled: CompiledCall, arguments: Sequence[object], call: CallArguments, same: Same | None
 ) -> object:
     """Run a program that may change arguments or fall back.
 
     Args:
-        ready: The compiled call.
+        compiled: The compiled call.
         arguments: The arguments, converted for the program.
         call: The call.
         same: The groups of arguments that are one input of the program.
@@ -355,25 +355,25 @@ def speculative_run(
     Raises:
         FallbackToNumPy: NumPy runs the call; nothing has changed.
     """
-    reason = why_not_written(ready, call.dynamic, same) if ready.writes else None
+    reason = why_not_written(compiled, call.dynamic, same) if compiled.writes else None
     if reason is not None:
         remedy = "pass writable arrays that share no memory, or one array twice"
         raise FallbackToNumPy(("a write into an argument", reason, remedy), WRITTEN)
-    put_back = _kept(ready, call.dynamic)
+    put_back = _snapshot(compiled, call.dynamic)
     try:
-        return run_and_unflatten(ready, arguments, call.static, call.dynamic)
+        return run_and_unflatten(compiled, arguments, call.static, call.dynamic)
     except Exception as error:
-        if not ready.fails and not isinstance(error, OtherLengthError):
+        if not compiled.fails and not isinstance(error, OtherLengthError):
             raise
         put_back()
-        raise _left(error) from None
+        raise _fallback_for(error) from None
 
 
-def _kept(ready: CompiledCall, arguments: Sequence[object]) -> Callable[[], None]:
+def _snapshot(compiled: CompiledCall, arguments: Sequence[object]) -> Callable[[], None]:
     """Copy the state that the program may change too early; return a function that restores it."""
-    written = [arguments[position] for position in ready.early]
+    written = [arguments[position] for position in compiled.early]
     arrays = [(array, array.copy()) for array in written if isinstance(array, np.ndarray)]
-    states = [(one, _state_of(one)) for one in ready.generators]
+    states = [(one, _state_of(one)) for one in compiled.generators]
 
     def put_back() -> None:
         for array, before in arrays:
@@ -384,7 +384,7 @@ def _kept(ready: CompiledCall, arguments: Sequence[object]) -> Callable[[], None
     return put_back
 
 
-def _left(error: Exception) -> FallbackToNumPy:
+def _fallback_for(error: Exception) -> FallbackToNumPy:
     """The fallback for an error in a run; NumPy raises a step's error again, after its writes."""
     match error:
         case UnfitNumberError():

@@ -66,15 +66,15 @@ from axiomjit.dispatch.fallbacks import (
     byteswapped,
     falls_back,
     in_short,
-    left_to_numpy,
     length_refused,
     may_be_ours,
+    numpy_call,
     raised,
     run_unfollowed,
     same_arrays,
-    say_left,
     speculative_run,
     unfollowed,
+    warn_of_fallback,
 )
 from axiomjit.dispatch.programs import TracedProgram
 from axiomjit.dispatch.retrace_reasons import CacheInfo, RetraceReasons, aspects_of
@@ -161,8 +161,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         self._programs = ProgramTable(CLASSES)
         self._reasons = RetraceReasons()
         self._following = new_lock()
-        self._in_numpy = self._writes = self._said = False
-        self._left = CallsInNumPy()
+        self._in_numpy = self._writes = self._warned = False
+        self._numpy_calls = CallsInNumPy()
         self._identifies: bool | None = None
         self._hits = self._bound = self._traced = 0
         self._foreign: set[object] = set()
@@ -180,7 +180,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
     def __repr__(self) -> str:
         programs = amount(self._programs.count(), "program")
         name = getattr(self, "__name__", self._name)
-        return f"<jit {name}, {programs}{self._left.in_words()}>"
+        return f"<jit {name}, {programs}{self._numpy_calls.in_words()}>"
 
     def __get__(self, owner: object, kind: type | None = None) -> Any:
         """A bound method; the instance is a static argument."""
@@ -192,25 +192,25 @@ class Jitted(NativeCallable[R], Generic[P, R]):
             (kwargs or not are_arrays(args)) and has_axes((*args, *kwargs.values()))
         ):
             if self._in_numpy:
-                self._left.count_whole()
+                self._numpy_calls.count_whole()
             else:
-                self._left.count(TRAPS)
+                self._numpy_calls.count(TRAPS)
             return self._function(*args, **kwargs)
-        if self._foreign and self._said and self._is_foreign((*args, *kwargs.values())):
-            self._left.count(FOREIGN)
+        if self._foreign and self._warned and self._is_foreign((*args, *kwargs.values())):
+            self._numpy_calls.count(FOREIGN)
             return self._function(*args, **kwargs)
         quick = None if kwargs or self._static else exact_layout(args)
-        ready = self._plans.get(quick)
+        compiled = self._plans.get(quick)
         if (
-            ready is None
+            compiled is None
             or self._identifies
-            or not (ready.is_simple and ready.plain and ready.holds())
+            or not (compiled.is_simple and compiled.plain and compiled.holds())
         ):
             return self._call(quick, args, kwargs)
         self._hits += 1
-        result = run_and_unflatten(ready, args)
+        result = run_and_unflatten(compiled, args)
         if self.wants_guard():
-            self._guard(ready, self._apart(args, {}), args, {})
+            self._guard(compiled, self._apart(args, {}), args, {})
         return result
 
     def _is_foreign(self, values: Sequence[object]) -> bool:
@@ -218,12 +218,12 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         known = not self._static and not self._foreign.isdisjoint(map(class_of, values))
         return known and not has_axes(values)
 
-    def _guard(self, ready: CompiledCall, call: CallArguments, args: Any, kwargs: Any) -> None:
+    def _guard(self, compiled: CompiledCall, call: CallArguments, args: Any, kwargs: Any) -> None:
         """Answer calls like this one natively from now on, if possible."""
         late = lazy_import("axiomjit.dispatch.guards")
         if late.is_native():
             order = late.order_of(self._signature, args, kwargs)
-            late.guard_call(self, ready, call, order, args, kwargs, bool(self._identifies))
+            late.guard_call(self, compiled, call, order, args, kwargs, bool(self._identifies))
 
     def _call(self, quick: object, args: Any, kwargs: Any) -> Any:
         """Answer a call with other arguments than plain arrays, or the first of its layout."""
@@ -240,43 +240,43 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         exact = lazy_import(_NAMED).exact_named_key if named else exact_key
         key = quick or exact(call, self._forget)
         key = key if same is None else (key, same)
-        ready = self._plans.get(key)
-        known = ready is not None and ready.holds()
-        if ready is not None and known:
+        compiled = self._plans.get(key)
+        known = compiled is not None and compiled.holds()
+        if compiled is not None and known:
             self._hits += 1
-            arguments = ready.prepared(call.dynamic, call.names)
+            arguments = compiled.prepared(call.dynamic, call.names)
         elif not named and self._cannot_compile():
             return self._function(*args, **kwargs)
         else:
             try:
-                ready, arguments = self._prepare(key, call, named, same)
+                compiled, arguments = self._prepare(key, call, named, same)
             except (NeedsValuesError, UnsupportedError) as error:
                 if named or not self._falls_back(error):
                     raise
-                self._left.count_whole()
+                self._numpy_calls.count_whole()
                 return self._function(*args, **kwargs)
             except UnfollowedError as error:
-                ready, why = None, [error.with_traceback(None)]
-        if ready is None:
+                compiled, why = None, [error.with_traceback(None)]
+        if compiled is None:
             return self._run_unfollowed(why, args, kwargs)
         if named:
-            return lazy_import(_NAMED).run_and_unflatten_named(ready, arguments)
-        if ready.writes and not self._writes:
+            return lazy_import(_NAMED).run_and_unflatten_named(compiled, arguments)
+        if compiled.writes and not self._writes:
             self._writes = True
             return self._call(quick, args, kwargs)
         try:
-            result = speculative_run(ready, arguments, call, same)
-        except FallbackToNumPy as left:
-            reason = left.counted(self._name, self._strict, self._left)
+            result = speculative_run(compiled, arguments, call, same)
+        except FallbackToNumPy as fallback:
+            reason = fallback.counted(self._name, self._strict, self._numpy_calls)
         else:
             if not known and config.disable:
-                self._left.count(DISABLED)
-            if known and same is None and ready.is_guarded and self.wants_guard():
-                self._guard(ready, call, args, kwargs)
+                self._numpy_calls.count(DISABLED)
+            if known and same is None and compiled.is_guarded and self.wants_guard():
+                self._guard(compiled, call, args, kwargs)
             return result
-        self._said = self._said or say_left(self._name, reason, before=True)
+        self._warned = self._warned or warn_of_fallback(self._name, reason, before=True)
         result = self._function(*args, **kwargs)
-        self._said = self._said or say_left(self._name, reason, before=False)
+        self._warned = self._warned or warn_of_fallback(self._name, reason, before=False)
         return result
 
     def _run_unfollowed(
@@ -286,15 +286,15 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         run = functools.partial(self._function, *args, **kwargs)
         result, reason = run_unfollowed(run, errors, self._strict)
         if self._falls_back(reason):
-            self._left.count_whole()
+            self._numpy_calls.count_whole()
         return result
 
     def _cannot_compile(self) -> bool:
         """True inside a compilation of this thread; such a call is counted."""
         now = why_not_compile()
         if now is not None:
-            self._left.reasons[NOT_NOW] = now
-            self._left.count(NOT_NOW)
+            self._numpy_calls.reasons[NOT_NOW] = now
+            self._numpy_calls.count(NOT_NOW)
         return now is not None
 
     def _looks_at_identity(self) -> bool:
@@ -312,18 +312,18 @@ class Jitted(NativeCallable[R], Generic[P, R]):
             self.drop_tables()
         with self._reasons.clock.running():
             try:
-                ready, arguments = self._bind(call, same, named)
+                compiled, arguments = self._bind(call, same, named)
             except (InterruptedWritesError, OtherLengthError) as error:
-                ready, arguments = left_to_numpy(error), call.dynamic
+                compiled, arguments = numpy_call(error), call.dynamic
             except GraphTypeError as error:
                 if named or self._strict or config.fallback == "error":
                     raise
-                ready, arguments = left_to_numpy(error), call.dynamic
+                compiled, arguments = numpy_call(error), call.dynamic
                 self._foreign |= foreign_classes(call.dynamic)
         self._bound += 1
         if not config.disable:
-            self._plans.keep(key, ready)
-        return ready, arguments
+            self._plans.keep(key, compiled)
+        return compiled, arguments
 
     def _forget(self, dead: object) -> None:
         """Drop the caches of a dead static argument."""
@@ -383,8 +383,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
             raise no_named_arrays(self._name)
         quick = None if kwargs or self._static else exact_layout(args)
         key = quick or exact_key(call, self._forget)
-        ready = self._plans.get(key)
-        if self._in_numpy or (ready is not None and ready.holds()):
+        compiled = self._plans.get(key)
+        if self._in_numpy or (compiled is not None and compiled.holds()):
             return
         try:
             with without_traps(), waiting():  # error states of this moment may not hold in calls
@@ -398,7 +398,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
     def cache_info(self) -> CacheInfo:
         """The counts of answered calls, and the reason for each program (`CacheInfo`)."""
         hits = self._hits + self.hits_natively[0]
-        return self._reasons.info(hits, self._bound, self._traced, self._left)
+        return self._reasons.info(hits, self._bound, self._traced, self._numpy_calls)
 
     def _classified(
         self, call: CallArguments, plain: Sequence[object], same: Same | None = None
@@ -412,14 +412,14 @@ class Jitted(NativeCallable[R], Generic[P, R]):
     ) -> tuple[CompiledCall, Sequence[object]]:
         """The compiled call for a new layout of arguments, and the converted arguments."""
         if named:
-            return self._named_program(call).ready(), call.dynamic
+            return self._named_program(call).compiled_call(), call.dynamic
         swapped = swapped_dtype(call.dynamic)
         if swapped is not None:
             return byteswapped(swapped), call.dynamic
         plain = plain_arguments(call.dynamic, call.names)
         signature = self._classified(call, plain, same)
         as_is = all(new is old for new, old in zip(plain, call.dynamic, strict=True))
-        return self._program(call, signature).ready(signature.values, as_is), plain
+        return self._program(call, signature).compiled_call(signature.values, as_is), plain
 
     def _named_program(self, call: CallArguments) -> Any:
         late = lazy_import(_NAMED)
@@ -461,7 +461,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
     def _falls_back(self, error: AxiomError) -> bool:
         """True if NumPy runs the function from now on; else the error is raised to the user."""
         if falls_back(self._name, error, self._strict):
-            self._left.reasons[WHOLE] = in_short(error)
+            self._numpy_calls.reasons[WHOLE] = in_short(error)
             self._in_numpy = True
             self.drop_tables()
         return self._in_numpy
@@ -516,8 +516,7 @@ def jit(
 
     Raises, when called:
         NeedsValuesError: under `strict`, the function needs values while it is traced.
-        UnsupportedError: under `strict`, it uses a function that is not compiled; see
-            `config.fallback`.
+        UnsupportedError: under `strict`, it uses an uncompiled function; see `config.fallback`.
         GraphTypeError, GraphValueError: operands do not fit, as in NumPy, or violate `shapes`.
         TraceError: traced arrays are kept for another call.
 

@@ -79,7 +79,7 @@ class NamedProgram:
         """Return False: the axes of its arguments do not change."""
         return False
 
-    def ready(self) -> CompiledCall:
+    def compiled_call(self) -> CompiledCall:
         """The compiled call for any layout; the computation has a plan for each."""
         return CompiledCall(self, True, structure=self._structure, leaves=self._leaves)
 
@@ -97,11 +97,11 @@ class NamedProgram:
         return lowered
 
 
-def run_and_unflatten_named(ready: CompiledCall, arguments: Sequence[object]) -> object:
+def run_and_unflatten_named(compiled: CompiledCall, arguments: Sequence[object]) -> object:
     """Run the plan, and assemble the return value: tensors in it become named arrays."""
-    results = ready.runnable.run(arguments)
-    leaves = (value if number is None else results[number] for number, value in ready.leaves)
-    return unflatten_tree(ready.structure, leaves)
+    results = compiled.runnable.run(arguments)
+    leaves = (value if number is None else results[number] for number, value in compiled.leaves)
+    return unflatten_tree(compiled.structure, leaves)
 
 
 def _arrays(arguments: Sequence[object]) -> list[NamedArray]:

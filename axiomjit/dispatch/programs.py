@@ -149,15 +149,15 @@ def run_graph(
         plans = _plans.get(graph)
         if plans is None:
             plans = _plans[graph] = Table(LAYOUTS)
-    ready = plans.get(key)
-    if ready is None:
+    compiled = plans.get(key)
+    if compiled is None:
         plain: Sequence[object] = plain_arguments(arguments)
-        ready = _prepared(graph, arguments, plain, lengths)
-        plans.keep(key, ready)
+        compiled = _prepared(graph, arguments, plain, lengths)
+        plans.keep(key, compiled)
     else:
-        plain = ready.prepared(arguments)
-    arrays = (*plain, *ready.held)
-    results = ready.runnable.run(arrays, arguments)
+        plain = compiled.prepared(arguments)
+    arrays = (*plain, *compiled.held)
+    results = compiled.runnable.run(arrays, arguments)
     owners = [a for a in arrays if isinstance(a, Array)]
     return tuple(
         r.copy() if not r.flags.writeable or any(np.may_share_memory(r, o) for o in owners) else r
@@ -178,9 +178,9 @@ def add_native_entry(
     from axiomjit.dispatch.guards import guard_graph, is_native
 
     if is_native():
-        ready = _plans[graph].get(graph_key(arguments, lengths))
-        if ready is not None and ready.plain:
-            guard_graph(function, ready, arguments, in_tuple, finish)
+        compiled = _plans[graph].get(graph_key(arguments, lengths))
+        if compiled is not None and compiled.plain:
+            guard_graph(function, compiled, arguments, in_tuple, finish)
 
 
 def _prepared(
@@ -302,7 +302,7 @@ class TracedProgram(LoweredProgram):
             found[symbol] = evaluate(size_estimate(mask), found)
         return found
 
-    def ready(self, lengths: Mapping[Symbol, int], plain: bool) -> CompiledCall:
+    def compiled_call(self, lengths: Mapping[Symbol, int], plain: bool) -> CompiledCall:
         """Bind the program to lengths; `plain`: arguments need no conversion."""
         leaves = tuple(
             (number, evaluate(value, lengths) if isinstance(value, Dim) else value)

@@ -87,7 +87,7 @@ class RetraceReasons:
         self.texts: deque[str] = deque(maxlen=MOST)
         self._known: deque[dict[str, Aspects]] = deque(maxlen=MOST)
         self._causes: Counter[Cause] = Counter()
-        self._said = False
+        self._warned = False
 
     def add(
         self,
@@ -127,9 +127,9 @@ class RetraceReasons:
         """Warn once if one cause makes the function be traced again and again."""
         causes = tuple(self._causes.items())  # other threads add to it
         (cause, remedy), count = max(causes, key=itemgetter(1), default=(("", ""), 0))
-        if count < MANY or self._said:
+        if count < MANY or self._warned:
             return
-        self._said = True
+        self._warned = True
         warn(
             f"{function}: followed and compiled again {cause}, {count} times so far\n"
             f"  seen: {self.texts[-1]}\n"

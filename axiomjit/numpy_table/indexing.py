@@ -120,7 +120,7 @@ def mask_of(node: Node, key: object) -> Node | None:
     return insert_dimensions(mask, range(rank, len(node.shape)))
 
 
-class _Chosen(NamedTuple):
+class _MaskPositions(NamedTuple):
     """Positions selected by a mask, always within their dimension."""
 
     positions: Node
@@ -154,7 +154,7 @@ def _without_masks(node: Node, full: Sequence[Any]) -> list[Any]:
                         f"{axis + d}; size of axis is {describe_length(length)} but size of "
                         f"corresponding boolean axis is {describe_length(own)}"
                     )
-            found += map(_Chosen, true_positions(item))
+            found += map(_MaskPositions, true_positions(item))
         axis += _rank(item)
     return found
 
@@ -279,7 +279,7 @@ def _gathered(node: Node, full: Sequence[Any]) -> Gathered:
             d = next(free)
             start, step, shape[d] = positions_of(item, node.shape[axis])
             index.append(affine({d: dim(step)}, start))
-        elif isinstance(item, Node | _Chosen):
+        elif isinstance(item, Node | _MaskPositions):
             index.append(iterator(rank + len(positions)))
             length, own = node.shape[axis], _array_of(item)
             here = [iterator(begin + d) for d in range(len(met))]
@@ -294,8 +294,8 @@ def _gathered(node: Node, full: Sequence[Any]) -> Gathered:
     return Gathered(tuple(index), positions, extents, lengths)
 
 
-def _array_of(item: Node | _Chosen) -> Node:
-    return item.positions if isinstance(item, _Chosen) else item
+def _array_of(item: Node | _MaskPositions) -> Node:
+    return item.positions if isinstance(item, _MaskPositions) else item
 
 
 def _met(full: Sequence[Any]) -> tuple[Dim, ...]:
@@ -304,7 +304,7 @@ def _met(full: Sequence[Any]) -> tuple[Dim, ...]:
     Raises:
         IndexError: the positions do not broadcast.
     """
-    shapes = [_array_of(item).shape for item in full if isinstance(item, Node | _Chosen)]
+    shapes = [_array_of(item).shape for item in full if isinstance(item, Node | _MaskPositions)]
     shapes += [(dim(int(item)),) for item in full if isinstance(item, bool)]
     try:
         return builder.broadcast_shapes(shapes, "indexing")
