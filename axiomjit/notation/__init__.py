@@ -14,7 +14,7 @@
   computed of others; `emission.py`: their nodes
 
 May import `base`, `symbolic`, `views`, `graph`, `numpy_table`,
-`accumulate`.
+`accumulators`.
 """
 
 from axiomjit.notation.leaves import arange_like

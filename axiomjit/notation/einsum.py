@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from axiomjit.accumulate.accumulator import Accumulator
-from axiomjit.accumulate.arrays import ArrayFunction
+from axiomjit.accumulators.accumulator import Accumulator
+from axiomjit.accumulators.arrays import ArrayFunction
 from axiomjit.base.bounded_tables import LARGEST, BoundedTable
 from axiomjit.base.errors import GraphTypeError, ShapeError, SpecError
 from axiomjit.base.origins import user_location

@@ -13,9 +13,9 @@ from typing import Final
 
 import numpy as np
 
-from axiomjit.accumulate.accumulator import Accumulator
-from axiomjit.accumulate.fold import accumulator_of, fold_nodes
-from axiomjit.accumulate.rows import BUILT_IN
+from axiomjit.accumulators.accumulator import Accumulator
+from axiomjit.accumulators.built_in import BUILT_IN
+from axiomjit.accumulators.fold import accumulator_of, fold_nodes
 from axiomjit.base.dtypes import BOOL, HALF, INT, DType, common, is_inexact
 from axiomjit.base.errors import GraphTypeError, GraphValueError, UnsupportedError, amount
 from axiomjit.base.origins import user_location

@@ -7,9 +7,9 @@ from functools import partial
 from operator import index
 from typing import Any
 
-from axiomjit.accumulate.accumulator import Accumulator
-from axiomjit.accumulate.arrays import ArrayFunction
-from axiomjit.accumulate.rows import BUILT_IN, BuiltIn
+from axiomjit.accumulators.accumulator import Accumulator
+from axiomjit.accumulators.arrays import ArrayFunction
+from axiomjit.accumulators.built_in import BUILT_IN, BuiltIn
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
@@ -59,7 +59,7 @@ def fold(acc: Accumulator | str, *operands: Any, axes: Any = None, running: bool
         >>> aj.fold(product, x, axes=0)
         array([3., 8.])
     """
-    row = accumulator_of(acc)
+    accumulator = accumulator_of(acc)
     if not operands:
         raise GraphTypeError(
             f"fold({acc!r}, axes={axes!r})",
@@ -69,17 +69,17 @@ def fold(acc: Accumulator | str, *operands: Any, axes: Any = None, running: bool
         )
     host = next((value for value in operands if isinstance(value, NodeValue | NamedValue)), None)
     if host is None:
-        return _of_arrays(row, axes, running)(*operands)
+        return _of_arrays(accumulator, axes, running)(*operands)
     if isinstance(host, NamedValue) and not any(isinstance(v, NodeValue) for v in operands):
         listed = tuple(axes) if isinstance(axes, list) else axes
-        fold_tensors = partial(fold, row, axes=axes, running=running)
-        return host.computed(fold_tensors, operands, row.cache, (listed, bool(running)))
+        fold_tensors = partial(fold, accumulator, axes=axes, running=running)
+        return host.computed(fold_tensors, operands, accumulator.cache, (listed, bool(running)))
     host = next(value for value in operands if isinstance(value, NodeValue))
     folding = host.folding(operands, axes, running)
-    nodes, is_tuple = fold_nodes(row, folding.nodes, folding.axes, running)
-    if folding.need_elements is not None and row.init is None and not running:
+    nodes, is_tuple = fold_nodes(accumulator, folding.nodes, folding.axes, running)
+    if folding.need_elements is not None and accumulator.init is None and not running:
         for node in nodes:
-            folding.need_elements(repr(row), node)
+            folding.need_elements(repr(accumulator), node)
     made = tuple(map(folding.made, nodes))
     return made if is_tuple else made[0]
 

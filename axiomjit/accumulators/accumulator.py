@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from axiomjit.accumulate.scalars import follow
+from axiomjit.accumulators.scalars import follow
 from axiomjit.base.bounded_tables import LARGEST, BoundedTable
 from axiomjit.base.dtypes import DType, Promotable, common, convert
 from axiomjit.base.errors import GraphTypeError, GraphValueError, amount

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from axiomjit.accumulate.accumulator import Accumulator
-from axiomjit.accumulate.arrays import ArrayFunction
-from axiomjit.accumulate.fold import accumulator_of, fold_nodes
-from axiomjit.accumulate.scalars import follow
+from axiomjit.accumulators.accumulator import Accumulator
+from axiomjit.accumulators.arrays import ArrayFunction
+from axiomjit.accumulators.fold import accumulator_of, fold_nodes
+from axiomjit.accumulators.scalars import follow
 from axiomjit.base.errors import GraphTypeError, GraphValueError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder

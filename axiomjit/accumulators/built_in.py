@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.accumulate.accumulator import Accumulator, Start
+from axiomjit.accumulators.accumulator import Accumulator, Start
 from axiomjit.base.errors import GraphValueError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph.nodes import Node
@@ -106,7 +106,7 @@ def _moments(e: Any) -> Any:
     return 1.0, e, 0.0
 
 
-def _rows() -> tuple[BuiltIn, ...]:
+def _accumulators() -> tuple[BuiltIn, ...]:
     return (
         BuiltIn("sum", _numpys(np.sum), 0, np.add, _wide),
         BuiltIn("prod", _numpys(np.prod), 1, np.multiply, _wide),
@@ -152,5 +152,5 @@ def _rows() -> tuple[BuiltIn, ...]:
     )
 
 
-BUILT_IN: Final[dict[str, BuiltIn]] = {row.name: row for row in _rows()}
+BUILT_IN: Final[dict[str, BuiltIn]] = {one.name: one for one in _accumulators()}
 """The built-in accumulators by name."""
