@@ -14,7 +14,7 @@ from axiomjit.base.origins import user_location
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import MAX, MIN, SUM
 from axiomjit.graph.reductions import choose_position, log_sum_exp
-from axiomjit.numpy_table import reductions
+from axiomjit.numpy_rules import reductions
 
 Build = Callable[[Node, tuple[int, ...]], Node]
 

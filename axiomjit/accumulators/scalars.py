@@ -14,8 +14,8 @@ from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Input, Node, Scalar
 from axiomjit.graph.traced_values import TracedValue
-from axiomjit.numpy_table.elementwise import UFUNCS
-from axiomjit.numpy_table.table import FUNCTIONS
+from axiomjit.numpy_rules.elementwise import UFUNCS
+from axiomjit.numpy_rules.table import FUNCTIONS
 
 
 class TracedNumber(TracedValue, NDArrayOperatorsMixin):
@@ -70,12 +70,12 @@ class TracedNumber(TracedValue, NDArrayOperatorsMixin):
             raise _unknown(f"numpy.{function.__name__}")
         return self._computed(FUNCTIONS[function], operands)
 
-    def _computed(self, row: Callable[..., Any], operands: Sequence[object]) -> object:
+    def _computed(self, rule: Callable[..., Any], operands: Sequence[object]) -> object:
         for value in operands:
             if isinstance(value, RefusedNumber):
                 return value
         try:
-            return _wrapped(row(*map(_node_of, operands)), self.defers)
+            return _wrapped(rule(*map(_node_of, operands)), self.defers)
         except GraphTypeError as error:
             if not self.defers:
                 raise

@@ -56,7 +56,7 @@ Installed functions, by which a layer calls a later one.
 - `axiomjit/graph/execution.py` `_installed`: the functions installed there
 
 Besides `debug` and `cli`, the only package that imports front ends, passes and runtime together.
-May import `base`, `symbolic`, `views`, `graph`, `numpy_table`, `axis`, `tracing`,
+May import `base`, `symbolic`, `views`, `graph`, `numpy_rules`, `axis`, `tracing`,
 `tracing.effects`, `passes.ir`, `passes.graph`, `passes.views`, `passes`, `runtime.compiling`,
 `runtime.native_call`, `runtime.execution`, `debug`.
 """

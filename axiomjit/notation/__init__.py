@@ -13,7 +13,7 @@
 - `leaves.py`, `tensors.py`, `constructors.py`: tensors that own a shape, given or
   computed of others; `emission.py`: their nodes
 
-May import `base`, `symbolic`, `views`, `graph`, `numpy_table`,
+May import `base`, `symbolic`, `views`, `graph`, `numpy_rules`,
 `accumulators`.
 """
 

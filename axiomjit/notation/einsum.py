@@ -30,7 +30,7 @@ from axiomjit.notation.sizes import Size
 from axiomjit.notation.specs import Concat, EinsumSpec
 from axiomjit.notation.templates import SizeOf
 from axiomjit.notation.tensors import as_shaped, record
-from axiomjit.numpy_table.einsum import SpecReader, spec_and_operands
+from axiomjit.numpy_rules.einsum import SpecReader, spec_and_operands
 from axiomjit.symbolic.dims import Dim, dim
 
 

@@ -28,7 +28,7 @@ from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import ACCUMULATORS, PRIMITIVES, SUM, WHERE, UfuncFold
 from axiomjit.graph.reductions import positions_along
 from axiomjit.graph.shape_ops import merge, padded
-from axiomjit.numpy_table.elementwise import UFUNCS
+from axiomjit.numpy_rules.elementwise import UFUNCS
 from axiomjit.symbolic.dims import Dim, dim, larger
 from axiomjit.symbolic.index_maps import (
     Affine,

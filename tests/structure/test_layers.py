@@ -13,7 +13,7 @@ from tests.structure.sources import FOLDERS, ROOT, read_sources
 # A package may import those before it. Seats of packages to come are named, so that their place
 # is settled; `numpy` is the drop-in.
 ORDER = (
-    *("base", "symbolic", "views", "graph", "numpy_table"),
+    *("base", "symbolic", "views", "graph", "numpy_rules"),
     *("axis", "frontends", "frontends.neon", "tracing", "tracing.effects"),
     *("accumulators", "notation", "nn", "gradients", "numpy", "scale"),
     *("passes.ir", "passes.costs", "passes.graph", "passes.views", "passes.loops", "passes.plan"),

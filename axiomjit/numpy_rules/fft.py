@@ -13,9 +13,9 @@ from axiomjit.graph.external_calls import ArrayCall, Extent
 from axiomjit.graph.library_operations import Labels, Shapes
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.shape_ops import sliced
-from axiomjit.numpy_table.joins import FUNCTIONS as JOINS
-from axiomjit.numpy_table.options import Row, only_defaults, refuse
-from axiomjit.numpy_table.shapes import array_node
+from axiomjit.numpy_rules.joins import FUNCTIONS as JOINS
+from axiomjit.numpy_rules.options import Rule, only_defaults, refuse
+from axiomjit.numpy_rules.shapes import array_node
 from axiomjit.symbolic.dims import Dim, dim, product
 
 WEIGHT: Final = 60
@@ -53,10 +53,12 @@ def _result(function: Transform, node: Node, shape: list[Dim], **options: Any) -
     return call.result(tuple(shape), dtype)
 
 
-def _row(name: str) -> Row:
+def _rule(name: str) -> Rule:
     function: Transform = getattr(np.fft, name)
 
-    def row(a: object, n: Any = None, axis: int = -1, norm: Any = None, out: object = None) -> Node:
+    def rule(
+        a: object, n: Any = None, axis: int = -1, norm: Any = None, out: object = None
+    ) -> Node:
         only_defaults(name, out=out)
         node = array_node(a, name)
         along = normalize_axis_index(operator.index(axis), len(node.shape))
@@ -69,7 +71,7 @@ def _row(name: str) -> Row:
         options = {} if n is None else {"n": _option(points, length, along)}
         return _result(function, node, shape, **options, axis=along, norm=norm)
 
-    return row
+    return rule
 
 
 def _resized(node: Node, axis: int, points: Dim) -> Node:
@@ -89,10 +91,10 @@ def _option(points: Dim, length: Dim, along: int) -> Any:
     return Extent(along) if points is length else int(points)
 
 
-def _several_row(name: str, last: tuple[int, int] | None) -> Row:
+def _several_rule(name: str, last: tuple[int, int] | None) -> Rule:
     function: Transform = getattr(np.fft, name)
 
-    def row(
+    def rule(
         a: object, s: Any = None, axes: Any = last, norm: Any = None, out: object = None
     ) -> Node:
         only_defaults(name, out=out)
@@ -121,11 +123,11 @@ def _several_row(name: str, last: tuple[int, int] | None) -> Row:
             raise refuse(name, "axes", axes)
         return _result(function, node, shape, **given, axes=tuple(along), norm=norm)
 
-    return row
+    return rule
 
 
-def _shift_row(name: str, sign: int) -> Row:
-    def row(x: object, axes: Any = None) -> Node:
+def _shift_rule(name: str, sign: int) -> Rule:
+    def rule(x: object, axes: Any = None) -> Node:
         node = array_node(x, name)
         if axes is None:
             along: tuple[int, ...] = tuple(range(len(node.shape)))
@@ -135,16 +137,16 @@ def _shift_row(name: str, sign: int) -> Row:
         rolled: Node = JOINS[np.roll](node, tuple(half * sign for half in halves), along)
         return rolled
 
-    return row
+    return rule
 
 
 _ALONG: Final = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
 _PLANES: Final = ("fft2", "ifft2", "rfft2", "irfft2")
 _SPACES: Final = ("fftn", "ifftn", "rfftn", "irfftn")
-FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
-    **{getattr(np.fft, name): _row(name) for name in _ALONG},
-    **{getattr(np.fft, name): _several_row(name, (-2, -1)) for name in _PLANES},
-    **{getattr(np.fft, name): _several_row(name, None) for name in _SPACES},
-    np.fft.fftshift: _shift_row("fftshift", 1),
-    np.fft.ifftshift: _shift_row("ifftshift", -1),
+FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {
+    **{getattr(np.fft, name): _rule(name) for name in _ALONG},
+    **{getattr(np.fft, name): _several_rule(name, (-2, -1)) for name in _PLANES},
+    **{getattr(np.fft, name): _several_rule(name, None) for name in _SPACES},
+    np.fft.fftshift: _shift_rule("fftshift", 1),
+    np.fft.ifftshift: _shift_rule("ifftshift", -1),
 }

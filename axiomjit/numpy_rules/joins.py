@@ -29,11 +29,11 @@ from axiomjit.graph.shape_ops import (
     reshaped,
     sliced,
 )
-from axiomjit.numpy_table.creation import COUNTERS
-from axiomjit.numpy_table.indexing import index_node
-from axiomjit.numpy_table.options import AxisOption, Row, only_defaults, reduced_dimensions, refuse
-from axiomjit.numpy_table.shapes import FUNCTIONS as SHAPES
-from axiomjit.numpy_table.shapes import (
+from axiomjit.numpy_rules.creation import COUNTERS
+from axiomjit.numpy_rules.indexing import index_node
+from axiomjit.numpy_rules.options import AxisOption, Rule, only_defaults, reduced_dimensions, refuse
+from axiomjit.numpy_rules.shapes import FUNCTIONS as SHAPES
+from axiomjit.numpy_rules.shapes import (
     array_node,
     at_least_1d,
     at_least_2d,
@@ -124,15 +124,15 @@ def _stack(
     return _joined("stack", [insert_dimensions(n, (at,)) for n in nodes], at, dtype, casting)
 
 
-def _grown(name: str, grow: Callable[[Node], Node], axis: int) -> Row:
+def _grown(name: str, grow: Callable[[Node], Node], axis: int) -> Rule:
     """The rule of vstack and its like: add dimensions to the arrays, then concatenate them."""
 
-    def row(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Node:
+    def rule(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Node:
         nodes = [grow(node) for node in _nodes(tup, name)]
         flat = name == "hstack" and len(nodes[0].shape) == 1
         return _joined(name, nodes, 0 if flat else axis, dtype, casting)
 
-    return row
+    return rule
 
 
 def _column(node: Node) -> Node:
@@ -235,10 +235,10 @@ def _widths(pad_width: Any, rank: int) -> list[Widths]:
     return widths
 
 
-def _by_index(name: str, columns: bool) -> Row:
+def _by_index(name: str, columns: bool) -> Rule:
     """The rule of `np.r_`, which concatenates its items, or of `np.c_`, which makes columns."""
 
-    def row(*items: Any) -> Node:
+    def rule(*items: Any) -> Node:
         given = [_of_slice(item) if isinstance(item, slice) else item for item in items]
         found = [builder.as_node(item, name) for item in given]
         kinds = [ELEMENT_TYPES[n.dtype].python(0) if n.weak else n.dtype for n in found]
@@ -247,7 +247,7 @@ def _by_index(name: str, columns: bool) -> Row:
             nodes = [_column(node) for node in nodes]
         return _joined(name, nodes, -1 if columns else 0, np.result_type(*kinds))
 
-    return row
+    return rule
 
 
 def _of_slice(part: slice) -> Any:
@@ -258,7 +258,7 @@ def _of_slice(part: slice) -> Any:
     return COUNTERS[np.arange](first, part.stop, 1 if step is None else step)
 
 
-INDEXED: Final[dict[Any, Row]] = {np.r_: _by_index("r_", False), np.c_: _by_index("c_", True)}
+INDEXED: Final[dict[Any, Rule]] = {np.r_: _by_index("r_", False), np.c_: _by_index("c_", True)}
 """NumPy's objects that concatenate the items they are indexed by."""
 
 
@@ -298,17 +298,17 @@ def _split(ary: object, indices_or_sections: Any, axis: int = 0) -> list[Node]:
     return _array_split(node, indices_or_sections, axis)
 
 
-def _split_row(name: str, least: int, axis: int) -> Row:
+def _split_rule(name: str, least: int, axis: int) -> Rule:
     """The rule of vsplit and its like, for arrays of at least `least` dimensions."""
 
-    def row(ary: object, indices_or_sections: Any) -> list[Node]:
+    def rule(ary: object, indices_or_sections: Any) -> list[Node]:
         node = array_node(ary, name)
         rank = len(node.shape)
         if rank < least:
             raise ValueError(f"{name} only works on arrays of {least} or more dimensions")
         return _split(node, indices_or_sections, min(axis, rank - 1))
 
-    return row
+    return rule
 
 
 def _diag(v: object, k: int = 0) -> Node:
@@ -369,7 +369,7 @@ def _meshgrid(
     return tuple(builder.elementwise(COPY, node) for node in nodes) if copy else tuple(nodes)
 
 
-FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
+FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {
     np.concatenate: _concatenate,
     np.stack: _stack,
     np.vstack: _grown("vstack", at_least_2d, 0),
@@ -381,9 +381,9 @@ FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     np.pad: _pad,
     np.array_split: _array_split,
     np.split: _split,
-    np.vsplit: _split_row("vsplit", 2, 0),
-    np.hsplit: _split_row("hsplit", 1, 1),
-    np.dsplit: _split_row("dsplit", 3, 2),
+    np.vsplit: _split_rule("vsplit", 2, 0),
+    np.hsplit: _split_rule("hsplit", 1, 1),
+    np.dsplit: _split_rule("dsplit", 3, 2),
     np.diag: _diag,
     np.ix_: _open_grid,
     np.meshgrid: _meshgrid,

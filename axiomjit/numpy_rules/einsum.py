@@ -15,7 +15,7 @@ from axiomjit.graph.contractions import Projections, in_place, sum_of_products
 from axiomjit.graph.describe import describe_length, describe_shape
 from axiomjit.graph.nodes import Node, Scalar, is_view
 from axiomjit.graph.primitives import COPY, PRIMITIVES
-from axiomjit.numpy_table.options import Row, only_defaults
+from axiomjit.numpy_rules.options import Rule, only_defaults
 from axiomjit.symbolic.data_dependent import assumed_equal
 from axiomjit.symbolic.dims import Dim
 from axiomjit.symbolic.index_maps import Affine, fixed, iterator
@@ -237,4 +237,4 @@ class SpecReader:
         return fixed(0) if stretched and self.extents[label] != 1 else places[label]
 
 
-FUNCTIONS: Final[dict[Callable[..., object], Row]] = {np.einsum: einsum_node}
+FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {np.einsum: einsum_node}

@@ -21,12 +21,12 @@ from axiomjit.graph.external_calls import ArrayCall, Options, cubic, in_tuple, r
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import MAX, MIN, PRIMITIVES, SUM, UfuncFold
 from axiomjit.graph.shape_ops import insert_dimensions, reshaped
-from axiomjit.numpy_table.elementwise import matmul_node
-from axiomjit.numpy_table.neighbours import FUNCTIONS as NEIGHBOURS
-from axiomjit.numpy_table.options import Row, only_defaults, refuse
-from axiomjit.numpy_table.reductions import FUNCTIONS as REDUCTIONS
-from axiomjit.numpy_table.shapes import FUNCTIONS as SHAPES
-from axiomjit.numpy_table.shapes import array_node
+from axiomjit.numpy_rules.elementwise import matmul_node
+from axiomjit.numpy_rules.neighbours import FUNCTIONS as NEIGHBOURS
+from axiomjit.numpy_rules.options import Rule, only_defaults, refuse
+from axiomjit.numpy_rules.reductions import FUNCTIONS as REDUCTIONS
+from axiomjit.numpy_rules.shapes import FUNCTIONS as SHAPES
+from axiomjit.numpy_rules.shapes import array_node
 from axiomjit.symbolic.data_dependent import assumed_equal
 from axiomjit.symbolic.dims import Dim, dim, product
 from axiomjit.symbolic.index_maps import IndexMap, iterator
@@ -501,7 +501,7 @@ def _tensorsolve(a: object, b: object, axes: Any = None) -> Node:
     return reshaped(solved, shape)
 
 
-FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
+FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {
     np.linalg.inv: _inv,
     np.linalg.det: _det,
     np.linalg.slogdet: _slogdet,

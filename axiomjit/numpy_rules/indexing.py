@@ -30,9 +30,9 @@ from axiomjit.graph.library_operations import nonzero_positions
 from axiomjit.graph.nodes import Constant, Input, Node, base_of, size
 from axiomjit.graph.primitives import COPY, PRIMITIVES
 from axiomjit.graph.shape_ops import flat, insert_dimensions, positions_of
-from axiomjit.numpy_table.library import OneAxis, flat_along
-from axiomjit.numpy_table.options import Row, only_defaults
-from axiomjit.numpy_table.shapes import array_node
+from axiomjit.numpy_rules.library import OneAxis, flat_along
+from axiomjit.numpy_rules.options import Rule, only_defaults
+from axiomjit.numpy_rules.shapes import array_node
 from axiomjit.symbolic.data_dependent import assumed_equal
 from axiomjit.symbolic.dims import Dim, dim, product
 from axiomjit.symbolic.index_maps import Affine, IndexMap, affine, compose, fixed, iterator
@@ -455,7 +455,7 @@ def _extract(condition: object, arr: object) -> Node:
     return _compress(mask, node)
 
 
-FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
+FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {
     np.take: _take,
     np.take_along_axis: _take_along_axis,
     np.nonzero: nonzero,
@@ -465,7 +465,7 @@ FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     np.extract: _extract,
 }
 
-METHODS: Final[dict[str, Row]] = {
+METHODS: Final[dict[str, Rule]] = {
     "take": _take,
     "nonzero": nonzero,
     "compress": lambda a, condition, axis=None, out=None: _compress(condition, a, axis, out),

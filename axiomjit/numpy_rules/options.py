@@ -15,7 +15,7 @@ from axiomjit.graph.describe import describe_type
 from axiomjit.graph.nodes import Node
 
 AxisOption = int | Sequence[int] | None
-Row = Callable[..., Any]
+Rule = Callable[..., Any]
 """The implementation of a NumPy function: takes nodes for arrays, returns a node or a tuple."""
 
 UNGIVEN: Final = np._NoValue

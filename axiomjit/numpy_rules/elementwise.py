@@ -18,7 +18,7 @@ from axiomjit.graph.known_strides import strides_of
 from axiomjit.graph.nodes import LengthNode, Node, Scalar
 from axiomjit.graph.primitives import COPY, PRIMITIVES
 from axiomjit.graph.shape_ops import pack
-from axiomjit.numpy_table.options import UNGIVEN, Row, only_defaults, refuse
+from axiomjit.numpy_rules.options import UNGIVEN, Rule, only_defaults, refuse
 from axiomjit.symbolic.data_dependent import assumed_equal
 from axiomjit.symbolic.index_maps import iterator
 from axiomjit.views.dense_layout import row_major_strides
@@ -69,17 +69,17 @@ def _stacks(left: Node, right: Node) -> Node:
     return sum_of_products(reads, (*shape, met), len(shape))
 
 
-Rows = Callable[..., Node | tuple[Node, ...]]
+Rules = Callable[..., Node | tuple[Node, ...]]
 
 
-def _ufunc_row(name: str) -> Row:
+def _ufunc_rule(name: str) -> Rule:
     primitive = PRIMITIVES[name]
 
-    def row(*operands: object) -> Node:
+    def rule(*operands: object) -> Node:
         nodes = [builder.as_node(operand, name) for operand in operands]
         return builder.elementwise(primitive, *nodes)
 
-    return row
+    return rule
 
 
 def _power(base: object, exponent: object) -> Node:
@@ -205,7 +205,7 @@ def copied(a: object, order: str = "K", subok: bool = False) -> Node:
     return builder.elementwise(COPY, node)
 
 
-SPECIAL: Final[dict[np.ufunc, Rows]] = {
+SPECIAL: Final[dict[np.ufunc, Rules]] = {
     np.divmod: _divmod,
     np.power: _power,
     np.square: _square,
@@ -215,7 +215,7 @@ SPECIAL: Final[dict[np.ufunc, Rows]] = {
     np.conjugate: conjugated,
     np.matmul: matmul_node,
 }
-UFUNCS: Final[dict[np.ufunc, Rows]] = {
-    **{row.ufunc: _ufunc_row(name) for name, row in PRIMITIVES.items() if row.ufunc is not None},
+UFUNCS: Final[dict[np.ufunc, Rules]] = {
+    **{row.ufunc: _ufunc_rule(name) for name, row in PRIMITIVES.items() if row.ufunc is not None},
     **SPECIAL,
 }
