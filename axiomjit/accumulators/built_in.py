@@ -61,8 +61,6 @@ class BuiltIn(Accumulator):
 
 
 def _numpys(function: Callable[..., Any]) -> Build:
-    """The reduction rule of a NumPy function."""
-
     def build(node: Node, axes: tuple[int, ...]) -> Node:
         made: Node = reductions.FUNCTIONS[function](node, axes)
         return made
@@ -71,7 +69,6 @@ def _numpys(function: Callable[..., Any]) -> Build:
 
 
 def _wide(e: Any) -> Any:
-    """An element in the dtype of its sum."""
     return e.astype(SUM.result_dtype(e.dtype))
 
 

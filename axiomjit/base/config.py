@@ -7,7 +7,7 @@
 | bounds | AXIOMJIT_CHECK | 0 | compile kernels that check each access to memory |
 | disable | AXIOMJIT_DISABLE | 0 | compile nothing, run in the NumPy evaluator |
 | entry | AXIOMJIT_ENTRY | auto | how calls begin: auto (natively where that works), portable |
-| fallback | AXIOMJIT_FALLBACK | warn | NumPy functions outside the table: step (a step of the \
+| fallback | AXIOMJIT_FALLBACK | warn | NumPy functions without a rule: step (a step of the \
 program, where that is right), error, warn, allow |
 | outer | AXIOMJIT_OUTER | allow | operands without a common axis: allow, warn, error |
 | passes_until | AXIOMJIT_PASSES_UNTIL | None | run the first n passes, and later ones only where \
@@ -21,8 +21,8 @@ user's caches, "" is none: kernels stay in memory |
 | cache_shared | AXIOMJIT_CACHE_SHARED | nothing | a second folder of kernels, only read |
 | cache_mb | AXIOMJIT_CACHE_MB | 256 | megabytes of kernels on disk; 0: neither read nor written |
 | cache_tag | AXIOMJIT_CACHE_TAG | nothing | kernels kept under another tag are not found |
-| kernels | AXIOMJIT_KERNELS | 2000 | compiled kernels in memory at most; those that were not \
-run for longest are dropped, and come back when they are run |
+| kernels | AXIOMJIT_KERNELS | 2000 | limit of compiled kernels in memory; the least recently \
+used are evicted, and come back when they are run |
 | seed | - | None | where random numbers start; None is somewhere else in each process |
 """
 

@@ -12,7 +12,7 @@ AxiomError
 │   │   └── ImpureError             it reads state that differs at each call: the time, files
 │   ├── InterruptedWritesError      it raises after it has written, or in a step run by NumPy
 │   ├── UnfollowedError             it raises while traced, which NumPy may not do
-│   └── UnsupportedError            a NumPy function or option outside the table
+│   └── UnsupportedError            a NumPy function or option without a rule
 │       └── UnsupportedAttributeError (AttributeError)
 ├── CompileError (RuntimeError)     Numba or LLVM refused generated source
 ├── DataFileError (ValueError)      a data file unusable for `axiomjit demo`

@@ -138,7 +138,6 @@ def _nothing(*_: object) -> None:
 
 
 def _foreign_locks() -> list[Any]:
-    """The locks of the imported libraries that compile."""
     found = []
     for module, path in _FOREIGN:
         lock: Any = sys.modules.get(module)

@@ -235,7 +235,6 @@ def _native(here: str, host: dict[str, bool], environment: Mapping[str, str]) ->
 
 
 def _overrides(environment: Mapping[str, str]) -> str:
-    """The Numba variables that are set, for messages."""
     variables = ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_ENABLE_AVX")
     return "".join(f", {name}={environment[name]}" for name in variables if name in environment)
 

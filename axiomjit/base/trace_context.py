@@ -106,7 +106,7 @@ def refused(error: AnyError) -> AnyError:
 
 
 def is_refusal(error: AxiomError) -> bool:
-    """True if NumPy could run the function on; it may well catch errors that NumPy raises too."""
+    """True if NumPy could run the function on; it may catch errors that NumPy raises too."""
     numpy_refuses = error.__suppress_context__
     return isinstance(error, TraceError) or (
         isinstance(error, GraphTypeError) and not numpy_refuses

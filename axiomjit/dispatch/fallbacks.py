@@ -397,7 +397,6 @@ def _fallback_for(error: Exception) -> FallbackToNumPy:
 
 
 def _state_of(generator: Any) -> Any:
-    """The state of a `Generator` or a `RandomState`."""
     if hasattr(generator, "get_state"):
         return generator.get_state(legacy=False)
     return generator.bit_generator.state

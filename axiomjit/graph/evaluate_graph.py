@@ -195,7 +195,6 @@ def _within_conditions(
 
 
 def _scan(op: Op, value: Array) -> Array:
-    """The partial reductions along the last iterator."""
     assert isinstance(op.fold, UfuncFold)
     state = value.astype(op.fold.state_dtype(op.dtype))
     return _as_array(op.fold.reduce.accumulate(state, axis=-1), op)

@@ -283,13 +283,11 @@ def _of_products(shapes: Shapes, labels: Labels) -> Dim:
 
 
 def _sort(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
-    """Sort the elements along the last dimension."""
     out[...] = operands[0]
     out.sort(axis=-1)
 
 
 def _argsort(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
-    """Write the positions that sort the elements along the last dimension."""
     out[...] = operands[0].argsort(axis=-1)
 
 

@@ -179,7 +179,6 @@ IMAG_VIEW: Final = IMAG.replace(name="imag_view")
 
 
 def _divides(ufunc: np.ufunc) -> Primitive:
-    """A row for a division."""
     name = ufunc.__name__
     return Primitive(name, 2, ufunc, name + "({0}, {1})", REALS, LONG, 20)
 

@@ -21,7 +21,6 @@ from axiomjit.symbolic.index_maps import show, show_conditions, show_region
 
 
 def _shape_text(shape: tuple[Dim, ...]) -> str:
-    """A shape in brackets, e.g. `[n0, 3]`."""
     return "[" + ", ".join(str(length) for length in shape) + "]"
 
 

@@ -423,7 +423,6 @@ def _scanned(
 def _along_one(
     fold: FoldRule, dtype: DType, operands: Sequence[Node], index: IndexMap, extents: Sequence[Dim]
 ) -> list[Node]:
-    """The states along the last iterator."""
     primitive = VIEW if len(operands) == 1 else STATE
     maps = (index,) * len(operands)
     scan = Op(dtype, primitive, fold, tuple(operands), maps, tuple(extents), len(extents))

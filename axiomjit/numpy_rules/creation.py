@@ -275,7 +275,6 @@ def _cosine(places: Node, last: Node, periods: int = 1) -> Node:
 
 
 def _raised_cosine(mean: float, swing: float) -> Callable[[Node, Node], Node]:
-    """The formula of a cosine around its mean."""
     return lambda n, last: _of("add", mean, _of("multiply", swing, _cosine(n, last)))
 
 

@@ -160,7 +160,6 @@ def _without_masks(node: Node, full: Sequence[Any]) -> list[Any]:
 
 
 def _rank(item: object) -> int:
-    """The number of dimensions that an item indexes."""
     if isinstance(item, Node) and item.dtype == BOOL:
         return len(item.shape)
     return int(not (item is None or item is Ellipsis or isinstance(item, bool)))

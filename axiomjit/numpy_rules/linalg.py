@@ -43,7 +43,6 @@ def _matrices(a: object, name: str) -> Node:
 
 
 def _other_rank(node: Node, wanted: str) -> LinAlgError:
-    """NumPy's error for an array of the wrong rank."""
     return LinAlgError(f"{len(node.shape)}-dimensional array given. Array must be {wanted}")
 
 

@@ -304,7 +304,6 @@ def _values(weights: object, node: Node) -> Node:
 
 
 def _sorting(shapes: Shapes, labels: Labels) -> Dim:
-    """The cost of sorting all operands."""
     sizes = [product(shape) for shape in shapes]
     return sum(sizes[1:], sizes[0]) * 30
 

@@ -47,7 +47,6 @@ def _follow_each_other(regions: Sequence[Box]) -> bool:
 
 
 def _overlap(one: tuple[LengthLike, LengthLike], other: tuple[LengthLike, LengthLike]) -> bool:
-    """True if two nonempty ranges surely overlap."""
     gaps = known(one[1] - other[0]), known(other[1] - one[0])
     return all(gap is not None and gap > 0 for gap in gaps)
 
