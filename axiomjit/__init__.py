@@ -27,9 +27,9 @@ if _TYPE_CHECKING:
     from axiomjit import descriptions as descriptions
     from axiomjit import notation as notation
     from axiomjit import transformers as transformers
-    from axiomjit.accumulate.accumulator import Accumulator
-    from axiomjit.accumulate.elementwise import elementwise
-    from axiomjit.accumulate.fold import fold
+    from axiomjit.accumulators.accumulator import Accumulator
+    from axiomjit.accumulators.elementwise import elementwise
+    from axiomjit.accumulators.fold import fold
     from axiomjit.axis.axes import Axes, make_axes
     from axiomjit.axis.axis import Axis, make_axis
     from axiomjit.axis.convolution import convolution, pooling
@@ -208,9 +208,9 @@ if _TYPE_CHECKING:
 
 _IMPORTED = ("ShapeError", "SpecError", "config", "jit", "spec", "stats")
 _MODULES = {
-    "axiomjit.accumulate.accumulator": "Accumulator",
-    "axiomjit.accumulate.elementwise": "elementwise",
-    "axiomjit.accumulate.fold": "fold",
+    "axiomjit.accumulators.accumulator": "Accumulator",
+    "axiomjit.accumulators.elementwise": "elementwise",
+    "axiomjit.accumulators.fold": "fold",
     "axiomjit.axis.axes": "Axes make_axes",
     "axiomjit.axis.axis": "Axis make_axis",
     "axiomjit.axis.convolution": "convolution pooling",

@@ -6,11 +6,11 @@ case, compiled alone, timed alternately), `records` (the result file and the mea
 figures), `ranking` (ratios and their verdicts), `compare` (cases that became slower), `table` and
 `page` (the reports).
 
-How a figure comes about: every peer is a fresh process; its first call is timed alone, with empty
-caches; its result must be NumPy's; then rounds follow in which all peers take one sample each, in
-an order drawn anew. A second process, pinned to one core, finds the disk caches of the first, and
-so do further processes of NumPy and axiomjit. The machine's bandwidth and peak arithmetic are
-measured in the same run.
+Method: every peer is a fresh process; its first call is timed alone, with empty caches; its result
+must equal NumPy's; then rounds follow in which all peers take one sample each, in an order drawn
+anew. A second process, pinned to one core, finds the disk caches of the first, and so do further
+processes of NumPy and axiomjit. The machine's bandwidth and peak arithmetic are measured in the
+same run.
 
 May import `base`, `bench.suite`, `bench.report`.
 """

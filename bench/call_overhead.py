@@ -30,7 +30,7 @@ def expression(x: Any, y: Any) -> Any:
 
 
 def cases() -> dict[str, tuple[Call, Call, Call | None]]:
-    """Our call, NumPy's and JAX's, by what they do."""
+    """Our call, NumPy's and JAX's, by description."""
     rng = np.random.default_rng(1)
     x, y, matrix, vector = rng.random(8), rng.random(8), rng.random((3, 3)), rng.random(3)
     ours, product = aj.jit(expression), aj.jit(lambda a, b: a @ b)
@@ -74,17 +74,17 @@ STEPS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     "chosen by a mask": (lambda x: x[x > 0.5] * 2, (8,)),
     "unique between two kernels": (lambda x: np.unique(x * 2) + 1, (8,)),
 }
-"""Programs with a step that NumPy computes, or of several kernels; the shape of the argument."""
+"""Programs with a step computed by NumPy, or with several kernels; the argument's shape."""
 
 
 def steps(function: Callable[..., Any], shape: tuple[int, ...]) -> tuple[Call, Call, None]:
-    """Our call and NumPy's of a function of an array of random numbers."""
+    """Our call and NumPy's of a function of a random array."""
     x, ours = np.random.default_rng(2).random(shape), aj.jit(function)
     return lambda: ours(x), lambda: function(x), None
 
 
 def _jax(function: Callable[..., Any], *arrays: np.ndarray) -> Call | None:
-    """The function compiled by JAX, on arrays of its own."""
+    """The function compiled by JAX, on its own arrays."""
     try:
         import jax
     except ImportError:
@@ -95,7 +95,7 @@ def _jax(function: Callable[..., Any], *arrays: np.ndarray) -> Call | None:
 
 
 def sample_ns(call: Call, times: int) -> float:
-    """Nanoseconds of one call, over a number of them."""
+    """Nanoseconds per call, over a number of calls."""
     started = time.perf_counter_ns()
     for _ in range(times):
         call()

@@ -145,7 +145,7 @@ def _run(arguments: argparse.Namespace) -> None:
 
 
 def _check_writable(path: Path) -> None:
-    """Refuse a file that cannot be written, before minutes are spent on its content."""
+    """Refuse an unwritable file before spending minutes on its content."""
     folder = path.absolute().parent
     if path.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
         seen = "it cannot be written" if folder.is_dir() else f"no folder {folder}"

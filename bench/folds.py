@@ -26,12 +26,12 @@ AXES: Final = (1, 0, None)
 
 
 class Case(NamedTuple):
-    """A function of an array, and the most that it may take of NumPy's time."""
+    """A function of an array, and the largest allowed ratio to NumPy's time."""
 
     function: Callable[..., Any]
     limit: float
     of_rows: bool = False
-    """Whether it has no axis: it treats each row alike."""
+    """True if it has no axis argument and works row by row."""
 
 
 def squares(x: Any, axis: int | None) -> Any:
@@ -63,7 +63,7 @@ CASES: Final[dict[str, Case]] = {
 
 
 def ratio(function: Callable[..., Any], arguments: Sequence[Any], rounds: int) -> float:
-    """Our time by NumPy's."""
+    """The ratio of our time to NumPy's."""
     ours, dtype = aj.jit(function), arguments[0].dtype
     wanted, found = function(*arguments), ours(*arguments)
     np.testing.assert_allclose(found, wanted, rtol=1e4 * np.finfo(dtype).eps, atol=0.1)
@@ -72,7 +72,7 @@ def ratio(function: Callable[..., Any], arguments: Sequence[Any], rounds: int) -
 
 
 def figures(case: Case, dtype: str, rounds: int, shape: tuple[int, int]) -> list[str]:
-    """The figures of a case in a dtype, those above the limit with a star."""
+    """The figures of a case in a dtype; a star marks those above the limit."""
     x = np.random.default_rng(0).standard_normal(shape).astype(dtype)
     if case.of_rows:
         kernels = aj.jit(case.function).lower(x).cost.kernels

@@ -70,7 +70,7 @@ def results(count: int) -> Function:
 
 
 def shapes(count: int) -> Function:
-    """Many results, each of a shape of its own."""
+    """Many results of different shapes."""
     return lambda x, y: tuple(x.reshape(-1)[: k + 5] * (k + 1.5) for k in range(count))
 
 
@@ -88,7 +88,7 @@ FAMILIES: Final = (chain, mesh, results, shapes, sums, joined)
 
 
 def compile_ms(function: Function, *arguments: Any) -> tuple[float, float, int]:
-    """Milliseconds before Numba and in it, and the number of kernels."""
+    """Milliseconds before and in Numba, and the number of kernels."""
     jitted = axiomjit.jit(function)
     started = time.process_time()
     lowered = jitted.lower(*arguments)

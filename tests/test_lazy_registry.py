@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from axiomjit.base.locks import LazyRegistry
-from axiomjit.numpy_table.table import FUNCTIONS, METHODS
+from axiomjit.numpy_rules.table import FUNCTIONS, METHODS
 from axiomjit.tracing.tracer import WRITERS
 
 

@@ -1,4 +1,4 @@
 """The axis language: axes, tensors, named arrays, functions of them, and computations.
 
-May import `base`, `symbolic`, `views`, `graph`, `numpy_table`.
+May import `base`, `symbolic`, `views`, `graph`, `numpy_rules`.
 """

@@ -25,7 +25,7 @@ from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import PRIMITIVES, WHERE, Primitive
 from axiomjit.graph.traced_values import ShapedValue
-from axiomjit.numpy_table import elementwise as table
+from axiomjit.numpy_rules import elementwise as table
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike

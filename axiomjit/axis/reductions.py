@@ -30,7 +30,7 @@ from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import MAX, MIN, UfuncFold
 from axiomjit.graph.reductions import choose_position, log_sum_exp
 from axiomjit.graph.traced_values import Folding
-from axiomjit.numpy_table import reductions
+from axiomjit.numpy_rules import reductions
 from axiomjit.symbolic.dims import dim, product
 
 NodeReduction = Callable[[Node, Sequence[int]], Node]

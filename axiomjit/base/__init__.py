@@ -1,4 +1,4 @@
-"""What every other package stands on: records, errors, settings, dtypes, the target CPU.
+"""Records, errors, settings, dtypes and the target CPU: the ground floor of every package.
 
 May import nothing of axiomjit.
 """

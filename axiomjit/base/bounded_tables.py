@@ -1,4 +1,4 @@
-"""Tables of limited size, for what can be made again."""
+"""Caches of limited size, for values that can be computed again."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from axiomjit.base.locks import new_lock
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 LARGEST: Final = 64
-"""Entries that a table holds unless it is made for another number."""
+"""Default number of entries."""
 
 
 class BoundedTable(OrderedDict[Key, Value]):
-    """Entries by key, the first ones dropped beyond `limit`; changed under a lock of its own."""
+    """A cache that drops its oldest entries beyond `limit`; a lock guards each change."""
 
     def __init__(self, limit: int = LARGEST) -> None:
         """Start empty."""
@@ -23,7 +23,7 @@ class BoundedTable(OrderedDict[Key, Value]):
         self._lock = new_lock()
 
     def keep(self, key: Key, value: Value) -> Value:
-        """Store a value under a key, in place of what the key has, and return it."""
+        """Store a value under a key, in place of the key's old value, and return it."""
         with self._lock:
             self[key] = value
             while len(self) > self.limit:

@@ -1,4 +1,4 @@
-"""What commands have in common: exit codes, errors on one line, functions named by the user."""
+"""Parts shared by all commands: exit codes, one-line errors, loading the user's functions."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from axiomjit.base.errors import AxiomError, CompileError, GraphValueError, Veri
 
 OK, BROKEN, USAGE, INTERRUPTED = 0, 1, 2, 130
 SPEC: Final = "CODE.py:NAME"
-"""The form in which a user names a function in a file."""
+"""How a user names a function in a file."""
 
 
 def run_command(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> int:
-    """Parse, and call `run(arguments)` of the command chosen; it may return an exit code.
+    """Parse the arguments and run the chosen command, whose `run` may return an exit code.
 
     Args:
-        parser: of a program whose commands set `run`.
-        argv: the arguments after the program's name; those of the process by default.
+        parser: The program's parser; each of its commands sets `run`.
+        argv: The arguments after the program's name; by default the process's own.
 
     Returns:
-        0 when done, 2 for wrong usage or a file that cannot be used, 1 for a defect of axiomjit
-        or when nobody reads the output any more, 130 when interrupted.
+        0 when done, 2 for wrong usage or an unusable file, 1 for a defect of axiomjit or a closed
+        output pipe, 130 when interrupted.
     """
-    for stream in (sys.stdout, sys.stderr):  # names from files print in any locale
+    for stream in (sys.stdout, sys.stderr):  # file names print in any locale
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
         arguments = parser.parse_args(argv)
-    except SystemExit as end:  # argparse has printed help or what is wrong
+    except SystemExit as end:  # argparse has printed the help or the error
         return end.code if isinstance(end.code, int) else USAGE
     program = f"{parser.prog} {arguments.command}"
     try:
@@ -62,7 +62,7 @@ def run_command(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> 
 
 
 def whole_from(least: int) -> Callable[[str], int]:
-    """What argparse reads a whole number with that is not below `least`."""
+    """Return an argparse type that reads an integer of at least `least`."""
 
     def read(text: str) -> int:
         try:
@@ -77,14 +77,14 @@ def whole_from(least: int) -> Callable[[str], int]:
 
 
 def on_one_line(error: AxiomError) -> str:
-    """The three parts of an error, and where the user wrote it, on one line."""
+    """The three parts of an error, and the user's line, on one line."""
     place = f"{error.where}: " if error.where else ""
     text = f"{place}{error.asked}; seen: {error.seen}; instead: {error.remedy}"
     return " ".join(text.split())
 
 
 def package_version(package: str, absent: str = "not installed") -> str:
-    """The version of an installed package, or what to say where it is none."""
+    """The version of an installed package, or `absent`."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -92,7 +92,7 @@ def package_version(package: str, absent: str = "not installed") -> str:
 
 
 def load_function(spec: str) -> Callable[..., Any]:
-    """The function that `FILE.py:FUNCTION` names; the file is run as a module.
+    """Run the file of `FILE.py:FUNCTION` as a module and return its function.
 
     Raises:
         GraphValueError: no such file or function, or the file raises.
@@ -108,7 +108,7 @@ def load_function(spec: str) -> Callable[..., Any]:
     assert module_spec is not None
     assert module_spec.loader is not None
     module = importlib.util.module_from_spec(module_spec)
-    sys.path.insert(0, str(path.parent.resolve()))  # as for a script
+    sys.path.insert(0, str(path.parent.resolve()))  # as Python does for a script
     sys.modules[module_spec.name] = module
     try:
         module_spec.loader.exec_module(module)
@@ -127,7 +127,7 @@ def load_function(spec: str) -> Callable[..., Any]:
 
 
 def _line_in(path: Path, error: BaseException) -> str:
-    """The file, with the last of its lines that the error passed through."""
+    """`file:line` of the last frame in this file that the error passed through."""
     if isinstance(error, SyntaxError) and error.lineno:
         return f"{error.filename}:{error.lineno}"
     frames = traceback.extract_tb(error.__traceback__)

@@ -7,7 +7,7 @@
 | bounds | AXIOMJIT_CHECK | 0 | compile kernels that check each access to memory |
 | disable | AXIOMJIT_DISABLE | 0 | compile nothing, run in the NumPy evaluator |
 | entry | AXIOMJIT_ENTRY | auto | how calls begin: auto (natively where that works), portable |
-| fallback | AXIOMJIT_FALLBACK | warn | NumPy functions outside the table: step (a step of the \
+| fallback | AXIOMJIT_FALLBACK | warn | NumPy functions without a rule: step (a step of the \
 program, where that is right), error, warn, allow |
 | outer | AXIOMJIT_OUTER | allow | operands without a common axis: allow, warn, error |
 | passes_until | AXIOMJIT_PASSES_UNTIL | None | run the first n passes, and later ones only where \
@@ -21,8 +21,8 @@ user's caches, "" is none: kernels stay in memory |
 | cache_shared | AXIOMJIT_CACHE_SHARED | nothing | a second folder of kernels, only read |
 | cache_mb | AXIOMJIT_CACHE_MB | 256 | megabytes of kernels on disk; 0: neither read nor written |
 | cache_tag | AXIOMJIT_CACHE_TAG | nothing | kernels kept under another tag are not found |
-| kernels | AXIOMJIT_KERNELS | 2000 | compiled kernels in memory at most; those that were not \
-run for longest are dropped, and come back when they are run |
+| kernels | AXIOMJIT_KERNELS | 2000 | limit of compiled kernels in memory; the least recently \
+used are evicted, and come back when they are run |
 | seed | - | None | where random numbers start; None is somewhere else in each process |
 """
 
@@ -45,16 +45,16 @@ POLICIES: Final = ("error", "warn", "allow")
 FALLBACKS: Final = ("step", *POLICIES)
 ENTRIES: Final = ("auto", "portable")
 _SETTINGS: Final = array("q", [0])
-"""What ready calls depend on, as one number that the native entry compares."""
+"""The settings that compiled calls depend on, packed into one integer for the native entry."""
 
 
 def settings_word() -> int:
-    """The address of the number of the settings."""
+    """The address of the packed settings."""
     return keep_alive(_SETTINGS).buffer_info()[0]
 
 
 def settings_number() -> int:
-    """A number that is another one whenever settings are others on which ready calls depend."""
+    """The packed settings: a different integer if a setting of `_IN_NUMBER` differs."""
     return _SETTINGS[0]
 
 
@@ -75,7 +75,7 @@ class Config:
     check: bool
     disable: bool
     was_disabled: bool
-    """Whether the environment has said so: then the user is told once."""
+    """True if the environment disabled axiomjit; the user is then told once."""
     show: tuple[str, ...]
     _generator: np.random.Generator | None
 
@@ -112,12 +112,12 @@ class Config:
 
     @property
     def portable(self) -> bool:
-        """Whether calls always go through Python."""
+        """True if calls always go through Python."""
         return self._entry == "portable"
 
     @property
     def entry(self) -> str:
-        """How calls begin: "auto", natively where that works, or "portable", in Python."""
+        """How calls enter: "auto", natively where possible, or "portable", through Python."""
         return self._entry
 
     @entry.setter
@@ -126,11 +126,11 @@ class Config:
 
     @property
     def fallback(self) -> str:
-        """What happens to a function that uses NumPy functions which are not compiled.
+        """The policy for functions that use NumPy functions which are not compiled.
 
-        NumPy runs them as steps between compiled parts, where what they give can be foreseen, under
-        all policies but "error", which refuses each of them. Where it cannot, "step" raises too;
-        "warn" (as set at first) and "allow" run the whole function in NumPy.
+        NumPy runs them as steps between compiled parts if the shapes and dtypes of their results
+        can be inferred, under all policies but "error", which refuses each of them. If not, "step"
+        raises too; "warn" (the default) and "allow" run the whole function in NumPy.
         """
         return self._fallback
 
@@ -140,7 +140,7 @@ class Config:
 
     @property
     def outer(self) -> str:
-        """What happens to operands without a common axis: "allow", "warn" or "error"."""
+        """The policy for operands without a common axis: "allow", "warn" or "error"."""
         return self._outer
 
     @outer.setter
@@ -149,7 +149,7 @@ class Config:
 
     @property
     def cache_mb(self) -> int:
-        """How many megabytes of compiled kernels are kept on disk; 0 leaves the disk alone."""
+        """Size limit of the compiled kernels on disk, in megabytes; 0 disables the disk cache."""
         return self._cache_mb
 
     @cache_mb.setter
@@ -161,7 +161,7 @@ class Config:
 
     @property
     def kernels(self) -> int:
-        """How many compiled kernels are in memory at most, about 10 KB each."""
+        """The largest number of compiled kernels in memory, about 10 KB each."""
         return self._kernels
 
     @kernels.setter
@@ -173,7 +173,7 @@ class Config:
 
     @property
     def passes_until(self) -> int | None:
-        """The number of passes after which only those run that every program needs."""
+        """The number of passes that run; later ones run only if every program needs them."""
         return self._passes_until
 
     @passes_until.setter
@@ -185,7 +185,7 @@ class Config:
 
     @property
     def pool_bytes(self) -> int:
-        """How many bytes of freed results are kept for the memory of further results."""
+        """Size limit of the freed buffers kept for further results, in bytes."""
         return self._pool_bytes
 
     @pool_bytes.setter
@@ -197,7 +197,7 @@ class Config:
 
     @property
     def target(self) -> str:
-        """The CPU that kernels are compiled for (`axiomjit.base.target`); one for each process."""
+        """The CPU that kernels are compiled for (`axiomjit.base.target`); one per process."""
         return chosen_target().name
 
     @target.setter
@@ -206,7 +206,7 @@ class Config:
 
     @property
     def seed(self) -> int | None:
-        """The seed of random numbers; assigning it starts them again."""
+        """The seed of random numbers; assigning it restarts the generator."""
         return self._seed
 
     @seed.setter
@@ -225,7 +225,7 @@ class Config:
 
 
 _IN_NUMBER: Final = ("bounds", "check", "disable", "_entry")
-"""Settings in the number; a change of `entry` arrives under the name of its slot."""
+"""Settings in the packed integer; a change of `entry` arrives under its slot's name."""
 
 
 def _checked(setting: str, policy: str, known: tuple[str, ...] = POLICIES) -> str:
@@ -242,12 +242,12 @@ config: Final = Config()
 
 
 def calls_wait() -> bool:
-    """Whether a call that needs a kernel waits until it is compiled."""
+    """True if a call that needs a kernel waits until it is compiled."""
     return not config.background or _waits.get()
 
 
 class waiting:  # noqa: N801  # used as a function, in a with statement
-    """Wait for what is compiled inside the block, whatever `config.background` says."""
+    """Wait for compilations inside the block, whatever `config.background` says."""
 
     __slots__ = ("_token",)
 

@@ -1,4 +1,4 @@
-"""Counts of what the process has done, for `axiomjit.stats()`, and clocks of compilations."""
+"""Counters of the process for `axiomjit.stats()`, and clocks of compilations."""
 
 from __future__ import annotations
 
@@ -33,40 +33,40 @@ _lock: Final = new_lock()
 
 
 def counter(name: str) -> Callable[[], object]:
-    """What adds one to a counter when called; safe from many threads, and short."""
+    """Return a function that adds one to a counter; atomic, and cheap."""
     return _counts[name].__next__
 
 
 def word_of(name: str) -> int:
-    """The address of a word that native code may add to in place of calling the counter."""
+    """The address of a word that native code increments instead of calling the counter."""
     return keep_alive(_words[name]).buffer_info()[0]
 
 
 def add_gauge(name: str, read: Callable[[], int]) -> None:
-    """Let `stats` tell under `name` what `read()` returns."""
+    """Let `stats` report `read()` under `name`."""
     _gauges.append((name, read))
 
 
 def stats() -> dict[str, int]:
-    """What axiomjit has done in this process.
+    """The counters of this process.
 
-    Counts of compiled kernels, kernels found compiled in memory, loaded from disk and looked for
-    there in vain, kernels run, library calls, steps among them that are NumPy functions without
-    a row of their own, calls that NumPy ran instead (`config.disable` apart), rewritten loops that
-    LLVM refused, and bytes in the pool of recycled buffers.
+    Compiled kernels, kernels found compiled in memory, loaded from disk and missed on disk, kernels
+    run, library calls, calls of NumPy functions without a rule among the steps, calls that NumPy
+    ran instead (`config.disable` apart), rewritten loops that LLVM refused, and bytes in the pool
+    of recycled buffers.
     """
-    with _lock:  # to ask a counter adds one to it
+    with _lock:  # reading a counter adds one to it
         asked = next(_asked)
         counts = {n: next(count) - asked + _words[n][0] for n, count in _counts.items()}
     return counts | {name: read() for name, read in _gauges}
 
 
 class StageTimes(Record):
-    """Milliseconds of all programs that were made for a function.
+    """Milliseconds spent on all programs of a function.
 
-    `following` runs the function with stand-ins for its arguments, `lowering` are the passes and
-    the writing of kernels, `compiling` is what Numba and LLVM take for machine code, the import of
-    Numba included, and `loading` looks for it on disk and puts it into memory.
+    `following` traces the function, `lowering` runs the passes and writes kernels, `compiling`
+    makes machine code with Numba and LLVM, the import of Numba included, and `loading` reads it
+    from disk.
     """
 
     following: float = 0.0
@@ -76,17 +76,17 @@ class StageTimes(Record):
 
     @property
     def total(self) -> float:
-        """All stages."""
+        """The sum of all stages."""
         return self.following + self.lowering + self.compiling + self.loading
 
 
 class Clock:
-    """Adds up the times of what is compiled inside `running()`."""
+    """Adds up the compile times of the blocks inside `running()`."""
 
     __slots__ = ("spent",)
 
     def __init__(self) -> None:
-        """Start at 0."""
+        """Start at zero."""
         self.spent: dict[str, float] = {}
 
     def times(self) -> StageTimes:
@@ -94,7 +94,7 @@ class Clock:
         return StageTimes(**self.spent)
 
     def running(self) -> _Running:
-        """Let stages inside a `with` block count here."""
+        """Count the stages inside a `with` block on this clock."""
         return _Running(self)
 
 
@@ -115,7 +115,7 @@ class _Running:
 
 @contextmanager
 def stage(name: str) -> Iterator[None]:
-    """Count the time inside the block as that of a stage, a field of `StageTimes`."""
+    """Add the time of the block to a stage, a field of `StageTimes`."""
     clock, started = _clock.get(), perf_counter()
     try:
         yield

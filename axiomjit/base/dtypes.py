@@ -1,4 +1,4 @@
-"""Element types and the one place where promotion is decided, on NumPy's own `resolve_dtypes`."""
+"""Element types, and type promotion by NumPy's own `resolve_dtypes`."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _CINF: Final = complex(_INF, _INF)
 class ElementType(Record):
     """One supported dtype.
 
-    `code` is its kind and its bytes, `python` the type as which promotion sees a weak operand,
-    `cast` the function that casts to it in generated source; no element is below `least` or above
-    `greatest`.
+    `code` is its kind and size in bytes, `python` the type that promotion uses for a weak operand,
+    `cast` the function that casts to it in generated source; `least` and `greatest` bound its
+    elements.
     """
 
     code: str
@@ -61,7 +61,7 @@ _ROWS: Final = (
     ElementType("c8", complex, "complex64", -_CINF, _CINF),
     ElementType("c16", complex, "complex128", -_CINF, _CINF),
 )
-"""The seat of a new dtype."""
+"""The supported element types; a new dtype is one more row."""
 DTYPES: Final[dict[str, DType]] = {row.code: np.dtype(row.code) for row in _ROWS}
 CODES: Final[dict[DType, str]] = {dtype: code for code, dtype in DTYPES.items()}
 ELEMENT_TYPES: Final[dict[DType, ElementType]] = {DTYPES[row.code]: row for row in _ROWS}
@@ -108,57 +108,57 @@ def is_real(dtype: DType) -> bool:
 
 
 def code(dtype: DType) -> str:
-    """The code of a supported element type: its kind and its bytes."""
+    """The code of a supported element type: its kind and size in bytes."""
     return CODES[dtype]
 
 
 def state_dtype(parts: Sequence[DType]) -> DType:
-    """The dtype of a fold's state: that of its one value, or a record of several."""
+    """The dtype of a reduction's state: its one value's, or a record of several."""
     if len(parts) == 1:
         return parts[0]
     return np.dtype([(f"s{k}", part) for k, part in enumerate(parts)])
 
 
 def state_parts(dtype: DType) -> tuple[DType, ...]:
-    """The dtypes of the values that a fold's state has."""
+    """The dtypes of the values in a reduction's state."""
     if dtype.fields is None or dtype.names is None:
         return (dtype,)
     return tuple(dtype.fields[name][0] for name in dtype.names)
 
 
 def type_name(dtype: DType) -> str:
-    """The code of an element type, the codes of a state's values, else NumPy's name."""
+    """The code of an element type, the codes of a record's fields, else NumPy's name."""
     if dtype.names is None:
         return CODES.get(dtype, str(dtype))
     return f"({', '.join(map(code, state_parts(dtype)))})"
 
 
 def cast_name(code: str) -> str:
-    """The function that casts to a dtype in generated source, where i1 and c8 are other names."""
+    """The function that casts to a dtype in generated source, where i1 and c8 mean other types."""
     return ELEMENT_TYPES[DTYPES[code]].cast
 
 
 def float_route(code: str) -> str:
-    """The signed integers through which a float becomes an integer of a dtype other than u8.
+    """The signed integer type through which a float is cast to an integer type other than u8.
 
-    x86-64 has instructions to 32 and 64 bits, which give the smallest integer for NaN and what
-    does not fit; narrower results are their low bits. NumPy gives the same.
+    x86-64 converts to 32 and 64 bits, with the smallest integer for NaN and overflow; narrower
+    results are their low bits. NumPy does the same.
     """
     return "i8" if code in ("i8", "u4") else "i4"
 
 
 def part_dtype(dtype: DType) -> DType:
-    """The dtype of the real and imaginary parts; of a dtype that is not complex itself."""
+    """The dtype of the real and imaginary parts; a real dtype itself."""
     return np.empty(0, dtype).real.dtype
 
 
 def convert(value: Any, dtype: DType) -> Any:
-    """`value.astype(dtype)`; an imaginary part is dropped without a warning."""
+    """`value.astype(dtype)`, dropping an imaginary part without a warning."""
     return (value if is_bool(dtype) or is_complex(dtype) else value.real).astype(dtype)
 
 
 def value_range(dtype: DType) -> tuple[Any, Any]:
-    """The least and the greatest value of a dtype; infinities where it has them."""
+    """The least and the greatest value of a dtype, infinities included."""
     row = ELEMENT_TYPES[dtype]
     return row.least, row.greatest
 
@@ -167,7 +167,7 @@ def supported(dtype: DType, asked: str, where: str | None = None) -> DType:
     """The dtype in native byte order.
 
     Raises:
-        GraphTypeError: elements of this type cannot be compiled.
+        GraphTypeError: elements of this dtype cannot be compiled.
     """
     native = dtype if dtype.isnative else dtype.newbyteorder("=")
     if native in CODES:
@@ -181,11 +181,11 @@ def supported(dtype: DType, asked: str, where: str | None = None) -> DType:
 
 
 def wanted_dtype(dtype: DType, asked: str, where: str | None = None) -> DType:
-    """The dtype that a result should have.
+    """The dtype asked for a result, in native byte order.
 
     Raises:
-        NeedsValuesError: a followed function asks for a byte order that is not native.
-        GraphTypeError: elements of this type cannot be compiled.
+        NeedsValuesError: a traced function asks for a byte order that is not native.
+        GraphTypeError: elements of this dtype cannot be compiled.
     """
     if not dtype.isnative and current() is not None:
         raise NeedsValuesError(
@@ -198,10 +198,10 @@ def wanted_dtype(dtype: DType, asked: str, where: str | None = None) -> DType:
 
 
 def named(dtype: DTypeLike, asked: str, where: str | None = None) -> DType:
-    """The dtype of a name, type or dtype, in native byte order.
+    """The dtype for a name, type or dtype, in native byte order.
 
     Raises:
-        GraphTypeError: there is none, or elements of this type cannot be compiled.
+        GraphTypeError: there is none, or elements of this dtype cannot be compiled.
     """
     try:
         return wanted_dtype(np.dtype(dtype), asked, where)
@@ -212,7 +212,7 @@ def named(dtype: DTypeLike, asked: str, where: str | None = None) -> DType:
 
 
 def walkable(array: np.ndarray) -> bool:
-    """Whether kernels can walk an array: native, aligned elements, strides of whole ones."""
+    """True if kernels can read an array: native, aligned, strides in multiples of the itemsize."""
     size = array.itemsize or 1
     whole = math.gcd(*array.strides, size) == size
     return array.dtype.isnative and array.flags.aligned and whole
@@ -227,7 +227,7 @@ def resolve_loop(ufunc: np.ufunc, operands: tuple[Promotable, ...]) -> tuple[DTy
 
     Raises:
         GraphTypeError: NumPy has no loop for these operands.
-        UnsupportedError: NumPy would compute in an element type that is not compiled yet.
+        UnsupportedError: NumPy's loop uses an element type that is not compiled yet.
     """
     shown = ", ".join(o.__name__ if isinstance(o, type) else str(o) for o in operands)
     asked = f"{ufunc.__name__}({shown})"
@@ -248,6 +248,6 @@ def resolve_loop(ufunc: np.ufunc, operands: tuple[Promotable, ...]) -> tuple[DTy
 
 @lru_cache(maxsize=1024)
 def common(operands: tuple[Promotable, ...]) -> DType:
-    """The dtype that holds all operands (`np.result_type` with weak Python numbers)."""
+    """The common dtype of all operands (`np.result_type` with weak Python numbers)."""
     samples = [o(0) if isinstance(o, type) else o for o in operands]
     return np.result_type(*samples)

@@ -1,4 +1,4 @@
-"""What np.errstate and np.seterr ask for, where that is more than warnings."""
+"""Error states of np.errstate and np.seterr that ask for more than warnings."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _PASSED_OVER: Final = frozenset({"warn", "ignore"})
 
 
 def user_traps_errors() -> bool:
-    """Whether np.errstate asks for more than warnings, which only NumPy itself can give.
+    """True if np.errstate asks for more than warnings, which only NumPy's own loops give.
 
-    NumPy keeps that in a context variable: where none is set there is nothing to ask for.
+    NumPy keeps the state in a context variable; an empty context needs no query.
     """
     return bool(copy_context()) and not _PASSED_OVER.issuperset(np.geterr().values())
 
 
 def without_traps() -> np.errstate:
-    """A `with` block in which nothing asks for more."""
+    """A `with` block in which every error state is "ignore"."""
     return np.errstate(all="ignore")
 
 
 def refuse_traps() -> None:
-    """Refuse a followed function that asks for it itself.
+    """Refuse a traced function that sets such an error state itself.
 
     Raises:
         NeedsValuesError: an error state is "raise", "call", "print" or "log".

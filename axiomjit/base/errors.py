@@ -1,4 +1,4 @@
-"""The exception tree; every message says what was asked, what was seen, and what to do instead.
+"""The exception tree; each message has three parts: the request, the finding, the remedy.
 
 AxiomError
 ├── GraphTypeError (TypeError)      a dtype or a kind of value that cannot be used
@@ -7,17 +7,17 @@ AxiomError
 │   ├── PositionError (IndexError)  a position outside its dimension
 │   └── ShapeError                  shapes that do not fit each other, or a spec
 │       └── SpecError               text that is no label notation
-├── TraceError (TypeError)          the function cannot be followed for all values at once
+├── TraceError (TypeError)          the function cannot be traced for all values at once
 │   ├── NeedsValuesError            it branches on values, or changes something outside
-│   │   └── ImpureError             it asks for what is other at each call: the time, files
-│   ├── InterruptedWritesError      it raises after it has written, or in a step of NumPy's
-│   ├── UnfollowedError             it raises where it is followed, as it may not in NumPy
-│   └── UnsupportedError            a NumPy function or option outside the table
+│   │   └── ImpureError             it reads state that differs at each call: the time, files
+│   ├── InterruptedWritesError      it raises after it has written, or in a step run by NumPy
+│   ├── UnfollowedError             it raises while traced, which NumPy may not do
+│   └── UnsupportedError            a NumPy function or option without a rule
 │       └── UnsupportedAttributeError (AttributeError)
-├── CompileError (RuntimeError)     Numba or LLVM refused our own source
-├── DataFileError (ValueError)      a data file that `axiomjit demo` cannot use
-├── BenchError (ValueError)         a case, peer or result file that the benchmark cannot use
-├── BoundsError (AssertionError)    memory beyond a buffer was asked for: a defect of axiomjit
+├── CompileError (RuntimeError)     Numba or LLVM refused generated source
+├── DataFileError (ValueError)      a data file unusable for `axiomjit demo`
+├── BenchError (ValueError)         a case, peer or result file unusable for the benchmark
+├── BoundsError (AssertionError)    an access beyond a buffer: a defect of axiomjit
 └── VerifyError (AssertionError)    a pass broke an invariant: a defect of axiomjit
 """
 
@@ -25,21 +25,21 @@ from __future__ import annotations
 
 
 def amount(count: object, noun: str, plural: str = "") -> str:
-    """A number and its noun, e.g. `1 operand` or `2 axes`; the plural has an s when omitted."""
+    """A number and its noun, e.g. `1 operand` or `2 axes`; by default the plural adds an s."""
     return f"{count} {noun if str(count) == '1' else plural or noun + 's'}"
 
 
 class AxiomError(Exception):
-    """Base of the language's own errors: `asked`, `seen`, `remedy` and the user's `where`."""
+    """Base of axiomjit's own errors: `asked`, `seen`, `remedy` and the user's line, `where`."""
 
     def __init__(self, asked: str, seen: str, remedy: str, where: str | None = None) -> None:
-        """Keep the three parts; `where` is the user's "file:line"."""
+        """Store the three parts; `where` is the user's "file:line"."""
         self.asked, self.seen, self.remedy, self.where = asked, seen, remedy, where
         place = f"{where}: " if where else ""
         super().__init__(f"{place}{asked}\n  seen: {seen}\n  instead: {remedy}")
 
     def at(self, where: str | None) -> AxiomError:
-        """The error with the user's line, if it has none yet."""
+        """The error with the user's line, unless it has one."""
         if self.where or where is None:
             return self
         return type(self)(self.asked, self.seen, self.remedy, where)
@@ -61,7 +61,7 @@ class AxesError(GraphValueError):
 
 
 class UnboundError(GraphValueError):
-    """The values of a tensor that depends on placeholders."""
+    """A tensor that depends on placeholders has no values."""
 
 
 class PositionError(GraphValueError, IndexError):
@@ -69,7 +69,7 @@ class PositionError(GraphValueError, IndexError):
 
 
 class ShapeError(GraphValueError):
-    """Shapes that do not fit each other or a spec; `trace` says which demands were combined."""
+    """Shapes that do not fit each other or a spec; `trace` lists the demands that were combined."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class ShapeError(GraphValueError):
         where: str | None = None,
         trace: tuple[str, ...] = (),
     ) -> None:
-        """Keep the parts; `trace` has a line for each demand, the one that failed first."""
+        """Store the parts; `trace` has a line per demand, the failed one first."""
         self.trace = trace
         lines = "".join(f"\n    {line}" for line in trace)
         super().__init__(asked, seen + lines, remedy, where)
@@ -90,12 +90,12 @@ class ShapeError(GraphValueError):
 
 
 class SpecError(ShapeError):
-    """Text that is no label notation; a caret stands below the character at `position`."""
+    """Text that is not label notation; a caret marks the character at `position`."""
 
     def __init__(
         self, spec: str, position: int, seen: str, remedy: str, where: str | None = None
     ) -> None:
-        """Keep the spec and the position, from 0, of what is wrong in it."""
+        """Store the spec and the position of the fault in it, from 0."""
         self.spec, self.position = spec, position
         before, after = spec[:position].rpartition("\n")[2], spec[position:].partition("\n")[0]
         line = f"{before}{after}".expandtabs(1)
@@ -108,47 +108,47 @@ class SpecError(ShapeError):
 
 
 class TraceError(AxiomError, TypeError):
-    """The function cannot be followed for all values at once."""
+    """The function cannot be traced for all values at once."""
 
 
 class NeedsValuesError(TraceError):
-    """The function branches on values, or changes something outside, while it is followed."""
+    """The function branches on values, or changes something outside, while it is traced."""
 
 
 class NotDispatchedError(NeedsValuesError):
-    """A traced value was given to what takes values, in a list or as an index, without asking."""
+    """A list or an index took a traced value without NumPy's dispatch protocol."""
 
 
 class ImpureError(NeedsValuesError):
-    """The function asks for what is another at each call: the time, files, entropy."""
+    """The function reads state that differs at each call: the time, files, entropy."""
 
 
 class InterruptedWritesError(TraceError):
-    """The function raises while it is followed, after it has written or drawn random numbers."""
+    """The function raises while it is traced, after it has written or drawn random numbers."""
 
 
 class UnfollowedError(TraceError):
-    """The function raises an error while it is followed, which NumPy may not raise."""
+    """The function raises an error while it is traced, which NumPy may not raise."""
 
 
 class UnsupportedError(TraceError):
-    """A NumPy function, or an option of one, that is outside the table."""
+    """A NumPy function, or one of its options, that has no rule."""
 
 
 class UnsupportedAttributeError(UnsupportedError, AttributeError):
-    """An attribute or method of NumPy arrays that is outside the table."""
+    """An attribute or method of NumPy arrays that has no rule."""
 
 
 class CompileError(AxiomError, RuntimeError):
-    """Numba or LLVM refused source that axiomjit generated."""
+    """Numba or LLVM refused generated source."""
 
 
 class DataFileError(AxiomError, ValueError):
-    """A data file that `axiomjit demo` cannot use."""
+    """A data file unusable for `axiomjit demo`."""
 
 
 class BenchError(AxiomError, ValueError):
-    """A case, a peer, an option or a result file that the benchmark cannot use."""
+    """A case, a peer, an option or a result file unusable for the benchmark."""
 
 
 class BoundsError(AxiomError, AssertionError):
@@ -160,20 +160,20 @@ class VerifyError(AxiomError, AssertionError):
 
 
 class FallbackWarning(UserWarning):
-    """A function runs in NumPy itself, since it cannot be compiled."""
+    """A function that cannot be compiled runs in NumPy."""
 
 
 class SameNameWarning(UserWarning):
-    """An operation combines two different axes of one name, and its result has both."""
+    """An operation combines two different axes of one name; its result has both."""
 
 
 class UnrolledLoopWarning(UserWarning):
-    """A Python loop is recorded pass by pass, which makes a program that is slow to compile."""
+    """A Python loop is recorded iteration by iteration; the program is slow to compile."""
 
 
 class RetraceWarning(UserWarning):
-    """A compiled function is followed again and again, for a cause that the warning names."""
+    """A compiled function is traced again and again; the warning names the cause."""
 
 
 class OuterProductWarning(UserWarning):
-    """Operands of the axis graph have no axis in common, so that the result has all of them."""
+    """Operands of the axis graph have no common axis, so their product has all axes."""

@@ -1,4 +1,4 @@
-"""Objects that are never freed: native code may use them after Python has cleared modules."""
+"""Objects that are never freed; native code may use them while the interpreter shuts down."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def keep_alive(made: T) -> T:
-    """The same object, which is never freed."""
-    ctypes: Any = lazy_import("ctypes")  # here, since most processes make no native code
+    """Return the object, with one reference more that is never released."""
+    ctypes: Any = lazy_import("ctypes")  # most processes make no native code
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))
     return made

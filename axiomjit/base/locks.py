@@ -1,11 +1,11 @@
-"""Locks, all made here: none stays locked in a forked child, and a signal handler may take them.
+"""All locks of axiomjit: free again in a forked child, reentrant for signal handlers.
 
-A child has one thread, the one that forked; a lock that another thread held would stay locked for
-ever. So every lock is listed and, in the child, free again unless that one thread holds it. What
-it guards must therefore be right between any two steps. Where it is not (imports, Numba, LLVM),
-work is done under `FORKS_WAIT`; so modules are imported late, and tables whose rows stand in them.
+Only the forking thread lives on in a child; a lock held by another thread would stay locked for
+ever. So every lock is listed and, in the child, freed unless the forking thread holds it. The data
+it guards must be consistent after each statement. Work for which that fails (imports, Numba, LLVM)
+runs under `FORKS_WAIT`, and so do lazy imports of modules and their tables.
 
-Locks have one order: `FORKS_WAIT`, Numba's, LLVM's. A thread that holds one of the latter two never
+The lock order is `FORKS_WAIT`, Numba's, LLVM's. A thread that holds one of the latter two never
 waits for `FORKS_WAIT`: forks wait for it anyway, and it compiles nothing (`why_not_compile`).
 """
 
@@ -27,24 +27,24 @@ from typing import Any, Final, Protocol, TypeVar
 from weakref import WeakSet
 
 PATIENCE_S: Final = 10.0
-"""How long a fork waits for the compilations of other threads."""
+"""Seconds that a fork waits for compilations in other threads."""
 _FOREIGN: Final = (
     ("numba.core.compiler_lock", ("global_compiler_lock", "_lock")),
     ("llvmlite.binding.ffi", ("lib", "_lock", "_lock")),
 )
-"""Locks of libraries that compile: modules, and where the lock is in them."""
+"""Locks of libraries that compile: the module, and the path of attributes to the lock."""
 _COMPILERS: Final = ("numba", "llvmlite")
-"""Libraries that compile; users import them too, and no fork waits for that."""
+"""Libraries that compile; users import them too, which no fork waits for."""
 
 
 class Lock(Protocol):
-    """A lock that its holder may take again."""
+    """A reentrant lock."""
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        """Take it; False where that is not possible (in time)."""
+        """Acquire it; False if that fails (in time)."""
 
     def release(self) -> None:
-        """Give it back."""
+        """Release it."""
 
     def __enter__(self) -> bool: ...
 
@@ -52,7 +52,7 @@ class Lock(Protocol):
 
 
 def new_lock() -> Lock:
-    """A lock that its holder may take again, as a signal handler or a finalizer does."""
+    """A lock that its holder may acquire again, as a signal handler or a finalizer does."""
     lock: Any = threading.RLock()
     _locks.add(lock)
     made: Lock = lock
@@ -60,40 +60,40 @@ def new_lock() -> Lock:
 
 
 def new_gate() -> threading.Lock:
-    """A lock that one thread takes and another waits for; it stays as it is in a forked child."""
+    """A lock that one thread acquires and another waits for; a fork does not change it."""
     return threading.Lock()
 
 
 def is_held_here(lock: Any) -> bool:
-    """Whether this thread holds the lock."""
+    """True if this thread holds the lock."""
     return bool(lock._is_owned())
 
 
 def after_fork(action: Callable[[], object]) -> None:
-    """Run `action` in each forked child, when its locks are free."""
+    """Run `action` in each forked child, after its locks are freed."""
     _actions.append(action)
 
 
 class _Fork(threading.local):
-    """What the fork that this thread makes has done; another thread may fork at the same time."""
+    """State of the fork that this thread makes; other threads may fork at the same time."""
 
     taken: tuple[Any, ...] = ()
-    """Locks that it has taken, in this order."""
+    """Locks that it acquired, in this order."""
 
 
 class _Process:
-    """How this process began."""
+    """How this process started."""
 
     torn = False
-    """Whether it was forked in the middle of what another thread compiled or imported."""
+    """True if it was forked while another thread compiled or imported."""
 
 
 class _WorkLock:
-    """A lock that lets a fork pass first: whoever takes it waits for a fork that waits for it.
+    """A lock that lets a fork pass first: acquiring it waits for a waiting fork.
 
-    Without that, threads that take it again and again would keep a fork waiting. `with` looks both
-    methods up before it calls the first; they are the lock's own, within which no signal handler
-    runs, so that one that raises leaves the lock free.
+    Otherwise threads that acquire it again and again would starve a fork. `with` looks both methods
+    up before it calls the first; they are the lock's own, in which no signal handler runs, so that
+    a handler that raises leaves the lock free.
     """
 
     def __init__(self) -> None:
@@ -101,7 +101,7 @@ class _WorkLock:
 
     @property
     def __enter__(self) -> Callable[[], bool]:
-        if not is_held_here(self.lock):  # its holder goes on, or the fork would wait for ever
+        if not is_held_here(self.lock):  # its holder goes on, or the fork would deadlock
             if _compiles_elsewhere():
                 return bool
             with self.queue:
@@ -116,11 +116,11 @@ class _WorkLock:
 
 
 class NotNowError(Exception):
-    """This thread must not compile now, as `why_not_compile` says; NumPy answers the call."""
+    """This thread must not compile now (`why_not_compile`); NumPy answers the call."""
 
 
 def why_not_compile() -> str | None:
-    """Why this thread must not compile now: it would go on from half a compilation; else None."""
+    """The reason why this thread must not compile now, inside a half-done compilation; or None."""
     if _Process.torn:
         return "the process was forked while its parent compiled in another thread"
     if is_held_here(FORKS_WAIT.lock) or _compiles_elsewhere():
@@ -129,7 +129,7 @@ def why_not_compile() -> str | None:
 
 
 def _compiles_elsewhere() -> bool:
-    """Whether this thread is in Numba or LLVM already, called by a user or by another library."""
+    """True if this thread is in Numba or LLVM already, called by a user or another library."""
     return any(map(is_held_here, _foreign_locks()))
 
 
@@ -138,7 +138,6 @@ def _nothing(*_: object) -> None:
 
 
 def _foreign_locks() -> list[Any]:
-    """The locks of those libraries that are imported."""
     found = []
     for module, path in _FOREIGN:
         lock: Any = sys.modules.get(module)
@@ -165,7 +164,7 @@ def _release_taken() -> None:
 
 
 def _free_locks() -> None:
-    """Free every lock whose holder is not in this child."""
+    """Free every lock whose holder does not exist in this child."""
     wanted = [FORKS_WAIT.queue, FORKS_WAIT.lock, *_foreign_locks()]
     torn = len(_fork.taken) < len(wanted) or any(map(_is_half_imported, _COMPILERS))
     _release_taken()
@@ -180,10 +179,10 @@ def _free_locks() -> None:
 
 
 def _forget_cut_imports() -> None:
-    """Let this child import anew what another thread was importing when it was forked.
+    """Let this child repeat the imports that another thread was running at the fork.
 
-    Python has a lock for each module that is being imported; those that nobody releases any more
-    are forgotten, with their halves of modules.
+    Python locks each module that is being imported; locks without a living owner are deleted, with
+    their half-imported modules.
     """
     locks: dict[str, Any] = getattr(_frozen_importlib, "_module_locks", {})
     for name, reference in list(locks.items()):
@@ -198,7 +197,7 @@ _locks: Final[WeakSet[Any]] = WeakSet()
 _actions: Final[list[Callable[[], object]]] = []
 _fork: Final = _Fork()
 FORKS_WAIT: Final = _WorkLock()
-"""Held for work that a fork must not cut in two: forks of other threads wait for it."""
+"""Held for work that a fork must not interrupt: forks in other threads wait for it."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=_before_fork, after_in_parent=_release_taken, after_in_child=_free_locks
@@ -207,12 +206,12 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Put off Python's collector of cycles; not beside other threads, which may turn it off.
+    """Pause the garbage collector; not beside other threads, which may switch it too.
 
-    It would run forty times while this package is imported, and find nothing.
+    It would run forty times during the import of this package, and find nothing.
     """
     waits = gc.isenabled() and not _thread._count()
-    try:  # from here on, as a signal handler may raise as soon as it is off
+    try:  # a signal handler may raise from here on
         if waits:
             gc.disable()
         yield
@@ -225,7 +224,7 @@ def uncollected() -> Iterator[None]:
 def lazy_import(*modules: str) -> Any:
     """Import modules while no other thread forks, and return the last one.
 
-    A child forked in the middle of an import would wait for ever for the thread that imports.
+    A child forked during an import would wait for ever for the importing thread.
     """
     with FORKS_WAIT, uncollected():
         return [import_module(module) for module in modules][-1]
@@ -234,36 +233,36 @@ def lazy_import(*modules: str) -> Any:
 def imported(module: str) -> Any:
     """Return a module if it is imported, else None, also while another thread imports it.
 
-    What stands in `sys.modules` may be half a module; whoever asks for its names gets an error.
+    `sys.modules` may hold a half-imported module, without all its names.
     """
     return None if _is_half_imported(module) else sys.modules.get(module)
 
 
 def _is_half_imported(module: str) -> bool:
-    """Whether a thread is in the middle of importing a module."""
+    """True while a thread imports the module."""
     spec = getattr(sys.modules.get(module), "__spec__", None)
     return bool(getattr(spec, "_initializing", False))
 
 
 Key = TypeVar("Key")
-Row = TypeVar("Row")
+Value = TypeVar("Value")
 
 
-class LazyRegistry(Mapping[Key, Row]):
-    """Rows at hand, and those of modules that the first look at any other key imports."""
+class LazyRegistry(Mapping[Key, Value]):
+    """A mapping whose missing keys import further modules, once, and merge their tables."""
 
-    def __init__(self, near: Mapping[Key, Row], table: str, *modules: str) -> None:
-        """Begin with rows at hand.
+    def __init__(self, near: Mapping[Key, Value], table: str, *modules: str) -> None:
+        """Start with the entries that need no import.
 
         Args:
-            near: The rows at hand.
-            table: The name that a table of further rows has in each module.
-            modules: The modules, in full.
+            near: The entries that need no import.
+            table: The name of the table in each further module.
+            modules: The full names of the further modules.
         """
         self._near, self._table, self._modules = near, table, modules
-        self._whole: Mapping[Key, Row] | None = None
+        self._whole: Mapping[Key, Value] | None = None
 
-    def _every(self) -> Mapping[Key, Row]:
+    def _every(self) -> Mapping[Key, Value]:
         if self._whole is None:
             whole = dict(self._near)
             for module in self._modules:
@@ -271,7 +270,7 @@ class LazyRegistry(Mapping[Key, Row]):
             self._whole = whole
         return self._whole
 
-    def __getitem__(self, key: Key) -> Row:
+    def __getitem__(self, key: Key) -> Value:
         return self._near[key] if key in self._near else self._every()[key]
 
     def __contains__(self, key: object) -> bool:

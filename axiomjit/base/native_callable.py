@@ -1,7 +1,7 @@
-"""A callable whose calls may be answered natively, and by a method where they are not.
+"""A callable whose calls a native entry may answer, and else a Python method.
 
-Classes of Python pay for each call of an instance; a `functools.partial` without arguments passes
-a call on in C. So the callable is one, of a function that is exchanged for a native entry later.
+Calling an instance of a Python class is slow; a `functools.partial` without arguments forwards a
+call in C. So the callable is a partial, whose function the native entry replaces later.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from axiomjit.base.locks import new_lock
 
 R = TypeVar("R")
 Tables = tuple[Any, ...]
-"""Words and what they refer to, in turns."""
+"""Addresses and the objects they point into, in turns."""
 ALWAYS_UNTIL = 16
-"""Misses after each of which a native entry may be built."""
+"""Number of first misses after each of which a native entry may be built."""
 THEN_EVERY = 64
-"""After ALWAYS_UNTIL misses, a native entry is built only on every 64th of them."""
+"""After ALWAYS_UNTIL misses, a native entry is built only on every 64th miss."""
 
 
 class NativeCallable(functools.partial[R]):
     """Answers calls by `answer`; `enter` puts a native entry in front of it."""
 
     slow: Callable[..., Any]
-    """Calls `answer`; holds no reference to the callable, which would make a cycle."""
+    """Calls `answer` through a weak reference, since a strong one would make a cycle."""
     hits_natively: array[int]
-    """One word: how many calls were answered natively."""
+    """One word: the number of calls answered natively."""
     misses: int
-    """Calls answered in Python that could have been answered natively."""
+    """Number of calls answered in Python that could have been answered natively."""
 
     def __new__(cls, *args: object, **kwargs: object) -> Any:
         """Make a callable without native entry."""
@@ -41,19 +41,19 @@ class NativeCallable(functools.partial[R]):
         return made
 
     def restart(self) -> None:
-        """Forget the native entry."""
+        """Drop the native entry."""
         self.slow = functools.partial(_answer, weakref.ref(self))
         self.hits_natively, self.misses = array("q", [0]), 0
         self.enter(self.slow)
 
     def drop_tables(self, kernel: object = None) -> None:
-        """Answer no call natively, or none with this kernel, until tables are made anew."""
+        """Answer no call natively, or none with this kernel, until new tables are built."""
         cell = getattr(self.func, "__self__", None)
         if isinstance(cell, list):
             change_tables(cell, lambda tables: _without(tables, kernel) if kernel else ())
 
     def answer(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
-        """What a call gives."""
+        """The result of a call."""
         raise NotImplementedError
 
     def enter(self, function: Callable[..., Any]) -> None:
@@ -61,7 +61,7 @@ class NativeCallable(functools.partial[R]):
         super().__setstate__((function, (), {}, vars(self)))  # type: ignore[misc]
 
     def wants_guard(self) -> bool:
-        """Whether a guard is to be made for a call that was answered in Python."""
+        """Count a miss; True if a native entry should be built for the call."""
         self.misses += 1
         return self.misses <= ALWAYS_UNTIL or self.misses % THEN_EVERY == 0
 
@@ -74,21 +74,21 @@ class NativeCallable(functools.partial[R]):
 
 
 def change_tables(cell: list[Any], change: Callable[[Tables], Tables]) -> None:
-    """Exchange the tables of a cell for what `change` makes of them.
+    """Replace the tables of a cell by `change(tables)`.
 
-    Other threads, and a signal handler at any moment, may exchange them too: then it is made anew.
+    Retried if another thread, or a signal handler, replaces them meanwhile.
     """
     while True:
         with _exchange:
             tables = cell[0]
             changed = change(tables)
-            if cell[0] is tables:  # no signal is heard between this and the next step
+            if cell[0] is tables:  # no signal handler runs between this and the next line
                 cell[0] = changed
                 return
 
 
 def _without(tables: Tables, kernel: object) -> Tables:
-    """Tables that do not keep the kernel."""
+    """The tables that do not hold the kernel."""
     pairs = zip(tables[::2], tables[1::2], strict=True)
     others = [p for p in pairs if not any(kept is kernel for kept in p[1])]
     return tuple(part for pair in others for part in pair)

@@ -1,4 +1,4 @@
-"""Python's operators: the name of each one's method, the NumPy function that it is, its sign."""
+"""Python's operators: each one's method name, NumPy function and symbol."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INFIX: Final = {
     "lshift": ("left_shift", "<<"),
     "rshift": ("right_shift", ">>"),
 }
-"""Operators with a mirrored method, as `__radd__`, by the method's name without underscores."""
+"""Operators with a mirrored method, such as `__radd__`, by method name without underscores."""
 COMPARISONS: Final = {
     "eq": ("equal", "=="),
     "ne": ("not_equal", "!="),
@@ -43,4 +43,4 @@ SIGNS: Final = {
     for name, sign in table.values()
     if sign is not None
 }
-"""The operator that one writes for each NumPy function."""
+"""The operator symbol for each NumPy function."""

@@ -1,4 +1,4 @@
-"""Where things are from: the line of the user's program that is run, the library of code."""
+"""Origins: the line of the user's program that runs, and the library that defines code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OURS: Final = tuple(
 
 
 def user_location() -> str | None:
-    """`file:line` of the innermost frame that is neither ours nor NumPy's."""
+    """`file:line` of the innermost frame outside axiomjit and NumPy."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
@@ -32,7 +32,7 @@ def user_location() -> str | None:
 
 
 def catches_errors(within: CodeType | None) -> bool:
-    """Whether a frame of the user's that runs within a function of ours may catch errors."""
+    """True if a user's frame inside the function with this code may catch errors."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code is not within:
         code: Any = frame.f_code
@@ -52,13 +52,13 @@ _FOREIGN: Final = sys.stdlib_module_names | {"numpy", "numba", "axiomjit"}
 
 
 def is_library_code(part: Any) -> bool:
-    """Whether a class, function or module is of Python's library, NumPy, Numba or this one."""
+    """True if Python's library, NumPy, Numba or axiomjit defines a class, function or module."""
     name = str(getattr(part, "__module__", None) or part.__name__)
     return name != "__main__" and name.partition(".")[0] in _FOREIGN
 
 
 def is_installed(part: Any, own: str = "") -> bool:
-    """Whether a class, function or module is of an installed package other than `own`."""
+    """True if an installed package other than `own` defines a class, function or module."""
     name = str(getattr(part, "__module__", None) or getattr(part, "__name__", ""))
     top = name.partition(".")[0]
     if top in ("", own, "__main__"):

@@ -1,4 +1,4 @@
-"""Which arrays share memory."""
+"""Memory overlap inside an array."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def overlaps_itself(array: np.ndarray) -> bool:
-    """Whether two elements of an array share memory, as those of windows do."""
+    """True if two elements of an array share memory, as in a sliding window."""
     if not array.size:
         return False
     pairs = [(abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1]
@@ -16,7 +16,7 @@ def overlaps_itself(array: np.ndarray) -> bool:
             break
         reach += step * (n - 1)
     else:
-        return False  # each stride is beyond the extent of the inner dimensions
+        return False  # each stride exceeds the extent of the inner dimensions
     starts = np.zeros(1, np.int64)
     for step, n in pairs:
         starts = np.add.outer(starts, np.arange(n) * step).ravel()

@@ -1,4 +1,4 @@
-"""One walk over objects that refer to each other, with its roots and limits as arguments."""
+"""One depth-first walk over objects that refer to each other."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ Enter = Callable[[Path, Any], Iterable[tuple[object, object]]]
 def reachable(
     roots: Iterable[object], enter: Enter, most: int | None = None, again: bool = False
 ) -> Iterator[tuple[Path, Any]]:
-    """Yield roots and all that they refer to, each with its path, depth first.
+    """Yield the roots and all objects reachable from them, each with its path, depth first.
 
-    Iterative, since references may be deep, and without end where they go round.
+    Iterative, since chains of references may be deep, and finite on cycles.
 
     Args:
-        roots: Where the walk begins; the path of a root is its number.
-        enter: Gives the steps that lead on from a value at a path, each with what it leads to.
-        most: How many values are entered at most.
-        again: Whether a value is entered on each path to it, not on the first alone; then `enter`
-            has to end what goes round.
+        roots: The objects to start from; the path of a root is its position.
+        enter: Returns the outgoing steps of a value at a path, each with its target.
+        most: The largest number of values to enter.
+        again: True to enter a value on each path to it, not only on the first; then `enter` must
+            break cycles.
     """
     waiting: list[tuple[Path, Any]] = []
     waiting += [((k,), root) for k, root in enumerate(roots)][::-1]
-    entered: dict[int, object] = {}  # what is in it stays alive, and its number its own
+    entered: dict[int, object] = {}  # held, so that no id is reused
     while waiting and (most is None or len(entered) < most):
         path, value = waiting.pop()
         yield path, value

@@ -1,4 +1,4 @@
-"""Frozen records with named slots, the base of every IR node; properties computed once."""
+"""Frozen records with named slots, the base of every IR node; cached properties."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RecordType(type):
     def __new__(
         mcs, name: str, bases: tuple[type, ...], body: dict[str, Any], **kwargs: Any
     ) -> RecordType:
-        """Make the class; fields of bases come first, a value in the body is the default."""
+        """Make the class; inherited fields come first, a value in the body is the default."""
         own = [field for field in body.get("__annotations__", {}) if not field.startswith("__")]
         defaults = {field: body.pop(field) for field in own if field in body}
         extra = body.get("__slots__", ())
@@ -43,7 +43,7 @@ class RecordType(type):
 
 
 def _getter(fields: tuple[str, ...]) -> Callable[[object], tuple[object, ...]]:
-    """Gives the values of these fields of an object."""
+    """Return a function that reads these fields of an object."""
     if len(fields) > 1:
         return attrgetter(*fields)
     return lambda record: tuple(getattr(record, field) for field in fields)
@@ -52,7 +52,7 @@ def _getter(fields: tuple[str, ...]) -> Callable[[object], tuple[object, ...]]:
 def _given(
     fields: tuple[str, ...], bases: tuple[type, ...], init: FunctionType | None
 ) -> tuple[str, ...]:
-    """What the constructor takes: the fields, or the parameters of one that a class defines."""
+    """The constructor's arguments: the fields, or the parameters of the class's own `__init__`."""
     if not bases:
         return fields
     if init is not None:
@@ -113,17 +113,17 @@ class Record(metaclass=RecordType):
         return type(self), tuple(getattr(self, f) for f in type(self)._given)
 
     def map(self, kinds: type | tuple[type, ...], rule: Callable[[Any], Any]) -> Self:
-        """The record with `rule` applied to the values of some kinds in its fields.
+        """Apply `rule` to the values of some types in the fields, and return the new record.
 
-        Tuples and records in the fields are searched as well; what has no such value stays the
-        same object.
+        Tuples and records in the fields are searched too; parts without such a value stay the same
+        object.
         """
         old = {field: getattr(self, field) for field in type(self)._given}
         changes = {field: _mapped(value, kinds, rule) for field, value in old.items()}
         return self.replace(**changes) if any(changes[f] is not old[f] for f in old) else self
 
     def replace(self, **changes: Any) -> Self:
-        """The same record with some of what its constructor takes changed."""
+        """A copy with some constructor arguments changed."""
         given = type(self)._given
         values = [changes.pop(f) if f in changes else getattr(self, f) for f in given]
         return type(self)(*values, **changes)
@@ -142,19 +142,19 @@ T = TypeVar("T")
 
 
 class cached_property(Generic[T]):  # noqa: N801  # a decorator, as `property` is
-    """A property that is computed at first use and stored in the instance's `__dict__`.
+    """A property computed at first use and stored in the instance's `__dict__`.
 
-    `functools.cached_property` does so under one lock for all instances in Python 3.11: a child
-    that is forked while another thread computes one would wait for ever. Here two threads may
-    compute the same value; one of them is stored.
+    In Python 3.11, `functools.cached_property` holds one lock for all instances: a child forked
+    while another thread computes would deadlock. Here two threads may both compute the value; one
+    is stored.
     """
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
-        """Keep what computes it."""
+        """Store the function that computes the value."""
         self._compute, self.__doc__ = compute, compute.__doc__
 
     def __get__(self, instance: Any, owner: type) -> T:
         if instance is None:
             return self  # type: ignore[return-value]
         value = vars(instance)[self._compute.__name__] = self._compute(instance)
-        return value  # which Python finds before this from now on
+        return value  # Python finds it in `__dict__` from now on

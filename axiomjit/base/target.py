@@ -1,10 +1,9 @@
-"""The CPU that kernels are compiled for: its name, and what it does well.
+"""The CPU that kernels are compiled for: its name and its capabilities.
 
-`config.target` names it, and numba's environment variables say what "native" means. `dispatch`
-puts the target of the process into the context of the passes, a kernel carries it, and the runtime
-compiles for the target of the kernel: no pass and no rule of emission looks at the CPU at hand. So
-the same target gives the same code everywhere. Once a process has looked up what its target can do,
-it keeps that target.
+`config.target` names it, and Numba's environment variables define "native". `dispatch` passes the
+process's target to the passes, a kernel stores it, and the runtime compiles for the kernel's
+target: no pass and no code generator queries the host CPU. So one target gives the same code
+everywhere. A process keeps its target once the capabilities have been looked up.
 """
 
 from __future__ import annotations
@@ -32,90 +31,90 @@ sandybridge sapphirerapids sierraforest silvermont skx skylake skylake-avx512 sl
 tremont westmere wildcatlake znver1 znver2 znver3 znver4 znver5
 """
 CPUS: Final = frozenset(NAMES.split())
-"""What LLVM calls CPUs that run 64-bit code; it ends the process that asks for another one."""
+"""LLVM's names of 64-bit x86 CPUs; LLVM aborts the process on an unknown name."""
 GENERIC: Final = "generic"
-"""LLVM's name for the baseline CPU, which is the first level."""
+"""LLVM's name for the baseline CPU, equal to the first level."""
 UNUSED: Final = (
     r"aes|amx-.*|cl.*|cmpccxadd|enqcmd|fsgsbase|fxsr|hreset|invpcid|kl|lwp|mov(?:dir.*|rs)|mwaitx"
     r"|pclmul|pconfig|pku|prefetchi|prfchw|ptwrite|raoint|rdp.*|rdrnd|rdseed|rtm|serialize|sgx"
     r"|sha|sha512|shstk|sm[34]|tsxldtrk|u(?:intr|sermsr)|vaes|vpclmulqdq|waitpkg|wbnoinvd|widekl"
     r"|xsave.*"
 )
-"""Features whose instructions LLVM writes only where a program asks for them by name."""
+"""Features whose instructions LLVM emits only for programs that name them."""
 NEEDS_AVX: Final = frozenset({"f16c", "fma", "fma4", "sm3", "sm4", "sha512", "vaes", "vpclmulqdq"})
 ASKED: Final = ("avx2", "avx512dq", "avx512vl", "avx512fp16", "f16c", "fma")
-"""The features on which decisions depend."""
+"""The features that code generation depends on."""
 
 
 class Target(Record):
-    """A CPU to compile for; the same `cpu` and `features` give the same code on every CPU."""
+    """A CPU to compile for; equal `cpu` and `features` give the same code on every host."""
 
     name: str
-    """As `config.target` has it."""
+    """The name in `config.target`."""
     cpu: str = ""
-    """LLVM's name, by which it orders instructions."""
+    """LLVM's name, which selects the instruction scheduling."""
     features: str = ""
-    """What LLVM may use beside what the CPU of that name has, or may not: +avx2,-avx512f."""
+    """Features added to or removed from the named CPU's, as in +avx2,-avx512f."""
     vector_bytes: int = 16
-    """The length of the vectors that elementary functions are computed in.
+    """The vector length for elementary functions.
 
-    With AVX-512 the long ones, also where LLVM prefers half of them: a polynomial is done in little
-    more than half the time."""
+    64 with AVX-512, even where LLVM prefers half of that: a polynomial then takes little more than
+    half the time."""
     divides_long_vectors: bool = False
-    """Whether 64-bit integers are best divided as vectors, by way of float64.
+    """True if 64-bit integers divide fastest as vectors, by way of float64.
 
-    That takes packed conversions between the two, which AVX-512DQ has. Elsewhere the instruction
-    for single numbers is faster, and makes scalar code of the loop around it."""
+    This needs packed conversions between the two, as in AVX-512DQ. Elsewhere the scalar instruction
+    is faster, and makes the loop around it scalar."""
     converts_halves: bool = False
-    """Whether instructions convert float16 from and to float32."""
+    """True if instructions convert float16 from and to float32."""
     computes_halves: bool = False
-    """Whether instructions compute in float16."""
+    """True if instructions compute in float16."""
     fuses: bool = False
-    """Whether an instruction multiplies and adds with one rounding."""
+    """True if an instruction multiplies and adds with one rounding."""
     prefetches: bool = True
-    """Whether loops gain where they prefetch memory further on.
+    """True if software prefetching makes loops faster.
 
-    AMD's Zen processors do it well themselves: elementary functions gain nothing, and the search
-    for the place of an extreme loses a quarter."""
+    AMD's Zen processors prefetch well themselves: elementary functions gain nothing, and argmin and
+    argmax lose a quarter."""
 
 
 class ChosenTarget:
-    """A target by its name; its record is looked up when it is first needed, and then stays.
+    """A target by name; its record is looked up at first use, and then fixed.
 
-    The lookup imports LLVM, which a program that is lowered and not compiled can do without.
+    The lookup imports LLVM, which lowering without compiling does not need.
     """
 
     __slots__ = ("_found", "name")
 
     def __init__(self, name: str, found: Target | None = None) -> None:
-        """Take a name that is known, and the record where it has been looked up."""
+        """Take a known name, and the record if it has been looked up."""
         self.name, self._found = name, found
 
     @property
     def is_found(self) -> bool:
-        """Whether the record has been looked up."""
+        """True if the record has been looked up."""
         return self._found is not None
 
     def take(self, found: Target) -> None:
-        """Have the record, which was looked up before on such a CPU."""
+        """Store the record, looked up earlier on such a CPU."""
         self._found = found
 
     @property
     def record(self) -> Target:
-        """What the target is and can do.
+        """The target's capabilities.
 
         Raises:
-            GraphValueError: this CPU cannot run its code; what numba's variables name is no CPU.
+            GraphValueError: this CPU cannot run its code, or Numba's variables name no CPU.
         """
         if self._found is None:
-            with FORKS_WAIT:  # LLVM is asked
+            with FORKS_WAIT:  # queries LLVM
                 if self._found is None:
                     self._found = find_target(self.name)
         return self._found
 
 
 class _Process:
-    """The target that is chosen for this process."""
+    """The target chosen for this process."""
 
     chosen = ChosenTarget(NATIVE)
     lock = new_lock()
@@ -136,10 +135,10 @@ def target() -> Target:
 
 
 def name_target(name: str) -> None:
-    """Choose a target at the start of the process: whether this CPU can run it is seen later.
+    """Choose a target at process start; the check that this CPU can run it comes later.
 
     Raises:
-        GraphValueError: there is none of this name.
+        GraphValueError: there is no target of this name.
     """
     if name not in (NATIVE, GENERIC, *LEVELS, *CPUS):
         raise GraphValueError(f"config.target = {name!r}", "no such target", _known(name))
@@ -150,7 +149,7 @@ def choose_target(name: str) -> None:
     """Choose a target that this CPU can run, before anything is compiled for another one.
 
     Raises:
-        GraphValueError: there is none of this name, this CPU cannot run it, or it is too late.
+        GraphValueError: the name is unknown, this CPU cannot run it, or it is too late.
     """
     with _Process.lock:
         before = _Process.chosen
@@ -169,11 +168,11 @@ def choose_target(name: str) -> None:
 
 
 def find_target(name: str, environment: Mapping[str, str] = os.environ) -> Target:
-    """The target of a name that is known.
+    """Look up the target of a known name.
 
     Args:
         name: "native", a level or LLVM's name of a CPU.
-        environment: where numba's variables are looked up.
+        environment: Where Numba's variables are read.
 
     Raises:
         GraphValueError: as `target`.
@@ -220,12 +219,12 @@ def _known(name: str) -> str:
 
 
 def _written(features: Mapping[str, bool]) -> str:
-    """In LLVM's form."""
+    """Features in LLVM's notation."""
     return ",".join(("+" if on else "-") + name for name, on in sorted(features.items()))
 
 
 def _native(here: str, host: dict[str, bool], environment: Mapping[str, str]) -> tuple[str, str]:
-    """The CPU and its features, as numba understands its environment variables."""
+    """The CPU and its features, as Numba's environment variables define them."""
     cpu = environment.get("NUMBA_CPU_NAME") or here
     given = environment.get("NUMBA_CPU_FEATURES", "" if cpu == GENERIC else None)
     if given is not None:
@@ -236,7 +235,6 @@ def _native(here: str, host: dict[str, bool], environment: Mapping[str, str]) ->
 
 
 def _overrides(environment: Mapping[str, str]) -> str:
-    """Those of numba's variables that are set."""
     variables = ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_ENABLE_AVX")
     return "".join(f", {name}={environment[name]}" for name in variables if name in environment)
 
@@ -268,14 +266,13 @@ define i32 @user{k}(i32 %x) "target-cpu"="{cpu}" "target-features"="{features}" 
 }}
 """
 INLINES: Final = 225
-"""LLVM's own limit."""
+"""LLVM's default inlining threshold."""
 
 
 def _features(binding: Any, cpu: str, features: str, wanted: Iterable[str]) -> set[str]:
-    """Those of the wanted features that a CPU has with these features.
+    """The wanted features that a CPU with these features has.
 
-    LLVM says so by its inliner: only a function that needs no more than its caller has becomes part
-    of it.
+    LLVM's inliner tells: it inlines a function only into a caller that has all its features.
     """
     names = dict(enumerate(dict.fromkeys(wanted), 3))
     triple = binding.get_process_triple()

@@ -1,4 +1,4 @@
-"""The following of a function that owns a traced value, and its refusals."""
+"""The trace that owns a traced value, and its refusals."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from axiomjit.base.errors import AxiomError, GraphTypeError, TraceError, Unrolle
 from axiomjit.base.origins import user_location, warn
 
 MANY: Final = 2000
-"""Recorded operations of one following beyond which a warning names the user's line."""
+"""Number of recorded operations of one trace beyond which a warning names the user's line."""
 
 
 class Following:
-    """A function being followed once, for one class of arguments.
+    """One trace of a function, for one signature of arguments.
 
-    Nodes are interned, so that two followings share them; traced arrays and lengths therefore
-    hold the following that made them, and only it may use them.
+    Nodes are interned, so that two traces share them; traced arrays and lengths therefore refer to
+    the trace that made them, and only it may use them.
     """
 
     __slots__ = (
@@ -29,33 +29,33 @@ class Following:
     )
 
     def __init__(self, name: str = "a function", scalars: frozenset[int] = frozenset()) -> None:
-        """Start.
+        """Start a trace.
 
         Args:
-            name: The function's, for messages.
-            scalars: Positions of the inputs that are NumPy scalars, not arrays.
+            name: The function's name, for messages.
+            scalars: Positions of inputs that are NumPy scalars, not arrays.
         """
         self.name = name
         self.scalars = scalars
         self.refusal: AxiomError | None = None
         self.ended = False
         self.last: object = None
-        """The last node with an effect; it is computed even if nobody uses it."""
+        """The last node with an effect; computed even without users."""
         self.may_fail: list[object] = []
-        """Nodes that may raise an error; they are computed even if nobody uses them."""
+        """Nodes that may raise an error; computed even without users."""
         self.handles = False
-        """Whether errors of such nodes may be caught where they are recorded."""
+        """True if errors of such nodes may be caught where they are recorded."""
         self.arguments: Callable[[], Sequence[object]] | None = None
-        """Gives the arguments of the call for which it is followed, where they are known."""
+        """Returns the arguments of the call that is traced, if known."""
         self.lives_outside: Callable[[object], bool] = lambda value: False
-        """Whether a container exists outside the function, which returns it itself."""
+        """True for a container from outside the function, which returns the container itself."""
         self.within: CodeType | None = None
-        """What runs the function: the frames within it are of this following."""
+        """Code of the frame that runs the function; the frames inside it belong to this trace."""
         self.count = 0
         self.thread = threading.get_ident()
 
     def note_operation(self) -> None:
-        """Count one recorded operation; warn once where they are many."""
+        """Count one recorded operation; warn once when there are MANY."""
         self.count += 1
         if self.count == MANY:
             warn(
@@ -68,7 +68,7 @@ class Following:
             )
 
     def take_refusal(self) -> AxiomError:
-        """The refusal, which is kept no more: its traceback refers to what refers to it."""
+        """Return the refusal and forget it: its traceback refers back to this trace."""
         refusal, self.refusal = self.refusal, None
         assert refusal is not None
         return refusal
@@ -78,13 +78,13 @@ _following: ContextVar[Following | None] = ContextVar("axiomjit_following", defa
 
 
 def current() -> Following | None:
-    """The function that is being followed here, if any."""
+    """The trace of the current context, if any."""
     return _following.get()
 
 
 @contextmanager
 def entered(following: Following) -> Iterator[None]:
-    """Make the following the current one; at the end its traced values can be used no more."""
+    """Make the trace current; its traced values are unusable after the block."""
     token = _following.set(following)
     try:
         yield
@@ -98,7 +98,7 @@ AnyError = TypeVar("AnyError", bound=AxiomError)
 
 
 def refused(error: AnyError) -> AnyError:
-    """The error, kept: it is raised when the function returns, should the function catch it."""
+    """Return the error, stored to be raised when the function returns, even if it catches it."""
     following = _following.get()
     if following is not None and following.refusal is None:
         following.refusal = error
@@ -106,7 +106,7 @@ def refused(error: AnyError) -> AnyError:
 
 
 def is_refusal(error: AxiomError) -> bool:
-    """Whether the function could go on in NumPy; what NumPy refuses too it may well catch."""
+    """True if NumPy could run the function on; it may catch errors that NumPy raises too."""
     numpy_refuses = error.__suppress_context__
     return isinstance(error, TraceError) or (
         isinstance(error, GraphTypeError) and not numpy_refuses
@@ -114,17 +114,17 @@ def is_refusal(error: AxiomError) -> bool:
 
 
 def is_usable(owner: Following | None) -> bool:
-    """Whether what a following made can be used here and now."""
+    """True if values of this trace can be used here and now."""
     return owner is _following.get() and (owner is None or not owner.ended)
 
 
 def leaked_tracer_error(owner: Following | None, what: str, made: str) -> TraceError:
-    """The error for a traced value that is used where another function, or none, is followed.
+    """The error for a traced value used in another trace, or in none.
 
     Args:
-        owner: The following that made the value.
-        what: The value, such as `array`.
-        made: Where it comes from.
+        owner: The trace that made the value.
+        what: The value's noun, such as `array`.
+        made: Where it was made.
     """
     here = _following.get()
     name = "nobody" if owner is None else owner.name

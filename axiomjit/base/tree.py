@@ -1,8 +1,8 @@
 """Nested containers of a function's arguments or results, as a list of leaves and a structure.
 
-For each type of container there is a `ContainerForm`: its contents and how to build it again.
-Contents are read and new containers filled by the methods of the built-in types, so that no code
-of a user's subclass runs.
+A `ContainerForm` per container type reads its contents and builds it again. Contents are read and
+new containers filled by the methods of the built-in types, so that no code of a user's subclass
+runs.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ Apart = tuple[Keys, Sequence[object]]
 
 
 class ContainerForm(Record):
-    """How containers of a type are taken apart.
+    """How to split and rebuild containers of a type.
 
-    `apart` gives what must stay (keys, names), and the parts; `build` makes a container of a
-    type, what stays, and parts. An `is_object` is whole unless there is a reason to open it.
+    `apart` returns the fixed data (keys, names) and the parts; `build` makes a container from a
+    type, fixed data and parts. An `is_object` stays a leaf unless `opens` asks to split it.
     """
 
     apart: Callable[[Any], Apart]
@@ -56,7 +56,7 @@ PROXY: Final = ContainerForm(lambda value: (tuple(value), list(value.values())),
 
 
 def _slots(kind: type) -> Iterable[tuple[str, Any]]:
-    """The places of a class with `__slots__`, by name."""
+    """The slot descriptors of a class with `__slots__`, by name."""
     for base in kind.__mro__:
         if base.__flags__ & _DEFINED_IN_PYTHON:
             places = vars(base).items()
@@ -67,7 +67,7 @@ _DEFINED_IN_PYTHON: Final = 1 << 9
 
 
 def state_of(value: object) -> dict[str, object]:
-    """The attributes of an instance, those in slots included."""
+    """The attributes of an instance, slots included."""
     found: dict[str, object] = {}
     for name, place in _slots(type(value)):
         try:
@@ -78,16 +78,16 @@ def state_of(value: object) -> dict[str, object]:
 
 
 def attributes(value: object) -> dict[str, object] | None:
-    """The attributes of a namespace or an instance of a user's class by name, in slots too.
+    """The attributes of a namespace or of an instance of a user's class by name, slots included.
 
-    None of others.
+    None for other values.
     """
     kind = type(value)
     return None if kind is not SimpleNamespace and is_library_code(kind) else state_of(value)
 
 
 def class_attributes(kind: type) -> dict[str, object]:
-    """A user's class's attributes for its instances, by name: values, methods, properties."""
+    """The attributes of a user's class by name: values, methods, properties."""
     return {
         name: value
         for base in reversed(kind.__mro__)
@@ -121,9 +121,9 @@ OBJECT: Final = ContainerForm(_object_apart, _object_built, is_object=True)
 
 
 class Filling(Record):
-    """How a built-in type is read and filled, for its subclasses: what `contents` gives.
+    """How to read and fill a built-in type, for its subclasses.
 
-    `settings` reads what a new container must be given first, `fill` puts contents in.
+    `settings` reads the constructor settings of a container, `fill` puts `contents` into a new one.
     """
 
     contents: Callable[[Any], tuple[Keys, Sequence[object]]]
@@ -166,7 +166,7 @@ FILLINGS: Final[dict[type, Filling]] = {
 
 
 def _subclass(base: type) -> ContainerForm:
-    """The form of a subclass of a built-in type: contents, settings and attributes."""
+    """The form for a subclass of a built-in type: contents, settings and attributes."""
     filling = FILLINGS[base]
 
     def apart(value: Any) -> Apart:
@@ -210,10 +210,10 @@ _EXACT: Final[dict[type, ContainerForm]] = {
 
 @lru_cache(maxsize=512)
 def form_of(kind: type) -> ContainerForm | None:
-    """How values of a type are taken apart; None where a value is whole.
+    """The form that splits values of a type; None for leaves.
 
-    A subclass of a built-in container is opened unless it has a `__new__` of its own, which might
-    ask for arguments; a dataclass is an object with attributes.
+    A subclass of a built-in container is split unless it has its own `__new__`, which might need
+    arguments; a dataclass is an object with attributes.
     """
     if kind in _EXACT:
         return _EXACT[kind]
@@ -234,11 +234,11 @@ def _made_as(kind: Any, base: Any) -> bool:
 
 
 class Leaf(Record):
-    """A place for one value."""
+    """The place of one value."""
 
 
 class Branch(Record):
-    """A container: its type, the data it keeps (keys of a dict), and its parts."""
+    """A container: its type, its fixed data (keys of a dict), and its parts."""
 
     kind: type
     keys: tuple[object, ...]
@@ -246,7 +246,7 @@ class Branch(Record):
 
 
 class OfArgument(Record):
-    """A result in the memory of an argument: the caller's argument itself, or a view of it."""
+    """A result in an argument's memory: the argument itself, or a view of it."""
 
     position: int
     is_itself: bool
@@ -257,7 +257,7 @@ LEAF = Leaf()
 
 
 def cannot_be_hashed(value: object) -> bool:
-    """Whether an object has no usable hash; a dataclass with lists in it has none."""
+    """True if an object has no usable hash, such as a dataclass with lists in it."""
     try:
         hash(value)
     except TypeError:
@@ -270,13 +270,13 @@ def flatten_tree(
     opens: Callable[[object], bool] = cannot_be_hashed,
     is_leaf: Callable[[object], bool] = lambda value: False,
 ) -> tuple[list[object], Structure]:
-    """The leaves of nested containers, and the structure without them.
+    """Split nested containers into their leaves and their structure.
 
-    Containers are tuples, lists, dicts, deques, their subclasses, namedtuples, namespaces, and
-    those dataclass instances that `opens` says yes to. One of which `is_leaf` says so stays whole.
+    Containers are tuples, lists, dicts, deques, their subclasses, namedtuples, namespaces, and the
+    dataclass instances that `opens` accepts. One that `is_leaf` accepts stays whole.
 
     Raises:
-        GraphValueError: a container holds itself.
+        GraphValueError: a container contains itself.
     """
     leaves: list[object] = []
     try:
@@ -307,7 +307,7 @@ def _structure(
 
 
 def unflatten_tree(structure: Structure, leaves: Iterator[object]) -> object:
-    """The containers again, with other leaves."""
+    """Build the containers again, with other leaves."""
     if isinstance(structure, Leaf):
         return next(leaves)
     parts = [unflatten_tree(part, leaves) for part in structure.parts]

@@ -1,4 +1,4 @@
-"""`axiomjit cache ls | verify | clear`: the machine code that is kept on disk."""
+"""`axiomjit cache ls | verify | clear`: the machine code on disk."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from axiomjit.runtime.objects.loader import load
 from axiomjit.runtime.objects.store import OBJECTS
 
 DIGITS: Final = 12
-"""Digits of a key that are shown."""
+"""Number of digits shown of a key."""
 NO_FOLDER: Final = (
     "memory only (AXIOMJIT_CACHE_DIR or AXIOMJIT_CACHE_MB says so, or no home folder)"
 )
@@ -39,7 +39,7 @@ def add_cache_command(commands: Any) -> None:
 
 
 def cache_summary() -> str:
-    """The folders of kernels, what they hold, or why they are not used; one line each."""
+    """One line per kernel folder: its contents, or the reason why it is not used."""
     lines = []
     for folder in OBJECTS.folders():
         tier = "shared, only read" if folder.read_only else f"of at most {config.cache_mb} MB"
@@ -55,10 +55,10 @@ def _amount(files: list[Found]) -> str:
 
 
 def _folders() -> list[Directory]:
-    """The folders that can be read.
+    """The readable folders.
 
     Raises:
-        GraphValueError: there is none, or one belongs to somebody else.
+        GraphValueError: there is none, or another user owns one.
     """
     folders = OBJECTS.folders()
     if not folders:

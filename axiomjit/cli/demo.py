@@ -1,4 +1,4 @@
-"""`axiomjit demo`: a NumPy function, the loop it becomes, and both of them at work."""
+"""`axiomjit demo`: a NumPy function, its compiled loop, and their times."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from axiomjit.runtime.execution.workers import available_threads
 Array = np.ndarray
 Function = Callable[..., Any]
 Columns = dict[str, Array]
-"""Numbers of a file as float64, by name; a missing one is NaN."""
+"""Columns of a file as float64, by name; missing values are NaN."""
 ROWS: Final = 10_000_000
 SOURCE_LINES: Final = 60
-"""The most lines shown; of longer sources only the first kernels are shown."""
+"""The most source lines shown; longer sources show their first kernels."""
 MOST_COLUMNS: Final = 64
-"""A 2-D array with more columns is one long column."""
+"""A 2-D array with more columns is flattened into one column."""
 SHOWN_COLUMNS: Final = 20
 RUNS: Final = 15
 NAME, WIDTH, COLUMN = 28, 24, 21
@@ -56,13 +56,13 @@ def run_demo(path: Path | None, rows: int | None, function: Function | None) -> 
     """Print the demo.
 
     Args:
-        path: a file with the columns to work on; without one, numbers are generated.
-        rows: the number of rows to generate, or the most to read.
-        function: compiled instead of `l2`, with a column for each parameter without a default.
+        path: The file of columns to work on; by default numbers are generated.
+        rows: The number of rows to generate, or the most to read.
+        function: Compiled instead of `l2`; a parameter without a default gets a column.
 
     Raises:
         DataFileError: the file cannot be read, or has too few columns or rows.
-        GraphValueError, TraceError: the function does not run, or cannot be compiled.
+        GraphValueError, TraceError: the function fails, or cannot be compiled.
     """
     chosen = l2 if function is None else function
     names = parameters(chosen)
@@ -83,10 +83,10 @@ def run_demo(path: Path | None, rows: int | None, function: Function | None) -> 
 
 
 def parameters(function: Function) -> list[str]:
-    """The parameters that the demo fills with arrays: those without defaults.
+    """The parameters without defaults, which the demo fills with arrays.
 
     Raises:
-        GraphValueError: there is none, or one of them is by keyword only.
+        GraphValueError: there is none, or one is keyword-only.
     """
     every = inspect.signature(function).parameters.values()
     needed = [p for p in every if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
@@ -102,12 +102,12 @@ def parameters(function: Function) -> list[str]:
 
 
 def evaluator_reason() -> str | None:
-    """Why programs run in the NumPy evaluator; None where they are compiled."""
+    """The reason why programs run in the NumPy evaluator; None if they are compiled."""
     if config.disable:
         return "AXIOMJIT_DISABLE is set"
     try:
         found = find_spec("numba")
-    except (ImportError, ValueError) as error:  # something keeps it from being imported
+    except (ImportError, ValueError) as error:  # an import hook or a broken module
         return f"numba cannot be imported: {error}"
     return None if found else "numba is not installed"
 
@@ -134,17 +134,17 @@ def _generated(names: Sequence[str], rows: int) -> Columns:
 
 
 def read_columns(path: Path, rows: int | None = None) -> Columns:
-    """The columns of a `.npy`, `.npz` or `.csv` file, as `numpy.load` and `genfromtxt` read them.
+    """Read the columns of a `.npy`, `.npz` or `.csv` file by `numpy.load` and `genfromtxt`.
 
-    Columns without a number are left out. Of columns of several lengths those of the most
-    frequent length are kept.
+    Columns without a number are dropped. If lengths differ, only columns of the most frequent
+    length are kept.
 
     Args:
-        path: the file.
-        rows: the most rows to take, from the first.
+        path: The file.
+        rows: The most rows to take, from the first.
 
     Raises:
-        DataFileError: there is no such file, it is damaged, or no column of it is numeric.
+        DataFileError: the file is missing or damaged, or has no numeric column.
     """
     reader = READERS.get(path.suffix.lower())
     if reader is None:
@@ -168,7 +168,7 @@ def _refused(path: Path, seen: str, instead: str) -> DataFileError:
 
 
 def _read_text(path: Path, rows: int | None) -> Columns:
-    """The columns of a text file with commas, named by its first row unless that is a number."""
+    """The columns of a comma-separated file, named by its first row unless it is numeric."""
     with path.open(encoding="utf-8-sig") as lines:
         first = next(lines, "").split(",")
     if first == [""]:
@@ -209,9 +209,9 @@ READERS: Final = {".npy": _read_arrays, ".npz": _read_arrays, ".csv": _read_text
 
 
 def _fitted(columns: Columns, names: Sequence[str], path: Path) -> list[Array]:
-    """A column for each parameter, without rows in which one of them is missing.
+    """A column per parameter, without rows that miss a value in one of them.
 
-    A function of two arrays gets a single column from its second row on, and one row before.
+    A function of two arrays gets a single column twice: from the second row on, and one row before.
     """
     rows, count = len(next(iter(columns.values()))), len(names)
     has = f"{len(columns)} numeric column{'s' * (len(columns) > 1)}"
@@ -268,7 +268,7 @@ def _source_of(function: Function) -> str:
 
 
 def _try_numpy(function: Function, arrays: list[Array]) -> Any:
-    """The result of NumPy; an error of the user's function becomes one in three parts."""
+    """NumPy's result; an error of the user's function becomes an error in three parts."""
     try:
         return function(*arrays)
     except Exception as error:
@@ -282,7 +282,7 @@ def _try_numpy(function: Function, arrays: list[Array]) -> Any:
 
 
 def shown_kernels(sources: Sequence[str]) -> int:
-    """The number of kernels that fill SOURCE_LINES lines, at least one; each is shown whole."""
+    """The number of kernels that fit in SOURCE_LINES lines, at least one."""
     lengths = itertools.accumulate(len(source.splitlines()) for source in sources)
     return max(1, sum(length <= SOURCE_LINES for length in lengths))
 
@@ -299,7 +299,7 @@ def _show_kernels(lowered: Lowered) -> None:
 
 
 def _compare(plain: Function, jitted: Function, arrays: Sequence[Array]) -> None:
-    """Print the times of both functions, in turn, and the peaks of their memory."""
+    """Print the times of both functions, measured in turn, and their peak memory."""
     taken: tuple[list[float], list[float]] = ([], [])
     for _ in range(RUNS):
         for function, times in zip((plain, jitted), taken, strict=True):
@@ -319,7 +319,7 @@ def _row(label: str, left: str, right: str) -> None:
 
 
 def _traced_bytes(function: Function, arrays: Sequence[Array]) -> int:
-    """The peak of memory during a call, beyond its arguments and results."""
+    """The peak of memory during a call, without its arguments and results."""
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
@@ -353,7 +353,7 @@ def difference(value: object, reference: object) -> float:
 
 
 def _show_summary(columns: Columns) -> None:
-    """Print statistics of each column, and compare the time of all with NumPy's."""
+    """Print statistics of each column, and compare the total time with NumPy's."""
     jitted = jit(summary, strict=True)
     clean = {name: v[~np.isnan(v)] for name, v in itertools.islice(columns.items(), SHOWN_COLUMNS)}
     _say(f"\nthe columns, each by this function:\n\n{_margin(_source_of(summary))}")
@@ -368,5 +368,5 @@ def _show_summary(columns: Columns) -> None:
 
 
 def _each(function: Function) -> Function:
-    """A function of columns that calls another one with each of them."""
+    """A function of columns that calls `function` with each of them."""
     return lambda *columns: [function(values) for values in columns]

@@ -26,10 +26,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; see `commands.run_command` for the exit codes.
 
     Args:
-        argv: the arguments after the program's name; those of the process by default.
+        argv: The arguments after the program's name; by default the process's own.
     """
     words = sys.argv[1:] if argv is None else list(argv)
-    if words[:1] == ["bench"]:  # a program of its own, imported when it is asked for
+    if words[:1] == ["bench"]:  # a program of its own, imported on demand
         from axiomjit.bench.cli import main as run_bench
 
         return run_bench(words[1:], "axiomjit bench")
@@ -137,7 +137,7 @@ def _info(arguments: argparse.Namespace) -> None:
 
 
 def _target() -> str:
-    """The target that kernels are compiled for, with the length of its vectors."""
+    """The target of kernels, with its vector length."""
     found = target()
     cpu = f" ({found.cpu})" if found.cpu not in ("", found.name) else ""
     halves = "instructions" if found.computes_halves else "float32"
@@ -146,7 +146,7 @@ def _target() -> str:
 
 
 def _host() -> tuple[str, str, str]:
-    """The CPU's name, its vector extensions, and LLVM's version; numba is not imported."""
+    """The CPU's name, its vector extensions, and LLVM's version; Numba is not imported."""
     try:
         from llvmlite import binding
     except ImportError:

@@ -1,4 +1,4 @@
-"""A program printed while it is lowered: `AXIOMJIT_SHOW=graph,views,loops,plan,source,times`."""
+"""Prints a program while it is lowered: `AXIOMJIT_SHOW=graph,views,loops,plan,source,times`."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from axiomjit.passes.ir.print_program import FORMS, AnyProgram, print_program
 from axiomjit.passes.pipeline import PASSES, Watcher
 
 NAMES: Final = tuple(step.__name__ for step in PASSES)
-"""The passes by name, in order."""
+"""The names of the passes, in order."""
 PAGES: Final = (*(form.name for form in FORMS.values()), "source", "times")
-"""The names that `config.show` accepts beside passes."""
+"""The names besides passes that `config.show` accepts."""
 
 
 def watcher() -> Watcher | None:
-    """The watcher that prints, to stderr, what `config.show` names; None if it names nothing.
+    """The watcher that prints to stderr the stages named in `config.show`; None if none is named.
 
     Raises:
-        GraphValueError: it names something that is neither a form nor a pass.
+        GraphValueError: a name is neither a form nor a pass.
     """
     asked = frozenset(config.show)
     unknown = sorted(asked.difference(PAGES, NAMES))
@@ -36,12 +36,12 @@ def watcher() -> Watcher | None:
 
 
 def source_of(plan: Plan) -> str:
-    """The generated Python of every kernel of a plan, in order of launch."""
+    """The generated Python source of every kernel of a plan, in order of launch."""
     return "\n".join(step.kernel.source for step in plan.steps if isinstance(step, Launch))
 
 
 class _Live:
-    """Prints what is asked for as soon as it is there."""
+    """Prints each requested stage as soon as it exists."""
 
     def __init__(self, asked: frozenset[str]) -> None:
         self.asked = asked
@@ -67,7 +67,7 @@ class _Live:
         self.printing += perf_counter_ns() - started
 
     def _table(self, whole: int) -> str:
-        """Milliseconds of each pass, and of the whole, which includes the work between passes."""
+        """Milliseconds per pass and in total, with the work between passes."""
         rows = [*self.times, ("all passes, verifiers included", whole)]
         return "\n".join(f"{took / 1e6:9.3f} ms  {name}" for name, took in rows)
 

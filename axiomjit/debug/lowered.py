@@ -1,4 +1,4 @@
-"""Every stage of a program for given arguments: as text, as one page of HTML, and its cost."""
+"""All stages of a program for given arguments: as text, as one page of HTML, and its cost."""
 
 from __future__ import annotations
 
@@ -30,17 +30,16 @@ ROLES: Final = {
     ArrayRole.PARTIAL: "partial results",
     ArrayRole.HELD: "held array",
 }
-"""The legend's names for the roles of buffers."""
+"""The legend's names of buffer roles."""
 
 
 class CostInNumbers(Record):
-    """What a call reads, writes and computes; masks count as if they chose every element.
+    """Bytes, operations and memory of a call; masks count as if every element were true.
 
-    `temporary_bytes` is memory that is neither argument nor result; `scratch_bytes` are partial
-    results of folds, and rows that wait to be written. `peak_bytes` is the most that a call has
-    allocated at once, results included; steps of a library may need memory of their own beside it.
-    `flops` weighs each operation in additions. `kernels` counts compiled loops,
-    `library_calls` products left to BLAS.
+    `temporary_bytes` is memory besides arguments and results; `scratch_bytes` holds partial results
+    of reductions, and rows waiting to be written. `peak_bytes` is the largest allocation at one
+    time, results included; library steps may need their own memory besides. `flops` weighs each
+    operation in additions. `kernels` counts compiled loops, `library_calls` products left to BLAS.
     """
 
     bytes_read: int
@@ -54,7 +53,7 @@ class CostInNumbers(Record):
 
 
 def _peak_bytes(plan: Plan, lengths: Mapping[Symbol, int]) -> int:
-    """The most memory that is allocated at once while a plan runs."""
+    """The largest total of allocated bytes while a plan runs."""
     sizes = {
         buffer.name: math.prod((evaluate(n, lengths) for n in buffer.shape), start=1)
         * buffer.dtype.itemsize
@@ -73,10 +72,10 @@ def _peak_bytes(plan: Plan, lengths: Mapping[Symbol, int]) -> int:
 
 
 class Lowered:
-    """The stages of one program; each is text, made at first use."""
+    """The stages of one program, each made as text at first use."""
 
     def __init__(self, stages: Stages, values: Mapping[Symbol, int], names: Sequence[str]) -> None:
-        """Keep the stages; `values` are the lengths of this call, `names` the parameters' names."""
+        """Store the stages; `values` are this call's lengths, `names` the parameters."""
         self._stages, self._values = stages, dict(values)
         self._names = tuple(names)
 
@@ -88,12 +87,12 @@ class Lowered:
 
     @cached_property
     def graph(self) -> str:
-        """The graph, one node a line."""
+        """The graph, one node per line."""
         return print_program(self._stages.graph)
 
     @cached_property
     def views(self) -> str:
-        """The storages with strides, and the values that are not stored."""
+        """The strided storages, and the values that are not stored."""
         return print_program(self._stages.views)
 
     @cached_property
@@ -108,7 +107,7 @@ class Lowered:
 
     @cached_property
     def source(self) -> str:
-        """The generated Python of every kernel, as it is compiled."""
+        """The generated Python source of every kernel."""
         return source_of(self._stages.plan)
 
     def before(self, step: str) -> str:
@@ -129,7 +128,7 @@ class Lowered:
 
     @property
     def times(self) -> dict[str, float]:
-        """Milliseconds of each pass, when all are run again now."""
+        """Milliseconds of each pass, measured by running all passes again."""
         return {name: took for name, (_, _, took) in self._run_again().items()}
 
     def _pass(self, step: str) -> tuple[str, str, float]:
@@ -145,7 +144,7 @@ class Lowered:
         return found
 
     def _run_again(self) -> dict[str, tuple[str, str, float]]:
-        """For each pass the program before and after as text, and milliseconds."""
+        """For each pass the program before and after as text, and its milliseconds."""
         trail: dict[str, tuple[str, str, float]] = {}
 
         def keep(name: str, before: AnyProgram, after: AnyProgram, took: int) -> None:
@@ -156,22 +155,22 @@ class Lowered:
 
     @cached_property
     def _compiled(self) -> list[CompiledKernel]:
-        """Every kernel, compiled anew: kernels that run have no text."""
+        """Every kernel compiled anew, since running kernels keep no text."""
         return [KERNELS.compiled(kernel) for kernel in self.kernels]
 
     @property
     def llvm(self) -> str:
-        """The optimised LLVM IR of every kernel, which is compiled for it."""
+        """The optimised LLVM IR of every kernel, compiled anew for it."""
         return "\n".join(kernel.llvm for kernel in self._compiled)
 
     @property
     def asm(self) -> str:
-        """The assembly of every kernel, which is compiled for it."""
+        """The assembly of every kernel, compiled anew for it."""
         return "\n".join(kernel.asm for kernel in self._compiled)
 
     @cached_property
     def cost(self) -> CostInNumbers:
-        """What a call with these lengths reads, writes, computes and allocates."""
+        """Bytes read and written, operations and allocations of a call with these lengths."""
         cost = self._stages.cost
         products = sum(isinstance(step, Call) for step in self._stages.plan.steps)
         at = self._values
@@ -188,7 +187,7 @@ class Lowered:
 
     @cached_property
     def legend(self) -> str:
-        """The user's names of the buffers, numbers and lengths of each kernel, one a line."""
+        """The user's names of the buffers, numbers and lengths of each kernel, one per line."""
         owners = {
             buffer.name: ROLES[buffer.role]
             if buffer.position is None
@@ -216,10 +215,10 @@ class Lowered:
 
 
 class Explanation:
-    """What `f.explain(*args)` gives: `str()` is text, `.html()` a page."""
+    """The result of `f.explain(*args)`: `str()` gives text, `.html()` a page."""
 
     def __init__(self, name: str, lowered: Lowered) -> None:
-        """Explain a lowered program of a function called `name`."""
+        """Explain the lowered program of a function called `name`."""
         self._name, self._lowered = name, lowered
 
     def _sections(self) -> tuple[tuple[str, str], ...]:
@@ -250,8 +249,8 @@ class Explanation:
     __repr__ = __str__
 
     def html(self) -> str:
-        """A self-contained page with one section per stage; nothing is loaded from elsewhere."""
-        lazy_import("html")  # here, since it takes long to import
+        """A self-contained page with one section per stage; it loads nothing else."""
+        lazy_import("html")  # importing it takes long
         from html import escape
 
         sections = "".join(

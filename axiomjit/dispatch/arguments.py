@@ -1,7 +1,7 @@
-"""A call's arguments taken apart: traced leaves, static leaves, and the keys of both.
+"""A call's arguments split into traced and static leaves, and the keys of both.
 
-Equal keys of static arguments mean the same types and the same state at every level. `==` does not
-say that: 1 == 1.0 == True, 0.0 == -0.0, Decimal("1.0") == Decimal("1.00").
+Equal keys of static arguments mean the same types and the same state at every level. `==` is too
+weak: 1 == 1.0 == True, 0.0 == -0.0, Decimal("1.0") == Decimal("1.00").
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ _BY_VALUE: Final = frozenset({int, bool, str, bytes, type(None), type(Ellipsis)}
 _BY_ORDER: Final = frozenset({tuple, list, set, frozenset})
 _IDENTITIES: Final = (type, FunctionType, ModuleType, Enum, np.ufunc, np.ndarray)
 DEEPEST: Final = 12
-"""Levels of nested objects whose state is part of a key; deeper objects count by identity."""
+"""Levels of nested objects whose state is in a key; deeper objects count by identity."""
 LONGEST: Final = 1000
-"""The most entries of a list, set or dict that are part of a key; longer ones count by identity."""
+"""The most entries of a list, set or dict in a key; longer ones count by identity."""
 
 
 class Same(weakref.ref[Any]):
-    """A reference to one object; equal to another reference to the same object while that lives."""
+    """A weak reference; equal to another reference to the same object while that lives."""
 
     __slots__ = ("number",)
     number: int
 
     def __new__(cls, value: object, forget: Forget | None = None) -> Same:
-        """Refer to the object; `forget` is called with this reference when it has died."""
+        """Refer to the object; its death calls `forget` with this reference."""
         made = super().__new__(cls, value, forget)
         made.number = id(value)
         return made
@@ -59,12 +59,12 @@ class Same(weakref.ref[Any]):
 
 
 class Kept:
-    """A reference to one object of a type without weak references; the key keeps it alive."""
+    """A reference to an object of a type without weak references; the key keeps it alive."""
 
     __slots__ = ("value",)
 
     def __init__(self, value: object) -> None:
-        """Keep the object."""
+        """Store the object."""
         self.value = value
 
     def __eq__(self, other: object) -> bool:
@@ -75,11 +75,11 @@ class Kept:
 
 
 def static_key(value: Any, forget: Forget | None = None) -> tuple[object, ...]:
-    """A hashable key by which static values are compared: an entry for each object in it, in order.
+    """A hashable key that compares static values: an entry for each object in it, in order.
 
-    Values with an `==` of their own that can be hashed and hold no arrays are equal by type and
-    state; other objects are equal only to themselves, while their attributes are the same.
-    `forget` is called with the reference to such an object when it has died.
+    Hashable values with their own `==` and without arrays are equal by type and state; other
+    objects are equal only to themselves, while their attributes are the same. `forget` is called
+    with the reference to such an object when that dies.
     """
     key: list[object] = []
     by_state: dict[Path, tuple[int, object]] = {}
@@ -87,7 +87,7 @@ def static_key(value: Any, forget: Forget | None = None) -> tuple[object, ...]:
     def enter(path: Path, one: Any) -> Iterable[tuple[object, object]]:
         entry, parts = _entry(one, forget, len(path) - 1)
         if isinstance(one, np.ndarray):
-            # A program holds the arrays of its statics; only an object of its own can end that.
+            # A program holds the arrays of its statics; only an owner with identity can end that.
             for above in (path[:k] for k in range(1, len(path))):
                 if above in by_state:
                     place, owner = by_state[above]
@@ -103,7 +103,7 @@ def static_key(value: Any, forget: Forget | None = None) -> tuple[object, ...]:
 
 
 class _State(list[object]):
-    """The state of an object that is compared by it."""
+    """The state of an object compared by state."""
 
 
 def _entry(value: Any, forget: Forget | None, depth: int) -> tuple[object, Sequence[object]]:
@@ -165,7 +165,7 @@ def structure_key(structure: Structure) -> object:
 
 
 def mentions_dead(key: object) -> bool:
-    """Whether a key, or a tuple within it, refers to an object that has died."""
+    """True if a key, or a tuple within it, refers to a dead object."""
     if isinstance(key, Same):
         return key() is None
     return isinstance(key, tuple) and any(map(mentions_dead, key))
@@ -176,20 +176,20 @@ _ARRAYS: Final = frozenset({Array})
 
 
 def are_arrays(values: Sequence[object]) -> bool:
-    """Whether all are arrays of NumPy's own class."""
+    """True if all are arrays of NumPy's own class."""
     return set(map(type, values)) <= _ARRAYS
 
 
 def has_axes(values: Sequence[object]) -> bool:
-    """Whether there is a named array among them."""
+    """True if there is a named array among them."""
     return any(isinstance(value, NamedValue) for value in values)
 
 
 class CallArguments(Record):
     """Leaves of the arguments in order of parameters; a static leaf has its place and value.
 
-    `names` gives for each dynamic leaf the parameter it belongs to, `static_names` for each static
-    one. `structure_key` is the key of the structure.
+    `names` has the parameter of each dynamic leaf, `static_names` of each static one.
+    `structure_key` is the key of the structure.
     """
 
     structure: Structure
@@ -208,16 +208,16 @@ class CallArguments(Record):
 
 
 Forms = BoundedTable[int, CallArguments]
-"""What calls of one function with nothing but arrays have in common, by their number."""
+"""Templates for calls with arrays only, by the number of arguments."""
 
 
 def static_parameters(
     names: Sequence[str], signature: inspect.Signature, function: str
 ) -> frozenset[str]:
-    """The static parameters of a function that the user names.
+    """The parameters that the user named as static.
 
     Raises:
-        GraphValueError: it has no parameter of one of the names.
+        GraphValueError: the function has no parameter of this name.
     """
     names = (names,) if isinstance(names, str) else names
     for name in names:
@@ -239,14 +239,14 @@ def take_apart(
     forms: Forms | None = None,
     function: str = "function",
 ) -> CallArguments:
-    """Sort the leaves of a call's arguments into dynamic and static ones.
+    """Split the leaves of a call's arguments into dynamic and static ones.
 
     Args:
-        signature: That of the function.
-        static: Its parameters that the user marked as static.
-        args: The arguments by position.
-        kwargs: Those by name.
-        forms: A table for calls with nothing but arrays.
+        signature: The function's signature.
+        static: Its parameters marked as static.
+        args: The positional arguments.
+        kwargs: The keyword arguments.
+        forms: A table for calls with arrays only.
         function: The name of the function, for errors.
 
     Raises:
@@ -255,7 +255,7 @@ def take_apart(
     if forms is None or kwargs or static or not are_arrays(args):
         return _sorted(signature, static, args, kwargs, function)
     like = forms.get(len(args))
-    if like is None:  # its arrays are not kept
+    if like is None:  # without its arrays
         like = _sorted(signature, static, args, kwargs, function).replace(dynamic=())
         forms.keep(len(args), like)
     return CallArguments(like.structure, like.structure_key, args, (), like.names)
@@ -298,9 +298,9 @@ def _sorted(
 def _misfit(
     signature: inspect.Signature, name: str, args: tuple[object, ...], kwargs: Mapping[str, object]
 ) -> TypeError | None:
-    """Python's error about a call that does not fit a signature, with the function's name.
+    """Python's error for a call that does not fit a signature, with the function's name.
 
-    A function of the same parameters that does nothing is called; None where that gives no error.
+    Raised by an empty function with the same parameters; None if that raises nothing.
     """
     none = inspect.Parameter.empty
     parameters = [
@@ -311,7 +311,7 @@ def _misfit(
     space: dict[str, Callable[..., None]] = {}
     try:
         exec(f"def function{plain}: pass", space)
-    except SyntaxError:  # parameters without a name of their own
+    except SyntaxError:  # parameters without valid names
         return None
     space["function"].__qualname__ = name
     try:
@@ -322,7 +322,7 @@ def _misfit(
 
 
 def _is_static(leaf: object) -> bool:
-    """Whether an argument is no array or number: so is an enum that is an int, by what it adds."""
+    """True for neither an array nor a plain number, such as an enum, even one that is an int."""
     if isinstance(leaf, Array | np.generic):
         return False
     if isinstance(leaf, int | float | complex):
@@ -333,9 +333,9 @@ def _is_static(leaf: object) -> bool:
 def exact_layout(
     leaves: Sequence[object], other: Callable[[Any], object] | None = None
 ) -> tuple[object, ...] | None:
-    """What one bound plan depends on: the settings, and how each array lies.
+    """The key of a bound plan: the settings, and the layout of each array.
 
-    `other` says it of leaves that are no plain arrays; None comes back where it is not given.
+    `other` gives the key of other leaves; without it the result is None if there is one.
     """
     key: list[object] = [config.bounds]
     for leaf in leaves:
@@ -349,22 +349,22 @@ def exact_layout(
 
 
 def exact_key(call: CallArguments, forget: Forget | None = None) -> object:
-    """Equal for calls that one bound plan can answer.
+    """The key of a bound plan with statics.
 
-    `forget` is called when an object that the key refers to has died.
+    `forget` is called when an object in the key dies.
     """
     layout = exact_layout(call.dynamic, kind_of)
     return layout, call.structure_key, statics_key(call, forget)
 
 
 def graph_key(arguments: Sequence[object], lengths: Mapping[Any, int]) -> object:
-    """Equal for runs of a graph that one bound plan can answer."""
+    """The key of a graph's bound plan."""
     settings = config.disable, user_traps_errors()
     return settings, frozenset(lengths.items()), exact_layout(arguments, kind_of)
 
 
 def kind_of(leaf: Any) -> object:
-    """What decides how an argument that is no plain array is read; the value of an int."""
+    """The key of an argument that is not a plain array; the value of an int."""
     if isinstance(leaf, Array):
         return type(leaf), leaf.dtype, leaf.shape, leaf.strides, leaf.flags.aligned
     return (int, leaf) if isinstance(leaf, int) else type(leaf)
@@ -376,7 +376,7 @@ def statics_key(call: CallArguments, forget: Forget | None = None) -> tuple[obje
 
 
 def swapped_dtype(values: Sequence[object]) -> object:
-    """The dtype of the first array whose byte order is not native; None if there is none."""
+    """The dtype of the first array in non-native byte order, or None."""
     for value in values:
         if isinstance(value, Array) and not value.dtype.isnative:
             return value.dtype
@@ -384,9 +384,9 @@ def swapped_dtype(values: Sequence[object]) -> object:
 
 
 def plain_array(array: Array) -> Array:
-    """The array in a layout a kernel can walk: native, aligned, strides of whole elements.
+    """The array in a layout for kernels: native, aligned, strides in multiples of the itemsize.
 
-    A copy keeps the order of the dimensions in memory, and holds repeated elements once.
+    A copy keeps the memory order of the dimensions, and stores repeated elements once.
     """
     if walkable(array):
         return array
@@ -396,7 +396,7 @@ def plain_array(array: Array) -> Array:
 
 
 def class_of(value: Any) -> object:
-    """The dtype of a plain array, else the class: it decides which arguments are compiled."""
+    """The dtype of a plain array, else the class; this decides if an argument is compiled."""
     return value.dtype if type(value) is Array else type(value)
 
 
@@ -413,10 +413,10 @@ def foreign_classes(values: Iterable[object]) -> set[object]:
 
 
 def plain_argument(value: Any, name: object) -> object:
-    """An argument as an array or number of a kind that is compiled.
+    """An argument as an array or number of a compiled type.
 
     Raises:
-        GraphTypeError: an array-like that NumPy functions treat in ways of their own.
+        GraphTypeError: NumPy functions treat this array-like by its own rules.
     """
     if type(value) is Array or type(value) is np.memmap:
         return plain_array(np.asarray(value))
@@ -435,7 +435,7 @@ def plain_argument(value: Any, name: object) -> object:
 def plain_arguments(
     arguments: Sequence[object], names: Iterable[object] | None = None
 ) -> tuple[object, ...]:
-    """The arguments as kernels take them; `names` are those in errors, numbers when omitted.
+    """The arguments as kernels take them; `names` are for errors, positions by default.
 
     Raises:
         GraphTypeError: as `plain_argument`.

@@ -1,10 +1,9 @@
-"""What was prepared for calls: programs by signature, plans by exact layout, and how a plan is run.
+"""Caches of calls: programs by signature, plans by exact layout, and the run of a plan.
 
-A call meets them in this order: the native table of its function, plans by the exact layout of the
-arguments, classes by their code (`signature.Classes`), programs by call guard.
-
-The same tables serve compiled functions of arrays and of named arrays, and graphs. They have the
-same limits, and what was prepared for an object that has died is dropped in the same way.
+A call looks up, in this order: the native table of its function, plans by the exact layout of the
+arguments, argument classes by their code (`signature.Classes`), programs by call guard. Compiled
+functions of arrays and of named arrays, and graphs, share these tables, their limits, and the
+removal of entries for dead objects.
 """
 
 from __future__ import annotations
@@ -26,32 +25,32 @@ from axiomjit.graph.captured import Watch
 from axiomjit.symbolic.dims import Dim, Symbol, evaluate
 
 LAYOUTS: Final = 512
-"""Exact layouts of arguments for which a ready plan is kept, per function or graph."""
+"""Limit of compiled calls by exact layout, per function or graph."""
 CLASSES: Final = 256
-"""Classes of arguments for which programs are kept, per function and for all graphs together."""
+"""Limit of signatures with programs, per function and for all graphs together."""
 
 PROGRAMS: Final = 512
-"""Programs that are kept for one class of arguments."""
+"""Limit of programs per signature."""
 
 Entry = TypeVar("Entry")
 
 
 class Runnable(Protocol):
-    """What runs for certain lengths."""
+    """A computation bound to lengths."""
 
     def run(self, arguments: Sequence[Any], given: Sequence[object] | None = None) -> Sequence[Any]:
-        """The results for these arguments; `given` are those before they were converted."""
+        """The results for these arguments; `given` are the arguments before their conversion."""
 
 
 class CompiledCall(Record):
-    """What runs for one exact layout of arguments, and how its results are put together.
+    """The computation for one exact layout of arguments, and the assembly of its results.
 
-    `plain`: arguments are passed on without conversion. `held`: arrays that follow them, the
-    constants of a graph. `watch`: the captured arrays, None if there are none. `leaves`: for each
-    leaf of the return value the number of a result and its conversion, or None and a value or its
-    recipe. `writes`: positions of arguments that the run changes. `speculative`: the run may find
-    that a guess was wrong; arguments in `early` and `generators` are then rolled back. `fails`: the
-    run may raise, beside writes and draws, an error that NumPy raises after others.
+    `plain`: arguments need no conversion. `held`: arrays passed after them, the constants of a
+    graph. `watch`: the captured arrays, None if there are none. `leaves`: for each leaf of the
+    return value the number of a result and its conversion, or None and a value or its recipe.
+    `writes`: positions of arguments that the run changes. `speculative`: the run may find that a
+    guess was wrong; arguments in `early` and `generators` are then rolled back. `fails`: besides
+    writes and draws, the run may raise an error that NumPy raises after other errors.
     """
 
     runnable: Runnable
@@ -68,27 +67,27 @@ class CompiledCall(Record):
 
     @property
     def is_guarded(self) -> bool:
-        """Whether a call needs no more than guards: nothing that it changes has to be put back."""
+        """True if guards suffice for a call: it changes nothing that might be rolled back."""
         return not (self.generators or self.early)
 
     @property
     def is_simple(self) -> bool:
-        """Whether nothing is to be done but to run it."""
+        """True if a call only has to run."""
         return not (self.writes or self.generators or self.speculative)
 
     def holds(self) -> bool:
-        """Whether the arrays that the program reads from outside are those of before."""
+        """True if the captured arrays are unchanged."""
         return self.watch is None or self.watch.holds()
 
     def prepared(
         self, arguments: Sequence[object], names: Sequence[str] | None = None
     ) -> Sequence[object]:
-        """The arguments of a call of this layout, as the program takes them."""
+        """The arguments of a call of this layout, converted for the program."""
         return arguments if self.plain else plain_arguments(arguments, names)
 
 
 class Table(BoundedTable[object, Entry]):
-    """Entries by key, which go when an object dies that the key refers to."""
+    """Entries by key; the death of an object in a key removes the entry."""
 
     def __init__(self, limit: int) -> None:
         """Start empty."""
@@ -96,17 +95,17 @@ class Table(BoundedTable[object, Entry]):
         self._died = False
 
     def keep(self, key: object, value: Entry) -> Entry:
-        """As for any such table; also drop what could not be dropped when it died."""
+        """Store an entry; also remove entries whose removal had to wait."""
         super().keep(key, value)
         if self._died:
             self.forget()
         return value
 
     def forget(self, dead: object = None, ends: Callable[[], bool] = sys.is_finalizing) -> None:
-        """Drop the entries whose keys refer to an object that has died.
+        """Drop the entries whose keys refer to dead objects.
 
-        That is found out at any time, also while this thread has the lock: then the next entry
-        that is kept does it. When Python `ends`, what is needed here may be gone before.
+        Called at any moment, also while this thread holds the lock; then the next `keep` does it.
+        When Python `ends`, globals used here may be gone.
         """
         self._died = True
         if ends() or is_held_here(self._lock):
@@ -121,27 +120,27 @@ class Table(BoundedTable[object, Entry]):
 
 
 class Program(Protocol):
-    """What was lowered or followed for one class of arguments."""
+    """A program lowered or traced for one signature."""
 
     @property
     def pins(self) -> Mapping[Dim, int]:
-        """The lengths that have one value alone in all calls that it answers, and that value."""
+        """The lengths fixed to one value in all its calls, with that value."""
 
     def fits(self, lengths: Mapping[Symbol, int]) -> bool:
-        """Whether it answers calls of these lengths."""
+        """True if it is valid for these lengths."""
 
     def is_stale(self) -> bool:
-        """Whether it fits no call any more."""
+        """True if it is valid for no call any more."""
 
 
 AnyProgram = TypeVar("AnyProgram", bound=Program)
 
 
 class ClassPrograms(list[Any]):
-    """The programs of one class of calls, the oldest first.
+    """The programs of one signature, oldest first.
 
-    Those that were followed for some values of lengths alone are found by these values, so that
-    hundreds of them are not asked one after the other.
+    Programs traced for fixed values of some lengths are indexed by these values, so that hundreds
+    of them are not tried one by one.
     """
 
     def __init__(self) -> None:
@@ -150,14 +149,14 @@ class ClassPrograms(list[Any]):
         self._by_values: dict[tuple[Dim, ...], dict[tuple[int, ...], list[Any]]] = {}
 
     def add(self, program: Any) -> None:
-        """Keep a program; the oldest one is dropped where there are too many."""
+        """Store a program; the oldest one is dropped beyond the limit."""
         self.append(program)
         self._same_values(program).append(program)
         if len(self) > PROGRAMS:
             self.drop(self[0])
 
     def drop(self, program: Any) -> None:
-        """Keep a program no more."""
+        """Remove a program."""
         for kept in (self, self._same_values(program)):
             kept[:] = [other for other in kept if other is not program]
         values = self._by_values[tuple(program.pins)]
@@ -165,7 +164,7 @@ class ClassPrograms(list[Any]):
             values.pop(tuple(program.pins.values()), None)
 
     def candidates(self, lengths: Mapping[Symbol, int]) -> Iterator[Any]:
-        """The programs that were followed for these lengths, as far as they are for some alone."""
+        """The programs whose fixed lengths have these values."""
         for pinned, values in tuple(self._by_values.items()):
             yield from tuple(values.get(tuple(map(evaluate, pinned, repeat(lengths))), ()))
 
@@ -175,7 +174,7 @@ class ClassPrograms(list[Any]):
 
 
 class ProgramTable(Table[ClassPrograms]):
-    """Programs by call guard, the least recently used guards dropped beyond the limit."""
+    """Programs by call guard; beyond the limit the least recently used guards are dropped."""
 
     def count(self) -> int:
         """The number of programs."""
@@ -185,7 +184,7 @@ class ProgramTable(Table[ClassPrograms]):
     def find(
         self, key: object, lengths: Mapping[Symbol, int], build: Callable[[], AnyProgram]
     ) -> AnyProgram:
-        """A program of this call guard whose own guards hold, built where there is none.
+        """A program of this call guard whose own guards hold, built if there is none.
 
         A key stands for programs of one kind.
         """
@@ -193,7 +192,7 @@ class ProgramTable(Table[ClassPrograms]):
             found_before = self.pop(key, None)
             known = ClassPrograms() if found_before is None else found_before
             super().keep(key, known)
-        if self._died:  # which `keep` cannot see to under the lock
+        if self._died:  # `keep` cannot call it under the lock
             self.forget()
         found: AnyProgram
         for found in known.candidates(lengths):
@@ -208,29 +207,30 @@ class ProgramTable(Table[ClassPrograms]):
 
 
 def run_and_unflatten(
-    ready: CompiledCall,
+    compiled: CompiledCall,
     arguments: Sequence[object],
     statics: Sequence[tuple[int, object]] = (),
     given: Sequence[object] | None = None,
 ) -> object:
-    """Run, and put the return value together: results without dimensions are NumPy scalars.
+    """Run, and assemble the return value: results without dimensions are NumPy scalars.
 
-    `given` are the arguments before they were converted, which may be returned.
+    `given` are the arguments before their conversion, which may be returned.
     """
-    results = ready.runnable.run(arguments)
-    if ready.structure is LEAF and ready.leaves[0] == (0, None):
+    results = compiled.runnable.run(arguments)
+    if compiled.structure is LEAF and compiled.leaves[0] == (0, None):
         return results[0][()] if results[0].ndim == 0 else results[0]
-    return unflatten_tree(ready.structure, _leaves(ready, results, statics, given or arguments))
+    leaves = _leaves(compiled, results, statics, given or arguments)
+    return unflatten_tree(compiled.structure, leaves)
 
 
 def _leaves(
-    ready: CompiledCall,
+    compiled: CompiledCall,
     results: Sequence[np.ndarray],
     statics: Sequence[tuple[int, object]],
     given: Sequence[object],
 ) -> Iterator[object]:
     made: Memo = {}
-    for number, value in ready.leaves:
+    for number, value in compiled.leaves:
         if number is None:
             yield value.now(statics, made) if isinstance(value, Recipe) else value
         elif isinstance(value, OfArgument):
@@ -245,7 +245,7 @@ def _leaves(
 
 
 def _view_of(argument: object, result: np.ndarray) -> np.ndarray:
-    """The result as a new view of an argument, of a class of NumPy's that views keep."""
+    """The result as a new view of an argument, of NumPy's own subclass if views keep it."""
     if type(argument) is np.memmap:
         view = result.view(np.memmap)
         view.__array_finalize__(argument)

@@ -1,7 +1,7 @@
-"""What `jit` is given where it is written: the function, and its options.
+"""Checks of `jit`'s arguments: the function, and its options.
 
-Compilers that a reader may come from have options of their own; for these the error says what to
-do here.
+Users of other compilers may pass those compilers' options; the error then gives the alternative
+here.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ _ELSEWHERE: Final = MappingProxyType(
         ),
     }
 )
-"""What to do in place of options of Numba's, JAX's and PyTorch's."""
+"""The alternatives to options of Numba, JAX and PyTorch."""
 _DESCRIPTORS: Final = (classmethod, staticmethod, property)
 
 
 def check_options(
     static_argnames: object, shapes: object, strict: object, others: Mapping[str, object]
 ) -> None:
-    """Refuse options that there are not, and values of other types.
+    """Refuse unknown options, and values of wrong types.
 
     Raises:
-        GraphTypeError: which is a TypeError.
+        GraphTypeError: an option is refused (a TypeError).
     """
     for name in others:
         remedy = _ELSEWHERE.get(name, f"leave it out; the options are {', '.join(OPTIONS)}")
@@ -71,10 +71,10 @@ def _are_names(value: object) -> bool:
 
 
 def check_function(function: object) -> None:
-    """Refuse what is no function that gives its result when it is called.
+    """Refuse an object that is not a function returning its result when called.
 
     Raises:
-        GraphTypeError: it is a class, a coroutine, a generator, or something that cannot be called.
+        GraphTypeError: it is a class, a coroutine, a generator, or not callable.
     """
     seen = remedy = ""
     if isinstance(function, _DESCRIPTORS):
@@ -94,7 +94,7 @@ def check_function(function: object) -> None:
 
 
 def _later_kind(function: Any) -> str:
-    """The kind of function that does nothing yet when it is called; empty of any other one."""
+    """The kind of a function whose call does not run it yet; empty for others."""
     for inner in (function, vars(type(function)).get("__call__")):
         if inspect.iscoroutinefunction(inner):
             return "a coroutine function"

@@ -1,9 +1,8 @@
-"""Calls that NumPy runs: which these are, how they are counted, and what is said.
+"""Calls that NumPy runs: their causes, counts and messages.
 
-A program writes into the memory of its arguments while it reads others: those that are one array
-are one input of it, and any other overlap is left to NumPy. Some programs find, while they run,
-that they do not fit the call; then arguments and random generators are put back as they were, and
-NumPy runs it.
+A program writes into the memory of some arguments while it reads others: equal arrays are one input
+of it, and any other overlap is left to NumPy. Some programs find during the run that they are not
+valid for the call; then arguments and random generators are rolled back, and NumPy runs it.
 """
 
 from __future__ import annotations
@@ -50,10 +49,10 @@ FOREIGN: Final = "arguments"
 class InNumPy(Record):
     """Calls of a function that NumPy ran for one cause.
 
-    The cause is "whole function", "written arguments", "arguments" (of classes
-    or byte orders that are not compiled), "lengths" (numbers of chosen elements),
-    "results of steps", "errors", "error states" (`np.errstate`), "compilation" (in an interrupted
-    one) or "disabled" (`config.disable`); `reason` says why NumPy ran the last of these calls.
+    The cause is "whole function", "written arguments", "arguments" (of classes or byte orders that
+    are not compiled), "lengths" (numbers of chosen elements), "results of steps", "errors", "error
+    states" (`np.errstate`), "compilation" (inside an interrupted one) or "disabled"
+    (`config.disable`); `reason` explains the last of these calls.
     """
 
     cause: str
@@ -67,7 +66,7 @@ class CallsInNumPy:
     __slots__ = ("_calls", "_last", "_whole", "reasons")
 
     def __init__(self) -> None:
-        """Begin with no call."""
+        """Start without calls."""
         self._calls: dict[str, int] = {}
         self._whole, self._last = 0, ""
         self.reasons = {
@@ -77,26 +76,26 @@ class CallsInNumPy:
         }
 
     def count_whole(self) -> None:
-        """Count a call of a function that NumPy runs from now on, as `count` and sooner."""
+        """Count a call of a function that NumPy always runs; faster than `count`."""
         _count_fallback()
         self._whole += 1
 
     def count(self, cause: str) -> None:
-        """Count a call; `reasons` has the reason."""
-        if cause is not DISABLED:  # the user's setting is no fallback
+        """Count a call; its reason is in `reasons`."""
+        if cause is not DISABLED:  # a user's setting, not a fallback
             _count_fallback()
         self._last = cause
         self._calls[cause] = self._calls.get(cause, 0) + 1
 
     def all(self) -> tuple[InNumPy, ...]:
-        """The calls of each cause, that of the last call last."""
+        """The calls of each cause; the cause of the last call comes last."""
         last = WHOLE if self._whole else self._last
         calls = [*self._calls.items(), *([(WHOLE, self._whole)] if self._whole else [])]
         calls.sort(key=lambda item: item[0] == last)
         return tuple(InNumPy(cause, n, self.reasons.get(cause, "")) for cause, n in calls)
 
     def in_words(self) -> str:
-        """How many there were and why the last one, for `repr`; empty if there was none."""
+        """The number of calls and the last reason, for `repr`; empty without calls."""
         causes = self.all()
         if not causes:
             return ""
@@ -106,12 +105,12 @@ class CallsInNumPy:
 
 
 def in_short(error: AxiomError) -> str:
-    """What was asked and seen, in one line."""
+    """The request and the finding of an error, on one line."""
     return " ".join(f"{error.asked}: {error.seen}".split())
 
 
 def falls_back(name: str, error: AxiomError, strict: bool) -> bool:
-    """Whether NumPy runs a function from now on; else the error is the user's."""
+    """True if NumPy runs a function from now on; else the error is raised to the user."""
     policy = "warn" if isinstance(error, NeedsValuesError) else config.fallback
     if strict or policy in ("error", "step"):
         return False
@@ -121,7 +120,7 @@ def falls_back(name: str, error: AxiomError, strict: bool) -> bool:
 
 
 def unfollowed(name: str, error: Exception) -> UnfollowedError:
-    """The error for a function that raises another one while it is followed."""
+    """The error for a function that raises another one while it is traced."""
     return UnfollowedError(
         f"follow {name} once for all calls",
         f"that it raises {type(error).__name__}: {error}",
@@ -130,14 +129,14 @@ def unfollowed(name: str, error: Exception) -> UnfollowedError:
 
 
 def may_be_ours(error: Exception) -> bool:
-    """Whether NumPy may not raise an error that a function raises while it is followed."""
+    """True if NumPy may not raise an error that a function raises while traced."""
     if isinstance(error, AxiomError):
         return isinstance(error, GraphTypeError | GraphValueError)
     return not isinstance(error, OtherLengthError | Warning)
 
 
 def raised(error: UnfollowedError) -> Exception:
-    """The error that a function raises while it is followed."""
+    """The function's own error, raised while it was traced."""
     cause = error.__cause__
     return cause if isinstance(cause, Exception) else error
 
@@ -145,15 +144,15 @@ def raised(error: UnfollowedError) -> Exception:
 def run_unfollowed(
     run: Callable[[], R], errors: list[UnfollowedError], strict: bool
 ) -> tuple[R, AxiomError]:
-    """Return what NumPy gives for a call of a function that could not be followed, and why not.
+    """Return NumPy's result of a call of a function that could not be traced, and the reason.
 
     Args:
         run: Calls the function.
-        errors: The error, which is taken out: a frame that kept it would be kept by it.
-        strict: Whether NumPy may not run the function.
+        errors: Holds the error, which is removed: a frame that kept it would make a cycle.
+        strict: True if NumPy may not run the function.
 
     Raises:
-        AxiomError: the reason, under `strict`, or where NumPy raises an error of its kind.
+        AxiomError: the reason, under `strict`, or if NumPy raises an error of its kind.
         Exception: NumPy's own error.
     """
     error = errors.pop()
@@ -177,40 +176,41 @@ def run_unfollowed(
 
 
 def public_class(error: Exception) -> type:
-    """The class of an error, or the first one above it that users can name."""
+    """The class of an error, or its first base that users can name."""
     every = type(error).__mro__
     return next(c for c in every if "._" not in c.__module__ and not c.__name__.startswith("_"))
 
 
 class FallbackToNumPy(Exception):
-    """One call that NumPy runs for a `cause`; `refusal` says why, if there is something to say.
+    """One call that NumPy runs for a `cause`; `refusal` explains it, if worth a message.
 
-    Of what may raise in NumPy, as a length that does not fit, nothing is said before it has run.
+    A call that may raise in NumPy, such as one with a wrong length, gets no message before it has
+    run.
     """
 
     def __init__(self, refusal: tuple[str, str, str] | None, cause: str = ERRORS) -> None:
-        """Keep what was asked, what was seen, and what to do instead."""
+        """Store the request, the finding and the remedy."""
         super().__init__(refusal)
         self.refusal, self.cause = refusal, cause
 
     @property
     def reason(self) -> str:
-        """What was asked and seen, in one line."""
+        """The request and the finding, on one line."""
         if self.refusal is None:
             return "the call raises an error"
         return in_short(NeedsValuesError(*self.refusal))
 
     def refusal_of(self, name: str) -> NeedsValuesError:
-        """What to say of calls of a function."""
+        """The message about calls of a function."""
         assert self.refusal is not None
         asked, seen, remedy = self.refusal
         return NeedsValuesError(f"{asked} of {name}", seen, remedy, user_location())
 
     def counted(self, name: str, strict: bool, calls: CallsInNumPy) -> FallbackToNumPy:
-        """Count the call, and give itself without the frames that it was raised in.
+        """Count the call, and return the exception without its traceback.
 
         Raises:
-            NeedsValuesError: under `strict`, if there is something to say.
+            NeedsValuesError: under `strict`, if there is a message.
         """
         if self.refusal is not None and strict:
             raise self.refusal_of(name)
@@ -219,21 +219,21 @@ class FallbackToNumPy(Exception):
         return self.with_traceback(None)
 
 
-def say_left(name: str, left: FallbackToNumPy, before: bool) -> bool:
-    """Warn of calls that NumPy runs: before, or after one that has raised nothing.
+def warn_of_fallback(name: str, fallback: FallbackToNumPy, before: bool) -> bool:
+    """Warn of calls that NumPy runs: before a call, or after one without error.
 
     Returns:
-        Whether it was said.
+        True if it warned.
     """
-    if left.refusal is None or before is (left.cause is not WRITTEN):
+    if fallback.refusal is None or before is (fallback.cause is not WRITTEN):
         return False
-    error = left.refusal_of(name)
+    error = fallback.refusal_of(name)
     warn(f"such calls of {name} run in NumPy, not compiled: {error}", FallbackWarning)
     return True
 
 
 def other_length(seen: str) -> FallbackToNumPy:
-    """The call has numbers of chosen elements that the program does not fit."""
+    """The fallback for a call whose data-dependent lengths the program is not valid for."""
     return FallbackToNumPy(
         (
             "one program for every number of elements that a mask chooses, in a call",
@@ -245,50 +245,50 @@ def other_length(seen: str) -> FallbackToNumPy:
 
 
 def length_refused(error: OtherLengthError) -> FallbackToNumPy:
-    """Why no program could be made that fits any number of chosen elements."""
+    """The fallback if no program is valid for any data-dependent length."""
     cause = error.__cause__
     return other_length(cause.seen if isinstance(cause, AxiomError) else str(error))
 
 
 def other_result(seen: str) -> FallbackToNumPy:
-    """A function has given another shape or dtype than the program assumes."""
+    """The fallback for a step whose result has another shape or dtype than inferred."""
     remedy = "call it outside the compiled function, or use one whose result has one dtype"
     asked = "one program for every shape and dtype of a result that depends on values, in a call"
     return FallbackToNumPy((asked, seen, remedy), RESULTS)
 
 
-class _Left:
-    """In the place of a plan: NumPy runs the calls of a layout."""
+class _NumPyPlan:
+    """A stand-in for a plan: NumPy runs the calls of a layout."""
 
     def __init__(self, refusal: tuple[str, str, str] | None, cause: str) -> None:
         self._refusal, self._cause = refusal, cause
 
     def run(self, arguments: Sequence[object], given: Sequence[object] | None = None) -> NoReturn:
-        """Leave the call to NumPy."""
+        """Raise the fallback to NumPy."""
         raise FallbackToNumPy(self._refusal, self._cause)
 
 
 def byteswapped(dtype: object) -> CompiledCall:
-    """What answers calls with a byteswapped array: results of NumPy keep its byte order or not."""
+    """The compiled call for byteswapped arrays, whose byte order NumPy may or may not keep."""
     remedy = "convert it once outside, for example with x.astype(x.dtype.newbyteorder('='))"
     seen = f"elements of dtype {dtype}, bytes in an order that is not native"
     return CompiledCall(
-        _Left(("an array argument", seen, remedy), FOREIGN), plain=True, speculative=True
+        _NumPyPlan(("an array argument", seen, remedy), FOREIGN), plain=True, speculative=True
     )
 
 
-def left_to_numpy(error: Exception) -> CompiledCall:
-    """What answers calls of a layout that cannot be followed.
+def numpy_call(error: Exception) -> CompiledCall:
+    """The compiled call for a layout that cannot be traced.
 
-    These raise, need other lengths, or have arguments of classes that are not compiled. It is
-    kept, so that the next such call is not followed again.
+    Its calls raise, need other lengths, or have arguments that are not compiled. It is cached, so
+    that the next such call is not traced again.
     """
     refusal, cause = None, ERRORS
     if isinstance(error, GraphTypeError):
         refusal, cause = (error.asked, error.seen, error.remedy), FOREIGN
     if isinstance(error, OtherLengthError) and not isinstance(error, UnfitNumberError):
         refusal, cause = length_refused(error).refusal, LENGTHS
-    return CompiledCall(_Left(refusal, cause), plain=True, speculative=True)
+    return CompiledCall(_NumPyPlan(refusal, cause), plain=True, speculative=True)
 
 
 Same = tuple[int, ...]
@@ -297,7 +297,7 @@ Same = tuple[int, ...]
 def same_arrays(arguments: Sequence[object], are_objects: bool = False) -> Same | None:
     """For each argument the number of the first that is the same array; None if all differ.
 
-    Arrays of one memory and layout are the same; if they `are_objects`, only one object is.
+    Arrays of equal memory and layout are the same; with `are_objects`, only identical objects.
     """
     seen: dict[object, int] = {}
     key: Callable[[np.ndarray], object] = id if are_objects else _memory
@@ -314,19 +314,19 @@ def _memory(array: np.ndarray) -> object:
 
 
 def why_not_written(
-    ready: CompiledCall, arguments: Sequence[object], same: Same | None
+    compiled: CompiledCall, arguments: Sequence[object], same: Same | None
 ) -> str | None:
-    """Why a program that writes arguments cannot answer a call; None where it can.
+    """The reason why a program that writes arguments cannot answer a call; None if it can.
 
     Args:
-        ready: The program.
-        arguments: Those of the call, as they were given.
-        same: Which of them are one input of the program.
+        compiled: The compiled call.
+        arguments: The call's arguments, not converted.
+        same: The groups of arguments that are one input of the program.
     """
     arrays = [(k, value) for k, value in enumerate(arguments) if isinstance(value, np.ndarray)]
-    if ready.watch is not None:
-        arrays += [(-1, array) for array, _ in ready.watch.known()]
-    for position in ready.writes:
+    if compiled.watch is not None:
+        arrays += [(-1, array) for array, _ in compiled.watch.known()]
+    for position in compiled.writes:
         written = arguments[position]
         if not isinstance(written, np.ndarray) or not written.flags.writeable:
             return "a read-only array"
@@ -342,38 +342,38 @@ def why_not_written(
 
 
 def speculative_run(
-    ready: CompiledCall, arguments: Sequence[object], call: CallArguments, same: Same | None
+    compiled: CompiledCall, arguments: Sequence[object], call: CallArguments, same: Same | None
 ) -> object:
-    """What a call gives that a program answers, each argument as the program takes it.
+    """Run a program that may change arguments or fall back.
 
     Args:
-        ready: The program.
-        arguments: Those of the call as the program takes them.
+        compiled: The compiled call.
+        arguments: The arguments, converted for the program.
         call: The call.
-        same: Which of its arguments are one input of the program.
+        same: The groups of arguments that are one input of the program.
 
     Raises:
         FallbackToNumPy: NumPy runs the call; nothing has changed.
     """
-    reason = why_not_written(ready, call.dynamic, same) if ready.writes else None
+    reason = why_not_written(compiled, call.dynamic, same) if compiled.writes else None
     if reason is not None:
         remedy = "pass writable arrays that share no memory, or one array twice"
         raise FallbackToNumPy(("a write into an argument", reason, remedy), WRITTEN)
-    put_back = _kept(ready, call.dynamic)
+    put_back = _snapshot(compiled, call.dynamic)
     try:
-        return run_and_unflatten(ready, arguments, call.static, call.dynamic)
+        return run_and_unflatten(compiled, arguments, call.static, call.dynamic)
     except Exception as error:
-        if not ready.fails and not isinstance(error, OtherLengthError):
+        if not compiled.fails and not isinstance(error, OtherLengthError):
             raise
         put_back()
-        raise _left(error) from None
+        raise _fallback_for(error) from None
 
 
-def _kept(ready: CompiledCall, arguments: Sequence[object]) -> Callable[[], None]:
-    """Keep what the program may change too early; a function that puts it back."""
-    written = [arguments[position] for position in ready.early]
+def _snapshot(compiled: CompiledCall, arguments: Sequence[object]) -> Callable[[], None]:
+    """Copy the state that the program may change too early; return a function that restores it."""
+    written = [arguments[position] for position in compiled.early]
     arrays = [(array, array.copy()) for array in written if isinstance(array, np.ndarray)]
-    states = [(one, _state_of(one)) for one in ready.generators]
+    states = [(one, _state_of(one)) for one in compiled.generators]
 
     def put_back() -> None:
         for array, before in arrays:
@@ -384,8 +384,8 @@ def _kept(ready: CompiledCall, arguments: Sequence[object]) -> Callable[[], None
     return put_back
 
 
-def _left(error: Exception) -> FallbackToNumPy:
-    """Why NumPy runs a call; what a step raises it raises again, after the writes before it."""
+def _fallback_for(error: Exception) -> FallbackToNumPy:
+    """The fallback for an error in a run; NumPy raises a step's error again, after its writes."""
     match error:
         case UnfitNumberError():
             return FallbackToNumPy(None)
@@ -397,7 +397,6 @@ def _left(error: Exception) -> FallbackToNumPy:
 
 
 def _state_of(generator: Any) -> Any:
-    """The state of a `Generator` or a `RandomState`."""
     if hasattr(generator, "get_state"):
         return generator.get_state(legacy=False)
     return generator.bit_generator.state

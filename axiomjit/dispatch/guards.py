@@ -1,4 +1,4 @@
-"""Puts native guards in front of calls that were answered: from what was prepared to a table."""
+"""Native guards in front of answered calls: from a compiled call to a native table."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ Vector = Sequence[object]
 
 
 def is_native() -> bool:
-    """Whether calls may have native guards now; the first of a process may compile the entry."""
+    """True if calls may have native guards; the first use may compile the native entry."""
     return not (config.portable or config.disable or why_not_compile() or refusal())
 
 
 def add_table(
     function: NativeCallable[Any], table: Table, native: NativePlan | None = None
 ) -> None:
-    """Put a table in front of the others of a callable; that of a native plan names its kernels."""
+    """Put a table in front of the others of a callable; a native plan's table lists its kernels."""
     kernels = () if native is None else native.kernels
     for handle, _ in kernels:
         handle.add_user(function)
@@ -60,73 +60,73 @@ def order_of(signature: inspect.Signature, args: Vector, kwargs: Mapping[str, ob
 
 def guard_call(
     function: NativeCallable[Any],
-    ready: CompiledCall,
+    compiled: CompiledCall,
     call: CallArguments,
     order: Sequence[int],
     args: Vector,
     kwargs: Mapping[str, object],
     distinct: bool = False,
 ) -> bool:
-    """Guard calls like this one, which `ready` has answered.
+    """Guard calls like this one, answered by `compiled`.
 
     Args:
-        function: Gets the table.
-        ready: What was prepared for the call.
+        function: The callable that gets the table.
+        compiled: The compiled call.
         call: Its leaves.
-        order: For each leaf the number of the argument that it should be.
-        args: The arguments of the call.
-        kwargs: Those by name.
-        distinct: Whether no two array arguments may be one object.
+        order: For each leaf the number of its argument.
+        args: The positional arguments.
+        kwargs: The keyword arguments.
+        distinct: True if no two array arguments may be one object.
 
     Returns:
-        Whether the call can be guarded.
+        True if the call can be guarded.
     """
     vector = (*args, *kwargs.values())
     places, leaves = dict(call.static), call.leaves(call.dynamic)
-    if len(leaves) != len(vector) or not isinstance(ready.runnable, BoundPlan):
+    if len(leaves) != len(vector) or not isinstance(compiled.runnable, BoundPlan):
         return False
     if any(leaf is not vector[k] for leaf, k in zip(leaves, order, strict=True)):
         return False
-    if not _has_kernels(function, ready.runnable) or (ready.speculative and kwargs):
+    if not _has_kernels(function, compiled.runnable) or (compiled.speculative and kwargs):
         return False
     arrays = [v for v in call.dynamic if isinstance(v, np.ndarray)]
-    if (ready.writes and not ready.plain) or (distinct and not all(v.size for v in arrays)):
-        return False  # that empty arrays share no memory does not tell them apart
-    native = _native(ready, ready.runnable, call) if all(map(walkable, arrays)) else None
-    guards = _guards(native, ready, places, leaves, order, distinct)
+    if (compiled.writes and not compiled.plain) or (distinct and not all(v.size for v in arrays)):
+        return False  # empty arrays never share memory, even one with itself
+    native = _native(compiled, compiled.runnable, call) if all(map(walkable, arrays)) else None
+    guards = _guards(native, compiled, places, leaves, order, distinct)
     if guards is None:
-        native, guards = None, _guards(None, ready, places, leaves, order, distinct)
+        native, guards = None, _guards(None, compiled, places, leaves, order, distinct)
     if guards is None:
         return False
     runner = None
     if native is None:
         dynamic = [k for place, k in enumerate(order) if place not in places]
-        alone = dynamic == list(range(len(vector))) and ready.plain and not call.static
-        runner = _runner(ready, call, dynamic, alone)
-    otherwise = function.slow if ready.speculative else None
+        alone = dynamic == list(range(len(vector))) and compiled.plain and not call.static
+        runner = _runner(compiled, call, dynamic, alone)
+    otherwise = function.slow if compiled.speculative else None
     names, hits = tuple(kwargs), function.hits_natively
-    table = guards.table(len(args), names, hits, runner, otherwise, _errors(ready))
+    table = guards.table(len(args), names, hits, runner, otherwise, _errors(compiled))
     add_table(function, table, native)
     return True
 
 
 def guard_graph(
     function: NativeCallable[Any],
-    ready: CompiledCall,
+    compiled: CompiledCall,
     arguments: Vector,
     in_tuple: bool | None,
     finish: Callable[[Sequence[np.ndarray]], object],
 ) -> None:
-    """Guard calls of a computation like the one with these arguments, which `ready` has answered.
+    """Guard calls of a computation like the one with these arguments, answered by `compiled`.
 
-    Results share no memory with anything: plans of which that is not known are not guarded.
+    Results share no memory with anything; a plan without that property is not guarded.
     """
-    bound = ready.runnable
+    bound = compiled.runnable
     if not isinstance(bound, BoundPlan) or not bound.form.is_fresh:
         return
     if not _has_kernels(function, bound):
         return
-    held = dict(enumerate(ready.held, len(arguments)))
+    held = dict(enumerate(compiled.held, len(arguments)))
     native, results = None, bound.plan.results
     if in_tuple is not None and bound.form.is_entire and not bound.form.writes:
         short = not in_tuple and not held and results[0].shape
@@ -137,7 +137,7 @@ def guard_graph(
         return
     runner = None
     if native is None:
-        runner = partial(_run_graph, bound, ready.held, finish)
+        runner = partial(_run_graph, bound, compiled.held, finish)
     else:
         for position, array in held.items():
             guards.hold_argument(array, position)
@@ -154,7 +154,7 @@ def _run_graph(
 
 
 def _has_kernels(function: NativeCallable[Any], bound: BoundPlan) -> bool:
-    """Whether the kernels of a plan are there; a call that was answered in NumPy is not counted."""
+    """True if a plan's kernels are loaded; a call answered in NumPy is not counted as a miss."""
     there = all(handle.loaded is not None for handle in bound.handles)
     function.misses -= not there
     return there
@@ -162,21 +162,21 @@ def _has_kernels(function: NativeCallable[Any], bound: BoundPlan) -> bool:
 
 def _guards(
     native: NativePlan | None,
-    ready: CompiledCall,
+    compiled: CompiledCall,
     places: Mapping[int, object],
     leaves: Vector,
     order: Sequence[int],
     distinct: bool,
 ) -> Guards | None:
-    """Guards of all arguments and of the arrays from elsewhere; None where one cannot be had."""
-    guards, given = Guards(native, ready.writes), list[tuple[int, object]]()
+    """Guards of all arguments and captured arrays; None if one cannot be guarded."""
+    guards, given = Guards(native, compiled.writes), list[tuple[int, object]]()
     for place, (leaf, source) in enumerate(zip(leaves, order, strict=True)):
         dynamic = place not in places
         if not guards.add(source, leaf, len(given) if dynamic else None):
             return None
         given += [(source, leaf)] * dynamic
-    apart = range(len(given)) if distinct else ready.writes
-    for array, where in () if ready.watch is None else ready.watch.known():
+    apart = range(len(given)) if distinct else compiled.writes
+    for array, where in () if compiled.watch is None else compiled.watch.known():
         guards.watch(array, where)
         given.append((-1, array))
     for pair in _apart(given, apart):
@@ -187,7 +187,7 @@ def _guards(
 def _apart(
     given: Sequence[tuple[int, object]], writes: Sequence[int]
 ) -> Iterator[tuple[int, np.ndarray, int, np.ndarray]]:
-    """Each written array with each other array, both behind their sources."""
+    """Each written array with each other array, both after their sources."""
     for k in writes:
         source, written = given[k]
         for j, (other_source, other) in enumerate(given):
@@ -196,47 +196,47 @@ def _apart(
                 yield source, written, other_source, other
 
 
-def _form(ready: CompiledCall) -> int | None:
-    """How a native call puts its results together; None where it cannot."""
-    if ready.structure is LEAF and all(part is None for part in ready.leaves[0]):
+def _form(compiled: CompiledCall) -> int | None:
+    """The native form of a call's results; None if there is none."""
+    if compiled.structure is LEAF and all(part is None for part in compiled.leaves[0]):
         return NOTHING
-    if [number for number, _ in ready.leaves] != list(range(len(ready.leaves))):
+    if [number for number, _ in compiled.leaves] != list(range(len(compiled.leaves))):
         return None
-    if not all(value is None or isinstance(value, OfArgument) for _, value in ready.leaves):
+    if not all(value is None or isinstance(value, OfArgument) for _, value in compiled.leaves):
         return None
-    if ready.structure is LEAF:
+    if compiled.structure is LEAF:
         return SCALARS
-    flat = all(isinstance(part, Leaf) for part in getattr(ready.structure, "parts", ()))
-    return SCALARS | TUPLE if flat and getattr(ready.structure, "kind", None) is tuple else None
+    flat = all(isinstance(part, Leaf) for part in getattr(compiled.structure, "parts", ()))
+    return SCALARS | TUPLE if flat and getattr(compiled.structure, "kind", None) is tuple else None
 
 
-def _gives_results(ready: CompiledCall) -> bool:
-    """Whether the leaves of what a call gives are all results, in order and as they are."""
-    return ready.leaves == tuple((k, None) for k in range(len(ready.leaves)))
+def _gives_results(compiled: CompiledCall) -> bool:
+    """True if the leaves of the return value are all results, in order and unconverted."""
+    return compiled.leaves == tuple((k, None) for k in range(len(compiled.leaves)))
 
 
-def _native(ready: CompiledCall, bound: BoundPlan, call: CallArguments) -> NativePlan | None:
-    """What a native call does for a call; None where it cannot."""
-    form = _form(ready)
-    count = 0 if form == NOTHING else len(ready.leaves)
-    given = {k: v for k, v in ready.leaves if k is not None and isinstance(v, OfArgument)}
-    examples = call.dynamic if ready.plain and _builder(ready) is not None else None
-    kind = getattr(ready.structure, "kind", None)
+def _native(compiled: CompiledCall, bound: BoundPlan, call: CallArguments) -> NativePlan | None:
+    """The native plan of a call, or None."""
+    form = _form(compiled)
+    count = 0 if form == NOTHING else len(compiled.leaves)
+    given = {k: v for k, v in compiled.leaves if k is not None and isinstance(v, OfArgument)}
+    examples = call.dynamic if compiled.plain and _builder(compiled) is not None else None
+    kind = getattr(compiled.structure, "kind", None)
     return bound.native_plan(count, form, (), given, examples, kind)
 
 
 def _runner(
-    ready: CompiledCall, call: CallArguments, dynamic: Sequence[int], alone: bool
+    compiled: CompiledCall, call: CallArguments, dynamic: Sequence[int], alone: bool
 ) -> Runner:
-    """What answers a guarded call in Python, given all arguments in order.
+    """The Python function that answers a guarded call, given all arguments in order.
 
-    They are `alone` where they are those of the program, and can be used as they are.
+    `alone`: the arguments are exactly the program's, and need no conversion.
     """
     if not alone:
-        return partial(_run, ready, tuple(dynamic), call.static, call.names)
-    build, run = _builder(ready), ready.runnable.run
+        return partial(_run, compiled, tuple(dynamic), call.static, call.names)
+    build, run = _builder(compiled), compiled.runnable.run
     if build is None:
-        return partial(_run_all, ready)
+        return partial(_run_all, compiled)
 
     def run_all(*args: object) -> object:
         return build(run(args))
@@ -244,16 +244,16 @@ def _runner(
     return run_all
 
 
-def _errors(ready: CompiledCall) -> type[Exception]:
-    """The errors by which a program says that it does not answer a call."""
-    return Exception if ready.fails else OtherLengthError
+def _errors(compiled: CompiledCall) -> type[Exception]:
+    """The errors by which a program refuses a call."""
+    return Exception if compiled.fails else OtherLengthError
 
 
-def _builder(ready: CompiledCall) -> Callable[[Sequence[np.ndarray]], object] | None:
-    """What puts results together that are one array, or a tuple of all of them in order."""
-    if not _gives_results(ready):
+def _builder(compiled: CompiledCall) -> Callable[[Sequence[np.ndarray]], object] | None:
+    """The function that assembles results into one array, or a tuple of all in order; else None."""
+    if not _gives_results(compiled):
         return None
-    structure = ready.structure
+    structure = compiled.structure
     if isinstance(structure, Leaf):
         return lambda results: results[0] if results[0].ndim else results[0][()]
     kind: Any = structure.kind
@@ -262,20 +262,20 @@ def _builder(ready: CompiledCall) -> Callable[[Sequence[np.ndarray]], object] | 
         return None
     if not all(isinstance(part, Leaf) for part in structure.parts):
         return None
-    count = len(ready.leaves)
+    count = len(compiled.leaves)
     return lambda results: make([one if one.ndim else one[()] for one in results[:count]])
 
 
-def _run_all(ready: CompiledCall, *args: object) -> object:
-    return run_and_unflatten(ready, args)
+def _run_all(compiled: CompiledCall, *args: object) -> object:
+    return run_and_unflatten(compiled, args)
 
 
 def _run(
-    ready: CompiledCall,
+    compiled: CompiledCall,
     dynamic: tuple[int, ...],
     static: tuple[tuple[int, object], ...],
     names: Sequence[str],
     *args: object,
 ) -> object:
     arguments = [args[k] for k in dynamic]
-    return run_and_unflatten(ready, ready.prepared(arguments, names), static, arguments)
+    return run_and_unflatten(compiled, compiled.prepared(arguments, names), static, arguments)

@@ -1,10 +1,10 @@
-"""`axiomjit.jit`: a NumPy function, followed once per class of arguments and compiled.
+"""`axiomjit.jit`: a NumPy function, traced once per signature and compiled.
 
 A compiled function is pickled by its name, or by the function and the options of `jit`, without
-anything that was prepared: no program, kernel, native entry or lock. Whoever unpickles one compiles
-when calling it, or finds the kernels on disk. `pickle` takes functions by name, `cloudpickle` also
-by value those that no other process could import: of `__main__`, lambdas and closures. One that its
-module knows by its name goes the same way as plain functions do with the pickler at hand.
+programs, kernels, native entries or locks. The unpickled function compiles when called, or finds
+its kernels on disk. `pickle` takes functions by name, `cloudpickle` also by value those that no
+other process could import: of `__main__`, lambdas and closures. A function importable by its name
+is pickled the way the pickler treats plain functions.
 """
 
 from __future__ import annotations
@@ -66,15 +66,15 @@ from axiomjit.dispatch.fallbacks import (
     byteswapped,
     falls_back,
     in_short,
-    left_to_numpy,
     length_refused,
     may_be_ours,
+    numpy_call,
     raised,
     run_unfollowed,
     same_arrays,
-    say_left,
     speculative_run,
     unfollowed,
+    warn_of_fallback,
 )
 from axiomjit.dispatch.programs import TracedProgram
 from axiomjit.dispatch.retrace_reasons import CacheInfo, RetraceReasons, aspects_of
@@ -115,14 +115,14 @@ class BoundMethod(functools.partial[Any]):
 P = ParamSpec("P")
 R = TypeVar("R")
 _NAMED: Final = "axiomjit.dispatch.named_calls"
-"""What calls with named arrays need, with the axis language; other calls do not import it."""
+"""Support for named arrays, with the axis language; other calls do not import it."""
 
 
 class Jitted(NativeCallable[R], Generic[P, R]):
-    """A compiled NumPy function; call it as the function it wraps.
+    """A compiled NumPy function; call it like the wrapped function.
 
-    Results are new arrays, or views where NumPy would return one. Calls of a layout of arguments
-    that was seen before are answered natively where that is possible (`config.entry`).
+    Results are new arrays, or views if NumPy would return one. Repeated calls with one layout of
+    arguments are answered natively if possible (`config.entry`).
     """
 
     if TYPE_CHECKING:
@@ -137,10 +137,10 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         strict: bool,
         shapes: str | None = None,
     ) -> None:
-        """Wrap; nothing is compiled before the first call.
+        """Wrap the function; the first call compiles it.
 
         Raises:
-            GraphTypeError: it is a class, a coroutine, a generator function, or no function.
+            GraphTypeError: it is a class, a coroutine, a generator function, or not a function.
         """
         check_function(function)
         name = getattr(function, "__qualname__", type(function).__qualname__)
@@ -150,19 +150,19 @@ class Jitted(NativeCallable[R], Generic[P, R]):
             self._shapes = DeclaredShapes(shapes, self._signature, self._static)
 
     def __setstate__(self, state: Any) -> None:
-        """Begin; of a function that refers to itself, parts may be unpickled after this."""
+        """Restore; if the function refers to itself, parts of it are unpickled later."""
         function, self._name, self._static, self._strict, shapes, more = state
         functools.update_wrapper(self, function)
         self._function, self._shapes = function, shapes
         self._traced_among = lazy_import("axiomjit.tracing.holders").traced_among
         vars(self).update(more)
-        self.restart()  # a function that is compiled already has given its own entry to this one
+        self.restart()  # a compiled function has copied its own entry into this one
         self._plans: Table[CompiledCall] = Table(LAYOUTS)
         self._programs = ProgramTable(CLASSES)
         self._reasons = RetraceReasons()
         self._following = new_lock()
-        self._in_numpy = self._writes = self._said = False
-        self._left = CallsInNumPy()
+        self._in_numpy = self._writes = self._warned = False
+        self._numpy_calls = CallsInNumPy()
         self._identifies: bool | None = None
         self._hits = self._bound = self._traced = 0
         self._foreign: set[object] = set()
@@ -180,53 +180,53 @@ class Jitted(NativeCallable[R], Generic[P, R]):
     def __repr__(self) -> str:
         programs = amount(self._programs.count(), "program")
         name = getattr(self, "__name__", self._name)
-        return f"<jit {name}, {programs}{self._left.in_words()}>"
+        return f"<jit {name}, {programs}{self._numpy_calls.in_words()}>"
 
     def __get__(self, owner: object, kind: type | None = None) -> Any:
-        """A method; its instance is a static argument."""
+        """A bound method; the instance is a static argument."""
         return self if owner is None else BoundMethod(cast(Any, self), owner)
 
     def answer(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
-        """What a call gives that no native guard has taken."""
+        """The result of a call that no native guard has answered."""
         if (self._in_numpy or user_traps_errors()) and not (
             (kwargs or not are_arrays(args)) and has_axes((*args, *kwargs.values()))
         ):
             if self._in_numpy:
-                self._left.count_whole()
+                self._numpy_calls.count_whole()
             else:
-                self._left.count(TRAPS)
+                self._numpy_calls.count(TRAPS)
             return self._function(*args, **kwargs)
-        if self._foreign and self._said and self._is_foreign((*args, *kwargs.values())):
-            self._left.count(FOREIGN)
+        if self._foreign and self._warned and self._is_foreign((*args, *kwargs.values())):
+            self._numpy_calls.count(FOREIGN)
             return self._function(*args, **kwargs)
         quick = None if kwargs or self._static else exact_layout(args)
-        ready = self._plans.get(quick)
+        compiled = self._plans.get(quick)
         if (
-            ready is None
+            compiled is None
             or self._identifies
-            or not (ready.is_simple and ready.plain and ready.holds())
+            or not (compiled.is_simple and compiled.plain and compiled.holds())
         ):
             return self._call(quick, args, kwargs)
         self._hits += 1
-        result = run_and_unflatten(ready, args)
+        result = run_and_unflatten(compiled, args)
         if self.wants_guard():
-            self._guard(ready, self._apart(args, {}), args, {})
+            self._guard(compiled, self._apart(args, {}), args, {})
         return result
 
     def _is_foreign(self, values: Sequence[object]) -> bool:
-        """Whether a class among those of arguments is known not to be compiled."""
+        """True if an argument's class is known not to be compiled."""
         known = not self._static and not self._foreign.isdisjoint(map(class_of, values))
         return known and not has_axes(values)
 
-    def _guard(self, ready: CompiledCall, call: CallArguments, args: Any, kwargs: Any) -> None:
-        """Let calls like this one be answered natively, where that is possible."""
+    def _guard(self, compiled: CompiledCall, call: CallArguments, args: Any, kwargs: Any) -> None:
+        """Answer calls like this one natively from now on, if possible."""
         late = lazy_import("axiomjit.dispatch.guards")
         if late.is_native():
             order = late.order_of(self._signature, args, kwargs)
-            late.guard_call(self, ready, call, order, args, kwargs, bool(self._identifies))
+            late.guard_call(self, compiled, call, order, args, kwargs, bool(self._identifies))
 
     def _call(self, quick: object, args: Any, kwargs: Any) -> Any:
-        """A call that is not all arrays in a plain layout, or the first of its layout."""
+        """Answer a call with other arguments than plain arrays, or the first of its layout."""
         call = self._apart(args, kwargs)
         given = (*call.dynamic, *(value for _, value in call.static))
         if any(isinstance(v, AxisValue) for v in given) or self._traced_among(given):
@@ -240,65 +240,65 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         exact = lazy_import(_NAMED).exact_named_key if named else exact_key
         key = quick or exact(call, self._forget)
         key = key if same is None else (key, same)
-        ready = self._plans.get(key)
-        known = ready is not None and ready.holds()
-        if ready is not None and known:
+        compiled = self._plans.get(key)
+        known = compiled is not None and compiled.holds()
+        if compiled is not None and known:
             self._hits += 1
-            arguments = ready.prepared(call.dynamic, call.names)
+            arguments = compiled.prepared(call.dynamic, call.names)
         elif not named and self._cannot_compile():
             return self._function(*args, **kwargs)
         else:
             try:
-                ready, arguments = self._prepare(key, call, named, same)
+                compiled, arguments = self._prepare(key, call, named, same)
             except (NeedsValuesError, UnsupportedError) as error:
                 if named or not self._falls_back(error):
                     raise
-                self._left.count_whole()
+                self._numpy_calls.count_whole()
                 return self._function(*args, **kwargs)
             except UnfollowedError as error:
-                ready, why = None, [error.with_traceback(None)]
-        if ready is None:
+                compiled, why = None, [error.with_traceback(None)]
+        if compiled is None:
             return self._run_unfollowed(why, args, kwargs)
         if named:
-            return lazy_import(_NAMED).run_and_unflatten_named(ready, arguments)
-        if ready.writes and not self._writes:
+            return lazy_import(_NAMED).run_and_unflatten_named(compiled, arguments)
+        if compiled.writes and not self._writes:
             self._writes = True
             return self._call(quick, args, kwargs)
         try:
-            result = speculative_run(ready, arguments, call, same)
-        except FallbackToNumPy as left:
-            reason = left.counted(self._name, self._strict, self._left)
+            result = speculative_run(compiled, arguments, call, same)
+        except FallbackToNumPy as fallback:
+            reason = fallback.counted(self._name, self._strict, self._numpy_calls)
         else:
             if not known and config.disable:
-                self._left.count(DISABLED)
-            if known and same is None and ready.is_guarded and self.wants_guard():
-                self._guard(ready, call, args, kwargs)
+                self._numpy_calls.count(DISABLED)
+            if known and same is None and compiled.is_guarded and self.wants_guard():
+                self._guard(compiled, call, args, kwargs)
             return result
-        self._said = self._said or say_left(self._name, reason, before=True)
+        self._warned = self._warned or warn_of_fallback(self._name, reason, before=True)
         result = self._function(*args, **kwargs)
-        self._said = self._said or say_left(self._name, reason, before=False)
+        self._warned = self._warned or warn_of_fallback(self._name, reason, before=False)
         return result
 
     def _run_unfollowed(
         self, errors: list[UnfollowedError], args: Any, kwargs: Mapping[str, Any]
     ) -> Any:
-        """Return what NumPy gives for a call for which the function could not be followed."""
+        """Return NumPy's result of a call for which the function could not be traced."""
         run = functools.partial(self._function, *args, **kwargs)
         result, reason = run_unfollowed(run, errors, self._strict)
         if self._falls_back(reason):
-            self._left.count_whole()
+            self._numpy_calls.count_whole()
         return result
 
     def _cannot_compile(self) -> bool:
-        """Whether this thread is in the middle of a compilation; such a call is counted."""
+        """True inside a compilation of this thread; such a call is counted."""
         now = why_not_compile()
         if now is not None:
-            self._left.reasons[NOT_NOW] = now
-            self._left.count(NOT_NOW)
+            self._numpy_calls.reasons[NOT_NOW] = now
+            self._numpy_calls.count(NOT_NOW)
         return now is not None
 
     def _looks_at_identity(self) -> bool:
-        """Whether the function may find out that two of its arguments are one object."""
+        """True if the function may compare the identity of two arguments."""
         if self._identifies is None:
             late = lazy_import("axiomjit.tracing.rebinding")
             self._identifies = bool(late.compares_identity(self._function))
@@ -307,31 +307,31 @@ class Jitted(NativeCallable[R], Generic[P, R]):
     def _prepare(
         self, key: object, call: CallArguments, named: bool, same: Same | None
     ) -> tuple[CompiledCall, Sequence[object]]:
-        """A plan for a layout of arguments, kept for later calls, and these as it takes them."""
-        if key in self._plans:  # arrays that it reads from elsewhere are others now
+        """The compiled call for a layout, cached for later calls, and the converted arguments."""
+        if key in self._plans:  # a captured array has changed
             self.drop_tables()
         with self._reasons.clock.running():
             try:
-                ready, arguments = self._bind(call, same, named)
+                compiled, arguments = self._bind(call, same, named)
             except (InterruptedWritesError, OtherLengthError) as error:
-                ready, arguments = left_to_numpy(error), call.dynamic
+                compiled, arguments = numpy_call(error), call.dynamic
             except GraphTypeError as error:
                 if named or self._strict or config.fallback == "error":
                     raise
-                ready, arguments = left_to_numpy(error), call.dynamic
+                compiled, arguments = numpy_call(error), call.dynamic
                 self._foreign |= foreign_classes(call.dynamic)
         self._bound += 1
         if not config.disable:
-            self._plans.keep(key, ready)
-        return ready, arguments
+            self._plans.keep(key, compiled)
+        return compiled, arguments
 
     def _forget(self, dead: object) -> None:
-        """Drop what was prepared for a static argument that has died."""
+        """Drop the caches of a dead static argument."""
         self._plans.forget(dead)
         self._programs.forget(dead)
 
     def __reduce__(self) -> tuple[Any, ...] | str:
-        """Pickled by name where the name finds it, as functions are; else by what it wraps."""
+        """Pickle by name if the name finds this object; else by the wrapped function."""
         options = self._static, self._strict, self._shapes
         return reduced(self, self._function, self._name, options, sys._getframe().f_back)
 
@@ -341,8 +341,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         The result has .graph .views .loops .source .llvm .asm and .cost.
 
         Raises:
-            NeedsValuesError: NumPy runs such calls, there is no program; also where a call warns.
-            As a call does, where arguments or operands do not fit.
+            NeedsValuesError: NumPy runs such calls, so there is no program; also if a call warns.
+            The errors of a call whose arguments or operands do not fit.
         """
         lazy_import("axiomjit.debug.lowered")
         from axiomjit.debug.lowered import Lowered
@@ -366,14 +366,14 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         return made
 
     def warm(self, *args: Any, **kwargs: Any) -> None:
-        """Follow and compile for arguments like these, and run nothing.
+        """Trace and compile for arguments like these, and run nothing.
 
-        Arrays are described by `axiomjit.spec(shape, dtype, layout)`, or given; their elements
-        are not looked at. Everything else is passed as in a call: numbers, static arguments,
-        containers of them. A later call with such arguments compiles nothing.
+        Arrays are described by `axiomjit.spec(shape, dtype, layout)`, or given; their elements are
+        not read. Everything else is passed as in a call: numbers, static arguments, containers of
+        them. A later call with such arguments compiles nothing.
 
         Raises:
-            As a call does: GraphTypeError and GraphValueError where arguments do not fit.
+            The errors of a call: GraphTypeError and GraphValueError if arguments do not fit.
             GraphTypeError: an argument has named axes.
         """
         if kwargs or not are_arrays(args):
@@ -383,11 +383,11 @@ class Jitted(NativeCallable[R], Generic[P, R]):
             raise no_named_arrays(self._name)
         quick = None if kwargs or self._static else exact_layout(args)
         key = quick or exact_key(call, self._forget)
-        ready = self._plans.get(key)
-        if self._in_numpy or (ready is not None and ready.holds()):
+        compiled = self._plans.get(key)
+        if self._in_numpy or (compiled is not None and compiled.holds()):
             return
         try:
-            with without_traps(), waiting():  # calls need not trap what is trapped now
+            with without_traps(), waiting():  # error states of this moment may not hold in calls
                 self._prepare(key, call, named=False, same=None)
         except (NeedsValuesError, UnsupportedError) as error:
             if not self._falls_back(error):
@@ -396,30 +396,30 @@ class Jitted(NativeCallable[R], Generic[P, R]):
             raise raised(error) from None
 
     def cache_info(self) -> CacheInfo:
-        """How calls were answered so far, and for each program that was made why (`CacheInfo`)."""
+        """The counts of answered calls, and the reason for each program (`CacheInfo`)."""
         hits = self._hits + self.hits_natively[0]
-        return self._reasons.info(hits, self._bound, self._traced, self._left)
+        return self._reasons.info(hits, self._bound, self._traced, self._numpy_calls)
 
     def _classified(
         self, call: CallArguments, plain: Sequence[object], same: Same | None = None
     ) -> Signature:
-        """The class of a call; its shapes are checked where they are declared."""
+        """The signature of a call, checked against the declared shapes."""
         names = self._shapes.names(call, plain) if self._shapes else None
         return classify(call, plain, self._classes, self._forget, names, same)
 
     def _bind(
         self, call: CallArguments, same: Same | None = None, named: bool = False
     ) -> tuple[CompiledCall, Sequence[object]]:
-        """A plan for a layout of arguments that was not seen before, and these as it takes them."""
+        """The compiled call for a new layout of arguments, and the converted arguments."""
         if named:
-            return self._named_program(call).ready(), call.dynamic
+            return self._named_program(call).compiled_call(), call.dynamic
         swapped = swapped_dtype(call.dynamic)
         if swapped is not None:
             return byteswapped(swapped), call.dynamic
         plain = plain_arguments(call.dynamic, call.names)
         signature = self._classified(call, plain, same)
         as_is = all(new is old for new, old in zip(plain, call.dynamic, strict=True))
-        return self._program(call, signature).ready(signature.values, as_is), plain
+        return self._program(call, signature).compiled_call(signature.values, as_is), plain
 
     def _named_program(self, call: CallArguments) -> Any:
         late = lazy_import(_NAMED)
@@ -459,9 +459,9 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         return self._programs.find(signature.key, signature.values, build)
 
     def _falls_back(self, error: AxiomError) -> bool:
-        """Whether NumPy runs the function from now on; else the error is the user's."""
+        """True if NumPy runs the function from now on; else the error is raised to the user."""
         if falls_back(self._name, error, self._strict):
-            self._left.reasons[WHOLE] = in_short(error)
+            self._numpy_calls.reasons[WHOLE] = in_short(error)
             self._in_numpy = True
             self.drop_tables()
         return self._in_numpy
@@ -497,27 +497,27 @@ def jit(
 ) -> Jitted[P, R] | Callable[[Callable[P, R]], Jitted[P, R]]:
     """Compile a NumPy function into fused loops.
 
-    The function is followed once per class of arguments (dtypes, ranks, lengths that are equal or
-    at most 4, kinds of strides); another length costs no compile. Arrays and numbers are traced,
-    also inside tuples, lists, dicts, deques, namespaces, dataclasses without a hash; any other
-    argument (enums too), and those in `static_argnames`, is static: another value means following
-    the function again. Results may stand in such containers. Named arrays are traced as tensors,
-    by their axes, and tensors in the result become named arrays.
+    The function is traced once per signature (dtypes, ranks, lengths that are equal or at most 4,
+    kinds of strides); another length costs no compile. Arrays and numbers are traced, also inside
+    tuples, lists, dicts, deques, namespaces, dataclasses without a hash; any other argument (enums
+    too), and the parameters in `static_argnames`, are static: another value causes another trace.
+    Results may be in such containers. Named arrays are traced as tensors, by their axes, and
+    tensors in the result become named arrays.
 
     Args:
-        fn: the function; without it, `jit` is a decorator with options.
-        static_argnames: parameters whose values may decide what the function does.
-        shapes: the shapes of all parameters that are not static, and behind `->` those of the
-            results: a letter for each length, 1 for a dimension to broadcast, ... for any others
-            in front. One program then serves all calls whose lengths are 2 or more.
-        strict: raise where the function branches on values, changes something outside itself or
-            writes into overlapping arguments, instead of running it in NumPy with a warning.
-        others: options of other compilers, refused with what to do here.
+        fn: The function; without it, `jit` is a decorator with options.
+        static_argnames: Parameters whose values may decide what the function does.
+        shapes: The shapes of all parameters that are not static, and after `->` those of the
+            results: a letter for each length, 1 for a dimension to broadcast, ... for any others in
+            front. One program then serves all calls whose lengths are 2 or more.
+        strict: Raise if the function branches on values, changes something outside itself or writes
+            into overlapping arguments, instead of running it in NumPy with a warning.
+        others: Options of other compilers, refused with the alternative here.
 
     Raises, when called:
-        NeedsValuesError: under `strict`, the function needs values while it is followed.
-        UnsupportedError: under `strict`, it uses what is not compiled; see `config.fallback`.
-        GraphTypeError, GraphValueError: operands that do not fit, as in NumPy, or `shapes`.
+        NeedsValuesError: under `strict`, the function needs values while it is traced.
+        UnsupportedError: under `strict`, it uses an uncompiled function; see `config.fallback`.
+        GraphTypeError, GraphValueError: operands do not fit, as in NumPy, or violate `shapes`.
         TraceError: traced arrays are kept for another call.
 
     Examples:
@@ -550,25 +550,25 @@ def jit(
 
 
 BY_VALUE: Final = "cloudpickle"
-"""A part of the name of modules whose picklers take functions by value; packages carry copies."""
+"""A part of the module names of picklers by value; packages carry copies of them."""
 _ENTRY: Final = frozenset(NativeCallable.__annotations__)
 
 
 def reduced(
     compiled: Any, function: Any, name: str, options: tuple[object, ...], caller: FrameType | None
 ) -> tuple[Any, ...] | str:
-    """What `__reduce__` of a compiled function gives.
+    """The result of `__reduce__` of a compiled function.
 
     Args:
-        compiled: the compiled function.
-        function: what it wraps.
-        name: the qualified name of that.
-        options: how it is compiled.
-        caller: what asks how to pickle it: a method of a pickler, or anything else.
+        compiled: The compiled function.
+        function: The wrapped function.
+        name: Its qualified name.
+        options: The options of `jit`.
+        caller: The frame that asks, a method of a pickler or anything else.
 
     Returns:
-        The name; or how to make an empty one, and the state for it, so that a function that
-        refers to itself finds the empty one.
+        The name; or how to make an empty object, and its state, so that a function that refers to
+        itself finds the empty object.
     """
     module = getattr(function, "__module__", None)
     found: object = sys.modules.get(module or "")
@@ -580,7 +580,7 @@ def reduced(
 
 
 def _goes_by_value(module: str, caller: FrameType | None) -> bool:
-    """Whether a pickler takes by value what stands in a module."""
+    """True if a pickler takes functions of a module by value."""
     by_value = None if caller is None else _by_value_pickler(caller.f_locals.get("self"))
     if by_value is None:
         return False
@@ -599,7 +599,7 @@ def _by_value_pickler(pickler: object) -> object:
 
 
 def _attributes(compiled: Any, function: object) -> dict[str, Any]:
-    """What users gave to a compiled function, and nothing that it has of the one it wraps."""
+    """The attributes that users set on a compiled function, not copied from the wrapped one."""
     of_function = getattr(function, "__dict__", {})
     return {
         name: value

@@ -1,4 +1,4 @@
-"""Calls of a compiled function with named arrays: it is followed with tensors in their place."""
+"""Calls of a compiled function with named arrays, traced with tensors in their place."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def named_key(call: CallArguments, forget: Forget | None = None) -> tuple[object, ...]:
     """The call guard of a call with named arrays: axes and dtypes, and the values of numbers.
 
-    Numbers beside named arrays are constants of the program: another value is followed anew.
+    Numbers beside named arrays are constants of the program: another value causes another trace.
 
     Raises:
         GraphTypeError: an argument is an array without axes.
@@ -40,10 +40,10 @@ def exact_named_key(call: CallArguments, forget: Forget | None = None) -> object
 
 
 class NamedProgram:
-    """A function that was followed with tensors in the place of named arrays."""
+    """A function traced with tensors in place of named arrays."""
 
     def __init__(self, function: Callable[..., Any], call: CallArguments, clock: Clock) -> None:
-        """Follow the function of a call; what compiling takes counts on the clock."""
+        """Trace the function of a call; the clock counts the compile time."""
         self._clock = clock
         leaves = [
             placeholder(leaf.axes, leaf.dtype) if isinstance(leaf, NamedArray) else leaf
@@ -68,7 +68,7 @@ class NamedProgram:
 
     @property
     def pins(self) -> Mapping[Dim, int]:
-        """No length has one value alone."""
+        """No length is fixed."""
         return {}
 
     def fits(self, lengths: Mapping[Symbol, int]) -> bool:
@@ -79,8 +79,8 @@ class NamedProgram:
         """Return False: the axes of its arguments do not change."""
         return False
 
-    def ready(self) -> CompiledCall:
-        """The plan for any layout; the computation has its own plan for each."""
+    def compiled_call(self) -> CompiledCall:
+        """The compiled call for any layout; the computation has a plan for each."""
         return CompiledCall(self, True, structure=self._structure, leaves=self._leaves)
 
     def run(
@@ -92,16 +92,16 @@ class NamedProgram:
         return values
 
     def lower(self, call: CallArguments) -> Lowered:
-        """Every stage of the computation for these arguments."""
+        """All stages of the computation for these arguments."""
         lowered: Lowered = self._computation.lower(*_arrays(call.dynamic))
         return lowered
 
 
-def run_and_unflatten_named(ready: CompiledCall, arguments: Sequence[object]) -> object:
-    """Run the plan, and build the return value: tensors in it become named arrays."""
-    results = ready.runnable.run(arguments)
-    leaves = (value if number is None else results[number] for number, value in ready.leaves)
-    return unflatten_tree(ready.structure, leaves)
+def run_and_unflatten_named(compiled: CompiledCall, arguments: Sequence[object]) -> object:
+    """Run the plan, and assemble the return value: tensors in it become named arrays."""
+    results = compiled.runnable.run(arguments)
+    leaves = (value if number is None else results[number] for number, value in compiled.leaves)
+    return unflatten_tree(compiled.structure, leaves)
 
 
 def _arrays(arguments: Sequence[object]) -> list[NamedArray]:
@@ -109,7 +109,7 @@ def _arrays(arguments: Sequence[object]) -> list[NamedArray]:
 
 
 def named_aspects(call: CallArguments) -> dict[str, Aspects]:
-    """As `aspects_of`, of a call with named arrays, in which numbers are constants."""
+    """As `aspects_of`, for a call with named arrays, in which numbers are constants."""
     found: dict[str, Aspects] = {}
     for name, leaf in zip(call.names, call.dynamic, strict=True):
         if isinstance(leaf, NamedArray):

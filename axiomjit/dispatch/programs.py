@@ -1,4 +1,4 @@
-"""From a graph, or a followed function, to a program: where passes and runtime come together."""
+"""From a graph, or a traced function, to a program: passes and runtime come together here."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ _LATE: Final = (
     "axiomjit.runtime.execution.execute",
     "axiomjit.runtime.compiling.loaded_kernel",
 )
-"""What lowers and runs programs; the first program imports it."""
+"""The modules that lower and run programs, imported by the first program."""
 
 
 def _watcher() -> Watcher | None:
-    """What prints the stages that the settings name; None where they name nothing."""
+    """The watcher that prints the stages named in the settings; None if none is named."""
     if not config.show:
         return None
     lazy_import("axiomjit.debug.live")
@@ -56,16 +56,16 @@ def _watcher() -> Watcher | None:
 
 
 class LoweredProgram:
-    """A graph lowered for one class of arguments; bound to lengths as they come."""
+    """A graph lowered for one signature, to be bound to lengths."""
 
     def __init__(self, graph: Graph, layouts: Layouts, scope: Scope) -> None:
-        """Run the passes; guards of their decisions join those already in the scope."""
+        """Run the passes; their guards join those already in the scope."""
         lazy_import(*_LATE)
         from axiomjit.passes.ir.context import Context
         from axiomjit.passes.pipeline import run_pipeline
 
         context = Context(layouts, scope, chosen_target())
-        # A call may be made while another function is followed.
+        # A call may happen while another function is traced.
         with bound(None), stage("lowering"):
             self.stages: Stages = run_pipeline(graph, context, _watcher())
         self.guards = Guards([g for g in scope.guards if not data_dependent_in(g.left, g.right)])
@@ -73,15 +73,15 @@ class LoweredProgram:
         self._form: PlanForm | None = None
 
     def fits(self, lengths: Mapping[Symbol, int]) -> bool:
-        """Whether everything that was looked at looks the same for these lengths."""
+        """True if all guards hold for these lengths."""
         return self.guards.hold(lengths)
 
     def is_stale(self) -> bool:
-        """Whether it fits no call any more."""
+        """True if it is valid for no call any more."""
         return False
 
     def bind(self, lengths: Mapping[Symbol, int]) -> BoundPlan | Evaluated:
-        """What runs for these lengths: the plan, or the evaluator where nothing is compiled."""
+        """Bind to lengths: the plan, or the evaluator if nothing is compiled."""
         evaluated = Evaluated(self.stages.graph, lengths)
         if config.disable:
             if config.was_disabled:
@@ -98,7 +98,7 @@ class LoweredProgram:
             except ImportError as error:
                 _notice(str(error), _REMEDY)
                 return evaluated
-            except NotNowError:  # it runs in NumPy until it can be compiled
+            except NotNowError:  # NumPy runs it until it can be compiled
                 pass
             return plan
         return evaluated
@@ -108,7 +108,7 @@ class Evaluated:
     """Runs a graph through the NumPy evaluator."""
 
     def __init__(self, graph: Graph, lengths: Mapping[Symbol, int]) -> None:
-        """Keep the graph and the lengths."""
+        """Store the graph and the lengths."""
         self._graph, self._lengths = graph, lengths
 
     def run(
@@ -123,7 +123,7 @@ _REMEDY: Final = "install a numba that fits this NumPy, and leave NUMBA_DISABLE_
 
 @lru_cache(maxsize=1)
 def _notice(reason: str, remedy: str) -> None:
-    """Say once that nothing is compiled, and why."""
+    """Warn once that nothing is compiled, with the reason."""
     warnings.warn(
         f"axiomjit: nothing is compiled here, every program runs in NumPy ({reason}); {remedy}",
         FallbackWarning,
@@ -139,25 +139,25 @@ _plans_lock: Final = new_lock()
 def run_graph(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> tuple[Array, ...]:
-    """Compile and run a graph whose lengths are symbols bound by the caller (axis graph doors).
+    """Compile and run a graph whose symbols the caller binds (axis graph front ends).
 
-    Programs are kept per class of arguments, constants being arguments too; ready plans as long
-    as the graph. Results never share memory with arguments, constants or earlier results.
+    Programs are cached per signature, constants being arguments too; compiled calls as long as the
+    graph. Results never share memory with arguments, constants or earlier results.
     """
     key = graph_key(arguments, lengths)
     with _plans_lock:
         plans = _plans.get(graph)
         if plans is None:
             plans = _plans[graph] = Table(LAYOUTS)
-    ready = plans.get(key)
-    if ready is None:
+    compiled = plans.get(key)
+    if compiled is None:
         plain: Sequence[object] = plain_arguments(arguments)
-        ready = _prepared(graph, arguments, plain, lengths)
-        plans.keep(key, ready)
+        compiled = _prepared(graph, arguments, plain, lengths)
+        plans.keep(key, compiled)
     else:
-        plain = ready.prepared(arguments)
-    arrays = (*plain, *ready.held)
-    results = ready.runnable.run(arrays, arguments)
+        plain = compiled.prepared(arguments)
+    arrays = (*plain, *compiled.held)
+    results = compiled.runnable.run(arrays, arguments)
     owners = [a for a in arrays if isinstance(a, Array)]
     return tuple(
         r.copy() if not r.flags.writeable or any(np.may_share_memory(r, o) for o in owners) else r
@@ -173,14 +173,14 @@ def add_native_entry(
     in_tuple: bool | None,
     finish: execution.Finish,
 ) -> None:
-    """Guard calls of a computation like one that was just run; as `execution.add_native_entry`."""
+    """Guard calls of a computation like the last one; see `execution.add_native_entry`."""
     lazy_import("axiomjit.dispatch.guards")
     from axiomjit.dispatch.guards import guard_graph, is_native
 
     if is_native():
-        ready = _plans[graph].get(graph_key(arguments, lengths))
-        if ready is not None and ready.plain:
-            guard_graph(function, ready, arguments, in_tuple, finish)
+        compiled = _plans[graph].get(graph_key(arguments, lengths))
+        if compiled is not None and compiled.plain:
+            guard_graph(function, compiled, arguments, in_tuple, finish)
 
 
 def _prepared(
@@ -189,7 +189,7 @@ def _prepared(
     plain: Sequence[object],
     lengths: Mapping[Symbol, int],
 ) -> CompiledCall:
-    """A plan for arguments laid out like these, which are `plain` as kernels take them."""
+    """The compiled call for arguments in this layout; `plain` are the converted arguments."""
     program, values, arrays = lowered_for(graph, plain, lengths)
     held = tuple(a for a in arrays[len(plain) :] if isinstance(a, Array))
     as_is = all(new is old for new, old in zip(plain, arguments, strict=True))
@@ -210,7 +210,7 @@ def lower_graph(
 def chosen_orders(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int], places: Sequence[int]
 ) -> dict[int, tuple[int, ...]]:
-    """The orders with which the program that `run_graph` runs costs least, by position."""
+    """The memory orders with the lowest cost of `run_graph`'s program, by position."""
     lazy_import(*_LATE)
     from axiomjit.passes.graph.choose_storage import choose_storage
     from axiomjit.passes.ir.context import Context
@@ -229,7 +229,7 @@ def chosen_orders(
 def lowered_for(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> tuple[LoweredProgram, dict[Symbol, int], list[object]]:
-    """The program of a graph for these (plain) arguments, its lengths, and what it takes."""
+    """The program of a graph for these (plain) arguments, its lengths, and its arguments."""
     placed, layouts, values, arrays = placed_graph(graph, arguments, lengths)
     key = (placed, tuple(layouts.items()))
     program = _programs.find(key, values, lambda: LoweredProgram(placed, layouts, Scope(values)))
@@ -239,10 +239,10 @@ def lowered_for(
 def placed_graph(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> tuple[Graph, Layouts, dict[Symbol, int], list[object]]:
-    """The graph over the lengths of its arguments' class, their layouts, lengths and arrays.
+    """The graph over the symbols of its arguments' signature, their layouts, values and arrays.
 
-    The arguments are plain. The graph's constants become arguments after them, so that graphs
-    that differ in constants share a program.
+    The arguments are plain. The graph's constants become arguments after them, so that graphs that
+    differ in constants share a program.
     """
     arrays = list(arguments)
     constants: dict[Node, Input] = {}
@@ -268,7 +268,7 @@ def _substituted(
 ) -> Graph:
     """The graph with other lengths, and with inputs for its constants.
 
-    Which of two lengths is smaller is decided by those at hand.
+    Minima and maxima of lengths are decided by their values in the scope.
     """
 
     def place(length: Dim) -> Dim:
@@ -285,7 +285,7 @@ class TracedProgram(LoweredProgram):
     """The program of a traced function, and the structure of its return value."""
 
     def __init__(self, followed: Followed, signature: Signature, scope: Scope) -> None:
-        """Lower what was followed."""
+        """Lower the traced graph."""
         super().__init__(followed.trace.graph, signature.layouts, scope)
         self.trace, self.watch = followed.trace, followed.watch
         self._handles = followed.handles
@@ -302,8 +302,8 @@ class TracedProgram(LoweredProgram):
             found[symbol] = evaluate(size_estimate(mask), found)
         return found
 
-    def ready(self, lengths: Mapping[Symbol, int], plain: bool) -> CompiledCall:
-        """Bind the program to lengths; `plain` says that arguments need no conversion."""
+    def compiled_call(self, lengths: Mapping[Symbol, int], plain: bool) -> CompiledCall:
+        """Bind the program to lengths; `plain`: arguments need no conversion."""
         leaves = tuple(
             (number, evaluate(value, lengths) if isinstance(value, Dim) else value)
             for number, value in self.trace.leaves

@@ -1,4 +1,4 @@
-"""Why functions were followed: what is new in a call, beside the calls that were known before."""
+"""Reasons of traces: the differences of a call from earlier calls."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from axiomjit.graph.nodes import Input
 from axiomjit.symbolic.dims import Dim, Guard, Symbol, pinned, symbols_in
 
 MOST: Final = 64
-"""Reasons that are kept for one function, and classes of calls that new ones are compared with."""
+"""Limit of stored reasons per function, and of earlier calls that new ones are compared with."""
 LONGEST: Final = 60
 """Characters of a static argument in a reason."""
 
 MANY: Final = 8
-"""Programs that one cause may need before a warning names it."""
+"""Number of programs for one cause before a warning names it."""
 
 _LENGTHS: Final = (
     "compute with lengths as they are (x.size, len(x), x.shape; their arithmetic stays symbolic): "
@@ -44,7 +44,7 @@ _REMEDIES: Final = {
     ),
     ": axes ": ("axes of", "make axes once and use them in every call"),
 }
-"""Of what differs, where it may in any number of ways: how it is called, and what to do instead."""
+"""For aspects with unboundedly many values: a phrase for the cause, and a remedy."""
 _CAPTURED: Final = (
     "as an array from outside was replaced by another one",
     "pass the array as an argument",
@@ -52,22 +52,22 @@ _CAPTURED: Final = (
 _SHOWN: Final = (int, float, complex, str, bytes, type(None), np.generic, np.dtype, type)
 
 Aspects = tuple[tuple[str, object, str], ...]
-"""What a program depends on in one argument: a word for it, what it is, and how that is shown."""
+"""The aspects of one argument that a program depends on: a word, the value, and its text."""
 
 
 Cause = tuple[str, str]
-"""What a function is followed again for, and what to do instead."""
+"""The cause of repeated traces, and a remedy."""
 Difference = tuple[str, str, str]
-"""An argument, what differs of it (a word as in `Aspects`), and both as text."""
+"""An argument, the word of the differing aspect, and both as text."""
 
 
 class CacheInfo(Record):
-    """Calls answered by a ready plan, plans bound anew, and programs traced and lowered.
+    """Calls answered by a cached plan, plans bound anew, and programs traced and lowered.
 
-    `reasons` says of each trace what was new, the latest last and no more than 64: the argument
-    that differs, and how, from the known call that is most like it. `times` are milliseconds by
-    stage, of all that was compiled for the function, ahead and in the background too. `in_numpy`
-    are the calls that NumPy ran in its place, by cause, that of the last such call last.
+    `reasons` explains each trace, the latest last and at most 64: the argument that differs, and
+    how, from the most similar earlier call. `times` are milliseconds by stage, of all compilations
+    for the function, ahead and in the background too. `in_numpy` are the calls that NumPy ran
+    instead, by cause, the cause of the last such call last.
     """
 
     hits: int
@@ -79,15 +79,15 @@ class CacheInfo(Record):
 
 
 class RetraceReasons:
-    """Why one function was followed so far, and what it took."""
+    """The reasons of one function's traces, and their times."""
 
     def __init__(self) -> None:
-        """Nothing was followed yet."""
+        """Start without traces."""
         self.clock = Clock()
         self.texts: deque[str] = deque(maxlen=MOST)
         self._known: deque[dict[str, Aspects]] = deque(maxlen=MOST)
         self._causes: Counter[Cause] = Counter()
-        self._said = False
+        self._warned = False
 
     def add(
         self,
@@ -96,15 +96,15 @@ class RetraceReasons:
         were: int = 0,
         lengths: Mapping[Symbol, int] | None = None,
     ) -> None:
-        """Add why a call needs a program.
+        """Add the reason why a call needs a program.
 
         Args:
-            aspects: What a program for it depends on.
-            programs: Those of its class, which do not fit its lengths.
-            were: How many of its class there were, with those that fit no call any more.
+            aspects: The aspects that its program depends on.
+            programs: The programs of its signature, not valid for its lengths.
+            were: The number of programs of its signature, with stale ones.
             lengths: The lengths of the call.
         """
-        known = tuple(self._known)  # other threads add to it while these are compared
+        known = tuple(self._known)  # other threads append during the comparison
         causes: Sequence[Cause] = ()
         if programs:
             guards = [g for g in programs[-1].guards if not g.holds(lengths or {})]
@@ -124,12 +124,12 @@ class RetraceReasons:
         self._causes.update(causes)
 
     def warn_of_many(self, function: str) -> None:
-        """Say once what the function is followed for again and again, if there is such a cause."""
+        """Warn once if one cause makes the function be traced again and again."""
         causes = tuple(self._causes.items())  # other threads add to it
         (cause, remedy), count = max(causes, key=itemgetter(1), default=(("", ""), 0))
-        if count < MANY or self._said:
+        if count < MANY or self._warned:
             return
-        self._said = True
+        self._warned = True
         warn(
             f"{function}: followed and compiled again {cause}, {count} times so far\n"
             f"  seen: {self.texts[-1]}\n"
@@ -138,7 +138,7 @@ class RetraceReasons:
         )
 
     def info(self, hits: int, bound: int, traced: int, calls: CallsInNumPy) -> CacheInfo:
-        """These counts, why programs were made, what that took, and the calls in NumPy."""
+        """These counts, the reasons and times of the programs, and the calls in NumPy."""
         texts, times = tuple(self.texts), self.clock.times()
         return CacheInfo(hits, bound, traced, texts, times, calls.all())
 
@@ -146,7 +146,7 @@ class RetraceReasons:
 def _least_differences(
     aspects: dict[str, Aspects], known: Sequence[dict[str, Aspects]]
 ) -> list[Difference]:
-    """The differences from the known call that is most like it."""
+    """The differences from the most similar earlier call."""
     if not known:
         return []
     least = min(reversed(known), key=lambda old: _distance(aspects, old))
@@ -154,7 +154,7 @@ def _least_differences(
 
 
 def _looked_at(guards: Sequence[Guard]) -> str:
-    """Which look at lengths, by the function or a pass, ends otherwise."""
+    """The first comparison of lengths, by the function or a pass, with another outcome."""
     if not guards:
         return "lengths"
     guard = guards[0]
@@ -163,7 +163,7 @@ def _looked_at(guards: Sequence[Guard]) -> str:
 
 
 def _pinned(guards: Sequence[Guard], aspects: dict[str, Aspects]) -> list[Cause]:
-    """The lengths that were equal to a number, so that each value needs a program."""
+    """The causes for lengths fixed to a number, so that each value needs a program."""
     symbols = symbols_in(*pinned(guards))
     return [_cause_of(one, aspects) for one in sorted(symbols, key=lambda s: s.name)]
 
@@ -174,7 +174,7 @@ def _cause(argument: str, word: str) -> Cause:
 
 
 def _cause_of(symbol: Symbol, aspects: dict[str, Aspects]) -> Cause:
-    """A length is named by the argument that has it, an integer argument by its name."""
+    """The cause for a symbol, named by the argument that has this length or integer."""
     for label, parts in aspects.items():
         for _, value, _ in parts:
             if isinstance(value, Dim) and symbol in symbols_in(value):
@@ -187,7 +187,7 @@ def _cause_of(symbol: Symbol, aspects: dict[str, Aspects]) -> Cause:
 
 
 def _distance(new: dict[str, Aspects], old: dict[str, Aspects]) -> int:
-    """How many aspects of two calls differ."""
+    """The number of differing aspects of two calls."""
     ours, theirs = (
         {(name, *aspect[:2]) for name, aspects in call.items() for aspect in aspects}
         for call in (new, old)
@@ -196,7 +196,7 @@ def _distance(new: dict[str, Aspects], old: dict[str, Aspects]) -> int:
 
 
 def _differences(new: dict[str, Aspects], old: dict[str, Aspects]) -> Iterator[Difference]:
-    """What is other in one call than in another one, the first of it for each argument."""
+    """The first difference of each argument between two calls."""
     for name in (*new, *(name for name in old if name not in new)):
         if name not in old or name not in new:
             given = "given" if name in new else "left out"
@@ -213,7 +213,7 @@ def _differences(new: dict[str, Aspects], old: dict[str, Aspects]) -> Iterator[D
 
 
 def aspects_of(call: CallArguments, signature: Signature) -> dict[str, Aspects]:
-    """What the program of a call of arrays and numbers depends on, by argument."""
+    """The aspects, by argument, that the program of a call of arrays and numbers depends on."""
     found: dict[str, Aspects] = {}
     for position, name in enumerate(call.names):
         given = signature.given[position]
@@ -241,7 +241,7 @@ def _aspects(given: Input | Dim, layout: tuple[Dim, ...] | None, is_scalar: bool
 
 
 def static_aspects(call: CallArguments) -> dict[str, Aspects]:
-    """What a program depends on in each static argument."""
+    """The aspects of each static argument that a program depends on."""
     found: dict[str, Aspects] = {}
     for name, (_, value) in zip(call.static_names, call.static, strict=True):
         label = labelled_in(found, f"static argument {name}")
@@ -250,7 +250,7 @@ def static_aspects(call: CallArguments) -> dict[str, Aspects]:
 
 
 def labelled_in(found: dict[str, Aspects], label: str) -> str:
-    """The label of an argument, with a number where a container gives several."""
+    """The label of an argument, with a number if a container has several."""
     if label not in found:
         return label
     number = sum(known == label or known.startswith(f"{label} [") for known in found)
@@ -258,7 +258,7 @@ def labelled_in(found: dict[str, Aspects], label: str) -> str:
 
 
 def short_text(value: object) -> str:
-    """How a value is shown in a reason."""
+    """The text of a value in a reason."""
     if not isinstance(value, _SHOWN):
         return f"an instance of {type(value).__name__}"
     text = repr(value)

@@ -1,11 +1,11 @@
-"""The class of a call: what programs are found by, and the values that it leaves open.
+"""The signature of a call: the key of its programs, and the values that the key leaves open.
 
 Shapes may be declared, as in `jit(shapes="...ij,...ij->...ij")`. A letter is one length wherever it
-stands; other letters are other lengths, even where they are equal in a call. `1` is a dimension of
+stands; different letters are different lengths, even if equal in a call. `1` is a dimension of
 length 1, which may be broadcast; `...` stands for any number of dimensions in front, which fit
 those of other arguments from the right. Numbers have the empty shape. One program serves all calls
-whose declared lengths are 2 or more: neither that two lengths are equal nor that they are small is
-looked at. Lengths 0 and 1 have programs of their own.
+whose declared lengths are 2 or more: it depends neither on equal nor on small lengths. Lengths 0
+and 1 have programs of their own.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _INNER, _BACK, _STEP, _STEP_BACK = 2, 3, 4, 5
 
 
 class ArgumentCode:
-    """Plain numbers that are equal for calls of one class only: what the call guard looks at.
+    """Numbers equal only for calls of one signature: the basis of the call guard.
 
-    Extents up to 4 are baked; a larger one is -1 less its place among those met, so that equal ones
-    are alike. Strides of -1, 0 and 1 are baked (2 to 4 are not: LLVM would gather, six times slower
-    than scalar loads); another is the stride of the next dimension in memory times its length, or
-    minus that, where that is so, else open but for its sign: it may equal a length or another
-    stride. `numbers` are those that the code leaves open, in order; `ClassSymbols` stand for them.
+    Extents up to 4 are stored; a larger one is -1 minus its index among the distinct ones, so that
+    equal ones are alike. Strides of -1, 0 and 1 are stored (2 to 4 are not: LLVM would gather, six
+    times slower than scalar loads); another is marked if it is plus or minus the stride of the next
+    dimension in memory times its length, else open but for its sign: it may equal a length or
+    another stride. `numbers` are the open values, in order; `ClassSymbols` stand for them.
     """
 
     __slots__ = ("_places", "numbers")
@@ -61,7 +61,7 @@ class ArgumentCode:
         return tuple(code)
 
     def declared(self, shape: Sequence[int], names: Sequence[str]) -> tuple[object, ...]:
-        """The code of a shape whose dimensions have names; lengths 0 and 1 are themselves."""
+        """The code of a shape whose dimensions have names; lengths 0 and 1 are stored."""
         for name, n in zip(names, shape, strict=True):
             if n > 1 and name not in self._places:
                 self._places[name] = len(self._places)
@@ -94,7 +94,7 @@ def argument_code(
     names: Mapping[int, Sequence[str]] | None = None,
     same: Sequence[int] | None = None,
 ) -> tuple[tuple[object, ...], list[int]]:
-    """The code of a call's plain arguments, and the numbers that it leaves open; as `classify`."""
+    """The code of a call's plain arguments, and the values it leaves open; see `classify`."""
     made, code = ArgumentCode(), list[object]()
     for position, value in enumerate(arguments):
         if same is not None and same[position] != position:
@@ -119,7 +119,7 @@ def _by_step(strides: Sequence[int]) -> Sequence[int]:
 
 
 class ClassSymbols:
-    """The symbols that stand for the numbers of a code, derived from the code alone."""
+    """The symbols for the open values of a code, derived from the code alone."""
 
     def __init__(self) -> None:
         """Start without arguments."""
@@ -139,14 +139,14 @@ class ClassSymbols:
         return self._lengths[n]
 
     def _declared(self, name: str, n: int | None) -> Dim:
-        """The symbol of a name, whatever it equals."""
+        """The symbol of a name, whatever its value equals."""
         if name not in self.by_name:
             symbol = f"n{name.replace('...', '_')}"
             self.by_name[name] = self.symbol(symbol, DECLARED) if n is None else dim(n)
         return self.by_name[name]
 
     def symbol(self, name: str, kind: Kind) -> Dim:
-        """The symbol of the next number."""
+        """The symbol of the next open value."""
         length = named_length(name, kind)
         symbol = symbol_of(length)
         assert symbol is not None
@@ -173,12 +173,12 @@ class ClassSymbols:
 
 
 class Signature(Record):
-    """The class of a call.
+    """The signature of a call.
 
     `given` has an input for each array, float and complex number, a symbol for each integer;
-    `values` are those of the symbols, `layouts` the strides of arrays, `key` the call guard;
-    `scalars` are the positions of NumPy scalars, which become arrays without dimensions;
-    `declared` are lengths by their declared names.
+    `values` are the symbols' values, `layouts` the strides of arrays, `key` the call guard;
+    `scalars` are the positions of NumPy scalars, which become arrays without dimensions; `declared`
+    has the lengths by their declared names.
     """
 
     given: tuple[Input | Dim, ...]
@@ -190,7 +190,7 @@ class Signature(Record):
 
 
 class _Class(Record):
-    """A class of calls, as `Signature` has it, and the symbols for the numbers of each call."""
+    """The parts of a `Signature` shared by all calls of one code, and the open symbols."""
 
     given: tuple[Input | Dim, ...]
     layouts: Layouts
@@ -199,7 +199,7 @@ class _Class(Record):
 
 
 Classes = BoundedTable[object, _Class]
-"""The classes of calls that were met, by code."""
+"""The known classes of calls, by code."""
 
 
 def classify(
@@ -210,10 +210,10 @@ def classify(
     names: Mapping[int, Sequence[str]] | None = None,
     same: Sequence[int] | None = None,
 ) -> Signature:
-    """The class of a call with these (plain) dynamic arguments; `forget` as in `exact_key`.
+    """The signature of a call with these (plain) dynamic arguments; `forget` as in `exact_key`.
 
-    `names` are those of the dimensions of arguments whose shapes are declared, by position;
-    `same` says for each argument which is the first that is one array with it.
+    `names` has the dimension names of arguments with declared shapes, by position; `same` gives for
+    each argument the first that is the same array.
 
     Raises:
         GraphTypeError: an argument's elements or its type cannot be compiled.
@@ -234,7 +234,7 @@ def classify(
 
 
 def _class_of(code: Sequence[Any]) -> _Class:
-    """The class of the calls with a code, symbol by symbol."""
+    """The shared parts of the calls with a code, symbol by symbol."""
     symbols = ClassSymbols()
     given: list[Input | Dim] = []
     layouts: Layouts = {}
@@ -258,7 +258,7 @@ FREE: Final = "..."
 
 
 class Shape(Record):
-    """A declared shape: whether dimensions in front are free, and the letters of the others."""
+    """A declared shape: `free` for any dimensions in front, and the letters of the others."""
 
     free: bool
     letters: str
@@ -267,7 +267,7 @@ class Shape(Record):
         return f"{'...' if self.free else ''}{self.letters}" or "()"
 
     def names(self, rank: int) -> tuple[str, ...] | None:
-        """The name of each of `rank` dimensions; None where they are too few or too many."""
+        """The name of each of `rank` dimensions; None if they are too few or too many."""
         front = rank - len(self.letters)
         if front < 0 or (front and not self.free):
             return None
@@ -275,13 +275,13 @@ class Shape(Record):
 
 
 class DeclaredShapes:
-    """The shapes of the parameters of a function that are not static, and of its results."""
+    """The declared shapes of a function's dynamic parameters, and of its results."""
 
     def __init__(self, text: str, signature: inspect.Signature, static: frozenset[str]) -> None:
         """Read the text.
 
         Raises:
-            GraphValueError: it is no list of shapes, or not one for each parameter.
+            GraphValueError: it is not a list of shapes, or not one for each parameter.
         """
         self.text = text
         self._asked = f"jit(shapes={text!r})"
@@ -353,16 +353,16 @@ class DeclaredShapes:
         symbols: Mapping[str, Dim],
         guards: Sequence[Guard],
     ) -> None:
-        """Refuse a program that is not as declared.
+        """Refuse a program that violates the declaration.
 
         Args:
-            shapes: Those of the arrays and numbers that are computed.
+            shapes: The shapes of the computed arrays and numbers.
             symbols: The length of each name.
-            guards: What was looked at while the program was made.
+            guards: The guards recorded while the program was made.
 
         Raises:
-            GraphValueError: the results have other shapes, or lengths had to be equal that the
-                declaration tells apart.
+            GraphValueError: the results have other shapes, or two lengths had to be equal that have
+                different letters.
         """
         declared = {id(length): name for name, length in symbols.items()}
         for guard in guards:

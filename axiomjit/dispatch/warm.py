@@ -1,4 +1,4 @@
-"""Compiling ahead: arguments that are described, not given."""
+"""Compiling ahead, for described arguments."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Strides = tuple[int, ...]
 
 
 class Spec(Record):
-    """An array argument as it will be passed: its shape, its dtype, and its strides in bytes."""
+    """An array argument described by its shape, its dtype, and its strides in bytes."""
 
     shape: tuple[int, ...]
     dtype: DType
@@ -35,7 +35,7 @@ class Spec(Record):
         return f"spec({self.shape}, {self.dtype.name!r}, {self.strides})"
 
     def stand_in(self) -> np.ndarray:
-        """An array that lies like this but has no elements of its own; it is never read."""
+        """An array of this layout without memory of its own; it is never read."""
         first = np.zeros((), self.dtype)
         return as_strided(first, self.shape, self.strides)
 
@@ -43,17 +43,17 @@ class Spec(Record):
 def spec(
     shape: int | Iterable[int], dtype: DTypeLike = float, layout: str | Iterable[int] = "C"
 ) -> Spec:
-    """Describe an array argument, to compile a function for it before it is there.
+    """Describe an array argument, to compile a function for it ahead of a call.
 
     Args:
-        shape: its lengths; one number for one dimension.
-        dtype: its element type.
-        layout: how it lies: "C" or "F" for memory without gaps in this order, or its strides in
-            bytes, as `x.strides` gives them.
+        shape: Its lengths; one number for one dimension.
+        dtype: Its element type.
+        layout: "C" or "F" for dense memory in this order, or its strides in bytes, as in
+            `x.strides`.
 
     Raises:
-        GraphTypeError: elements of this type cannot be compiled.
-        GraphValueError: a length that is none, another layout, or an array without an address.
+        GraphTypeError: elements of this dtype cannot be compiled.
+        GraphValueError: a length or the layout is invalid, or the array too large for an address.
 
     Examples:
         >>> import axiomjit as aj
@@ -110,7 +110,7 @@ def _refusal(shape: object, seen: str, fix: str) -> GraphValueError:
 
 
 def _dense(lengths: tuple[int, ...], dtype: DType, order: str) -> Strides:
-    """The strides in bytes that NumPy gives a new array in C or Fortran order."""
+    """The strides in bytes of a new NumPy array in C or Fortran order."""
     if 0 in lengths:
         empty: np.ndarray = np.ndarray(lengths, dtype, order="F" if order == "F" else "C")
         return empty.strides
@@ -133,7 +133,7 @@ def no_named_arrays(name: str) -> GraphTypeError:
 
 
 def stood_in(arguments: Any) -> Any:
-    """Arguments, in any containers, with an array for each `spec`."""
+    """The arguments, in any containers, with an array for each `spec`."""
     leaves, structure = flatten_tree(arguments)
     arrays = (leaf.stand_in() if isinstance(leaf, Spec) else leaf for leaf in leaves)
     return unflatten_tree(structure, arrays)

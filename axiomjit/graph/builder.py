@@ -1,12 +1,12 @@
-"""The one builder of nodes: dtypes, lengths and maps are resolved here, later stages only check.
+"""The one builder of nodes: it resolves dtypes, lengths and maps, which later stages only check.
 
-Every door (tracing under `jit`, the axis graph) comes through these functions. Positional
-functions follow NumPy's broadcasting; the mapped forms take the maps as they are. NumPy's own
-tables decide dtypes (`axiomjit.base.dtypes.resolve`): a Python number is weak, it takes the dtype
-of the arrays beside it, and one that this dtype cannot hold is refused.
+Every front end (tracing under `jit`, the axis graph) uses these functions. Positional functions
+follow NumPy's broadcasting; mapped forms take explicit maps. NumPy's own tables decide dtypes
+(`axiomjit.base.dtypes`): a Python number is weak, it takes the dtype of the arrays beside it, and
+is refused if that dtype cannot hold it.
 
 A join has no memory of its own (ngraph tensors: complex views). Its parts are read in place, and
-only a join that is a result is stored; padding an operand, or shifting it in a circle, is no copy.
+only a join that is a result is stored; padding or rolling an operand makes no copy.
 """
 
 from __future__ import annotations
@@ -72,11 +72,11 @@ from axiomjit.symbolic.index_maps import (
 )
 
 JoinedPart = tuple[Node, IndexMap, Region]
-"""An operand, the map from points of the whole to it, and the region that it fills."""
+"""An operand, the map from points of the join to it, and the region that it fills."""
 
 
 def join(parts: Sequence[JoinedPart], extents: tuple[Dim, ...]) -> Node:
-    """A value made of parts of one dtype, whose regions partition the extents."""
+    """Join parts of one dtype, whose regions partition the extents."""
     operands, maps, regions = zip(*parts, strict=True)
     dtype = operands[0].dtype
     return note(Op(dtype, JOIN, None, operands, maps, extents, len(extents), regions))
@@ -88,7 +88,7 @@ def whole(extents: Sequence[Dim]) -> Region:
 
 
 def concatenate(nodes: Sequence[Node], axis: int) -> Node:
-    """Nodes of one dtype that follow each other along a dimension; the others are equal."""
+    """Concatenate nodes of one dtype along a dimension; their other lengths are equal."""
     start = dim(0)
     places: list[tuple[Node, Dim]] = []
     for node in nodes:
@@ -108,14 +108,14 @@ def concatenate(nodes: Sequence[Node], axis: int) -> Node:
 
 
 def promotable(node: Node) -> Promotable:
-    """The node as promotion sees it: its dtype, or the type of a Python number."""
+    """The node's operand of promotion: its dtype, or the type of a Python number."""
     return ELEMENT_TYPES[node.dtype].python if node.weak and node.dtype != BOOL else node.dtype
 
 
 def fits(node: Node, dtype: DType) -> bool:
-    """Whether a dtype holds the value of a Python integer; true for everything else.
+    """True if a dtype holds the value of a Python integer; true for everything else.
 
-    A look at a length leaves a guard.
+    Reading a length records a guard.
     """
     if not is_integer(dtype) or not node.weak or not isinstance(node, Scalar | LengthNode):
         return True
@@ -129,9 +129,9 @@ def fits(node: Node, dtype: DType) -> bool:
 
 
 def cast(node: Node, dtype: DType) -> Node:
-    """The node with elements of another dtype, as `astype`; itself where nothing changes.
+    """The node with elements of another dtype, as `astype`; itself if nothing changes.
 
-    Dropping imaginary parts warns at the user's line, once, while the function is followed.
+    Dropping imaginary parts warns at the user's line, once, while the function is traced.
     """
     if node.dtype == dtype and not node.weak:
         return node
@@ -151,8 +151,8 @@ def resolve(primitive: Primitive, operands: Sequence[Node]) -> tuple[tuple[Node,
     """Operands cast to the loop's dtypes, and the dtype of the result.
 
     Raises:
-        GraphTypeError, UnsupportedError: no such loop.
-        OverflowError: a Python integer beside an array that cannot hold it.
+        GraphTypeError, UnsupportedError: there is no such loop.
+        OverflowError: the dtype of an array cannot hold a Python integer beside it.
     """
     kinds = tuple(promotable(node) for node in operands)
     if primitive.compares and not all(fits(n, d.dtype) for n in operands for d in operands):
@@ -183,10 +183,10 @@ def resolve(primitive: Primitive, operands: Sequence[Node]) -> tuple[tuple[Node,
 
 
 def check_fits(node: Node, dtype: DType) -> None:
-    """NumPy's own complaint about a Python integer beside a narrower array.
+    """Raise NumPy's own error for a Python integer that the dtype cannot hold.
 
     Raises:
-        OverflowError: the dtype does not hold it.
+        OverflowError: the dtype cannot hold it.
     """
     if not fits(node, dtype):
         value = int(node.length) if isinstance(node, LengthNode) else getattr(node, "value", None)
@@ -196,10 +196,10 @@ def check_fits(node: Node, dtype: DType) -> None:
 def loop_of(
     ufunc: np.ufunc, kinds: tuple[Promotable, ...], name: str | None = None
 ) -> tuple[DType, ...]:
-    """Operand and result dtypes of NumPy's loop for such operands; errors speak of `name`.
+    """Operand and result dtypes of NumPy's loop for such operands; errors mention `name`.
 
     Raises:
-        GraphTypeError, UnsupportedError: no such loop.
+        GraphTypeError, UnsupportedError: there is no such loop.
     """
     try:
         return dtypes.resolve_loop(ufunc, kinds)
@@ -213,14 +213,14 @@ MULTIPLY: Final = PRIMITIVES["multiply"]
 
 
 def as_node(value: Any, asked: str) -> Node:
-    """Return the node of a number, an array or a length; a node is returned as it is.
+    """Return the node of a number, array or length; a node is returned unchanged.
 
-    An array from outside a followed function is held by reference; a list or range becomes an
-    array, also a list of nodes and lengths, whose numbers count as NumPy's.
+    An array from outside a traced function is held by reference; a list or range becomes an array,
+    also a list of nodes and lengths, whose numbers count as NumPy's.
 
     Raises:
-        GraphTypeError: nothing can be computed with the value.
-        ValueError: the parts of a list have other shapes.
+        GraphTypeError: the value is no operand.
+        ValueError: the parts of a list have different shapes.
     """
     if isinstance(value, Node):
         return value
@@ -265,14 +265,14 @@ def as_node(value: Any, asked: str) -> Node:
 
 
 def holds_nodes(value: object) -> bool:
-    """Whether nested lists have nodes or lengths in them."""
+    """True if nested lists contain nodes or lengths."""
     if isinstance(value, list | tuple):
         return any(map(holds_nodes, value))
     return isinstance(value, Node | Dim)
 
 
 def _stacked(parts: Sequence[Node]) -> Node:
-    """Nodes of one shape along a new first dimension, in their common dtype."""
+    """Stack nodes of one shape along a new first dimension, in their common dtype."""
     rank = len(parts[0].shape)
     if not all(
         len(part.shape) == rank and all(map(assumed_equal, part.shape, parts[0].shape))
@@ -303,9 +303,9 @@ def map_op(
 def broadcast_shapes(
     shapes: Sequence[tuple[Dim, ...]], function: str, *operands: Node
 ) -> tuple[Dim, ...]:
-    """NumPy's broadcast of shapes, trailing dimensions aligned, ones stretched.
+    """NumPy's broadcast of shapes: trailing dimensions aligned, lengths of 1 stretched.
 
-    `function` and `operands` are named in the error.
+    `function` and `operands` appear in the error.
 
     Raises:
         GraphValueError: two lengths differ and neither is 1.
@@ -315,7 +315,7 @@ def broadcast_shapes(
     for position in range(-rank, 0):
         found = (shape[position] for shape in shapes if -position <= len(shape))
         met = list(dict.fromkeys(each for each in found if each.constant != 1))
-        if len(met) == 1:  # nothing to compare it with: a look would leave a guard
+        if len(met) == 1:  # reading the only length would record a guard
             result += met
             continue
         length = dim(1)
@@ -339,9 +339,9 @@ def broadcast_shapes(
 
 
 def stretch_map(shape: tuple[Dim, ...], extents: tuple[Dim, ...]) -> IndexMap:
-    """The map by which NumPy's broadcasting reads an operand of `shape` at points of `extents`."""
+    """The map by which broadcasting reads an operand of `shape` at points of `extents`."""
     shift = len(extents) - len(shape)
-    return tuple(  # the same length is not looked at, which would leave a guard
+    return tuple(  # an equal length is not read, which would record a guard
         iterator(d + shift)
         if length is extents[d + shift] or length != 1 or extents[d + shift] == 1
         else affine({})
@@ -357,21 +357,21 @@ def elementwise(primitive: Primitive, *operands: Node) -> Node:
 
 
 def view(node: Node, index: IndexMap, extents: tuple[Dim, ...]) -> Node:
-    """The node read through a map; the node itself if the map changes nothing."""
+    """The node read through a map; the node itself if the map is the identity."""
     if is_identity(index, extents, node.shape):
         return node
     return note(Op(node.dtype, VIEW, None, (node,), (index,), extents, len(extents)))
 
 
 def read_only(node: Node, seen: Node) -> Node:
-    """`seen`, a view of the node or the node itself, as a view that nobody may write through."""
+    """`seen`, a view of the node or the node itself, as a read-only view."""
     shape = seen.shape
     index = seen.maps[0] if isinstance(seen, Op) and seen is not node else identity(len(shape))
     return note(Op(node.dtype, READ_ONLY, None, (node,), (index,), shape, len(shape)))
 
 
 def part(node: Node, name: str) -> Node:
-    """The real or imaginary parts of complex elements, computed; `name` is "real" or "imag"."""
+    """Compute the real or imaginary parts of complex elements; `name` is "real" or "imag"."""
     node = cast(node, INT) if node.weak and node.dtype == BOOL else node
     if is_complex(node.dtype):
         return elementwise(PRIMITIVES[name], node)
@@ -383,7 +383,7 @@ def part(node: Node, name: str) -> Node:
 
 
 def part_view(node: Node, name: str) -> Node:
-    """A view of the real or imaginary parts of complex elements; for a Python number computed."""
+    """View the real or imaginary parts of complex elements; computed for a Python number."""
     if not is_complex(node.dtype) or node.weak:
         return part(node, name)
     index, shape = identity(len(node.shape)), node.shape
@@ -416,17 +416,17 @@ def fold(
     initial: Node | None = None,
     conditions: Conditions = (),
 ) -> Node:
-    """The node folded along dimensions, in the order listed; the others keep theirs.
+    """Reduce the node along dimensions, in the order listed, without keeping them.
 
-    `initial` (of the result's dtype) is combined with each result, on its left. Elements where one
-    of the conditions, over the node's dimensions, does not hold are left out.
+    `initial` (of the result's dtype) is combined with each result, on its left. Elements that
+    violate one of the conditions, over the node's dimensions, are skipped.
 
     Raises:
-        GraphValueError: max or min over a length of 0, without an initial value.
+        GraphValueError: max or min along a length of 0, without an initial value.
     """
     result = accumulator.result_dtype(node.dtype)
     if initial is not None:
-        # A fold of no elements gives the neutral value, which changes nothing in the initial one.
+        # An empty reduction gives the identity, which leaves the initial value unchanged.
         combine = PRIMITIVES[accumulator.reduce.__name__]
         return elementwise(
             combine, initial, _fold(accumulator, cast(node, result), axes, conditions)
@@ -457,7 +457,7 @@ def _fold(
 
 
 def check_not_empty(accumulator: UfuncFold, node: Node, axes: Sequence[int]) -> None:
-    """Refuse an empty fold whose accumulator has no value for no elements."""
+    """Refuse an empty reduction whose accumulator has no identity."""
     if not accumulator.has_identity and any(node.shape[d] == 0 for d in axes):
         raise GraphValueError(
             f"{accumulator.name} of {describe_type(node)} along dimensions {tuple(axes)}",
@@ -468,7 +468,7 @@ def check_not_empty(accumulator: UfuncFold, node: Node, axes: Sequence[int]) -> 
 
 
 def summed_in(node: Node) -> DType:
-    """The dtype in which averages are taken: float64 of integers; sums may be beyond float16."""
+    """The dtype of averages: float64 for integers; float16 is summed in float32."""
     if node.dtype == HALF:
         return SINGLE
     return node.dtype if is_inexact(node.dtype) else dtypes.FLOAT
@@ -482,12 +482,12 @@ def mean(node: Node, axes: Sequence[int]) -> Node:
 
 
 def count(node: Node, axes: Sequence[int]) -> Dim:
-    """The number of elements folded into each result."""
+    """The number of elements reduced into each result."""
     return product(tuple(node.shape[d] for d in axes))
 
 
 def average(total: Node, count: Node) -> Node:
-    """total / count in the dtype of the total; divided in 64 bits, as the count is an int64."""
+    """total / count in the dtype of the total; divided in 64 bits, since the count is an int64."""
     wide = loop_of(np.divide, (total.dtype, dtypes.INT))[-1]
     quotient = elementwise(PRIMITIVES["divide"], cast(total, wide), cast(count, wide))
     return cast(quotient, total.dtype)
@@ -505,7 +505,7 @@ def contract(
     (a, b), result = resolve(MULTIPLY, (left, right))
     if rank == len(extents):
         return note(Op(result, MULTIPLY, None, (a, b), maps, extents, rank))
-    if result == HALF:  # products are not rounded to it, as in NumPy
+    if result == HALF:  # as in NumPy, products are not rounded to float16
         singles = cast(a, SINGLE), cast(b, SINGLE)
         return cast(contract(*singles, maps, extents, rank, conditions), HALF)
     total = ANY if result == BOOL else SUM
@@ -513,7 +513,7 @@ def contract(
 
 
 def strong(node: Node) -> Node:
-    """The node as an array: a Python number takes part in promotion with its dtype."""
+    """The node as an array, so that promotion uses a Python number's dtype."""
     return elementwise(COPY, node) if node.weak else node
 
 

@@ -1,8 +1,7 @@
-"""Arrays that a followed function uses but does not get as arguments.
+"""Arrays that a traced function uses without getting them as arguments.
 
-An array that still exists when the function has returned belongs to somebody outside: programs read
-its memory at each call. Any other was made inside: programs hold a copy of what it held when it was
-used.
+An array that outlives the trace belongs to someone outside: programs read its memory at each call.
+Any other array was made inside: programs hold a copy of its elements at the time of use.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ Reference = Callable[[], Any]
 
 
 def owner_of(array: Array) -> Array:
-    """The array that owns the memory of an array; itself if it is not a view."""
+    """The array that owns an array's memory; itself if it is not a view."""
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array
 
 
 class Place(Record):
-    """A view by its position in its owner: the offset in bytes, shape, strides and dtype."""
+    """A view's position in its owner: the offset in bytes, shape, strides and dtype."""
 
     offset: int
     shape: tuple[int, ...]
@@ -82,7 +81,7 @@ def frozen(array: Array) -> Array:
 
 
 class _Seen(Record):
-    """An array that was used: weak references to it and to its owner, and the copy in use."""
+    """A used array: weak references to it and its owner, and the copy in use."""
 
     array: Reference
     owner: Reference
@@ -91,10 +90,10 @@ class _Seen(Record):
 
 
 class Captured:
-    """The arrays that one followed function uses; `outside` are those it did not make."""
+    """The arrays that a traced function uses; it did not make those in `outside`."""
 
     def __init__(self, outside: Iterable[Array] = ()) -> None:
-        """Start with arrays that are known to be made outside."""
+        """Start with arrays known to be made outside."""
         self.outside = {id(array): array for array in outside}
         self.used: list[Array] = []
         self.shown: list[Array] = []
@@ -102,7 +101,7 @@ class Captured:
         self._earlier: list[_Seen] = []
 
     def hold(self, array: Array) -> Array:
-        """The array that the program holds for one that the function uses now."""
+        """The array that the program holds in place of a used one."""
         owner = owner_of(array)
         if id(owner) in self.outside:
             self.used.append(array)
@@ -122,7 +121,7 @@ class Captured:
         """The graph, with copies replaced by the original arrays that still exist.
 
         Raises:
-            NeedsValuesError: the function has written into one of them after it was used.
+            NeedsValuesError: the function has written into one of them after its use.
         """
         real: dict[int, Array] = {}
         for seen in (*self._earlier, *self._seen.values()):
@@ -148,7 +147,7 @@ class Captured:
 
 
 def written_outside(what: str) -> NeedsValuesError:
-    """The error for a function that changes arrays that exist outside."""
+    """The error for a function that changes arrays from outside."""
     return NeedsValuesError(
         "follow a function once for all calls",
         f"that it changes {what}, which lives on outside it: each call would have to change it",
@@ -171,10 +170,10 @@ def capturing(captured: Captured) -> Iterator[Captured]:
 
 
 def constant_array(array: Array) -> Array:
-    """The array that a program holds for one used as an operand now.
+    """The array that a program holds in place of an operand.
 
     Raises:
-        GraphTypeError: the array is of a subclass with rules of its own.
+        GraphTypeError: the array is of a subclass with its own rules.
     """
     captured = _captured.get()
     if captured is None:
@@ -190,12 +189,12 @@ def constant_array(array: Array) -> Array:
 
 
 class Watch:
-    """The layouts of arrays from outside, which a program reads in place."""
+    """The layouts of captured arrays, which a program reads in place."""
 
     __slots__ = ("_known",)
 
     def __init__(self, arrays: Iterable[Array], owners_shown: Iterable[Array] = ()) -> None:
-        """Record the arrays, the arrays that they are views of, and owners of other views."""
+        """Record the arrays, their owners, and the owners of other views."""
         owners = {id(a): owner_of(a) for a in arrays}
         every = {id(a): a for a in (*arrays, *owners.values(), *owners_shown)}
         shown = {id(owner) for number, owner in owners.items() if number != id(owner)}
@@ -209,11 +208,11 @@ class Watch:
         return bool(self._known)
 
     def known(self) -> Iterator[tuple[Array, bool]]:
-        """The arrays, and whether it matters where they lie."""
+        """The arrays, each with True if its address matters."""
         return ((array, address is not None) for array, *_, address in self._known)
 
     def holds(self) -> bool:
-        """Whether all have the layout they had; addresses matter only for views."""
+        """True if all layouts are unchanged; addresses matter only for views."""
         for array, shape, strides, dtype, address in self._known:
             if array.shape != shape or array.strides != strides or array.dtype is not dtype:
                 return False

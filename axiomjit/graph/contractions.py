@@ -1,11 +1,11 @@
-"""Sums of products over common iterators, and which elements of operands and result meet.
+"""Sums of products over common iterators, and the projections of their operands and result.
 
-The dtype is that of NumPy's einsum: the common one of the operands, also for integers; of bools
+The dtype is that of NumPy's einsum: the common dtype of the operands, also for integers; for bools
 the sum is `any` and the product `and`. float16 is summed in float32 and rounded once.
 
 In `Projections` (OCANNL shapes) a dimension is read or written at an affine function of the
-iterators of the product space. What the result does not have is reduced; whether it is written
-everywhere and only once follows from the functions alone.
+iterators of the product space. Iterators missing in the result are reduced; the functions alone
+decide if it is written everywhere and only once.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from axiomjit.symbolic.index_maps import (
 )
 
 Read = tuple[Node, IndexMap]
-"""An operand and the map by which it is read."""
+"""An operand and the map that reads it."""
 
 
 def sum_of_products(
     reads: Sequence[Read], extents: tuple[Dim, ...], rank: int, conditions: Conditions = ()
 ) -> Node:
-    """The products of all operands at each point, summed over the iterators from `rank` on.
+    """Multiply all operands at each point, and sum over the iterators from `rank` on.
 
-    Points where one of the conditions does not hold are left out of a sum.
+    Points that violate one of the conditions are skipped.
     """
     dtype = common(tuple(promotable(node) for node, _ in reads))
     folded = len(extents) > rank
@@ -67,19 +67,18 @@ def sum_of_products(
 
 
 AxisIndex = tuple[dict[int, int], int]
-"""Coefficients of positions of the space, and an offset; symbolic where they are not known."""
+"""Coefficients of the iterators, and an offset; symbolic if unknown."""
 Margins = tuple[tuple[Dim, Dim], ...]
 """How far an operand is read before and after each dimension."""
 
 
 class Projections(Record):
-    """The product space of an operation, and where its operands and its result are touched.
+    """The product space of an operation, and the index maps of its operands and its result.
 
-    The points of the space have the `extents`; the result, of this `shape`, is `written` there,
-    and each operand is `read`, which reaches beyond it by its `margins`. `space`, `result` and
-    `operands` show the same as numbers: for each dimension, in memory order, the coefficients of
-    the index by position, and its offset. `symbols` are indices that are known later, with what
-    stands for them in an offset.
+    The iterators run up to `extents`; the result, of this `shape`, is `written` there, and each
+    operand is `read`, up to `margins` beyond its ends. `space`, `result` and `operands` give the
+    same as numbers: for each dimension, in memory order, the coefficients of the iterators, and the
+    offset. `symbols` are indices known later, with their stand-ins in an offset.
     """
 
     extents: tuple[Dim, ...]
@@ -91,34 +90,34 @@ class Projections(Record):
 
     @property
     def space(self) -> tuple[int, ...]:
-        """The extent of each iterator; symbolic where it is not known."""
+        """The extent of each iterator; symbolic if unknown."""
         return tuple(_number(extent) for extent in self.extents)
 
     @property
     def rank(self) -> int:
-        """The number of iterators that the result has; they are the first ones."""
+        """The number of the result's iterators, which come first."""
         return len(iterators_of(self.written))
 
     @property
     def reduced(self) -> tuple[int, ...]:
-        """The positions of the iterators that are reduced."""
+        """The positions of the reduced iterators."""
         return tuple(range(self.rank, len(self.extents)))
 
     @property
     def result(self) -> tuple[AxisIndex, ...]:
-        """Where each dimension of the result is written."""
+        """The index function of each dimension of the result."""
         return _indices(self.written, self.symbols)
 
     @property
     def operands(self) -> tuple[tuple[AxisIndex, ...], ...]:
-        """For each operand where each of its dimensions is read."""
+        """The index function of each dimension of each operand."""
         return tuple(_indices(index, self.symbols) for index in self.read)
 
     @property
     def is_surjective(self) -> bool:
-        """Whether each element of the result is written, so that none has to be filled before.
+        """True if every element of the result is written, so that no initial fill is needed.
 
-        False also where it cannot be decided.
+        False also if undecided.
         """
         seen: set[int] = set()
         for function, length in zip(self.written, self.shape, strict=True):
@@ -129,9 +128,9 @@ class Projections(Record):
 
     @property
     def is_injective(self) -> bool:
-        """Whether no element of the result is written at two points of its own iterators.
+        """True if no two points of the result's iterators write the same element.
 
-        False also where it cannot be decided.
+        False also if undecided.
         """
         pinned: set[int] = set()
         waiting = list(self.written)
@@ -145,7 +144,7 @@ class Projections(Record):
 
 
 def in_place(core: Node, to: Projections) -> Node:
-    """The result of values that have one dimension per iterator of a result written plainly."""
+    """Rearrange values with one dimension per iterator into the result's layout."""
     index = [iterator(0)] * to.rank
     for d, function in enumerate(to.written):
         for k in _places(function):
@@ -169,12 +168,12 @@ def _places(function: Affine) -> list[int]:
 
 
 def _covers(function: Affine, length: Dim, extents: Sequence[Dim]) -> bool:
-    """Whether an axis is written from end to end by iterators of its own."""
+    """True if an axis is written completely by its own iterators."""
     if function.offset.constant != 0:
         return False
     if not function.terms:
         return length.constant == 1
-    reach = dim(0)  # the last index that is written, without a gap up to it
+    reach = dim(0)  # the last index written, without a gap before it
     for k, factor in sorted(function.terms, key=lambda term: term[1].constant or 0):
         step = factor.constant
         if step is None or (reach.constant is None and step != 1):
@@ -186,7 +185,7 @@ def _covers(function: Affine, length: Dim, extents: Sequence[Dim]) -> bool:
 
 
 def _pins(function: Affine, pinned: set[int], extents: Sequence[Dim]) -> bool:
-    """Whether an index says which values its iterators have, where some are known."""
+    """True if an index determines the values of its iterators, given the pinned ones."""
     reach = dim(0)
     open_terms = [(k, factor) for k, factor in function.terms if k not in pinned]
     for k, factor in sorted(open_terms, key=lambda term: abs(term[1].constant or 0)):

@@ -1,4 +1,4 @@
-"""Values as an error message shows them: NumPy's dtype names, and the lengths of this call."""
+"""Values in error messages: NumPy's dtype names, and the lengths of this call."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from axiomjit.symbolic.dims import Dim, current_scope
 
 
 def describe_length(length: Dim) -> str:
-    """The value of a length, without a guard; the name of one that is data-dependent or unknown."""
+    """The value of a length, without a guard; its name if it is data-dependent or unknown."""
     if data_dependent_in(length):
         return str(length)
     try:
@@ -40,7 +40,7 @@ def describe_call(name: str, *operands: object) -> str:
 
 
 def _of_masks(*values: object) -> str:
-    """The meaning of the names of data-dependent lengths in values; nothing without any."""
+    """An explanation of the data-dependent lengths in values; empty if there are none."""
     lengths = (length for v in values if isinstance(v, Node) for length in v.shape)
     names = sorted(symbol.name for symbol in data_dependent_in(*lengths))
     if not names:

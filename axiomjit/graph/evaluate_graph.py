@@ -1,4 +1,4 @@
-"""The meaning of a graph, in NumPy: the oracle of the tests and the path without numba."""
+"""The meaning of a graph, in NumPy: the tests' oracle, and the path without Numba."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def evaluate_graph(
 ) -> tuple[Array, ...]:
     """The outputs for these arguments (arrays or numbers, one per input) and lengths.
 
-    Results never share memory with each other; only an output that is a view of an argument
-    shares memory with that argument, as in NumPy. Floating-point warnings are NumPy's own.
+    Results never share memory with each other; only an output that is a view of an argument shares
+    memory with that argument, as in NumPy. Floating-point warnings are NumPy's own.
 
     Raises:
         OtherLengthError: a guard of a data-dependent length does not hold.
@@ -63,10 +63,10 @@ def evaluate_graph(
             if node not in values:
                 values[node] = _evaluate_node(node, values, arguments, known)
 
-    for choice, count in zip(graph.data_dependent, graph.counts, strict=True):
+    for length, count in zip(graph.data_dependent, graph.counts, strict=True):
         evaluate_all((count,))
-        known[choice.symbol] = int(values[count])
-        choice.check(known)
+        known[length.symbol] = int(values[count])
+        length.check(known)
     evaluate_all(graph.outputs)
     return tuple(values[node] for node in graph.outputs)
 
@@ -77,10 +77,10 @@ def run_in_numpy(
     lengths: Mapping[Symbol, int],
     given: Sequence[object] | None = None,
 ) -> list[Array]:
-    """The results, after the program's writes were done in the arguments.
+    """The results, after the program's writes into its arguments.
 
-    Views of the final value of an argument are views of the argument.
-    `given` are the arrays to write into where they are others than those that are read.
+    Views of an argument's final value are views of the argument. `given` are the arrays to write
+    into, if they differ from those to read.
     """
     values = list(evaluate_graph(graph, arguments, lengths))
     written = [(given or arguments)[position] for position in graph.writes]
@@ -167,7 +167,7 @@ def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int
 def _within_conditions(
     op: Op, operands: Sequence[Array], extents: tuple[int, ...], lengths: Mapping[Symbol, int]
 ) -> Array:
-    """The result of the points at which all conditions hold, box after box."""
+    """The result over the points that satisfy all conditions, box by box."""
     conditions = at_lengths(op.conditions, lengths)
     if isinstance(op.fold, StateFold):
         pairs = zip(operands, op.maps, strict=True)
@@ -195,7 +195,6 @@ def _within_conditions(
 
 
 def _scan(op: Op, value: Array) -> Array:
-    """The folds of the first elements along the last iterator."""
     assert isinstance(op.fold, UfuncFold)
     state = value.astype(op.fold.state_dtype(op.dtype))
     return _as_array(op.fold.reduce.accumulate(state, axis=-1), op)
@@ -207,7 +206,7 @@ def _library(
     operands: Sequence[Array],
     lengths: Mapping[Symbol, int],
 ) -> Array:
-    """The result of a library operation, each operand along its own iterators."""
+    """The result of a library operation, with each operand along its own iterators."""
     extents = tuple(evaluate(length, lengths) for length in op.extents)
     labels = operand_iterators(op)
     views = []
@@ -225,7 +224,7 @@ def _library(
 def _gather(
     op: Op, operands: Sequence[Array], extents: tuple[int, ...], lengths: Mapping[Symbol, int]
 ) -> Array:
-    """The first operand at positions, which the others are."""
+    """The first operand at the positions in the others."""
     shape = extents[: op.rank]
     if 0 in shape:
         return np.empty(shape, op.dtype)
@@ -241,7 +240,7 @@ def _gather(
 def _changed(
     op: Update, operands: Sequence[Array], extents: tuple[int, ...], lengths: Mapping[Symbol, int]
 ) -> Array:
-    """The first operand with the second one written into it, at positions in C order."""
+    """The first operand with the second written into it, at positions in C order."""
     changed, shape = np.array(operands[0], order="K"), extents[: op.rank]
     if 0 in shape:
         return changed
@@ -292,14 +291,14 @@ def _is_contraction(op: Op) -> bool:
 
 
 def _contract(op: Op, reads: Sequence[Array], extents: tuple[int, ...]) -> Array:
-    """A sum of products, without the array of all products."""
+    """A sum of products, computed without storing all products."""
     every = list(range(len(extents)))
     assert op.fold is not None
     state = op.fold.state_dtype(op.dtype)
     several = len(reads) > 2
     operands: list[Any] = []
     for value, index in zip(reads, op.maps, strict=True):
-        # Of several operands each takes part in the dimensions along which it differs.
+        # With several operands, each takes part only in dimensions along which it differs.
         own = [k for k in every if not several or k in iterators_of(index) or extents[k] == 0]
         part = value[tuple(slice(None) if k in own else 0 for k in every)]
         operands += [part.astype(state, copy=False), own]
@@ -313,7 +312,7 @@ def _contract(op: Op, reads: Sequence[Array], extents: tuple[int, ...]) -> Array
 def read(
     value: Array, index: IndexMap, extents: tuple[int, ...], lengths: Mapping[Symbol, int]
 ) -> Array:
-    """The operand as its op sees it: a view with one dimension per iterator."""
+    """An operand seen by its op: a view with one dimension per iterator."""
     if 0 in extents:
         return np.empty(extents, value.dtype)
     first, strides = strides_through(
@@ -325,7 +324,7 @@ def read(
 def _read_clipped(
     value: Array, index: IndexMap, extents: Sequence[int], lengths: Mapping[Symbol, int]
 ) -> Array:
-    """A copy of the operand as its op sees it; beyond its ends the elements at the ends."""
+    """A copy of the operand seen by its op; beyond the ends the end elements repeat."""
     places = []
     for function, length in zip(index, value.shape, strict=True):
         place = np.full((1,) * len(extents), evaluate(function.offset, lengths))
@@ -339,7 +338,7 @@ def _read_clipped(
 
 
 class _Elsewhere:
-    """The memory of an array from another place on: a map may step beyond a dense dimension."""
+    """An array's memory from another address on: a map may step beyond a dense dimension."""
 
     def __init__(
         self, base: Array, first: int, shape: tuple[int, ...], strides: tuple[int, ...]

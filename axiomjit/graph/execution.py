@@ -1,6 +1,6 @@
-"""How doors force values: one call, behind which `dispatch` puts the compiler.
+"""Running graphs: the interface between front ends and the compiler.
 
-Doors never import passes or runtime. They call `run`; `dispatch` installs the compiled runner
+Front ends never import passes or runtime. They call `run`; `dispatch` installs the compiled runner
 with `install`, and without one the NumPy evaluator answers.
 """
 
@@ -21,13 +21,13 @@ _installed: dict[str, Any] = {}
 
 
 def install(**functions: Any) -> dict[str, Any]:
-    """Let functions of later packages answer what is asked here, each under the name it has here.
+    """Install implementations from later packages, each under its name here.
 
-    None brings back what answers without one. `run` returns arrays that share no memory with
-    arguments, with arrays that the graph holds, or with results of earlier calls.
+    None restores the default. `run` returns arrays that share no memory with arguments, with arrays
+    that the graph holds, or with results of earlier calls.
 
     Returns:
-        The functions that were installed under these names.
+        The functions previously installed under these names.
     """
     before = {name: _installed.get(name) for name in functions}
     _installed.update(functions)
@@ -42,16 +42,16 @@ def add_native_entry(
     in_tuple: bool | None,
     finish: Finish,
 ) -> None:
-    """Let further calls like one that was just run be answered natively, where that is possible.
+    """Answer further calls like the last one natively, if possible.
 
     Args:
-        function: What is called, with these arguments and no others.
-        graph: What it runs.
-        arguments: As `run` had them.
-        lengths: As `run` had them.
-        in_tuple: Whether it returns all results in a tuple, or the only one as it is; None where
-            it returns something else.
-        finish: What it returns for the results of the graph.
+        function: The callable, called with exactly these arguments.
+        graph: The graph it runs.
+        arguments: As for `run`.
+        lengths: As for `run`.
+        in_tuple: True if it returns a tuple of all results, False for the only result itself; None
+            for other returns.
+        finish: Converts the graph's results to its return value.
     """
     if _installed.get("add_native_entry") and _installed["run"]:
         _installed["add_native_entry"](function, graph, arguments, lengths, in_tuple, finish)
@@ -60,12 +60,12 @@ def add_native_entry(
 def chosen_orders(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int], places: Sequence[int]
 ) -> Mapping[int, tuple[int, ...]]:
-    """The order in memory, outermost dimension first, in which some arguments are read fastest.
+    """The dimension order in memory, outermost first, that some arguments are read in fastest.
 
     Args:
-        graph: What is computed.
-        arguments: As `run` has them; those at `places` are in C order.
-        lengths: As `run` has them.
+        graph: The graph to run.
+        arguments: As for `run`; those at `places` are in C order.
+        lengths: As for `run`.
         places: The positions of arguments whose order may be chosen.
     """
     orders = _installed.get("chosen_orders", lambda *_: {})
@@ -74,24 +74,24 @@ def chosen_orders(
 
 
 def lower(graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]) -> Any:
-    """Return every stage of lowering, as `dispatch` shows it; nothing is run."""
+    """Return every stage of lowering; nothing is run."""
     return _installed["lower"](graph, arguments, lengths)
 
 
 def run(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> tuple[np.ndarray, ...]:
-    """The results of a graph, as fresh arrays; its writes are done in the arguments.
+    """The results of a graph, as fresh arrays, after its writes into the arguments.
 
     Args:
-        graph: What to compute; inputs are numbered in the order of `arguments`.
+        graph: The graph to run; inputs are numbered in the order of `arguments`.
         arguments: One array or number per input, of the input's dtype and shape.
         lengths: The length of every symbol in the graph.
     """
     runner = _installed.get("run") or _evaluate
     results: list[np.ndarray] = []
     for value in runner(graph, arguments, lengths):
-        # An output may be the same array as another one, or a view of it.
+        # An output may be another one, or a view of it.
         shared = any(np.may_share_memory(value, result) for result in results)
         results.append(value.copy() if shared else value)
     return tuple(results)
@@ -103,7 +103,7 @@ def run_in_numpy(
     lengths: Mapping[Symbol, int],
     given: Sequence[object] | None = None,
 ) -> list[np.ndarray]:
-    """As `evaluate_graph.run_in_numpy`, which is imported where nothing can be compiled."""
+    """Call `evaluate_graph.run_in_numpy`, imported only if nothing can be compiled."""
     late = lazy_import("axiomjit.graph.evaluate_graph")
     values: list[np.ndarray] = late.run_in_numpy(graph, arguments, lengths, given)
     return values
@@ -116,5 +116,5 @@ def _evaluate(
     taken = {id(argument) for argument in arguments}
     taken |= {id(node.array) for node in post_order(graph.outputs) if isinstance(node, Constant)}
     values = [np.asarray(v, order="C") for v in run_in_numpy(graph, arguments, lengths)]
-    # Every array with a base is a view; finding out of which memory is not worth the time.
+    # Every array with a base is a view; finding its owner is not worth the time.
     return tuple(v.copy() if v.base is not None or id(v) in taken else v for v in values)

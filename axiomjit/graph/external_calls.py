@@ -1,10 +1,9 @@
 """Calls of NumPy's own functions and ufuncs as operations of a program, on entire operands.
 
-An `ArrayCall` is a call of a function of arrays whose results are known in shape and dtype. One
-with several results is an operation for each of them, of the same operands; a plan calls it once
-for all that are used. `ufunc_step` is the same for ufuncs that no primitive means. Of an
-`ExternalCall` nothing is known but what it gave when it was probed: a result of another shape or
-dtype is not used.
+An `ArrayCall` calls a function of arrays whose results have known shapes and dtypes. With several
+results it is one operation per result, on the same operands; a plan calls it once for all used
+results. `ufunc_step` does so for ufuncs without a primitive. The results of an `ExternalCall` are
+known only from a probe; a result of another shape or dtype is rejected.
 """
 
 from __future__ import annotations
@@ -60,16 +59,16 @@ Lengths = tuple[int | None, ...]
 
 
 class Extent(Record):
-    """An option that is a length of the result, known when the function is called."""
+    """An option equal to a length of the result, known when the function is called."""
 
     dimension: int
 
 
 class ArrayFunction(Record):
-    """The evaluation of a library operation: a function of arrays, and which result is meant.
+    """The evaluation of a library operation: a function of arrays, and the selected result.
 
-    `part` is None for a function with one result. Where a dimension is `measured`, its length is
-    the result. Options are numbers, names, None, or an `Extent`.
+    `part` is None for a function with one result. If a dimension is `measured`, its length is the
+    result. Options are numbers, names, None, or an `Extent`.
     """
 
     name: str
@@ -90,7 +89,7 @@ class ArrayFunction(Record):
         """The selected one of the function's results; a length in `shape` is None if unknown.
 
         Raises:
-            OtherResultError: it has another shape or dtype than was assumed.
+            OtherResultError: its shape or dtype differs from the inferred one.
         """
         one = made if self.part is None else made[self.part]
         if self.measured is not None:
@@ -103,7 +102,7 @@ class ArrayFunction(Record):
         return one
 
     def alone(self, made: Any, dtype: DType, shape: Lengths) -> np.ndarray:
-        """As `meant`, in memory of its own and in C order."""
+        """The selected result, in its own memory and in C order."""
         one = self.meant(made, dtype, shape)
         return one if one.base is None and one.flags.carray else one.copy()
 
@@ -113,19 +112,19 @@ class ArrayFunction(Record):
         out[...] = self.meant(made, out.dtype, out.shape)
 
     def shorten(self, *layout: object) -> Callable[..., Any] | None:
-        """The function itself, where it takes nothing that depends on lengths."""
+        """The function itself, if no option depends on lengths."""
         given = any(isinstance(value, Extent) for _, value in self.options)
         return None if given else self.bound(())
 
 
 def _fits(found: tuple[int, ...], shape: Lengths) -> bool:
-    """Whether a shape is one of which some lengths are known."""
+    """True if a shape equals one with some unknown lengths."""
     pairs = zip(found, shape, strict=False)
     return len(found) == len(shape) and all(n is None or m == n for m, n in pairs)
 
 
 def _resolved(options: Options) -> Options:
-    """The options, in which integers of the call are numbers: others are another program."""
+    """The options with symbolic integers fixed to this call's values."""
     return tuple((name, _number(value)) for name, value in options)
 
 
@@ -136,7 +135,7 @@ def _number(value: Any) -> Any:
 
 
 class WithArrays(Record):
-    """Calls a function with arrays behind the first one as arguments of these names."""
+    """Calls a function with the arrays after the first as arguments of these names."""
 
     function: Callable[..., Any]
     names: tuple[str, ...]
@@ -147,9 +146,9 @@ class WithArrays(Record):
 
 
 class ArrayCall(Record):
-    """A call of a NumPy function on nodes, for whose results nodes are made.
+    """A call of a NumPy function on nodes; its results become nodes.
 
-    `additions(shapes, labels)` is its cost; `fails` and `guesses` are as in `LibraryOperation`.
+    `additions(shapes, labels)` is its cost; `fails` and `guesses` are those of `LibraryOperation`.
     """
 
     name: str
@@ -161,18 +160,18 @@ class ArrayCall(Record):
     guesses: bool = False
 
     def dtypes(self, length: int = 1) -> tuple[DType, ...]:
-        """The dtypes of its results, which do not depend on values; NumPy's error where none.
+        """The dtypes of its results, independent of values; or NumPy's error.
 
-        They are found by a call with arrays of ones, all of whose lengths are `length`.
+        Found by a call with arrays of ones, whose lengths are all `length`.
         """
         kinds = tuple((node.dtype, len(node.shape)) for node in self.operands)
         known = tuple((k, v) for k, v in _resolved(self.options) if not isinstance(v, Extent))
         return _dtypes(self.function, kinds, known, length)
 
     def length(self, part: int | None = None, dimension: int = 0) -> Dim:
-        """The length of a result, where only the running program knows it.
+        """The data-dependent length of a result.
 
-        The function is called once for it and for its results.
+        One call of the function serves it and the results.
         """
         count = self.result((), INT, part, dimension)
         return data_dependent_length(current_scope(), count)
@@ -186,9 +185,9 @@ class ArrayCall(Record):
         *,
         number: bool = False,
     ) -> Node:
-        """The node of its result, or of one of several, or of the length of a dimension of it.
+        """The node of a result, or of the length of one of its dimensions.
 
-        `number` says that it is a Python number.
+        `number` marks a Python number.
         """
         ranks = tuple(len(node.shape) for node in self.operands)
         evaluate = ArrayFunction(self.name, self.function, _resolved(self.options), part, measured)
@@ -223,7 +222,7 @@ class ArrayCall(Record):
 
 
 class NumberStore(Record):
-    """Stores a number, Python's or NumPy's, in an element of a dtype, while the program runs."""
+    """Stores a Python or NumPy number in an element of a dtype, while the program runs."""
 
     dtype: DType
     is_python: bool
@@ -243,7 +242,7 @@ class NumberStore(Record):
 
 
 def stored_elements(value: Any, dtype: DType) -> Any:
-    """Nested lists with each number as NumPy stores it in an element of a dtype.
+    """Nested lists with each number stored by NumPy's rules in an element of a dtype.
 
     Raises:
         As `stored_number`.
@@ -255,13 +254,13 @@ def stored_elements(value: Any, dtype: DType) -> Any:
 
 
 def stored_number(value: Node, dtype: DType) -> Node:
-    """A number as an element of a dtype can hold it; an array is returned unchanged.
+    """A number checked to fit an element of a dtype; an array is returned unchanged.
 
-    A number that is known is stored in an array made for that: NumPy raises its errors. Of another
-    one the program asks if it fits, before anything is written; else NumPy runs the call.
+    A known number is stored in a trial array, which raises NumPy's errors. An unknown one is
+    checked by the program before anything is written; if it does not fit, NumPy runs the call.
 
     Raises:
-        TypeError, ValueError, OverflowError: a number that the dtype cannot hold.
+        TypeError, ValueError, OverflowError: the dtype cannot hold the number.
     """
     check_fits(value, dtype)
     if value.weak and is_complex(value.dtype) and not (is_bool(dtype) or is_complex(dtype)):
@@ -276,7 +275,7 @@ def stored_number(value: Node, dtype: DType) -> Node:
 
 
 def _may_not_fit(value: Node, dtype: DType) -> bool:
-    """Whether NumPy may refuse to store a number: unsigned elements it casts its own numbers to."""
+    """True if NumPy may refuse to store a number; unsigned elements wrap its own numbers."""
     if isinstance(value, LengthNode) or np.can_cast(value.dtype, dtype):
         return False
     return (is_real(value.dtype) or is_complex(value.dtype)) and (
@@ -285,7 +284,7 @@ def _may_not_fit(value: Node, dtype: DType) -> bool:
 
 
 def refused_by(function: Callable[..., Any], *operands: Node, **options: Any) -> None:
-    """Raise NumPy's own error for operands of these shapes, which no memory is needed for."""
+    """Raise NumPy's own error for operands of these shapes, without allocating them."""
     shapes = [tuple(map(int, node.shape)) for node in operands]
     dtypes = [node.dtype for node in operands]
     pairs = zip(shapes, dtypes, strict=True)
@@ -293,13 +292,13 @@ def refused_by(function: Callable[..., Any], *operands: Node, **options: Any) ->
 
 
 def in_tuple(kind: Any, *nodes: Node) -> tuple[Node, ...]:
-    """Several results in the named tuple that NumPy gives."""
+    """Several results in NumPy's named tuple."""
     named: tuple[Node, ...] = kind(*nodes)
     return named
 
 
 CALL_WEIGHT: Final = 30
-"""Additions that an element of the first operand costs where nothing else is said."""
+"""Default cost of an element of the first operand, in additions."""
 
 
 @lru_cache(maxsize=1024)
@@ -309,7 +308,7 @@ def _dtypes(
     options: Options,
     length: int,
 ) -> tuple[DType, ...]:
-    """The dtypes that the function gives for operands of dtypes and ranks."""
+    """The result dtypes of a function for operands of these dtypes and ranks."""
     with np.errstate(all="ignore"):
         made = function(
             *(np.ones((length,) * rank, dtype) for dtype, rank in kinds), **dict(options)
@@ -318,18 +317,18 @@ def _dtypes(
 
 
 def shared(operation: LibraryOperation) -> object:
-    """The key that all results of one call share; None for a call with one result."""
+    """The key shared by all results of one call; None for a call with one result."""
     one = operation.evaluate
     return (one.function, one.options) if isinstance(one, ArrayFunction) else None
 
 
 def cubic(shapes: Shapes, labels: Labels) -> Dim:
-    """The cost of operations on stacks of matrices: the third power of their length."""
+    """The cost of operations on stacks of matrices: the cube of their length."""
     return product(shapes[0]) * shapes[0][-1] * 4
 
 
 def in_order(operation: LibraryOperation, node: Node, axis: int) -> Node:
-    """The elements along a dimension in order, or (ARGSORT) the positions that they had."""
+    """The elements along a dimension in sorted order, or (ARGSORT) their positions."""
     return _along(operation, node, axis)
 
 
@@ -344,7 +343,7 @@ def _along(operation: LibraryOperation, node: Node, axis: int) -> Node:
 
 
 def bits_of(words: Node, dtype: DType) -> Node:
-    """The bits of groups of four words as elements of a dtype, in one dimension.
+    """Reinterpret groups of four words as elements of a dtype, in one dimension.
 
     The words are uint32 of shape (n, 4); n groups of 16 bytes are 16 n / itemsize elements.
     """
@@ -356,14 +355,14 @@ def bits_of(words: Node, dtype: DType) -> Node:
 
 
 def stored(node: Node) -> Node:
-    """The node, or a copy if it has no storage, as a broadcast number."""
+    """The node, or a copy if it has no storage, such as a broadcast number."""
     base = base_of(node)
     has_memory = isinstance(base, Op | Constant) or (isinstance(base, Input) and not base.weak)
     return node if has_memory else builder.elementwise(COPY, node)
 
 
 def may_fail(node: Op) -> Op:
-    """The node, which may raise an error: it is computed even if nobody uses it, as in NumPy."""
+    """Mark a node that may raise an error: as in NumPy, it is computed even without users."""
     following = current()
     if following is not None:
         following.may_fail.append(node)
@@ -372,16 +371,16 @@ def may_fail(node: Op) -> Op:
 
 
 UFUNC_WEIGHT: Final = 20
-"""Additions that one element of a result costs."""
+"""Cost of one element of a result, in additions."""
 MODULES: Final = ("numpy", "scipy.special")
-"""Where the name of a ufunc is looked up."""
+"""Modules in which ufunc names are looked up."""
 count_external_call: Final = counter("opaque_calls")
 
 
 class UfuncCall(Record):
-    """The evaluation of a step: one of the results of a ufunc.
+    """The evaluation of one result of a ufunc step.
 
-    `given` has an entry for each input: a number, or None for the next operand.
+    `given` has an entry per input: a number, or None for the next operand.
     """
 
     ufunc: np.ufunc
@@ -399,7 +398,7 @@ class UfuncCall(Record):
 
 
 def ufunc_name(ufunc: np.ufunc) -> str:
-    """The name of a ufunc with that of its module, where it is found."""
+    """The ufunc's name qualified by its module, if found."""
     name = ufunc.__name__
     for module in MODULES:
         if getattr(imported(module), name, None) is ufunc:
@@ -410,11 +409,11 @@ def ufunc_name(ufunc: np.ufunc) -> str:
 def ufunc_step(ufunc: np.ufunc, operands: Sequence[Node], **options: Any) -> tuple[Node, ...]:
     """The results of a ufunc of broadcast operands, each a step of the program.
 
-    Options are `dtype`, `signature` and `casting`, as NumPy has them.
+    Options are NumPy's `dtype`, `signature` and `casting`.
 
     Raises:
         GraphTypeError: NumPy has no loop for these operands.
-        UnsupportedError: it computes in elements that are not compiled.
+        UnsupportedError: its elements are of a dtype that is not compiled.
     """
     name = ufunc_name(ufunc)
     loop = loop_with(ufunc, operands, **options)
@@ -493,7 +492,7 @@ class Operand(Record):
 
 
 class Result(Record):
-    """The foreseen result: an array, a scalar or a Python number of a shape and dtype."""
+    """An inferred result: an array, a scalar or a Python number of a shape and dtype."""
 
     shape: tuple[Dim, ...]
     dtype: DType
@@ -502,7 +501,7 @@ class Result(Record):
 
 
 class ExternalCall(Record):
-    """A call of a function with certain arguments, all but its operands."""
+    """A call of a function with all its arguments fixed but the operands."""
 
     name: str
     function: Callable[..., Any]
@@ -525,9 +524,9 @@ class ExternalCall(Record):
 
 
 class ForeseenCall(Record):
-    """A call that gives containers of arrays and scalars which were foreseen.
+    """A call whose result structure is known from a probe.
 
-    `values` are the leaves, in place of an array or scalar a `Result`.
+    `values` are the leaves, with a `Result` in place of each array or scalar.
     """
 
     call: ExternalCall
@@ -539,14 +538,15 @@ class ForeseenCall(Record):
 
     @property
     def results(self) -> list[Result]:
-        """The foreseen results, in order."""
+        """The inferred results, in order."""
         return [value for value in self.values if isinstance(value, Result)]
 
     def __call__(self, *arrays: Array) -> object:
-        """The array or scalar, or several; shapes and dtypes are compared by who takes them.
+        """Call the function; the caller compares shapes and dtypes of the results.
 
         Raises:
-            OtherResultError: they are other ones than foreseen, or the function raises an error.
+            OtherResultError: the structure differs from the probe's, or the function raises an
+                error.
         """
         count_external_call()
         name = self.call.name

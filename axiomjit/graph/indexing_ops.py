@@ -1,8 +1,8 @@
-"""Elements at positions that arrays hold, and elements that masks choose.
+"""Elements at positions in arrays, and elements selected by masks.
 
 A gather checks that positions are within the length, then reads through them. The number of
-elements that a mask chooses is a length that only the running program knows: `with_counts` adds
-the counts to a graph, and `counted` computes other lengths from them.
+elements that a mask selects is a data-dependent length: `with_counts` adds the counts to a graph,
+and `counted` computes other lengths from them.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ from axiomjit.symbolic.index_maps import IndexMap, fixed, iterator
 
 ZERO: Final = Scalar(INT, INT.type(0), False)
 LOWEST, HIGHEST = (Scalar(INT, INT.type(end), False) for end in value_range(INT))
-KEPT: Final = (*PACKS, SAVE, MATERIALIZE)
+STORED: Final = (*PACKS, SAVE, MATERIALIZE)
 """Primitives whose values are stored."""
 Position = tuple[Node, IndexMap]
-"""Positions from 0 on, and the map from points of the result to them."""
+"""Nonnegative positions, and the map from points of the result to them."""
 
 
 def gather(
@@ -67,11 +67,11 @@ def gather(
     """The values at positions, at each point of a shape.
 
     Args:
-        values: What is read.
-        index: The map to it from the points of the shape and, behind these, the positions.
-        positions: The nodes of positions, of int64, none outside its length.
+        values: The array to read.
+        index: The map to it from the points of the shape, followed by the positions.
+        positions: The int64 nodes of the positions, all within their lengths.
         shape: The shape of the result.
-        lengths: For each of the positions the length within which it is.
+        lengths: The length that bounds each of the positions.
     """
     if not positions:
         return builder.elementwise(COPY, builder.view(values, index, shape))
@@ -81,17 +81,17 @@ def gather(
 
 
 def placed(positions: Node, length: Dim, axis: int, shape: tuple[Dim, ...]) -> Node:
-    """Positions counted from 0 on, int64; whether they are within the length is checked before.
+    """Nonnegative int64 positions, checked to be within the length.
 
     Args:
         positions: Integers; negative ones count from the end.
-        length: The length that they are to be within.
-        axis: Which dimension that is, for the error.
-        shape: To which they are broadcast; where it has no elements nothing is checked.
+        length: The length of the indexed dimension.
+        axis: The number of that dimension, for the error.
+        shape: The shape to broadcast to; an empty shape skips the check.
 
     Raises:
-        GraphTypeError: the positions are no integers.
-        PositionError: at the call, one is out of range.
+        GraphTypeError: the positions are not integers.
+        PositionError: at the call, a position is out of range.
     """
     if not (is_bool(positions.dtype) or is_integer(positions.dtype)):
         raise no_integers(f"elements at {describe_type(positions)}", "positions")
@@ -103,17 +103,17 @@ def placed(positions: Node, length: Dim, axis: int, shape: tuple[Dim, ...]) -> N
 
 
 def no_integers(asked: str, what: str) -> GraphTypeError:
-    """The error for elements of which only integers can be used."""
+    """The error for positions that are not integers."""
     remedy = "convert them with .astype(np.int64)"
     return GraphTypeError(asked, f"{what} that are no integers", remedy, user_location())
 
 
 def _within(positions: Node, wide: Node, length: Dim, axis: int, shape: tuple[Dim, ...]) -> Op:
-    """The length, once positions, `wide` as int64, are found to be within it.
+    """The length, after a check that all positions (`wide`: as int64) are within it.
 
-    What is computed element by element is not stored for that: a loop finds its ends.
+    Positions computed element by element are not stored for the check: a loop finds their extremes.
     """
-    # the last iterator brings the length; the operand is the same along it, also for a length of 0
+    # the last iterator carries the length; the operand repeats along it, also for a length of 0
     whole = shape and list(map(id, positions.shape)) == list(map(id, shape))
     if whole and _is_computed(positions):
         axes = range(len(shape))
@@ -128,21 +128,21 @@ def _within(positions: Node, wide: Node, length: Dim, axis: int, shape: tuple[Di
 
 
 def _is_computed(node: Node) -> bool:
-    """Whether the elements of a node are computed one by one, in the loops of who reads them."""
+    """True if the elements of a node are computed in the loops of its users."""
     base = base_of(node)
     if not isinstance(base, Op) or isinstance(base, Update) or base.fold is not None:
         return False
-    return not isinstance(base.primitive, LibraryOperation) and base.primitive not in KEPT
+    return not isinstance(base.primitive, LibraryOperation) and base.primitive not in STORED
 
 
 def take(values: Node, positions: Node, axis: int) -> Node:
-    """The values at positions along a dimension, whose place their dimensions take."""
+    """The values at positions along a dimension, which the positions' dimensions replace."""
     at = placed(positions, values.shape[axis], axis, positions.shape)
     return taken(values, at, axis)
 
 
 def taken(values: Node, positions: Node, axis: int) -> Node:
-    """As `take`, at positions from 0 on that are known to be within the dimension."""
+    """As `take`, for nonnegative positions known to be within the dimension."""
     new = len(positions.shape)
     shape = (*values.shape[:axis], *positions.shape, *values.shape[axis + 1 :])
     index = [iterator(d if d < axis else d + new - 1) for d in range(len(values.shape))]
@@ -161,7 +161,7 @@ _PRIMITIVES: Final = {
 
 
 def as_mask(node: Node) -> Node:
-    """Which elements are not zero."""
+    """True for each nonzero element."""
     if node.dtype == BOOL:
         return node
     zero = Scalar(node.dtype, node.dtype.type(0), False)
@@ -174,13 +174,13 @@ def count_true(mask: Node) -> Node:
 
 
 def true_positions(mask: Node) -> tuple[Node, ...]:
-    """For each dimension of a mask the positions of its true elements, in C order: np.nonzero.
+    """The positions of a mask's true elements per dimension, in C order: np.nonzero.
 
-    Their length is new, and the same wherever this mask is asked.
+    Their length is a new symbol, shared by all uses of this mask.
     """
     rank, length = len(mask.shape), data_dependent_length(current_scope(), mask)
     extents = (dim(rank), length, *mask.shape)
-    # of repeated elements a library operation sees each once
+    # a library operation sees repeated elements once
     seen = view_map(mask)
     plain = seen is not None and not is_view(seen[0])
     once = mask if plain else builder.elementwise(COPY, mask)
@@ -191,7 +191,7 @@ def true_positions(mask: Node) -> tuple[Node, ...]:
 
 
 def lengths_of(node: Node) -> tuple[Dim, ...]:
-    """All lengths that a node names."""
+    """All lengths in the fields of a node."""
     found: list[Dim] = []
 
     def noted(length: Dim) -> Dim:
@@ -203,9 +203,9 @@ def lengths_of(node: Node) -> tuple[Dim, ...]:
 
 
 def with_counts(graph: Graph, scope: Scope) -> Graph:
-    """Add the counts of true elements of masks to a graph, where it or a guard names them.
+    """Add the counts of masks to a graph, if the graph or a guard mentions them.
 
-    The guards of these lengths leave the scope: they are asked once the counts are known.
+    Guards on these lengths leave the scope; they are checked once the counts are known.
     """
     if not scope.data_dependent:
         return graph
@@ -225,14 +225,14 @@ def with_counts(graph: Graph, scope: Scope) -> Graph:
 
 
 def _count(key: Node) -> Node:
-    """The number that a length is: that of the true elements of a mask, or the node itself."""
+    """The node of a data-dependent length: a mask's true count, or the node itself."""
     return count_true(key) if key.dtype == BOOL else key
 
 
 def size_estimate(key: Node) -> Dim:
     """An estimate of a data-dependent length: the number of all elements of its mask."""
-    chosen_of = (key,) if key.dtype == BOOL else key.children
-    return sum((product(node.shape) for node in chosen_of), dim(0))
+    masks = (key,) if key.dtype == BOOL else key.children
+    return sum((product(node.shape) for node in masks), dim(0))
 
 
 def counted(length: Dim, counts: Mapping[Symbol, Node]) -> Node:

@@ -1,8 +1,8 @@
-"""The strides of arrays while a function is followed.
+"""The strides of arrays while a function is traced.
 
-The graph has no strides. Only whether NumPy would return a view depends on them (`reshape`), and
-the functions that decide this ask here. The layout of the arguments is part of their class, so the
-answer holds for every call that the graph serves.
+The graph has no strides. They only decide if NumPy would return a view (`reshape`); such decisions
+read them here. The arguments' layout is part of the signature, so the answer holds for every call
+of the program.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _layouts: ContextVar[Mapping[int, Strides] | None] = ContextVar("axiomjit_layout
 
 @contextmanager
 def laid_out(layouts: Mapping[int, Strides]) -> Iterator[None]:
-    """Make the strides (elements) of the arguments known, by position."""
+    """Make the arguments' strides (in elements) known, by position."""
     token = _layouts.set(layouts)
     try:
         yield
@@ -32,10 +32,10 @@ def laid_out(layouts: Mapping[int, Strides]) -> Iterator[None]:
 
 
 def strides_of(node: Node) -> Strides | None:
-    """The strides (elements) of an argument, a held array, a copy in C order, or a view of one.
+    """The strides (in elements) of an argument, a held array, a copy in C order, or a view of one.
 
-    Writes leave them as they are. None for computed values: later stages decide whether and how
-    they are stored.
+    Writes do not change them. None for computed values: later stages decide if and how they are
+    stored.
     """
     node, views = views_on(node)
     node = root_of(node)

@@ -1,7 +1,7 @@
 """The table of library operations: computed by NumPy and BLAS on entire operands, as plan steps.
 
-A row has all facts of one: its dtype rule, which iterators its result keeps, its evaluation into an
-output, and its cost. The evaluator and the plan use the same evaluation.
+A row holds all facts about an operation: its dtype rule, the iterators of its result, its
+evaluation into an output, and its cost. The evaluator and the plan share the evaluation.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from axiomjit.symbolic.dims import Dim, dim, product
 from axiomjit.symbolic.index_maps import BoundCondition
 
 Labels = tuple[tuple[int, ...], ...]
-"""For each operand the iterator along which each of its dimensions runs."""
+"""For each operand the iterator of each of its dimensions."""
 OperandArrays = Sequence[np.ndarray]
 Shapes = Sequence[tuple[Dim, ...]]
 Bounds = Sequence[BoundCondition]
 
 
 SPLIT: Final = 16
-"""Multiplications per matrix from which a stack is better than dimensions that are merged.
+"""Smallest number of multiplications per matrix for which a stack beats merged dimensions.
 
-A stack of single rows or columns never is.
+A stack of single rows or columns never does.
 """
 
 
@@ -40,22 +40,20 @@ class LibraryOperation(Primitive):
     """One operation on entire operands.
 
     `evaluate(operands, labels, out)` writes the result into `out`, whose dimensions are the first
-    iterators, in order. The result has the dtype `gives`, else that of the first operand; it
-    `keeps` all iterators, or leaves out the last ones, along which it folds, chooses or takes.
-    `shorten(operands, labels)`, where there is one, gives a function of operands laid out like
-    these that makes its result itself, or None. `additions(shapes, labels)` is the cost; without
-    one each element of the first operand costs `weight` additions.
+    iterators, in order. The result has the dtype `gives`, by default the first operand's; it
+    `keeps` all iterators, or drops the last ones, which it reduces, selects or indexes.
+    `shorten(operands, labels)` may return a function of operands in this layout that returns the
+    result itself, or None. `additions(shapes, labels)` is the cost; by default each element of the
+    first operand costs `weight` additions.
 
-    `seen_once` says that each operand has each element at most once; else what it reads is all of
-    the storage. One that is computed in `parts(operands, labels, out, conditions)` instead may
-    leave out what conditions do, and several threads may compute its parts at the same time.
-    A draw of random numbers changes the state of its `generator`; a result may be a `number`
-    of Python's.
+    `seen_once`: each operand holds each element at most once; else the operation reads its whole
+    storage. An operation computed in `parts(operands, labels, out, conditions)` instead may skip
+    excluded points, and several threads may compute its parts in parallel. A random draw changes
+    the state of its `generator`; a `number` is a Python number.
 
-    Where `ranks` are given, each operand has that many iterators of its own behind those of the
-    result, one for each of its dimensions. It `fails` if it may raise an error of NumPy's while it
-    runs, and `guesses` if shape and dtype of its result depend on values, so that a result which is
-    another than was assumed raises an OtherResultError.
+    With `ranks`, each operand has this many iterators of its own after the result's, one per
+    dimension. It `fails` if it may raise a NumPy error at run time, and `guesses` if the shape and
+    dtype of its result depend on values, so that a wrong inference raises an OtherResultError.
     """
 
     gives: DType | None = None
@@ -114,10 +112,10 @@ def _met(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, int]:
 
 
 def _multiply_stacks(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
-    """Multiply stacks of matrices: one pair for each index of the labels that `out` has too.
+    """Multiply stacks of matrices: one pair for each index of the shared labels in `out`.
 
-    Labels of one operand that are no single dimension, in its memory or in that of `out`, are a
-    stack as well, over which the other operand is repeated.
+    Own labels of an operand that do not merge into one dimension, in its memory or in `out`, join
+    the stack, and the other operand repeats along them.
     """
     left, right = operands
     layouts = (left.shape, left.strides), (right.shape, right.strides), (out.shape, out.strides)
@@ -134,22 +132,22 @@ def _multiply_stacks(operands: OperandArrays, labels: Labels, out: np.ndarray) -
 
 
 class _Seen(Record):
-    """An array with its dimensions in another order, then in another shape; None leaves them."""
+    """An array transposed, then reshaped; None skips a step."""
 
     axes: tuple[int, ...] | None
     shape: tuple[int, ...] | None
 
     def of(self, array: np.ndarray) -> np.ndarray:
-        """The array; copied where it has no such view."""
+        """The array; copied if it has no such view."""
         turned = array if self.axes is None else array.transpose(self.axes)
         return turned if self.shape is None else turned.reshape(self.shape)
 
 
 class _Arrangement(Record):
-    """How operands and result are seen as stacks of matrices.
+    """The views of operands and result as stacks of matrices.
 
-    It `turns` the operands where the second one is the left matrix. The result has its dimensions
-    in an `order`; if it `writes`, that is a view of the shape that the product has.
+    It `turns` the operands if the second one is the left matrix. The result's dimensions are in an
+    `order`; it `writes` if that is a view of the product's shape.
     """
 
     turns: bool
@@ -166,7 +164,7 @@ _Layout = tuple[tuple[int, ...], tuple[int, ...]]
 
 @lru_cache(maxsize=256)
 def _arranged(labels: Labels, left: _Layout, right: _Layout, out: _Layout) -> _Arrangement:
-    """The arrangement of a product in which least is copied."""
+    """The arrangement of a product with the fewest copies."""
     rank, sides = len(out[0]), [(labels[0], left), (labels[1], right)]
     both = [k for k in labels[0] if k in labels[1]]
     turns = rank - 1 in labels[0] and rank - 1 not in both  # rows of the result are in order
@@ -221,7 +219,7 @@ def _seen(axes: tuple[int, ...], lengths: Sequence[int], shape: tuple[int, ...])
 def _merged(
     labels: list[int], lengths: list[int], arrays: Sequence[tuple[tuple[int, ...], Sequence[int]]]
 ) -> list[int]:
-    """The last of labels that are a single dimension in all arrays (strides with their labels)."""
+    """The last labels that merge into one dimension in all arrays (strides with their labels)."""
     count = min(len(labels), 1)
     while count < len(labels):
         outer, inner = labels[-count - 1], labels[-count]
@@ -234,13 +232,13 @@ def _merged(
 
 
 def _matrices(array: np.ndarray) -> np.ndarray:
-    """An array as a stack of matrices that BLAS can walk; copied where it cannot."""
+    """An array as a stack of matrices in a layout for BLAS; copied if necessary."""
     steps = array.strides[-2:]
     return array if array.itemsize in steps and min(steps) > 0 else np.ascontiguousarray(array)
 
 
 def _product_of(operands: OperandArrays, labels: Labels) -> Callable[..., np.ndarray] | None:
-    """NumPy's product where no operand has to be transposed or merged first."""
+    """NumPy's product, if no operand needs a transpose or merge first."""
     left, right = labels
     if len(left) <= 2 and len(right) <= 2:
         return np.dot if {*left} & {*right} == {left[-1]} == {right[0]} else None
@@ -252,7 +250,7 @@ def _product_of(operands: OperandArrays, labels: Labels) -> Callable[..., np.nda
 
 
 def _are_small(operands: OperandArrays, labels: Labels) -> bool:
-    """Whether the matrices of a stack are small or single columns."""
+    """True if the matrices of a stack are small or single columns."""
     sides = zip(labels, operands, strict=True)
     extents = {k: n for own, one in sides for k, n in zip(own[-2:], one.shape[-2:], strict=True)}
     columns: int = max(operands, key=np.ndim).shape[-1]
@@ -260,9 +258,9 @@ def _are_small(operands: OperandArrays, labels: Labels) -> bool:
 
 
 def _is_matmul(left: tuple[int, ...], right: tuple[int, ...]) -> bool:
-    """Whether a product is NumPy's of stacks of matrices, one by one."""
+    """True if a product is NumPy's matmul of stacks of matrices."""
     if len(left) > 2 and len(right) == 2:
-        return False  # better one product of what is merged
+        return False  # one product of merged dimensions is faster
     short, long = sorted((left[:-2], right[:-2]), key=len)
     result = (*long, *left[-2:-1], *right[1:][-1:])
     in_order = result == tuple(range(len(result))) and left[-1] == right[-2:][0] == len(result)
@@ -285,23 +283,21 @@ def _of_products(shapes: Shapes, labels: Labels) -> Dim:
 
 
 def _sort(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
-    """The elements along the last dimension, sorted."""
     out[...] = operands[0]
     out.sort(axis=-1)
 
 
 def _argsort(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
-    """The positions that sort the elements along the last dimension."""
     out[...] = operands[0].argsort(axis=-1)
 
 
 def _draw(method: str, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
-    """Draw as many random numbers as the result has, by a method of the generator."""
+    """Fill the result with random numbers, by a method of the generator."""
     out[...] = getattr(config.generator, method)(out.shape)
 
 
 def _print(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
-    """The first operand, printed with the text whose bytes are the second one."""
+    """Copy the first operand, and print it after the text in the bytes of the second."""
     values, text = operands
     out[...] = _spread(values, labels[0], out.ndim + 1)[..., 0]
     print(f"{text.tobytes().decode()}{out}")
@@ -311,14 +307,14 @@ _UNSIGNED: Final = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 
 def _check_positions(axis: int, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
-    """The length that positions are within, which is one less than the last extent.
+    """Write the length that bounds the positions, one less than the last extent.
 
     Raises:
         PositionError: a position is out of range.
     """
     positions, length = operands[0][..., 0], operands[0].shape[-1] - 1
     out[...] = length
-    # as unsigned numbers negative ones are the largest: one look instead of two
+    # negative numbers are the largest unsigned ones: one comparison instead of two
     unsigned = positions.view(_UNSIGNED[positions.itemsize])
     if not positions.size or np.maximum.reduce(unsigned, axis=None) < length:
         return
@@ -334,7 +330,7 @@ def _check_positions(axis: int, operands: OperandArrays, labels: Labels, out: np
 
 @lru_cache(maxsize=64)
 def check_positions(axis: int) -> LibraryOperation:
-    """The operation whose result is a length, once positions are found to be within it."""
+    """The operation that checks positions against a length and returns the length."""
     evaluate = partial(_check_positions, axis)
     return LibraryOperation(
         *(f"positions_{axis}", 1, evaluate, "", INTEGERS),
@@ -345,9 +341,9 @@ def check_positions(axis: int) -> LibraryOperation:
 
 
 def _check_ends(axis: int, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
-    """The length that the smallest and the largest of positions are within.
+    """Write the length that bounds the smallest and the largest position.
 
-    It is one less than the last extent; without positions the smallest is the larger one.
+    It is one less than the last extent; without positions the smallest exceeds the largest.
 
     Raises:
         PositionError: a position is out of range.
@@ -361,7 +357,7 @@ def _check_ends(axis: int, operands: OperandArrays, labels: Labels, out: np.ndar
 
 @lru_cache(maxsize=64)
 def check_ends(axis: int) -> LibraryOperation:
-    """As `check_positions`, of the smallest and the largest position."""
+    """As `check_positions`, for the smallest and the largest position."""
     evaluate = partial(_check_ends, axis)
     parts = f"ends_{axis}", 2, evaluate, "", INTEGERS
     return LibraryOperation(*parts, gives=INT, additions=lambda *_: dim(1), fails=True)
@@ -386,9 +382,9 @@ def _end(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
 def nonzero_positions(
     array: np.ndarray, out: Sequence[np.ndarray] | None = None
 ) -> Sequence[np.ndarray]:
-    """np.nonzero: for each dimension the positions of elements that are not zero, in C order.
+    """np.nonzero: for each dimension the positions of nonzero elements, in C order.
 
-    NumPy finds those of one dimension ten times as fast as those of two, which are quotients.
+    NumPy finds them in one dimension ten times as fast as in two, which are quotients.
     """
     (flat,) = array.ravel().nonzero()
     if array.ndim == 1 and out is None:
@@ -406,10 +402,10 @@ def nonzero_positions(
 
 
 def _nonzero(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
-    """A row of positions of true elements for each dimension of a mask."""
+    """Write a row of positions of true elements for each dimension of a mask."""
     if out.size:
         own = labels[0]
-        if own == (*range(2, 2 + len(out)), 0, 1):  # as it is made
+        if own == (*range(2, 2 + len(out)), 0, 1):  # the usual layout
             mask = operands[0][..., 0, 0]
         else:
             mask = _spread(operands[0], own, out.ndim + len(out))[0, 0]
@@ -424,7 +420,7 @@ def _spread(array: np.ndarray, own: tuple[int, ...], rank: int) -> np.ndarray:
 
 
 def _reinterpret(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
-    """The bits of words, which are rows of the operand's last two dimensions, as elements."""
+    """Reinterpret words, the rows of the operand's last two dimensions, as elements."""
     if out.size:
         bits = np.ascontiguousarray(operands[0][0]).reshape(-1)
         out[...] = bits.view(np.uint8) != 0 if out.dtype == BOOL else bits.view(out.dtype)
@@ -466,17 +462,17 @@ CONVOLUTION: Final = LibraryOperation(
     seen_once=False,
     parts=in_blocks,
 )
-"""Sums of products of windows of the first operand and the second one; passes choose it, too."""
+"""Sums of products of windows of the first operand with the second; chosen by passes, too."""
 MATRIX_PRODUCTS: Final = LibraryOperation(
     *("matmul", 2, _multiply_stacks, "", NUMBERS),
     additions=_of_products,
     shorten=_product_of,
 )
-"""Products of stacks of matrices: labels that both operands and the result have are no sum."""
+"""Products of stacks of matrices: labels in both operands and the result are not summed."""
 BITCAST: Final = LibraryOperation(
     *("bitcast", 1, _reinterpret, "", frozenset({"u4"})), additions=_of_words, seen_once=False
 )
-"""The bits of groups of four words as elements of the dtype that it `gives`."""
+"""The bits of groups of four words as elements of dtype `gives`."""
 SORT: Final = _row("sort", _sort, weight=20, keeps=True)
 ARGSORT: Final = _row("argsort", _argsort, weight=30, gives=INT, keeps=True)
 UNIFORM: Final = _row("uniform", partial(_draw, "random"), weight=4, keeps=True)
@@ -487,6 +483,6 @@ NONZERO: Final = _row("nonzero", _nonzero, gives=INT, chooser=(1, INT)).replace(
 )
 """Positions of true elements; the second operand is their number."""
 END: Final = _row("end", _end, INTEGERS, weight=2, gives=INT).replace(fails=True)
-"""One more than the largest of numbers, which must not be negative."""
+"""One more than the largest of nonnegative numbers."""
 PRINT: Final = _row("print", _print, chooser=(1, DTYPES["u1"]))
-"""The first operand, printed with the text whose bytes the second one has."""
+"""The first operand, printed after the text in the bytes of the second."""

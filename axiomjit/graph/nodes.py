@@ -1,10 +1,10 @@
-"""The axis graph: what is computed, with symbolic lengths and without layout.
+"""The axis graph: a program with symbolic lengths and without layout.
 
-An `Op` is a primitive, an optional fold, and for each operand occurrence a map from the operand's
-dimensions to the op's own iterators. Iterators 0 to rank - 1 are the dimensions of
-the result; the others are folded, in their order. Nodes are immutable, equal
-by identity and interned on what they compute; the user's lines are kept beside the graph
-(`note`, `origin`), axes and names in the doors.
+An `Op` is a primitive, an optional fold (a reduction), and for each operand occurrence a map from
+the operand's dimensions to the op's own iterators. Iterators 0 to rank - 1 are the dimensions of
+the result; the others are reduced, in their order. Nodes are immutable, equal by identity and
+interned by their computation; the user's lines are stored beside the graph (`note`, `origin`), axes
+and names in the front ends.
 
 Glossary: axis (named dimension), length (of an axis), Dim (symbolic length), iterator and extent
 (of a loop), map (operand dimensions to iterators), view (map onto a storage), fold (apply an
@@ -32,7 +32,7 @@ from axiomjit.symbolic.index_maps import Conditions, IndexMap, Region
 
 
 class NodeType(RecordType):
-    """Makes a node, or returns the one that already computes the same."""
+    """Makes a node, or returns the existing node of the same computation."""
 
     def __call__(cls, *values: object, **named: object) -> Node:
         """Intern: same class, parameters and children give the same object."""
@@ -59,7 +59,7 @@ class Node(Record, metaclass=NodeType):
 
     @property
     def weak(self) -> bool:
-        """Whether the value is a Python number, weak in promotion."""
+        """True if the value is a Python number, weak in promotion."""
         return False
 
     @property
@@ -75,7 +75,7 @@ class Node(Record, metaclass=NodeType):
         return f"{type(self).__name__}({self.dtype}[{lengths}])"
 
     def identity(self) -> tuple[object, ...]:
-        """The values that decide whether two nodes compute the same."""
+        """The key of the node's computation."""
         return tuple(getattr(self, field) for field in type(self)._fields)
 
 
@@ -88,7 +88,7 @@ _origins: Final[WeakKeyDictionary[Node, str]] = WeakKeyDictionary()
 
 
 def note(node: AnyNode) -> AnyNode:
-    """Remember the user's line for a node that has none yet."""
+    """Record the user's line for a node without one."""
     if node not in _origins:
         where = user_location()
         if where is not None:
@@ -97,19 +97,19 @@ def note(node: AnyNode) -> AnyNode:
 
 
 def inherit(new: AnyNode, old: AnyNode) -> None:
-    """Give a node that stands for another one, and has no line, the other's."""
+    """Copy the old node's line to its replacement, if that has none."""
     where = _origins.get(old)
     if new is not old and where is not None:
         _origins.setdefault(new, where)
 
 
 def origin(node: Node) -> str | None:
-    """`file:line` where the node was first written."""
+    """`file:line` of the node's first use."""
     return _origins.get(node)
 
 
 class Token:
-    """The identity of a storage, as its nodes carry it; it holds no data."""
+    """The identity of a storage in its nodes; it holds no data."""
 
     __slots__ = ("__weakref__",)
 
@@ -117,7 +117,7 @@ class Token:
 class Input(Node):
     """The argument at a position; `is_weak` for a Python number.
 
-    In the doors `storage` is the token of its storage, if it can be assigned to.
+    In front ends, `storage` is the token of its storage if the input is assignable.
     """
 
     position: int
@@ -132,28 +132,28 @@ class Input(Node):
 
     @property
     def weak(self) -> bool:
-        """Whether the argument is a Python number."""
+        """True if the argument is a Python number."""
         return self.is_weak
 
 
 class Scalar(Node):
-    """A number written in the program; keyed by its bits, so that -0.0 and NaN are kept."""
+    """A number written in the program; keyed by its bits, which tell -0.0 and NaNs apart."""
 
     value: np.generic
     is_weak: bool
 
     @property
     def weak(self) -> bool:
-        """Whether it was written as a Python number."""
+        """True if it was written as a Python number."""
         return self.is_weak
 
     def identity(self) -> tuple[object, ...]:
-        """The identity of a scalar: dtype, bits, and whether it is weak."""
+        """The identity of a scalar: dtype, bits, and weakness."""
         return self.dtype, self.value.tobytes(), self.is_weak
 
 
 class Constant(Node):
-    """An array that the program holds: a constant, or one the function closes over."""
+    """An array that the program holds: a constant, or a captured array."""
 
     array: np.ndarray
     extents: tuple[Dim, ...]
@@ -164,7 +164,7 @@ class Constant(Node):
         return self.extents
 
     def identity(self) -> tuple[object, ...]:
-        """The array object and its layout: an array may be given another shape or dtype."""
+        """The array object and its layout, since its shape and dtype may be changed in place."""
         return id(self.array), self.dtype, self.extents, self.array.strides
 
 
@@ -180,21 +180,18 @@ class LengthNode(Node):
 
 
 class Op(Node):
-    """A primitive at every point of an iteration space, folded over iterators rank and up.
+    """A primitive at every point of an iteration space, reduced over iterators rank and up.
 
-    A join has a region for each operand: boxes that share no point and together are the whole
-    space; its value at a point is that of the operand whose region contains the point (ngraph
-    tensors: complex views). Other ops have none.
+    A join has a region per operand: disjoint boxes that cover the space; its value at a point is
+    the value of the operand whose region contains the point (ngraph tensors: complex views). Other
+    ops have none. An op with a fold and no iterator to reduce is a scan: it gives the partial
+    reductions along its last iterator.
 
-    An op with a fold and no iterator to lose is a scan: along its last iterator it gives the fold
-    of the elements up to each.
-
-    Points of the iteration space where one of the `conditions` does not hold are left out: nothing
-    is read there, and nothing folded. A value there, of an op without a fold, is undefined; only
-    ops with conditions of their own read such an op.
-
-    A gather has neither fold nor loops over the iterators from rank on: at each point they are the
-    values of the operands behind the first, which have been found to be within their extents.
+    Points of the iteration space that violate one of the `conditions` are skipped: they read and
+    reduce nothing. Without a fold the value there is undefined; only ops with conditions of their
+    own read such an op. A gather has neither fold nor loops over the iterators from rank on: at
+    each point their values are the operands after the first, already checked to be within their
+    extents.
     """
 
     primitive: Primitive
@@ -208,18 +205,18 @@ class Op(Node):
 
     @property
     def shape(self) -> tuple[Dim, ...]:
-        """The extents that are not folded."""
+        """The extents that are not reduced."""
         return self.extents[: self.rank]
 
     @property
     def walked(self) -> tuple[Dim, ...]:
-        """The extents of the iterators that are looped over; positions set the others."""
+        """The extents of the looped iterators; positions set the others."""
         return self.extents[: self.rank] if self.primitive in (GATHER, UPDATE) else self.extents
 
     @property
     def weak(self) -> bool:
-        """Arithmetic of Python numbers alone is a Python number; some draws give one."""
-        # With a stack, leaves before ops: a long chain neither recurses nor is walked to its end.
+        """Arithmetic of Python numbers alone is a Python number; so are some draws."""
+        # With a stack, leaves before ops: no recursion on long chains, and an early exit.
         seen: set[Node] = set()
         stack: list[Op] = [self]
         while stack:
@@ -241,15 +238,15 @@ class Op(Node):
 
 
 class Update(Op):
-    """The next version of a storage: the first operand, changed where the second is written.
+    """The next version of a storage: the first operand, overwritten in part by the second.
 
-    The iteration space is that of the second operand. The first map says which element each of
-    its points replaces, no two the same; the value has the shape of the first operand, `whole`.
+    The iteration space is the second operand's. The first map gives the element that each of its
+    points replaces, no two the same; the value has the shape of the first operand, `whole`.
     Lowered, it is written into the memory of the first operand.
 
-    Operands behind the second are positions, as those of a gather: a scatter. Its points may name
-    one element several times; in C order the last value stays, or each is combined with what is
-    there, in the dtype of the values.
+    Further operands are positions, as in a gather: a scatter. Its points may name one element
+    several times; in C order the last value wins, or each is combined with the old value, in the
+    dtype of the values.
     """
 
     whole: tuple[Dim, ...] = ()
@@ -257,12 +254,12 @@ class Update(Op):
 
     @property
     def shape(self) -> tuple[Dim, ...]:
-        """That of the version before; kept, since chains of versions are long."""
+        """The shape of the version before; stored, since chains of versions are long."""
         return self.whole
 
 
 class Saved(Op):
-    """A stored copy; copies of one value that are written differently have different numbers."""
+    """A stored copy; equal copies with different overwrites have different numbers."""
 
     number: int = 0
 
@@ -275,9 +272,9 @@ def size(length: Dim) -> LengthNode:
 class Graph(Record):
     """A program: its inputs, in the order of arguments, and its outputs.
 
-    `writes` are positions of inputs that the program changes; the last outputs, one for each in
-    order, are their final values. They are written, not returned. The counts of `data_dependent`
-    lengths are outputs too, between the results and the final values.
+    `writes` are positions of inputs that the program changes; the last outputs, one per write in
+    order, are their final values, written but not returned. The counts of `data_dependent` lengths
+    are outputs too, between the results and the final values.
     """
 
     __slots__ = ("__weakref__",)
@@ -328,9 +325,9 @@ def post_order(
 
 
 def rebuild(graph: Graph, rule: Callable[[Node, dict[Node, Node]], Node]) -> Graph:
-    """Call `rule` for every node, operands first, with the results for the nodes before it.
+    """Call `rule` on every node, operands first, with the new nodes made so far.
 
-    Untouched parts stay the same objects.
+    Unchanged parts stay the same objects.
     """
     new: dict[Node, Node] = {}
     for node in post_order(graph.outputs):
@@ -341,14 +338,14 @@ def rebuild(graph: Graph, rule: Callable[[Node, dict[Node, Node]], Node]) -> Gra
 
 
 def with_operands(node: Node, operands: Sequence[Node]) -> Node:
-    """An op that reads other nodes at the same places; other nodes as they are."""
+    """The op with other operands; other nodes unchanged."""
     if not isinstance(node, Op) or tuple(operands) == node.operands:
         return node
     return node.replace(operands=tuple(operands))
 
 
 def map_fields(node: Node, other: Callable[[Node], Node], length: Callable[[Dim], Dim]) -> Node:
-    """The node with other nodes and lengths in its fields; primitives and folds stay."""
+    """The node with its nodes and lengths mapped; primitives and folds stay."""
 
     def leaf(value: object) -> object:
         if isinstance(value, Dim):
@@ -375,7 +372,7 @@ def users(graph: Graph) -> dict[Node, list[Op]]:
 
 
 def is_partial(node: Node) -> bool:
-    """Whether a node is undefined where a condition of it does not hold."""
+    """True if a node is undefined where a condition fails."""
     return isinstance(node, Op) and bool(node.conditions) and node.rank == len(node.extents)
 
 
@@ -384,16 +381,16 @@ PART_VIEWS: Final = {"real_view": REAL, "imag_view": IMAG}
 
 
 def is_scan(node: Node) -> bool:
-    """Whether a node has a fold's state after each element along its last iterator."""
+    """True if a node holds the partial reductions along its last iterator."""
     return isinstance(node, Op) and node.fold is not None and node.rank == len(node.extents)
 
 
 VIEWS: Final = ("view", "read_only", *PART_VIEWS)
-"""Primitives of views: the second is read-only."""
+"""Primitives of views; the second is read-only."""
 
 
 def is_view(node: Node) -> bool:
-    """Whether a node only reads another one through a map."""
+    """True if a node only reads another one through a map."""
     return isinstance(node, Op) and node.fold is None and node.primitive.name in VIEWS
 
 
@@ -412,7 +409,7 @@ def base_of(node: Node) -> Node:
 
 
 def views_on(node: Node) -> tuple[Node, list[Op]]:
-    """The node that a view shows, and the views between them, the view itself last."""
+    """The node under a chain of views, and the views, outermost last."""
     views: list[Op] = []
     while is_view(node):
         assert isinstance(node, Op)
@@ -424,10 +421,9 @@ def views_on(node: Node) -> tuple[Node, list[Op]]:
 def operand_iterators(op: Op) -> tuple[tuple[int, ...], ...]:
     """For each operand the iterators along which a library operation sees it.
 
-    A single operand runs along all of them, and so do those of an operation that keeps all. Of two
-    others, each runs along those that its map names, and the first one also along those that
-    neither names, along which its values repeat. Where the operation says how many dimensions
-    operands have, each has iterators of its own.
+    A single operand uses all iterators, and so do the operands of an operation that keeps all. Of
+    two other operands, each uses those in its map, and the first also those in neither map, along
+    which its values repeat. If the operation declares `ranks`, each operand has its own iterators.
     """
     library = op.primitive if isinstance(op.primitive, LibraryOperation) else None
     if library is not None and library.ranks is not None:

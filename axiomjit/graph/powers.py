@@ -1,6 +1,6 @@
-"""Powers in the forms that NumPy has for some exponents, reciprocals, and the error function.
+"""Powers in NumPy's special forms for some exponents, reciprocals, and the error function.
 
-`erf` and `erfc`, which NumPy lacks, take arrays, traced ones and tensors.
+NumPy lacks `erf` and `erfc`; they take arrays, traced arrays and tensors.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from axiomjit.graph.traced_values import NodeValue
 
 
 def power(base: Node, exponent: Node) -> Node:
-    """base ** exponent; of floats short forms for 2, 1, 0.5 and -1 as in NumPy, and for 3."""
+    """base ** exponent; for floats short forms for 2, 1, 0.5 and -1 as in NumPy, and for 3."""
     real = isinstance(exponent, Scalar) and not is_complex(exponent.dtype)
     if isinstance(exponent, Scalar) and exponent.weak and real and is_inexact(base.dtype):
         value = exponent.value.item()
         if value == 2:
             return elementwise(MULTIPLY, base, base)
-        if value == 1:  # of complex numbers, a product with 1 + 0j would make NaN of infinities
+        if value == 1:  # complex: a product with 1 + 0j would turn infinities into NaN
             if is_complex(base.dtype):
                 return elementwise(COPY, base)
             return elementwise(MULTIPLY, base, as_node(1, "power"))
@@ -45,7 +45,7 @@ def power(base: Node, exponent: Node) -> Node:
         if value == -1:
             return reciprocal(base)
         if value == 3 and base.dtype in (SINGLE, dtypes.FLOAT) and not base.weak:
-            wide = cast(base, dtypes.FLOAT)  # float64 rounds twice: 1.5 units, float32 is exact
+            wide = cast(base, dtypes.FLOAT)  # float64 rounds twice: 1.5 units; float32 is exact
             return cast(
                 elementwise(MULTIPLY, elementwise(MULTIPLY, wide, wide), wide),
                 base.dtype,
@@ -57,17 +57,17 @@ def power(base: Node, exponent: Node) -> Node:
 
 
 def reciprocal(node: Node) -> Node:
-    """1 / x of floats and complex numbers; NumPy has a formula of its own for the latter."""
+    """1 / x for floats and complex numbers; NumPy has its own formula for the latter."""
     if is_complex(node.dtype):
         return elementwise(PRIMITIVES["reciprocal"], node)
     return elementwise(PRIMITIVES["divide"], as_node(1, "power"), node)
 
 
 def _integer_power(base: Node, exponent: Node, dtype: DType) -> Node:
-    """Products of the base, which wrap; the exponent must be known.
+    """Wrapping products of the base; the exponent must be known.
 
     Raises:
-        ValueError: it is negative, as in NumPy.
+        ValueError: the exponent is negative, as in NumPy.
         UnsupportedError: the exponent is an array.
     """
     if not isinstance(exponent, Scalar | LengthNode):
@@ -96,22 +96,22 @@ def erf(x: Any) -> Any:
     """2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x, element by element.
 
     Args:
-        x: A tensor of the axis graph, an array, a traced one among them, or a number.
+        x: A tensor of the axis graph, an array, a traced array, or a number.
 
     Returns:
-        A tensor, array or number, as x is one; integers and bools give floats as in `numpy.cbrt`.
+        A tensor, array or number like x; integers and bools give floats as in `numpy.cbrt`.
 
     Raises:
-        GraphTypeError: complex numbers, or elements that are no numbers.
+        GraphTypeError: complex or non-numeric elements.
     """
     return _applied(_ERF, x)
 
 
 def erfc(x: Any) -> Any:
-    """1 - erf(x), as exact where erf(x) is near 1; else as `erf`.
+    """1 - erf(x), without cancellation where erf(x) is near 1; else as `erf`.
 
     Raises:
-        GraphTypeError: complex numbers, or elements that are no numbers.
+        GraphTypeError: complex or non-numeric elements.
     """
     return _applied(_ERFC, x)
 

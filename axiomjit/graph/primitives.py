@@ -1,12 +1,11 @@
 """The table of primitives and the table of accumulators: one row each, its rules beside it.
 
-A row gives the NumPy function that defines its meaning (and, for ufuncs, its dtype rule), its
-form in generated source, the dtypes that have such a form, those in which it makes scalar code
-of the loop around it, and its cost. `{0} {1} {2}` are replaced by the operands, `{dtype}` by the
-result's cast.
+A row has the NumPy function that defines its meaning (and, for ufuncs, its dtype rule), its form in
+generated source, the dtypes of that form, the dtypes in which it keeps a loop scalar, and its cost.
+`{0} {1} {2}` are replaced by the operands, `{dtype}` by the result's cast.
 
-Nothing relies on how Numba promotes: what it computes in another type is cast back at once.
-float16 is computed in float32 and rounded after each operation, as NumPy does it.
+Nothing relies on Numba's promotion: results computed in another type are cast back at once. As in
+NumPy, float16 is computed in float32 and rounded after each operation.
 """
 
 from __future__ import annotations
@@ -52,25 +51,24 @@ ALL: Final = NUMBERS | {"b1"}
 BITS: Final = INTEGERS | {"b1"}
 LONG: Final = frozenset({"i8", "u8"})
 _CLIP: Final[np.ufunc] = umath.clip  # type: ignore[attr-defined]  # np.clip is a function
-KEPT: Final = frozenset({"b1", "i8", "f4", "f8", "c8", "c16"})
-"""Dtypes in which Python's operators stay in a compiled kernel; Numba widens the others."""
+UNWIDENED: Final = frozenset({"b1", "i8", "f4", "f8", "c8", "c16"})
+"""Dtypes whose Python operators keep their dtype in a compiled kernel; Numba widens the others."""
 _COMPARISONS: Final = frozenset(name for name, _ in COMPARISONS.values())
 CALLED: Final = frozenset(
     {"multiply", "divide", "less", "less_equal", "greater", "greater_equal", "clip"}
 )
-"""Operations written as functions of complex numbers, with NumPy's formula behind the name."""
+"""Operations on complex numbers written as function calls, implemented by NumPy's formulas."""
 
 
 class Primitive(Record):
     """One scalar operation, of `arity` operands or of ANY_NUMBER.
 
-    `weight` is its cost in additions; `bools` its form for bools where that is another. In the
-    dtypes of `scalar` LLVM makes no packed code of a loop with it, on CPUs that cannot divide
-    vectors of 64-bit integers; libm's functions leave the loop around their calls packed. A
-    `chooser` is an operand that says which value is taken, and its dtype. What no ufunc means has
-    the dtypes of the ufunc `like`. Results may be up to `ulps` units in the last place from
-    NumPy's, which includes NumPy's errors. `elementary` functions have a recipe of many operations
-    in the runtime.
+    `weight` is its cost in additions; `bools` its form for bools, if different. In the `scalar`
+    dtypes LLVM does not vectorise a loop with it, on CPUs that cannot divide vectors of 64-bit
+    integers; calls of libm do not prevent vectorisation. A `chooser` is an operand that selects the
+    value, and its dtype. A primitive without ufunc has the dtypes of the ufunc `like`. Results may
+    differ from NumPy's by up to `ulps` units in the last place, NumPy's errors included.
+    `elementary` functions are implemented by many operations in the runtime.
     """
 
     name: str
@@ -93,7 +91,7 @@ class Primitive(Record):
         return hash(self.name)
 
     def is_scalar(self, code: str, target: Target) -> bool:
-        """Whether a loop with this in this dtype is scalar code on a target."""
+        """True if it keeps a loop in this dtype scalar on a target."""
         return code in self.scalar and not target.divides_long_vectors
 
     @property
@@ -103,27 +101,27 @@ class Primitive(Record):
 
     @property
     def keeps_weak(self) -> bool:
-        """Whether Python does this itself where all operands are Python numbers."""
+        """True if the result for Python numbers alone is a Python number."""
         named = ("cast", "real", "imag", "conjugate", "absolute", "sqrt")
         return self.sign is not None or self.name in named
 
     @property
     def compares(self) -> bool:
-        """Whether operands of unsigned and signed 64-bit integers may meet, as in NumPy."""
+        """True if it may compare unsigned with signed 64-bit integers, as in NumPy."""
         return self.name in _COMPARISONS
 
     @property
     def ufunc(self) -> np.ufunc | None:
-        """The ufunc that this row means; None where it means something else."""
+        """The ufunc that defines this row; None for other definitions."""
         return self.evaluate if isinstance(self.evaluate, np.ufunc) else None
 
     @property
     def loop(self) -> np.ufunc | None:
-        """The ufunc whose loops decide this row's dtypes; None where a rule of its own does."""
+        """The ufunc whose loops decide this row's dtypes; None for a special rule."""
         return self.like or self.ufunc
 
     def written(self, operands: Sequence[str], codes: Sequence[str], result: str) -> str:
-        """The operation on named operands of these dtypes, as generated source has it."""
+        """The generated source of the operation on named operands of these dtypes."""
         if self.loop is None:
             return self.source.format(*operands, dtype=cast_name(result))
         of_complex = codes[0] in COMPLEXES and self.name in CALLED
@@ -133,7 +131,7 @@ class Primitive(Record):
         if codes[0] == "f2":
             operands = [f"f4({name})" for name in operands]
         text = source.format(*operands)
-        widened = result == "f2" or ("(" not in source and result not in KEPT)
+        widened = result == "f2" or ("(" not in source and result not in UNWIDENED)
         return f"{cast_name(result)}({text})" if widened else text
 
 
@@ -144,26 +142,26 @@ COPY: Final = Primitive("copy", 1, np.array, "{0}")
 PACK: Final = Primitive("pack", 1, partial(np.array, order="C"), "{0}")
 """A copy that is always stored, contiguous in C order, so that its dimensions can be merged."""
 MERGED: Final = PACK.replace(name="merged")
-"""A PACK that only merging needs, not a user of the layout; `drop_packs` drops it."""
+"""A PACK needed only for merging, not asked for by the user; `drop_packs` removes it."""
 PACKS: Final = (PACK, MERGED)
 ANY_NUMBER: Final = -1
 SAVE: Final = Primitive("save", 1, np.array, "{0}")
-"""A copy of an operand that is about to be overwritten, with its layout."""
+"""A copy, in the same layout, of an operand about to be overwritten."""
 MATERIALIZE: Final = Primitive("materialize", 1, np.array, "{0}")
-"""A copy that the user asked for: it is always stored."""
+"""A copy that the user asked for; it is always stored."""
 COPIES: Final = (COPY, *PACKS, SAVE, MATERIALIZE)
 UPDATE: Final = Primitive("update", 2, np.asarray, "{1}", weight=0)
-"""The value of a storage after the second operand is written into part of the first, or all."""
+"""A storage's value after the second operand is written into all or part of the first."""
 JOIN: Final = Primitive("join", ANY_NUMBER, np.asarray, "", weight=0)
 """The operand whose region contains the point: padded or concatenated arrays."""
 POSITION: Final = Primitive("position", 0, np.arange, "", frozenset({"i8"}), weight=0)
-"""The index of a point along the one iterator."""
+"""The index of a point along the only iterator."""
 PRODUCT: Final = Primitive("product", ANY_NUMBER, lambda *x: math.prod(x[1:], start=x[0]), "")
-"""Products of all operands, summed: `order_contractions` makes products of two of it."""
+"""The summed product of all operands; `order_contractions` splits it into products of two."""
 STATE: Final = Primitive("state", ANY_NUMBER, np.asarray, "", weight=0)
 """The values that make up one element of a fold with several states."""
 GATHER: Final = Primitive("gather", ANY_NUMBER, np.take, "")
-"""The first operand read at positions, which the others are: one for each iterator from rank on."""
+"""The first operand read at positions, one further operand for each iterator from rank on."""
 WHERE: Final = Primitive("where", 3, np.where, "select({0}, {1}, {2})", chooser=(0, BOOL))
 REAL: Final = Primitive("real", 1, np.real, "real({0})", COMPLEXES, weight=0)
 IMAG: Final = Primitive("imag", 1, np.imag, "imag({0})", COMPLEXES, weight=0)
@@ -181,15 +179,14 @@ IMAG_VIEW: Final = IMAG.replace(name="imag_view")
 
 
 def _divides(ufunc: np.ufunc) -> Primitive:
-    """A row of division."""
     name = ufunc.__name__
     return Primitive(name, 2, ufunc, name + "({0}, {1})", REALS, LONG, 20)
 
 
 def _elementary(ufunc: np.ufunc, weight: int, loops: frozenset[str] = FLOATS) -> Primitive:
-    """A row of an elementary function, whose recipe is in `axiomjit.runtime.elementary`.
+    """A row for an elementary function, implemented in `axiomjit.runtime.elementary`.
 
-    The recipe is off by 1 unit in float32 and 2 in float64 at most, NumPy by 4.
+    The implementation is off by at most 1 unit in float32 and 2 in float64, NumPy by 4.
     """
     name, operands = ufunc.__name__, ", ".join(f"{{{k}}}" for k in range(ufunc.nin))
     source = f"{name}({operands})"
@@ -197,7 +194,7 @@ def _elementary(ufunc: np.ufunc, weight: int, loops: frozenset[str] = FLOATS) ->
 
 
 def _error_function(function: Callable[[float], float]) -> Primitive:
-    """A row of one of C's error functions, which NumPy does not have."""
+    """A row for one of C's error functions, which NumPy does not have."""
     name, each = function.__name__, np.frompyfunc(function, 1, 1)
 
     def evaluate(x: np.ndarray) -> np.ndarray:
@@ -237,7 +234,7 @@ _ROWS: Final = (
     _elementary(np.log10, 38, FLOATS | COMPLEXES),
     _elementary(np.log1p, 42, FLOATS | COMPLEXES),
     _elementary(np.cbrt, 44),
-    # where the operand and the logarithm cancel, NumPy's float32 is far off
+    # NumPy's float32 is inexact where the operand and the logarithm cancel
     *(_elementary(f, 70).replace(ulps=100) for f in (np.logaddexp, np.logaddexp2)),
     *(_error_function(f) for f in (math.erf, math.erfc)),
     _elementary(np.sin, 25, FLOATS | COMPLEXES),
@@ -293,11 +290,11 @@ PRIMITIVES: Final[dict[str, Primitive]] = {row.name: row for row in _ROWS}
 
 
 class FoldRule(Record):
-    """An associative fold over iterators.
+    """An associative reduction over iterators.
 
-    `blocked` accumulators round, or need their order: they run in fixed blocks whose results are
-    combined. One that is not `commutative` takes elements in the order listed. One that has no
-    identity starts from its first element.
+    `blocked` accumulators round, or depend on order: they run in fixed blocks, whose results are
+    combined. One that is not `commutative` takes elements in the order listed. One without identity
+    starts from its first element.
     """
 
     name: str
@@ -319,7 +316,7 @@ class FoldRule(Record):
 
     @property
     def may_run(self) -> bool:
-        """Whether its state may be taken after each element."""
+        """True if it can produce its state after each element."""
         return True
 
     def state_dtype(self, result: DType) -> DType:
@@ -328,11 +325,11 @@ class FoldRule(Record):
 
 
 class UfuncFold(FoldRule):
-    """A fold that NumPy has: `reduce` defines the meaning.
+    """A reduction by a NumPy ufunc, `reduce`.
 
-    `lane` combines a state with one more element where lanes may be reordered. Partial results of
-    blocked ones form a tree, by functions whose names end in `tree`. A `running` fold keeps its
-    state after each element: nothing is reordered, and a sum starts at -0.0, which changes no sign.
+    `lane` combines a state with one more element if lanes may be reordered. Partial results of
+    blocked folds form a tree, by functions whose names end in `tree`. A `running` fold outputs its
+    state after each element: nothing is reordered, and a sum starts at -0.0, which keeps signs.
     """
 
     reduce: np.ufunc
@@ -342,7 +339,7 @@ class UfuncFold(FoldRule):
 
     @property
     def may_run(self) -> bool:
-        """Whether nothing is reordered."""
+        """True if nothing is reordered."""
         return self.running
 
     @property
@@ -351,7 +348,7 @@ class UfuncFold(FoldRule):
         return PRIMITIVES[self.reduce.__name__]
 
     def result_dtype(self, operand: DType) -> DType:
-        """dtype of the result, NumPy's rule: integers are folded in 64 bits, bools counted."""
+        """dtype of the result by NumPy's rule: integers are reduced in 64 bits, bools counted."""
         if self.name in ("any", "all"):
             return BOOL
         if not self.blocked or is_inexact(operand):
@@ -366,7 +363,7 @@ class UfuncFold(FoldRule):
         return wide or self.result_dtype(result)
 
     def initial(self, dtype: DType) -> complex | float | int | bool:
-        """The neutral value of a state of this dtype."""
+        """The identity for a state of this dtype."""
         if self.blocked:
             start = int(self.name == "prod")
             if self.running and not start and is_inexact(dtype):

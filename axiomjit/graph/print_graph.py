@@ -1,4 +1,4 @@
-"""Stable lines of a graph: nodes numbered in post-order, no names, no addresses."""
+"""Prints a graph in stable lines: nodes numbered in post-order, no names, no addresses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from axiomjit.symbolic.index_maps import show, show_conditions, show_region
 
 
 def _shape_text(shape: tuple[Dim, ...]) -> str:
-    """A shape in brackets, e.g. `[n0, 3]`."""
     return "[" + ", ".join(str(length) for length in shape) + "]"
 
 
@@ -66,7 +65,7 @@ def _node_text(node: Node, numbers: dict[Node, int]) -> str:
 
 
 def graph_lines(graph: Graph) -> Iterator[str]:
-    """The lines of a graph, one a node, operands before users."""
+    """The lines of a graph, one per node, operands before users."""
     numbers: dict[Node, int] = {}
     for node in (*graph.inputs, *post_order(graph.outputs)):
         if node in numbers:
@@ -74,8 +73,8 @@ def graph_lines(graph: Graph) -> Iterator[str]:
         numbers[node] = len(numbers)
         yield f"%{numbers[node]} = {_node_text(node, numbers)}: {type_text(node)}"
     yield "return " + ", ".join(f"%{numbers[node]}" for node in graph.results)
-    for choice, node in zip(graph.data_dependent, graph.counts, strict=True):
-        asked = [f"{g.left} {g.sign} {g.right} is {g.outcome}" for g in choice.guards]
-        yield f"let {choice.symbol.name} = %{numbers[node]}" + "".join(f", {a}" for a in asked)
+    for length, node in zip(graph.data_dependent, graph.counts, strict=True):
+        asked = [f"{g.left} {g.sign} {g.right} is {g.outcome}" for g in length.guards]
+        yield f"let {length.symbol.name} = %{numbers[node]}" + "".join(f", {a}" for a in asked)
     for node, position in zip(graph.finals, graph.writes, strict=False):
         yield f"write %{numbers[node]} to input {position}"

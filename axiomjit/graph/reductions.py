@@ -1,12 +1,12 @@
-"""Folds and scans whose states are several values, and reductions made of them.
+"""Reductions and scans with states of several values, and reductions built from them.
 
-How two states of a `StateFold` are combined is a graph of scalars. It has one input per value of
-the left state, then one per value of the right one, and the values of the combined state as
-outputs. Its nodes are interned, so equal functions of equal dtypes are one fold. `WelfordFold` and
-`ArgReduceFold` are such folds; ufuncs fold without one.
+A graph of scalars combines two states of a `StateFold`. Its inputs are the values of the left
+state, then those of the right one, and its outputs the values of the combined state. Its nodes are
+interned, so equal functions of equal dtypes are one fold. `WelfordFold` and `ArgReduceFold` are
+such folds; ufuncs need none.
 
-A scan is an op that folds without losing an iterator: it has the state after each element along
-its last iterator. Several dimensions are merged into one before, in the order listed.
+A scan is an op with a fold that keeps all iterators: it outputs the state after each element along
+its last iterator. Several dimensions are first merged into one, in the order listed.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from axiomjit.symbolic.index_maps import IndexMap, affine, identity, permutation
 
 
 class StateFold(FoldRule):
-    """A fold by a graph of scalars; `start` are the values of the initial state."""
+    """A fold by a graph of scalars; `start` holds the values of the initial state."""
 
     outputs: tuple[Node, ...]
     start: tuple[np.generic, ...]
@@ -73,9 +73,9 @@ class StateFold(FoldRule):
         has_identity: bool = False,
         starts: bool = True,
     ) -> None:
-        """The fold whose two states are the inputs of `outputs`, of the dtypes of `start`.
+        """Make a fold whose two states are the inputs of `outputs`, of the dtypes of `start`.
 
-        One that `starts` begins with these values, others with their first element.
+        `starts`: reductions begin with these values; else with their first element.
         """
         given: tuple[Any, ...] = ("fold", True, has_identity, ALL, commutative)
         given += (outputs, start, starts)
@@ -94,14 +94,14 @@ class StateFold(FoldRule):
 
     @property
     def functions(self) -> int:
-        """How many elementary functions combining two states calls."""
+        """The number of elementary functions called to combine two states."""
         ops = (node for node in post_order(self.outputs) if isinstance(node, Op))
         return sum(op.primitive.elementary for op in ops)
 
     def evaluate(self, given: Sequence[np.ndarray], folded: int) -> np.ndarray:
-        """The states of arrays of one shape, folded along their last dimensions, in NumPy.
+        """Reduce arrays of one shape along their last `folded` dimensions, in NumPy.
 
-        Of no folded dimension: the states after each element along the last one.
+        For 0 dimensions: the states after each element along the last one.
         """
         if not folded:
             return _evaluate_scan(self, given)
@@ -129,7 +129,7 @@ class StateFold(FoldRule):
 
 
 def scalar_text(outputs: Sequence[Node], states: int) -> str:
-    """The operations of a graph of two states on one line: a0.. on the left, b0.. on the right."""
+    """A graph of two states on one line: a0.. are the left state's values, b0.. the right's."""
     names: dict[Node, str] = {}
     lines: list[str] = []
     for node in post_order(tuple(outputs)):
@@ -149,7 +149,7 @@ def scalar_text(outputs: Sequence[Node], states: int) -> str:
 def computed(
     outputs: Sequence[Node], given: Sequence[Any], apply: Callable[[Op, Sequence[Any]], Any]
 ) -> list[Any]:
-    """The outputs of a graph of scalars where its inputs are `given`, each op done by `apply`."""
+    """The outputs of a graph of scalars for inputs `given`, with each op done by `apply`."""
     values: dict[Node, Any] = {}
     for node in post_order(tuple(outputs)):
         if isinstance(node, Input):
@@ -188,12 +188,12 @@ def in_nodes(outputs: Sequence[Node], given: Sequence[Node]) -> list[Node]:
 
 
 def fold_states(fold: StateFold, operands: Sequence[Node], axes: Sequence[int]) -> list[Node]:
-    """The states, folded from their initial values along dimensions of operands of one shape.
+    """The states of operands of one shape, reduced along dimensions from the initial values.
 
-    The initial state is combined once, on the left; of no elements it is the result.
+    The initial state is combined once, on the left; without elements it is the result.
 
     Raises:
-        GraphValueError: there are no elements, and no initial state.
+        GraphValueError: there are no elements and no initial state.
     """
     shape = operands[0].shape
     kept = tuple(length for d, length in enumerate(shape) if d not in axes)
@@ -230,7 +230,7 @@ def _of_nothing(node: Node) -> GraphValueError:
 
 
 def _has_elements(lengths: Sequence[Dim]) -> bool:
-    """Whether all lengths are known not to be 0; a look at one at hand leaves a guard."""
+    """True if no length is 0 for sure; reading a known length records a guard."""
     try:
         return all(length > 0 for length in lengths)
     except (TraceError, KeyError):
@@ -238,7 +238,7 @@ def _has_elements(lengths: Sequence[Dim]) -> bool:
 
 
 def folded_states(fold: StateFold, operands: Sequence[Node], axes: Sequence[int]) -> list[Node]:
-    """The states, folded along dimensions of operands of one shape, whatever they begin with."""
+    """The states of operands of one shape, reduced along dimensions without initial values."""
     shape = operands[0].shape
     kept = [d for d in range(len(shape)) if d not in axes]
     order = [*kept, *axes]
@@ -251,7 +251,7 @@ def folded_states(fold: StateFold, operands: Sequence[Node], axes: Sequence[int]
 
 
 def parts_of(folded: Node) -> list[Node]:
-    """The values of a folded state, one node each."""
+    """The values of a reduced state, one node each."""
     parts, rank = state_parts(folded.dtype), len(folded.shape)
     if len(parts) == 1:
         return [folded]
@@ -274,7 +274,7 @@ def _evaluate_scan(fold: StateFold, given: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def recorded(states: Sequence[np.ndarray], fold: StateFold) -> np.ndarray:
-    """The values of states as one array of records; of one value the array of it."""
+    """The values of states as one array of records; a single value as a plain array."""
     if len(states) == 1:
         return np.array(states[0])
     result: np.ndarray = np.empty(states[0].shape, state_dtype(fold.parts))
@@ -284,16 +284,16 @@ def recorded(states: Sequence[np.ndarray], fold: StateFold) -> np.ndarray:
 
 
 class WelfordFold(StateFold):
-    """A fold of (count, sum, shifted sum, sum of squared distances from the mean).
+    """A fold of (count, sum, shifted sum, sum of squared deviations).
 
-    Elements are also summed as distances from one of them, which makes the distance between the
-    means of two parts exact where all elements are large. Two parts are merged by the formula of T.
+    Elements are also summed as differences from one of them, which makes the difference between the
+    means of two parts exact if all elements are large. Two parts are merged by the formula of T.
     Chan, G. Golub and R. LeVeque ("Updating formulae and a pairwise algorithm for computing sample
-    variances", 1979), in which nothing cancels.
+    variances", 1979), which has no cancellation.
     """
 
     def __init__(self) -> None:
-        """The one fold of this kind."""
+        """Make the only fold of this kind."""
         start = (np.float64(0.0),) * 4
         rule: tuple[Any, ...] = ("moments", True, False, ALL, False, _merged(), start, False)
         super(StateFold, self).__init__(*rule)
@@ -302,7 +302,7 @@ class WelfordFold(StateFold):
         return self.name
 
     def evaluate(self, given: Sequence[np.ndarray], folded: int) -> np.ndarray:
-        """As of other folds; programs get this one after their graph was lowered."""
+        """Refuse: programs get this fold after their graph was lowered."""
         raise NotImplementedError(f"{self.name} is no fold of graphs")
 
 
@@ -324,19 +324,19 @@ def _merged() -> tuple[Node, ...]:
 
 
 NOWHERE: Final = value_range(INT)[1]
-"""Beyond every place."""
+"""Larger than every position."""
 
 
 class ArgReduceFold(StateFold):
-    """A fold of (element, place) by MAX or MIN of elements; of equal ones the first place wins.
+    """A fold of (element, position) by MAX or MIN of elements; the first of equal elements wins.
 
-    A NaN is beyond all numbers, and equals another NaN.
+    A NaN ranks above all numbers, and equals another NaN.
     """
 
     extreme: UfuncFold
 
     def __init__(self, extreme: UfuncFold, dtype: DType) -> None:
-        """The fold of elements of a dtype in which `extreme` runs."""
+        """Make the fold for elements of a dtype."""
         lowest = np.asarray(extreme.initial(dtype)).astype(dtype)[()]
         start, outputs = (lowest, INT.type(NOWHERE)), _combined(extreme, dtype)
         rule: tuple[Any, ...] = (f"arg{extreme.name}", False, True, ALL, True)
@@ -352,7 +352,7 @@ class ArgReduceFold(StateFold):
         return self.name
 
     def evaluate(self, given: Sequence[np.ndarray], folded: int) -> np.ndarray:
-        """The extremes and their places, folded along the last dimensions of arrays, in NumPy."""
+        """The extremes and their positions along the last dimensions of arrays, in NumPy."""
         kept = given[0].shape[: given[0].ndim - folded]
         count = math.prod(given[0].shape[given[0].ndim - folded :])
         values, places = (array.reshape(*kept, count) for array in given)
@@ -383,13 +383,13 @@ def _combined(extreme: UfuncFold, dtype: DType) -> tuple[Node, ...]:
 
 
 def running_fold(fold: UfuncFold, node: Node, dtype: DType, axes: Sequence[int]) -> Node:
-    """The folds in a dtype of the first elements along dimensions, as np.cumsum along one."""
+    """The partial reductions along dimensions in a dtype, as np.cumsum along one."""
     (scanned,) = _scanned(fold.replace(running=True), dtype, [cast(node, dtype)], axes)
     return scanned
 
 
 def scan_states(fold: StateFold, operands: Sequence[Node], axes: Sequence[int]) -> list[Node]:
-    """The states of the first elements along dimensions of operands of one shape.
+    """The partial states along dimensions of operands of one shape.
 
     The initial state is combined once, on the left of each.
     """
@@ -405,7 +405,7 @@ def scan_states(fold: StateFold, operands: Sequence[Node], axes: Sequence[int]) 
 def _scanned(
     fold: FoldRule, dtype: DType, operands: Sequence[Node], axes: Sequence[int]
 ) -> list[Node]:
-    """The states along dimensions: along several as along one, into which they are merged."""
+    """The states along dimensions; several are first merged into one."""
     shape = operands[0].shape
     kept = [d for d in range(len(shape)) if d not in axes]
     order = [*kept, *axes]
@@ -423,7 +423,6 @@ def _scanned(
 def _along_one(
     fold: FoldRule, dtype: DType, operands: Sequence[Node], index: IndexMap, extents: Sequence[Dim]
 ) -> list[Node]:
-    """The states along the last iterator."""
     primitive = VIEW if len(operands) == 1 else STATE
     maps = (index,) * len(operands)
     scan = Op(dtype, primitive, fold, tuple(operands), maps, tuple(extents), len(extents))
@@ -431,7 +430,7 @@ def _along_one(
 
 
 def positions_along(shape: tuple[Dim, ...], axes: Sequence[int]) -> Node:
-    """For each point of a shape its place among those along some axes, the last axis fastest."""
+    """For each point of a shape its position along some axes, the last axis fastest."""
     steps: dict[int, Dim] = {}
     step = dim(1)
     for d in reversed(axes):
@@ -443,7 +442,7 @@ def positions_along(shape: tuple[Dim, ...], axes: Sequence[int]) -> Node:
 
 
 def choose_position(extreme: UfuncFold, node: Node, axes: Sequence[int]) -> Node:
-    """The first place of the MAX or MIN along dimensions, of the first NaN if there is one.
+    """The first position of the MAX or MIN along dimensions, or of the first NaN.
 
     The dimensions count as one in the order listed.
 
@@ -459,7 +458,7 @@ def choose_position(extreme: UfuncFold, node: Node, axes: Sequence[int]) -> Node
 
 
 def log_sum_exp(node: Node, axes: Sequence[int]) -> Node:
-    """log(sum(exp(x))) along dimensions, shifted by the largest element; of nothing -inf."""
+    """log(sum(exp(x))) along dimensions, shifted by the largest element; -inf if empty."""
     dtype = builder.summed_in(node)
     wide = builder.cast(node, SINGLE if node.dtype == HALF else dtype)
     low = Scalar(wide.dtype, wide.dtype.type(float("-inf")), False)

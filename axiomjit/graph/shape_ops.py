@@ -1,16 +1,16 @@
 """Views that change shapes: dimensions merged, split, sliced, flipped, padded and slid over.
 
-Where neighbouring dimensions are contiguous in memory, the last one's stride walks through all of
+If neighbouring dimensions are contiguous in memory, the last one's stride walks through all of
 them. So the map of a merged dimension moves along the last of them, beyond its length, and keeps
 the others at 0 (ngraph tensors: flattening). Splitting a dimension is an affine map by itself.
-`merge` first copies in C order; a pass drops the copy of what is already stored so, and of what is
-only split again. `reshaped` copies where NumPy does: arrays whose merged dimensions are not
+`merge` first copies in C order; a pass drops the copy if its operand is already stored in C order,
+or is only split again. `reshaped` copies where NumPy does: arrays whose merged dimensions are not
 contiguous, and computed values.
 
-A padded dimension is a join of margins and the node between them: numbers, or parts of the node
-read once more. Along a sliding dimension element k of the window at place i is element
-`stride * i + dilation * k` of the padded node (ngraph tensors, "Axes"). A fold over windows stores
-none of them, and with conditions it takes in no filler.
+A padded dimension is a join of margins and the node between them: numbers, or repeated parts of the
+node. Along a sliding dimension element k of window i is element `stride * i + dilation * k` of the
+padded node (ngraph tensors, "Axes"). A reduction over windows stores none of them, and with
+conditions it skips the fillers.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from axiomjit.symbolic.ranges import range_of, resolved
 from axiomjit.views.dense_layout import row_major_strides
 
 Group = tuple[list[int], list[int]]
-"""Dimensions of the old and of the new shape that hold the same elements, lengths of 1 left out."""
+"""Dimensions of the old and the new shape with the same elements, without lengths of 1."""
 
 
 def pack(node: Node) -> Node:
@@ -62,7 +62,7 @@ def merge(node: Node, groups: Sequence[int]) -> Node:
 
 
 def split(node: Node, at: int, lengths: tuple[Dim, ...]) -> Node:
-    """The node with a dimension split into several, whose lengths have its length as product."""
+    """The node with a dimension split into these lengths, whose product is its length."""
     new = len(lengths)
     terms = dict(zip(range(at, at + new), row_major_strides(lengths), strict=True))
     before, after = identity(at), [iterator(k + new - 1) for k in range(at + 1, len(node.shape))]
@@ -71,7 +71,7 @@ def split(node: Node, at: int, lengths: tuple[Dim, ...]) -> Node:
 
 
 def reshaped(node: Node, shape: tuple[Dim, ...]) -> Node:
-    """The elements of the node, in C order, in another shape with the same number of elements."""
+    """The elements of the node, in C order, in a shape of the same size."""
     groups = _groups(node.shape, shape)
     if is_copied(node, shape):
         node = pack(node)
@@ -89,7 +89,7 @@ def flat(node: Node) -> Node:
 
 
 def is_copied(node: Node, shape: tuple[Dim, ...]) -> bool:
-    """Whether NumPy copies to reshape: some merged dimensions are not contiguous."""
+    """True if NumPy copies to reshape, since some merged dimensions are not contiguous."""
     merged = [old for old, _ in _groups(node.shape, shape) if len(old) > 1]
     if not merged or any(n == 0 for n in node.shape):
         return False
@@ -139,7 +139,7 @@ def positions_of(part: slice, length: Dim) -> tuple[Dim, int, Dim]:
 
 
 def sliced(node: Node, axes: Sequence[int], part: slice) -> Node:
-    """The node with the positions of a slice along each of these dimensions."""
+    """Slice the node along each of these dimensions."""
     index = [iterator(d) for d in range(len(node.shape))]
     extents = list(node.shape)
     for d in axes:
@@ -149,12 +149,12 @@ def sliced(node: Node, axes: Sequence[int], part: slice) -> Node:
 
 
 def flip(node: Node, axes: Sequence[int]) -> Node:
-    """The node read backwards along these dimensions."""
+    """The node reversed along these dimensions."""
     return sliced(node, axes, BACKWARDS)
 
 
 def insert_dimensions(node: Node, axes: Sequence[int]) -> Node:
-    """The node with lengths of 1 at these dimensions of the result."""
+    """The node with lengths of 1 inserted at these dimensions of the result."""
     rank = len(node.shape) + len(axes)
     kept = [d for d in range(rank) if d not in axes]
     lengths = iter(node.shape)
@@ -169,12 +169,12 @@ Repeat = Callable[[Node, int, Widths], Margins]
 
 
 def between(node: Node, axis: int, margins: Margins) -> Node:
-    """The node with margins before and after it along a dimension."""
+    """Concatenate margins before and after the node along a dimension."""
     return concatenate([margins[0], node, margins[1]], axis)
 
 
 def padded(node: Node, axis: int, widths: Widths, *numbers: Node) -> Node:
-    """The node between numbers of its dtype along a dimension: one for both sides, or two."""
+    """Pad the node along a dimension by numbers of its dtype: one for both sides, or two."""
     first, last = (
         builder.view(number, (), _margin(node, axis, width))
         for number, width in zip((numbers[0], numbers[-1]), widths, strict=True)
@@ -217,7 +217,7 @@ def _edge(node: Node, axis: int, widths: Widths) -> Margins:
 
 
 def _mirrored(skipped: int) -> Repeat:
-    """The elements next to an end in reverse; `skipped` 1 leaves out the end itself."""
+    """The reversed elements next to an end; `skipped` 1 excludes the end itself."""
 
     def margins(node: Node, axis: int, widths: Widths) -> Margins:
         length = node.shape[axis]
@@ -252,7 +252,7 @@ Raises:
 
 
 class SlidingWindow(Record):
-    """How a window moves along a dimension; `padding` counts the fillers before and after it."""
+    """The motion of a window along a dimension; `padding` counts the fillers around it."""
 
     length: Dim
     window: Dim
@@ -262,26 +262,26 @@ class SlidingWindow(Record):
 
     @property
     def span(self) -> Dim:
-        """The number of elements from the first of a window to its last."""
+        """The number of elements from the first to the last of a window."""
         return (self.window - 1) * self.dilation + 1
 
     @property
     def padded(self) -> Dim:
-        """The number of elements with the fillers."""
+        """The length with the fillers."""
         return self.length + (self.padding[0] + self.padding[1])
 
     @property
     def places(self) -> Dim:
-        """The number of places of the window."""
+        """The number of windows."""
         return (self.padded - self.span) // self.stride + 1
 
 
 def slide(
     node: Node, axes: Sequence[int], windows: Sequence[SlidingWindow], filler: Scalar
 ) -> Node:
-    """A view of the windows of a node that slide along these dimensions; they must fit into it.
+    """A view of the windows sliding along these dimensions; they must fit.
 
-    The places of a window replace its dimension; the dimensions within windows come last.
+    The window's position replaces its dimension; the dimensions inside windows come last.
     """
     rank = len(node.shape)
     functions = [iterator(d) for d in range(rank)]
@@ -297,7 +297,7 @@ def slide(
 
 
 def kept(axes: Sequence[int], windows: Sequence[SlidingWindow], rank: int) -> Conditions:
-    """The conditions that leave out fillers, over the dimensions of windows of a node of a rank."""
+    """The conditions that skip fillers, over the dimensions of a node and its windows."""
     return tuple(
         condition(
             affine({d: one.stride, rank + k: dim(one.dilation)}),

@@ -1,13 +1,13 @@
-"""Storages: memory that is written to, as a chain of versions of its values.
+"""Storages: writable memory, as a chain of versions of its values.
 
-A handle, such as an axis tensor, is a storage and a view of it. The storage points at the node of
-its current version; a write makes the next version, a read binds to the version of its moment.
-Nodes never point back at storages: they carry at most the token of one.
+A handle, such as an axis tensor, is a storage and a view of it. The storage refers to the node of
+its current version; a write makes the next version, a read binds to the current one. Nodes never
+refer back to storages, except by a token.
 
-A placeholder or variable names a storage. `Assign` writes into one, `Sequential` puts operations in
-an order; both are in graphs only until `with_versions` has followed them in their order: then each
-write is an `Update` of the version before, and each read is of the version of its moment.
-`reads_of` finds which memory the loops of a stored value read, and where.
+A placeholder or variable names a storage. `Assign` writes into one, `Sequential` orders operations;
+both are in graphs only until `with_versions` runs through them: then each write is an `Update` of
+the version before, and each read refers to its version. `reads_of` finds the memory that the loops
+of a stored value read, and the maps of the reads.
 """
 
 from __future__ import annotations
@@ -38,31 +38,31 @@ from axiomjit.symbolic.dims import Dim
 from axiomjit.symbolic.index_maps import Affine, IndexMap, compose, identity, iterator
 
 _lock: Final = new_lock()
-"""Held while a storage gets its next version: writes of several threads are all kept."""
+"""Held while a storage gets its next version, so that no thread's write is lost."""
 
 
 class VersionedStorage:
-    """Memory that can be written to; `root` is the node of its first version."""
+    """Writable memory; `root` is the node of its first version."""
 
     __slots__ = ("_version", "root")
 
     def __init__(self, root: Node) -> None:
-        """Start with nothing written."""
+        """Start with the first version."""
         self.root: Final = root
         self._version = root
 
     @property
     def version(self) -> Node:
-        """The values that it holds now."""
+        """The node of the current values."""
         return self._version
 
     def write(self, following: Callable[[Node], Node]) -> None:
-        """Make `following` of the current version the next one."""
+        """Replace the current version by `following(version)`."""
         with _lock:
             self._version = following(self._version)
 
     def current(self, node: Node) -> Node:
-        """The same view of the current version, for a version of this storage or a view of one."""
+        """For a version of this storage or a view of one, the same view of the current version."""
         version = self._version
         if node is version or base_of(node) is version:
             return node
@@ -76,7 +76,7 @@ class VersionedStorage:
 def view_map(node: Node) -> tuple[Node, IndexMap] | None:
     """The node that a view reads, and the map from that node's dimensions to the view's.
 
-    None for a view in which an element occurs more than once.
+    None for a view that repeats elements.
     """
     index, shape = identity(len(node.shape)), node.shape
     while isinstance(node, Op) and node.primitive is VIEW and node.fold is None:
@@ -89,9 +89,9 @@ def view_map(node: Node) -> tuple[Node, IndexMap] | None:
 
 
 def _repeats(function: Affine, shape: tuple[Dim, ...]) -> bool:
-    """Whether points of a shape may share a position: windows that overlap.
+    """True if points of a shape may share an index, as in overlapping windows.
 
-    Dimensions that were one have a length as the step of the outer one, which is far enough.
+    The outer part of a split dimension has a symbolic length as its step, which is large enough.
     """
     steps = [(k, step.constant) for k, step in function.terms if shape[k].constant != 1]
     if len(steps) < 2 or any(step is None for _, step in steps):
@@ -117,8 +117,8 @@ def update(
 ) -> Update:
     """The next version of a storage: a value, read through `source`, written at `target`.
 
-    With positions, each within its length, the target names them behind the extents; `combine`
-    combines the value with the old element.
+    Positions, each within its length, are further iterators of the target, after the extents;
+    `combine` combines the value with the old element.
     """
     nodes, maps = tuple(n for n, _ in positions), tuple(index for _, index in positions)
     parts = (old, value, *nodes), (target, source, *maps), (*extents, *lengths), len(extents)
@@ -133,11 +133,11 @@ class Effect(Node):
 
 
 class Assign(Effect):
-    """A value is written into a storage: at `target` of the root, read at `source`.
+    """A write of a value, read through `source`, at `target` of the root storage.
 
-    Its value is the part that was written; the serial number tells equal writes apart. A
-    statement, `x[...] = y`, happens after all expressions built before it, and before those built
-    later; other writes happen when the expression that contains them is computed.
+    Its value is the written part; the serial number tells equal writes apart. A statement, `x[...]
+    = y`, happens after all expressions built before it, and before those built later; other writes
+    happen when the expression that contains them is computed.
     """
 
     root: Root
@@ -160,7 +160,7 @@ class Assign(Effect):
 
 
 class Materialized(Effect):
-    """A storage that is made at this moment and holds a value."""
+    """A new storage that holds a value."""
 
     value: Node
     storage: Token
@@ -180,7 +180,7 @@ Root = Input | Materialized
 
 
 class Sequential(Effect):
-    """Operations in an order; its value is that of the last one, computed in its turn."""
+    """Operations in order; its value is the last one's, computed in its turn."""
 
     steps: tuple[Node, ...]
 
@@ -191,7 +191,7 @@ class Sequential(Effect):
 
     @property
     def weak(self) -> bool:
-        """Whether the last one is a Python number."""
+        """True if the last one is a Python number."""
         return self.steps[-1].weak
 
     @property
@@ -218,7 +218,7 @@ class Version(Effect):
 
 
 def storage_root(node: Node) -> Root | None:
-    """The storage that a node names, None where it names none."""
+    """The storage that a node names, or None."""
     root = node.root if isinstance(node, Version) else node
     if isinstance(root, Input) and root.storage is None:
         return None
@@ -226,9 +226,9 @@ def storage_root(node: Node) -> Root | None:
 
 
 def place_of(node: Node) -> tuple[Root, IndexMap] | None:
-    """The storage that a node is all or a part of, and the map to it; None if it cannot be written.
+    """The storage that a node shows, and the map to it; None if it cannot be written.
 
-    Real and imaginary parts, and views in which an element occurs more than once, cannot.
+    Real and imaginary parts, and views that repeat elements, cannot.
     """
     seen = view_map(node)
     root = None if seen is None else storage_root(seen[0])
@@ -271,35 +271,35 @@ def _assigned(
 
 
 class _Storage(VersionedStorage):
-    """A storage while effects happen in their order.
+    """A storage while effects happen in order.
 
-    What was built before a statement, or from its version, reads the version in `bound` until a
-    write that is no statement happens; `writes` counts these.
+    A node built before a statement, or from its version, reads the version in `bound` until a write
+    outside a statement happens; `writes` counts these.
     """
 
     __slots__ = ("bound", "writes")
 
     def __init__(self, root: Node) -> None:
-        """Start with nothing written."""
+        """Start with the first version."""
         super().__init__(root)
         self.writes = 0
         self.bound: dict[Node, tuple[int, Node]] = {}
 
     def bind(self, name: Node) -> None:
-        """Let a node that names the storage mean the version of now."""
+        """Bind a node that names the storage to the current version."""
         self.bound[name] = self.writes, self.version
 
     def read(self, name: Node) -> Node:
-        """The version that a node means which names the storage."""
+        """The version that a node names."""
         writes, version = self.bound.get(name, (-1, self.version))
         return version if writes == self.writes else self.version
 
 
 class _Effects:
-    """Effects that happen in their order, each once, on the storages that they name."""
+    """Performs effects in order, each once, on the storages that they name."""
 
     def __init__(self) -> None:
-        """Start with nothing written."""
+        """Start without effects."""
         self.storages: dict[Node, _Storage] = {}
         self.done: dict[Node, Node] = {}
         self.ran: list[Node] = []
@@ -364,23 +364,23 @@ class _Effects:
 
 
 def _is_seen(node: Node) -> bool:
-    """Whether computing a value has an effect that is visible even if nobody uses the value."""
+    """True if computing a value has a visible effect, even without users."""
     own = post_order((node,), _inside)
     return any(isinstance(part, Op) and part.primitive is PRINT for part in own)
 
 
 def _inside(node: Node) -> tuple[Node, ...]:
-    """The operands; an effect counts as a whole and has none."""
+    """The operands; an effect has none."""
     return () if isinstance(node, Effect) else node.children
 
 
 def _effects(node: Node) -> Iterator[Effect]:
-    """The effects that are not inside others, from left to right."""
+    """The effects outside other effects, from left to right."""
     return (part for part in post_order((node,), _inside) if isinstance(part, Effect))
 
 
 def _first(effect: Effect) -> Effect | None:
-    """The effect that happens first within an effect, None if there is none; chains may be long."""
+    """The first effect inside an effect, or None; chains may be long."""
     inner = None
     if isinstance(effect, Sequential):
         inner = effect.steps[0]
@@ -392,10 +392,10 @@ def _first(effect: Effect) -> Effect | None:
 def with_versions(
     outputs: Sequence[Node], placeholders: Sequence[Input]
 ) -> tuple[Graph, tuple[Input, ...]]:
-    """The program that computes outputs one after the other, and the variables it takes.
+    """The program that computes outputs in order, and its variables.
 
-    Its inputs are the placeholders, then the variables, numbered; it writes those of either that
-    are assigned to. What is printed in between are results before those of the outputs.
+    Its inputs are the placeholders, then the variables, numbered; it writes those that are assigned
+    to. Printed values are results before the outputs.
     """
     effects = _Effects()
     results = [effects.value(node) for node in outputs]
@@ -419,11 +419,11 @@ def with_versions(
 def reads_of(
     unit: Op, stored: Collection[Node], operand: int | None = None
 ) -> dict[Node, set[IndexMap]]:
-    """The stored nodes that the loops of a stored op read, and the maps through which they read.
+    """The stored nodes that the loops of a stored op read, and the maps of the reads.
 
     A map is from the dimensions of the node read to the iterators of the op and of the folds
-    computed in it. The elements that an update overwrites are not read. With `operand`, it is what
-    the loops read for this one of the op's operands.
+    computed in it. Elements overwritten by an update are not read. With `operand`, only reads for
+    this operand of the op count.
     """
     found: dict[Node, set[IndexMap]] = {}
     first = 1 if isinstance(unit, Update) else 0

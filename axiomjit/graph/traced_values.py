@@ -1,4 +1,4 @@
-"""Objects that represent arrays with values not known yet: in the axis language, while tracing."""
+"""Stand-ins for arrays with unknown values: in the axis language, and while tracing."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from axiomjit.symbolic.dims import Dim, Scope, Symbol, bound
 
 
 class Folding(Record):
-    """Operands of one shape, the dimensions to fold in their order, and what a result becomes.
+    """Operands of one shape, the dimensions to reduce in order, and the result's wrapper.
 
-    `made` takes a node without these dimensions, of a running fold one with all of them.
-    `need_elements` takes a node and the name of a fold that has no value for no elements: it
-    refuses lengths of 0 that are known later than the node is made.
+    `made` wraps a node without these dimensions, or with all of them for a scan.
+    `need_elements(name, node)` refuses lengths of 0 that are known only later, for a reduction
+    without identity.
     """
 
     nodes: Sequence[Node]
@@ -31,17 +31,17 @@ class Folding(Record):
 
 
 def broadcast_folding(nodes: Sequence[Node], axes: Any, made: Callable[[Node], Any]) -> Folding:
-    """How nodes that broadcast as in NumPy are folded along dimensions, in the order listed.
+    """Prepare the reduction of nodes, broadcast as in NumPy, along dimensions in order.
 
     Args:
-        nodes: What is folded.
-        axes: A dimension, several of them, or None for all in their order.
-        made: What a result becomes.
+        nodes: The operands.
+        axes: A dimension, several of them, or None for all in order.
+        made: Wraps a result.
 
     Raises:
         GraphValueError: the shapes do not broadcast.
-        numpy.exceptions.AxisError: no such dimension.
-        ValueError: one is listed twice.
+        numpy.exceptions.AxisError: there is no such dimension.
+        ValueError: a dimension is listed twice.
     """
     shape = builder.broadcast_shapes([node.shape for node in nodes], "fold", *nodes)
     whole = [builder.broadcast_to(node, shape) for node in nodes]
@@ -50,15 +50,15 @@ def broadcast_folding(nodes: Sequence[Node], axes: Any, made: Callable[[Node], A
 
 
 Source = tuple[int, int]
-"""An operand, by its number, and a dimension of it."""
+"""An operand's number, and a dimension of it."""
 
 
 class Placing(Record):
-    """Operands whose dimensions are known by position, and what a result becomes.
+    """Operands with dimensions by position, and the result's wrapper.
 
-    `made` takes the node of a result and for each of its dimensions the dimensions of operands that
-    are the same one. `known` are lengths that hold in every call, None where guards decide.
-    `need_elements` is as that of `Folding`, for one reduced length.
+    `made` takes a result's node and for each of its dimensions the equal dimensions of operands.
+    `known` are lengths fixed in every call; None if guards decide. `need_elements` is that of
+    `Folding`, for one reduced length.
     """
 
     nodes: Sequence[Node]
@@ -67,36 +67,36 @@ class Placing(Record):
     need_elements: Callable[[str, Node, Dim], None] | None = None
 
     def with_lengths(self) -> AbstractContextManager[object]:
-        """Return a context in which lengths have the values that are known."""
+        """Return a context in which the known lengths have their values."""
         return nullcontext() if self.known is None else bound(Scope(self.known))
 
 
 class NodeValue:
-    """Represents the value of a node; functions for every door ask it to apply a primitive."""
+    """Represents the value of a node; functions of every front end ask it to apply a primitive."""
 
     __slots__ = ()
 
     def mapped(self, primitive: Primitive) -> Self:
-        """Return a primitive of one operand, of each element."""
+        """Return a primitive of one operand, applied to each element."""
         raise NotImplementedError
 
     def placing(self, operands: Sequence[object], asked: str) -> Placing:
-        """Operands, of which this is one, by the positions of their dimensions."""
+        """Operands, including this one, with dimensions by position."""
         raise NotImplementedError
 
     def folding(self, operands: Sequence[object], axes: Any, running: bool) -> Folding:
-        """How operands, of which this is one, are folded along axes of theirs."""
+        """The reduction of operands, including this one, along their axes."""
         raise NotImplementedError
 
 
 class AxisValue(NodeValue):
-    """A tensor of the axis language; other doors recognise it by this class."""
+    """A tensor of the axis language; other front ends recognise it by this class."""
 
     __slots__ = ()
 
 
 class NamedValue:
-    """An array with axes whose values are known: functions of tensors compute with it directly."""
+    """An array with axes and known values: functions of tensors compute with it directly."""
 
     __slots__ = ()
 
@@ -107,30 +107,30 @@ class NamedValue:
         kept: BoundedTable[Hashable, Any],
         key: Hashable,
     ) -> Any:
-        """What a function of tensors gives for operands, of which this is one.
+        """Compute a function of tensors on operands, including this one.
 
-        The compiled function is kept in a table, under `key` and the axes and dtypes of operands.
+        The table `kept` caches the compiled function by `key` and the operands' axes and dtypes.
         """
         raise NotImplementedError
 
 
 class ShapedValue(NodeValue):
-    """Stands for a tensor of label notation; functions of other doors hand operands over to it."""
+    """Stands for a tensor of label notation; functions of other front ends dispatch to it."""
 
     __slots__ = ()
 
     def elementwise(self, function: Callable[..., object], operands: Sequence[object]) -> Self:
-        """A function of NumPy of the elements of operands, of which this is one."""
+        """A NumPy function of the elements of operands, including this one."""
         raise NotImplementedError
 
 
 class TracedValue(NodeValue):
-    """Represents an array while a function is followed; other doors recognise it by this class."""
+    """Stands for an array while a function is traced; front ends recognise it by this class."""
 
     __slots__ = ()
 
     def placing(self, operands: Sequence[object], asked: str) -> Placing:
-        """The operands as arrays; the result is one."""
+        """The operands as arrays; the result is an array."""
         nodes = [builder.as_node(getattr(value, "node", value), asked) for value in operands]
         made = self.folding((self,), (), False).made
         return Placing(list(map(builder.strong, nodes)), lambda node, sources: made(node))

@@ -1,4 +1,4 @@
-"""Check a graph: the rules that every pass over it may rely on and must keep."""
+"""Checks a graph: the invariants that every pass may rely on and must preserve."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def graph_faults(graph: Graph) -> Iterator[tuple[str, Graph]]:
 
 
 def _write_faults(graph: Graph) -> Iterator[str]:
-    """Faults of outputs, and where inputs are changed without the graph saying so."""
+    """Faults of outputs, and of writes to inputs that the graph does not declare."""
     positions = {node.position for node in graph.inputs}
     if any(map(is_partial, graph.outputs)):
         yield "an output is undefined at some places"
@@ -108,7 +108,7 @@ def _op_faults(op: Op) -> Iterator[str]:
 
 
 def _condition_faults(op: Op) -> Iterator[str]:
-    """Faults of conditions, and reads where an operand is undefined."""
+    """Faults of conditions, and reads of undefined elements."""
     for one in op.conditions:
         if any(not 0 <= k < len(op.extents) for k, _ in one.function.terms):
             yield f"condition {one} names an iterator beyond {len(op.extents)}"
@@ -121,7 +121,7 @@ def _condition_faults(op: Op) -> Iterator[str]:
 
 
 def _position_faults(op: Op, first: int) -> Iterator[str]:
-    """Faults where a gathered iterator has no position, or a position depends on one.
+    """Faults of a gathered iterator without position, or a position that depends on one.
 
     Positions are the operands from `first` on; a gather has some, an update may have none.
     """
@@ -137,7 +137,7 @@ def _position_faults(op: Op, first: int) -> Iterator[str]:
 
 
 def _update_faults(op: Update) -> Iterator[str]:
-    """Faults where two points of the iteration space replace the same element."""
+    """Faults of an update with two points that replace the same element."""
     if is_view(op.operands[0]) or op.dtype != op.operands[0].dtype:
         yield f"an update of {op.operands[0]!r} as {op.dtype}"
     if op.whole != op.operands[0].shape:

@@ -1,8 +1,8 @@
-"""Convolutions by matrix products in the cache: one algorithm, apart from the operation table.
+"""Convolutions by matrix products in the cache: one algorithm of the operation table.
 
-A block of windows of the operand is copied so that each window is a column; the filter times the
-block is the result there. No copy of all windows is made (K. Chellapilla, S. Puri and P. Simard,
-"High performance convolutional neural networks for document processing", 2006, have that).
+A block of windows is copied with each window as a column; the filter times the block is a block of
+the result. Unlike K. Chellapilla, S. Puri and P. Simard ("High performance convolutional neural
+networks for document processing", 2006), it never copies all windows at once.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from axiomjit.symbolic.index_maps import BoundCondition, Span, boxes, multiples_
 Array = np.ndarray
 Labels = tuple[tuple[int, ...], ...]
 BLOCK: Final = 1 << 20
-"""Bytes of a block of windows and of its result: the second-level cache holds it."""
+"""Bytes of a block of windows and its result, which fit into the second-level cache."""
 FEW: Final = 16
-"""Elements that lie side by side from which on they are copied so, in place of places."""
+"""The smallest contiguous run inside a window that is copied as such; else positions are."""
 
 
 class Parts(NamedTuple):
@@ -39,7 +39,7 @@ def multiply_windows(
     out: Array,
     conditions: Sequence[BoundCondition] = (),
 ) -> None:
-    """Write the sums into `out`, one block after the other."""
+    """Write the sums into `out`, block by block."""
     parts = in_blocks(operands, labels, out, conditions)
     parts.compute(0, parts.number)
 
@@ -50,11 +50,10 @@ def in_blocks(
     out: Array,
     conditions: Sequence[BoundCondition] = (),
 ) -> Parts:
-    """The sums of products over the labels that both operands have, one part for each block.
+    """Prepare the sums of products over the labels of both operands, one part per block.
 
-    The first operand has a dimension for each place of the windows and each element in them; it may
-    reach out of its memory where a condition does not hold. Each condition names one of the places
-    at most.
+    The first operand has a dimension for each window position and each element in a window; it may
+    reach out of its memory where a condition fails. Each condition names at most one position.
     """
     if not out.size or any(0 in operand.shape for operand in operands):
         out[...] = 0
@@ -69,7 +68,7 @@ def in_blocks(
 def _by_boxes(
     operands: Sequence[Array], labels: Labels, out: Array, conditions: Sequence[BoundCondition]
 ) -> None:
-    """The sums without products of outside elements, not even by zero: infinities give NaN."""
+    """The sums without products of outside elements, since infinity times zero is NaN."""
     lengths = {
         k: n
         for own, operand in zip(labels, operands, strict=True)
@@ -86,7 +85,7 @@ def _by_boxes(
 
 
 class _Blocks:
-    """One sum of products; blocks are ranges of the places, in rows, of the windows."""
+    """One sum of products; blocks are ranges of window positions along the rows."""
 
     def __init__(
         self,
@@ -117,9 +116,9 @@ class _Blocks:
         self.kept = threading.local()
 
     def _copies_rows(self, strides: dict[int, int]) -> bool:
-        """Whether places are copied side by side, not the elements of a window.
+        """True if positions, not the elements of a window, are copied contiguously.
 
-        Those that lie closest in memory are, unless they are few.
+        The label with the smallest stride decides, unless it is short.
         """
         lengths = dict(zip((*self.rows, *self.inner), self.windows.shape, strict=True))
         walked = {k: abs(strides[k]) for k, n in lengths.items() if n > 1}
@@ -138,7 +137,7 @@ class _Blocks:
         return steps[::-1]
 
     def _taps(self, conditions: Sequence[BoundCondition]) -> list[_Tap]:
-        """The elements of the windows, all at once or one by one where conditions name them."""
+        """The elements of the windows, together, or one by one along labels in conditions."""
         rows, inner = self.rows, self.inner
         extents = dict(zip((*rows, *inner), self.windows.shape, strict=True))
         named = {k for terms, _, _ in conditions for k, _ in terms}
@@ -169,7 +168,7 @@ class _Blocks:
         return 0
 
     def _scratch(self) -> tuple[Array, Array]:
-        """Memory of this thread for a block of windows and its result."""
+        """This thread's memory for a block of windows and its result."""
         scratch: tuple[Array, Array] | None = getattr(self.kept, "scratch", None)
         if scratch is None:
             size = math.prod(self.steps)
@@ -179,7 +178,7 @@ class _Blocks:
         return scratch
 
     def _spans(self, number: int) -> list[Span]:
-        """Where a block is along the rows."""
+        """The ranges of a block along the rows."""
         spans = []
         lengths = self.windows.shape[: len(self.rows)]
         for count, step, length in reversed([*zip(self.grid, self.steps, lengths, strict=True)]):
@@ -188,7 +187,7 @@ class _Blocks:
         return spans[::-1]
 
     def _empty(self, block: Array, places: tuple[int, ...]) -> _Filled:
-        """The memory of a block of this number of places, as columns and by taps."""
+        """The memory of a block with this many positions, as columns and by taps."""
         inner = self.windows.shape[len(places) :]
         count = math.prod(places)
         used = block[: count * self.depth]
@@ -214,7 +213,7 @@ class _Blocks:
 
 
 class _Tap(Record):
-    """Some elements of all windows; `limits` say where along a row they are in the operand."""
+    """Some elements of all windows; `limits` give the valid range along each row."""
 
     at: tuple[Any, ...]
     source: Array
@@ -222,14 +221,14 @@ class _Tap(Record):
 
 
 class _Filled:
-    """A block of windows; outside of the operand it has zeros, which stay from block to block."""
+    """A block of windows; its elements outside the operand stay zero from block to block."""
 
     def __init__(self, places: tuple[int, ...], columns: Array, targets: Sequence[Array]) -> None:
         self.places, self.columns, self.targets = places, columns, targets
         self.inside: list[object] = [None] * len(targets)
 
     def fill(self, taps: Sequence[_Tap], spans: Sequence[Span]) -> None:
-        """Copy the windows at these places."""
+        """Copy the windows at these positions."""
         for k, (tap, target) in enumerate(zip(taps, self.targets, strict=True)):
             source_at = [slice(*span) for span in spans]
             target_at = [slice(None)] * len(spans)
@@ -249,7 +248,7 @@ class _Filled:
 
 
 def _narrow(spans: dict[int, Span], condition: BoundCondition, place: dict[int, int]) -> None:
-    """Narrow the span of the one label of a condition that has no place yet."""
+    """Narrow the span of the condition's only label without a place."""
     terms, low, high = condition
     rest = sum(c * place[k] for k, c in terms if k in place)
     free = [(k, c) for k, c in terms if k not in place]

@@ -13,8 +13,8 @@
 - `leaves.py`, `tensors.py`, `constructors.py`: tensors that own a shape, given or
   computed of others; `emission.py`: their nodes
 
-May import `base`, `symbolic`, `views`, `graph`, `numpy_table`,
-`accumulate`.
+May import `base`, `symbolic`, `views`, `graph`, `numpy_rules`,
+`accumulators`.
 """
 
 from axiomjit.notation.leaves import arange_like

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from axiomjit.accumulate.accumulator import Accumulator
-from axiomjit.accumulate.arrays import ArrayFunction
+from axiomjit.accumulators.accumulator import Accumulator
+from axiomjit.accumulators.arrays import ArrayFunction
 from axiomjit.base.bounded_tables import LARGEST, BoundedTable
 from axiomjit.base.errors import GraphTypeError, ShapeError, SpecError
 from axiomjit.base.origins import user_location
@@ -30,7 +30,7 @@ from axiomjit.notation.sizes import Size
 from axiomjit.notation.specs import Concat, EinsumSpec
 from axiomjit.notation.templates import SizeOf
 from axiomjit.notation.tensors import as_shaped, record
-from axiomjit.numpy_table.einsum import SpecReader, spec_and_operands
+from axiomjit.numpy_rules.einsum import SpecReader, spec_and_operands
 from axiomjit.symbolic.dims import Dim, dim
 
 

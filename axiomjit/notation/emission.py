@@ -14,8 +14,8 @@ from axiomjit.notation.shapes import Shape
 from axiomjit.notation.specs import MEMORY_ORDER
 from axiomjit.notation.symbols import Symbol
 from axiomjit.notation.terms import Row
-from axiomjit.numpy_table.elementwise import UFUNCS
-from axiomjit.numpy_table.table import FUNCTIONS
+from axiomjit.numpy_rules.elementwise import UFUNCS
+from axiomjit.numpy_rules.table import FUNCTIONS
 from axiomjit.symbolic.dims import Dim
 from axiomjit.symbolic.index_maps import Affine, fixed, iterator
 

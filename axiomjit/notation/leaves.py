@@ -13,7 +13,7 @@ from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Constant, Node, Scalar
 from axiomjit.notation.shapes import number
-from axiomjit.numpy_table.table import FUNCTIONS
+from axiomjit.numpy_rules.table import FUNCTIONS
 from axiomjit.symbolic.dims import Dim
 
 

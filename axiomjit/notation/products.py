@@ -13,9 +13,9 @@ from typing import Final
 
 import numpy as np
 
-from axiomjit.accumulate.accumulator import Accumulator
-from axiomjit.accumulate.fold import accumulator_of, fold_nodes
-from axiomjit.accumulate.rows import BUILT_IN
+from axiomjit.accumulators.accumulator import Accumulator
+from axiomjit.accumulators.built_in import BUILT_IN
+from axiomjit.accumulators.fold import accumulator_of, fold_nodes
 from axiomjit.base.dtypes import BOOL, HALF, INT, DType, common, is_inexact
 from axiomjit.base.errors import GraphTypeError, GraphValueError, UnsupportedError, amount
 from axiomjit.base.origins import user_location
@@ -28,7 +28,7 @@ from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import ACCUMULATORS, PRIMITIVES, SUM, WHERE, UfuncFold
 from axiomjit.graph.reductions import positions_along
 from axiomjit.graph.shape_ops import merge, padded
-from axiomjit.numpy_table.elementwise import UFUNCS
+from axiomjit.numpy_rules.elementwise import UFUNCS
 from axiomjit.symbolic.dims import Dim, dim, larger
 from axiomjit.symbolic.index_maps import (
     Affine,

@@ -45,7 +45,7 @@ from axiomjit.notation.sums import Exact
 from axiomjit.notation.symbols import Symbol
 from axiomjit.notation.templates import Template
 from axiomjit.notation.terms import Cell, Origin, RowVariable, closed_row, open_row
-from axiomjit.numpy_table.elementwise import UFUNCS
+from axiomjit.numpy_rules.elementwise import UFUNCS
 from axiomjit.symbolic.dims import Symbol as LengthSymbol
 from axiomjit.symbolic.dims import product, symbol_of
 

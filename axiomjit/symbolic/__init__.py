@@ -1,4 +1,4 @@
-"""Symbolic lengths and computing with them: polynomials, quotients, ranges, index maps.
+"""Symbolic lengths: polynomials, quotients, ranges, index maps.
 
 May import `base`.
 """

@@ -1,7 +1,7 @@
-"""Facts about the number that a symbol stands for, in every call: its range, which may be equal.
+"""Facts about a symbol that hold in every call, such as its range.
 
-A comparison that these decide records no guard. So a kind may claim only what the class of the
-arguments (`axiomjit.dispatch.arguments`) ensures for every call that shares a program.
+A comparison decided by these facts records no guard. So a kind may claim only facts that the
+signature (`axiomjit.dispatch.arguments`) ensures for every call of a program.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from typing import Final
 from axiomjit.base.records import Record
 
 SMALL: Final = 4
-"""Lengths up to this one are not symbols: they are part of the class."""
+"""Lengths up to this one are constants of the signature, not symbols."""
 
 
 class Kind(Record):
-    """Numbers from `low` to `high`; None where there is no limit.
+    """Numbers from `low` to `high`; None for no limit.
 
-    Two symbols of one scope, both of a kind whose numbers are `distinct`, stand for different
-    numbers. Numbers of other kinds may equal each other and any number in their range. Of two
-    strides of one array, the one with the larger `rank` is not the smaller one.
+    Two symbols of one scope and one `distinct` kind have different values. Numbers of other kinds
+    may equal each other and any number in their range. Of two strides of one array, the one with
+    the larger `rank` is at least as large.
     """
 
     name: str
@@ -30,11 +30,11 @@ class Kind(Record):
 
 
 LENGTH: Final = Kind("length", SMALL + 1, distinct=True)
-"""Lengths of arguments: equal ones share a symbol."""
+"""Lengths of arguments; equal ones share a symbol."""
 DECLARED: Final = Kind("declared length", 2)
-"""Lengths with a name of the user's: 0 and 1 are part of the class, equal ones are not."""
+"""Lengths named by the user: 0 and 1 are in the signature, equality of two is not."""
 STRIDE: Final = Kind("stride", 2)
-"""Positive strides in elements: 0, 1 and -1 are part of the class, equal ones are not."""
+"""Positive strides in elements: 0, 1 and -1 are in the signature, equality of two is not."""
 BACKWARD: Final = Kind("backward stride", high=-2)
 """Negative strides in elements."""
 ANY: Final = Kind("integer")
@@ -45,7 +45,7 @@ Limits = tuple[int | None, int | None]
 
 
 def decided(left: Limits, right: Limits, sign: str) -> bool:
-    """Whether the ranges of two numbers alone say how the comparison `left sign right` ends."""
+    """True if the ranges of two numbers decide the comparison `left sign right`."""
     below, above = _gap(left, right), _gap(right, left)
     apart = below > 0 or above > 0
     match sign:
@@ -57,6 +57,6 @@ def decided(left: Limits, right: Limits, sign: str) -> bool:
 
 
 def _gap(lower: Limits, upper: Limits) -> int:
-    """The distance from the end of the first range to the start of the second; -1 if unsure."""
+    """The distance from the end of the first range to the start of the second; -1 if unknown."""
     (_, high), (low, _) = lower, upper
     return -1 if high is None or low is None else low - high

@@ -1,9 +1,9 @@
-"""Data-dependent lengths: numbers that only the running program knows, as of true mask elements.
+"""Data-dependent lengths, known only while the program runs, such as a mask's true count.
 
-Such a length is a symbol. While a function is traced a large number stands for it, so that
-comparisons have an outcome. Once the program has counted, the guards of these comparisons are
-checked again; if one does not hold, the program is not valid for this call. Where such a length
-must be equal to another one, it is assumed to be, with a guard.
+Such a length is a symbol. During tracing it has a large stand-in value, so that comparisons have an
+outcome. Once the program has counted, it checks the guards of these comparisons again; if one
+fails, the program is not valid for this call. Where such a length must equal another one, it is
+assumed to, with a guard.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from axiomjit.symbolic.dims import (
 DATA_DEPENDENT: Final = Kind("number chosen", 0)
 """The kind of data-dependent lengths, such as the number of true elements of a mask."""
 STEP: Final = 720_720
-"""A multiple of 1 to 16. Stand-in values are multiples of it: they can be split into rows."""
+"""The least common multiple of 1 to 16; stand-in values are multiples, so that rows divide them."""
 FIRST: Final = 1_009 * STEP
-"""The stand-in value of the first of them: no length that somebody writes."""
+"""The first stand-in value, larger than lengths in user code."""
 
 
 class OtherLengthError(Exception):
-    """A length was found to be other than was assumed while the function was followed."""
+    """A length differs from its value assumed during tracing."""
 
 
 class OtherResultError(OtherLengthError):
-    """A result has another shape or dtype than was assumed; that depends on values."""
+    """A result's shape or dtype differs from the inferred one; it depends on values."""
 
 
 class UnfitNumberError(OtherLengthError):
-    """A stored number does not fit the dtype of its element: NumPy defines the result."""
+    """A stored number does not fit its element's dtype: NumPy defines the result."""
 
 
 class DataDependent(Record):
@@ -50,7 +50,7 @@ class DataDependent(Record):
     guards: tuple[Guard, ...]
 
     def check(self, lengths: Mapping[Symbol, int]) -> None:
-        """Check the guards once the length is known.
+        """Check the guards against the now known length.
 
         Raises:
             OtherLengthError: a guard does not hold.
@@ -63,9 +63,9 @@ class DataDependent(Record):
 
 
 def data_dependent_length(scope: Scope, key: object) -> Dim:
-    """The length that `key` stands for, one symbol for each key of a scope.
+    """The data-dependent length for `key`, one symbol per key of a scope.
 
-    A key is a mask, whose length is the number of its true elements, or the node of that number.
+    A key is a mask, whose true elements are counted, or the node of the count.
     """
     if key not in scope.data_dependent:
         number = len(scope.data_dependent)
@@ -75,10 +75,10 @@ def data_dependent_length(scope: Scope, key: object) -> Dim:
 
 
 def assumed_equal(left: Dim, right: Dim) -> bool:
-    """Whether two lengths are equal, where NumPy raises an error if they are not.
+    """True if two lengths are equal, where NumPy raises an error if they are not.
 
-    A data-dependent length is assumed to be equal to the other one from here on; a guard checks
-    that once the program has counted.
+    A data-dependent length is assumed equal to the other one from here on, with a guard for the
+    run.
     """
     if not data_dependent_in(left, right):
         return left == right
@@ -107,14 +107,14 @@ def assumed_multiple(length: Dim, divisor: Dim) -> None:
 
 
 def data_dependent_in(*lengths: Dim) -> frozenset[Symbol]:
-    """The symbols of data-dependent lengths that occur in lengths."""
+    """The symbols of data-dependent lengths in these lengths."""
     return frozenset(symbol for symbol in symbols_in(*lengths) if symbol.kind is DATA_DEPENDENT)
 
 
 class HeuristicScope(Scope):
-    """A scope for decisions that change the speed of a program, not its results.
+    """A scope for decisions that change a program's speed, not its results.
 
-    It records no guard of data-dependent lengths: every outcome is right.
+    It records no guard on data-dependent lengths: every outcome is right.
     """
 
     def __init__(self, scope: Scope) -> None:
@@ -123,6 +123,6 @@ class HeuristicScope(Scope):
         self.data_dependent = scope.data_dependent
 
     def record(self, guard: Guard) -> None:
-        """Keep the guard, where it is of lengths that are known before the program runs."""
+        """Store the guard if its lengths are known before the program runs."""
         if not data_dependent_in(guard.left, guard.right):
             super().record(guard)

@@ -1,10 +1,9 @@
 """Symbolic lengths: a `Dim` is an interned integer polynomial over symbols.
 
-The values of this call are in the ambient `Scope`, not in the Dim: the same polynomial is the same
-object in every trace and every process. Whoever looks at a value (a slice being clipped, an
-equality, `range`) records a guard in the scope, and the guard decides for which other lengths
-the program that was built is still valid. `Dim.fold` computes a Dim in integers (`evaluate`), in
-other Dims (`substitute`), or in whatever else has sums and products.
+The values of this call are in the ambient `Scope`, not in the Dim: equal polynomials are one object
+in every trace. Reading a value (clipping a slice, testing equality, `range`) records a guard in the
+scope; the guards decide for which other lengths the program is valid. `Dim.fold` computes a Dim in
+integers (`evaluate`), in other Dims (`substitute`), or in any type with sums and products.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ Monomial = tuple["Atom", ...]
 
 
 class Symbol(Record):
-    """A number given from outside; `kind` has the facts that hold for it in every call."""
+    """A number given from outside; `kind` holds the facts known about it in every call."""
 
     name: str
     kind: Kind = LENGTH
@@ -36,7 +35,7 @@ class Symbol(Record):
 
 
 class Binary(Record):
-    """The `//`, `min` or `max` (`sign`) of two lengths, as one atom: it is no polynomial."""
+    """The `//`, `min` or `max` (`sign`) of two lengths, an atom since it is no polynomial."""
 
     sign: str
     left: Dim
@@ -64,7 +63,7 @@ def str_atom(atom: Atom) -> str:
 
 
 def _str_quotient(top: Dim, bottom: Dim) -> str:
-    """The quotient as text; rounding up as ceil: floor((n0 + 1023) / 1024) is ceil(n0 / 1024)."""
+    """The quotient as text; floor((n0 + 1023) / 1024) is written ceil(n0 / 1024)."""
     above = top - (bottom - 1)
     up = bottom.constant is not None and len(above.terms) < len(top.terms)
     over, under = (str(d) if len(d.terms) < 2 else f"({d})" for d in (above if up else top, bottom))
@@ -74,23 +73,23 @@ def _str_quotient(top: Dim, bottom: Dim) -> str:
 class Dim:
     """An interned integer polynomial over symbols, quotients, minima and maxima.
 
-    Arithmetic with ints and other Dims gives Dims. Comparisons, `int()`, `range` and indexing look
-    at the value in the ambient scope and leave a guard there.
+    Arithmetic with ints and other Dims returns Dims. Comparisons, `int()`, `range` and indexing
+    read the value in the ambient scope and record a guard there.
     """
 
     __slots__ = ("__weakref__", "constant", "symbols", "terms")
     terms: tuple[tuple[Monomial, int], ...]
     constant: int | None
-    """The integer this Dim always is, or None."""
+    """The integer if the Dim is constant, else None."""
     symbols: frozenset[Symbol]
-    """All symbols in it, also those inside quotients, minima and maxima."""
+    """All its symbols, also those inside quotients, minima and maxima."""
 
     def __init__(self) -> None:
-        """Refuse: a Dim is made by `dim`, `symbol` or arithmetic, so that it is interned."""
+        """Refuse: `dim`, `named_length` and arithmetic make Dims, so that they are interned."""
         raise TypeError("make a Dim with dims.symbol(name) or dims.dim(int)")
 
     def fold(self, leaf: Callable[[int | Symbol], Value], operators: Operators[Value]) -> Value:
-        """The Dim computed in other values: `leaf` gives those of its integers and symbols."""
+        """Compute the Dim in other values; `leaf` converts its integers and symbols."""
         total: Value | None = None
         for monomial, factor in self.terms:
             part = None if factor == 1 and monomial else leaf(factor)
@@ -167,7 +166,7 @@ class Dim:
     def __ge__(self, other: int | Dim) -> bool:
         return compare(self, other, ">=")
 
-    __hash__ = object.__hash__  # by identity, without a call of Python
+    __hash__ = object.__hash__  # by identity, in C
 
     def __bool__(self) -> bool:
         return self != 0
@@ -202,18 +201,18 @@ _interned: Final[WeakValueDictionary[tuple[tuple[Monomial, int], ...], Dim]] = W
 
 
 def polynomial(terms: Mapping[Monomial, int]) -> Dim:
-    """The one Dim with these terms."""
+    """The interned Dim with these terms."""
     kept = [(m, c) for m, c in terms.items() if c]
     return _ordered(tuple(kept if len(kept) < 2 else sorted(kept, key=_place)))
 
 
 def _place(term: tuple[Monomial, int]) -> tuple[int, list[tuple[int, str]]]:
-    """Where a term stands among others: products of many atoms first."""
+    """The sort key of a term: products of many atoms first."""
     return -len(term[0]), [_order(atom) for atom in term[0]]
 
 
 def _ordered(terms: tuple[tuple[Monomial, int], ...]) -> Dim:
-    """The one Dim with these terms, which are in order and none of which is zero."""
+    """The interned Dim with these sorted, nonzero terms."""
     with _lock:
         found = _interned.get(terms)
         if found is None:
@@ -247,7 +246,7 @@ def _combine(left: Dim, right: int | Dim, sign: int) -> Dim:
 
 
 def dim(value: int | Atom | Dim) -> Dim:
-    """The Dim of an integer, or of one symbol, quotient, minimum or maximum; a Dim unchanged."""
+    """The Dim of an integer or atom; a Dim unchanged."""
     if isinstance(value, Dim):
         return value
     return polynomial({(value,): 1}) if isinstance(value, Atom) else _whole(operator.index(value))
@@ -255,7 +254,7 @@ def dim(value: int | Atom | Dim) -> Dim:
 
 @functools.lru_cache(maxsize=256)
 def _whole(value: int) -> Dim:
-    """The Dim of an integer; the last ones used are found without a lock."""
+    """The Dim of an integer; the cache avoids the lock."""
     return _ordered((((), value),) if value else ())
 
 
@@ -270,7 +269,7 @@ def product(lengths: tuple[Dim, ...]) -> Dim:
 
 
 def symbols_in(*lengths: Dim) -> frozenset[Symbol]:
-    """All symbols that occur in lengths."""
+    """All symbols in these lengths."""
     return frozenset().union(*(length.symbols for length in lengths))
 
 
@@ -295,7 +294,7 @@ def evaluate(length: Dim, values: Mapping[Symbol, int]) -> int:
 
 
 class Guard(Record):
-    """A comparison of values that was made: `left sign right` was `outcome`."""
+    """A comparison made while tracing: `left sign right` was `outcome`."""
 
     left: Dim
     right: Dim
@@ -303,13 +302,13 @@ class Guard(Record):
     outcome: bool
 
     def holds(self, values: Mapping[Symbol, int]) -> bool:
-        """Whether the comparison has the same outcome for other values."""
+        """True if the comparison has the same outcome for these values."""
         left, right = evaluate(self.left, values), evaluate(self.right, values)
         return SIGNS[self.sign](left, right) == self.outcome
 
 
 def pinned(guards: Iterable[Guard]) -> dict[Dim, int]:
-    """The lengths of which guards say that they are equal to a number, and that number."""
+    """The lengths that guards fix to a number, with that number."""
     pins: dict[Dim, int] = {}
     for guard in guards:
         for one, other in ((guard.left, guard.right), (guard.right, guard.left)):
@@ -325,27 +324,27 @@ SIGNS: Final[dict[str, Callable[[int, int], bool]]] = dict((*_BY_SIGN, (">=", op
 class Scope:
     """The values of the symbols of one trace, and the guards of comparisons of these values.
 
-    Comparisons that the kinds of the symbols decide need no guard: they hold in every call.
+    Comparisons decided by the symbols' kinds hold in every call and need no guard.
     """
 
     def __init__(self, values: Mapping[Symbol, int]) -> None:
-        """Take the values; the guards are empty."""
+        """Take the values; there are no guards yet."""
         self.values = dict(values)
         self.guards: dict[Guard, None] = {}
         self.data_dependent: dict[object, Symbol] = {}
         """The symbols of data-dependent lengths, by their masks (see `data_dependent_length`)."""
 
     def record(self, guard: Guard) -> None:
-        """Keep a comparison that was made."""
+        """Store a guard."""
         self.guards[guard] = None
 
     def restart(self) -> None:
-        """Forget guards and data-dependent lengths: the function is traced once more."""
+        """Drop guards and data-dependent lengths before another trace of the function."""
         self.guards.clear()
         self.data_dependent.clear()
 
     def value(self, length: Dim) -> int:
-        """The value in this call, without a guard."""
+        """The length's value in this call, without recording a guard."""
         return evaluate(length, self.values)
 
 
@@ -371,7 +370,7 @@ def current_scope() -> Scope:
 
 @contextmanager
 def bound(scope: AnyScope) -> Iterator[AnyScope]:
-    """Make `scope` the ambient scope; None leaves no scope."""
+    """Make `scope` the ambient scope; None for none."""
     token = _scope.set(scope)
     try:
         yield scope
@@ -380,10 +379,10 @@ def bound(scope: AnyScope) -> Iterator[AnyScope]:
 
 
 def compare(left: Dim, right: int | Dim, sign: str) -> bool:
-    """`left sign right`; decided without a guard where the polynomials decide it.
+    """`left sign right`; no guard is recorded if the polynomials decide it.
 
-    Without a scope, or where it has no value of a symbol, two Dims are equal when their
-    polynomials are; other signs raise.
+    Without a scope, or without a symbol's value, two Dims are equal if their polynomials are; other
+    signs raise.
     """
     right = dim(right)
     apart = 0 if left is right else (left - right).constant
@@ -394,7 +393,7 @@ def compare(left: Dim, right: int | Dim, sign: str) -> bool:
     scope = current_scope()
     try:
         outcome = SIGNS[sign](scope.value(left), scope.value(right))
-    except KeyError:  # lengths of axes, while a function of arrays is followed
+    except KeyError:  # lengths of axes, while a function of arrays is traced
         if sign == "==":
             return False
         raise
@@ -404,7 +403,7 @@ def compare(left: Dim, right: int | Dim, sign: str) -> bool:
 
 
 def _known(left: Dim, right: Dim, sign: str) -> bool:
-    """Whether the kinds of the symbols decide the comparison (see `Scope`)."""
+    """True if the kinds of the symbols decide the comparison (see `Scope`)."""
     one, other = symbol_of(left), symbol_of(right)
     if sign == "==" and one and other and one.kind == other.kind and one.kind.distinct:
         return True
@@ -417,14 +416,14 @@ def _limits(length: Dim, alone: Symbol | None) -> Limits:
 
 
 def symbol_of(length: Dim) -> Symbol | None:
-    """The symbol that the length is, None if it is not one."""
+    """The symbol if the length is a single one, else None."""
     monomial, factor = length.terms[0] if len(length.terms) == 1 else ((), 0)
     atom = monomial[0] if factor == 1 and len(monomial) == 1 else None
     return atom if isinstance(atom, Symbol) else None
 
 
 def exact_quotient(top: Dim, bottom: Dim) -> Dim | None:
-    """The polynomial whose product with `bottom` is `top`, None if there is none."""
+    """The polynomial `top / bottom` if the division is exact, else None."""
     if bottom == 0:
         return bottom if top == 0 else None
     rest, quotient = top, dim(0)
@@ -449,12 +448,12 @@ def _without(monomial: Monomial, divisor: Monomial) -> Monomial | None:
 
 
 def smaller(left: int | Dim, right: int | Dim) -> Dim:
-    """min(left, right) without looking at values."""
+    """min(left, right), without recording a guard."""
     return _min_or_max("min", dim(left), dim(right))
 
 
 def larger(left: int | Dim, right: int | Dim) -> Dim:
-    """max(left, right) without looking at values."""
+    """max(left, right), without recording a guard."""
     return _min_or_max("max", dim(left), dim(right))
 
 
@@ -475,7 +474,7 @@ DIMS: Final[Operators[Dim]] = {
 
 
 def substitute(length: Dim, values: Mapping[Symbol, int | Dim]) -> Dim:
-    """The Dim with symbols replaced; symbols not in `values` stay."""
+    """The Dim with symbols replaced; symbols missing in `values` stay."""
     return length.fold(
         lambda leaf: dim(values.get(leaf, leaf) if isinstance(leaf, Symbol) else leaf), DIMS
     )
@@ -485,16 +484,16 @@ Values = Sequence[int]
 
 
 class Lengths:
-    """Lengths by number; their values are evaluated together.
+    """Numbered lengths, evaluated together.
 
-    Most programs are bound to the values of their symbols once. From the second time on that is
-    done by a Python function that is compiled for it, several times as fast.
+    Most programs bind their lengths once. From the second time on a compiled Python function
+    evaluates them, several times as fast.
     """
 
     __slots__ = ("_compiled", "_numbers", "_was_asked")
 
     def __init__(self, lengths: Iterable[Dim] = ()) -> None:
-        """Begin with these lengths, numbered in order where all are different."""
+        """Start with these lengths, numbered in order if all are different."""
         self._numbers: dict[Dim, int] = {}
         self._compiled: Callable[[Mapping[Symbol, int]], Values] | None = None
         self._was_asked = False
@@ -502,7 +501,7 @@ class Lengths:
             self.number(length)
 
     def number(self, length: Dim) -> int:
-        """The place of a length among the values; all are named before the first is evaluated."""
+        """The index of a length among the values; add all lengths before the first evaluation."""
         return self._numbers.setdefault(length, len(self._numbers))
 
     def at(self, values: Mapping[Symbol, int]) -> Values:
@@ -522,16 +521,16 @@ class Lengths:
 
 
 class Guards(tuple[Guard, ...]):
-    """The guards of a program; their sides are evaluated together for other values."""
+    """The guards of a program; their sides are evaluated together for new values."""
 
     def __init__(self, guards: Iterable[Guard]) -> None:
-        """Number both sides of each."""
+        """Number both sides of each guard."""
         self._lengths = Lengths()
         number = self._lengths.number
         self._sides = [(number(g.left), number(g.right), SIGNS[g.sign], g.outcome) for g in self]
 
     def hold(self, values: Mapping[Symbol, int]) -> bool:
-        """Whether all have the outcome that they had."""
+        """True if every guard has its recorded outcome."""
         if not self:
             return True
         at = self._lengths.at(values)
@@ -539,8 +538,8 @@ class Guards(tuple[Guard, ...]):
 
 
 def _compiled(lengths: Iterable[Dim]) -> Callable[[Mapping[Symbol, int]], Values]:
-    """A function that evaluates lengths in their order, each symbol and quotient once."""
-    names: dict[str, str] = {}  # of each expression the variable that has its value
+    """Compile a function that evaluates lengths in order, each symbol and quotient once."""
+    names: dict[str, str] = {}  # the variable that holds each expression
     symbols: dict[Symbol, str] = {}
 
     def named(expression: str) -> str:
@@ -562,7 +561,7 @@ def _compiled(lengths: Iterable[Dim]) -> Callable[[Mapping[Symbol, int]], Values
     found = ", ".join([length.fold(leaf, operators) for length in lengths])
     body = "".join(f"    {name} = {expression}\n" for expression, name in names.items())
     space: dict[str, object] = {key: symbol for symbol, key in symbols.items()}
-    # names are ours, numbers are Python's
+    # safe: generated names, and integers
     exec(f"def values(v):\n{body}    return [{found}]", space)
     made: Callable[[Mapping[Symbol, int]], Values] = space["values"]  # type: ignore[assignment]
     return made

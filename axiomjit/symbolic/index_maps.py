@@ -1,9 +1,9 @@
-"""Index maps: which element of each operand an operation reads at each point of its iterations.
+"""Index maps: the element of each operand that an operation reads at each iteration point.
 
-A map has one affine function of the op's iterators per dimension of the operand. Positional
-broadcasting, transposes, diagonals, slices with steps and windows are all maps, so that no pass
-needs to know them by name (OCANNL shapes: projections; ngraph tensors: y[i] == x[f(i)]).
-Conditions leave points out; `boxes` finds where they hold at given lengths.
+A map has one affine function of the op's iterators per dimension of the operand. Broadcasting,
+transposes, diagonals, strided slices and windows are all maps, so that no pass treats them
+specially (OCANNL shapes: projections; ngraph tensors: y[i] == x[f(i)]). Conditions exclude points;
+`boxes` finds where they hold for given lengths.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ class Affine(Record):
         return " + ".join(parts)
 
     def coefficient(self, iterator: int) -> Dim:
-        """The factor of one iterator, 0 if it does not occur."""
+        """The coefficient of one iterator, 0 if absent."""
         return dict(self.terms).get(iterator, dim(0))
 
 
 IndexMap = tuple[Affine, ...]
 Region = tuple[tuple[Dim, Dim], ...]
-"""A box of an iteration space: for each iterator its first value and its end."""
+"""A box of an iteration space: the start and end of each iterator."""
 
 
 class Condition(Record):
-    """low <= function < high, for a function without offset whose coefficients are positive."""
+    """low <= function < high, for a function with zero offset and positive coefficients."""
 
     function: Affine
     low: Dim
@@ -53,7 +53,7 @@ class Condition(Record):
 
 
 Conditions = tuple[Condition, ...]
-"""Conditions of an iteration space: points where one does not hold are left out."""
+"""Conditions on an iteration space; a point counts if all hold."""
 
 
 def _factor(value: Dim) -> str:
@@ -61,31 +61,31 @@ def _factor(value: Dim) -> str:
 
 
 def affine(terms: dict[int, Dim], offset: int | Dim = 0) -> Affine:
-    """The affine function with these coefficients; zero ones are dropped."""
+    """The affine function with these coefficients, without zeros."""
     kept = sorted((k, c) for k, c in terms.items() if c.constant != 0)
     return Affine(dim(offset), tuple(kept))
 
 
 def iterator(k: int) -> Affine:
-    """The function that is iterator k."""
+    """The function equal to iterator k."""
     return Affine(dim(0), ((k, dim(1)),))
 
 
 def fixed(value: int | Dim) -> Affine:
-    """The function that is always `value`."""
+    """The constant function `value`."""
     return Affine(dim(value), ())
 
 
 def identity(rank: int) -> IndexMap:
-    """The map of an operand read in its own order."""
+    """The identity map of an operand."""
     return tuple(iterator(k) for k in range(rank))
 
 
 def is_identity(index: IndexMap, extents: tuple[Dim, ...], shape: tuple[Dim, ...]) -> bool:
-    """Whether an array of a shape, read through a map, is as before.
+    """True if reading an array of this shape through the map changes nothing.
 
-    Lengths that only the running program knows are compared by what they are: a look at what they
-    come to would leave a guard.
+    Data-dependent lengths are compared as expressions, since reading their values would record a
+    guard.
     """
     whole = identity(len(extents))
     named = (d for function in index for d in (function.offset, *(c for _, c in function.terms)))
@@ -105,7 +105,7 @@ def permutation(order: Sequence[int]) -> IndexMap:
 
 
 def apply_map(function: Affine, values: Sequence[Affine]) -> Affine:
-    """The function with iterator k replaced by `values[k]`."""
+    """The function with `values[k]` substituted for iterator k."""
     if len(function.terms) == 1 and not function.offset.terms:
         ((k, factor),) = function.terms
         if factor.constant == 1:
@@ -120,13 +120,13 @@ def apply_map(function: Affine, values: Sequence[Affine]) -> Affine:
 
 
 def condition(function: Affine, low: Dim, high: Dim) -> Condition:
-    """low <= function < high, the offset of the function moved to the other sides."""
+    """low <= function < high, with the function's offset moved to the bounds."""
     bare = Affine(dim(0), function.terms)
     return Condition(bare, low - function.offset, high - function.offset)
 
 
 def through(conditions: Conditions, places: Sequence[Affine]) -> Conditions:
-    """The conditions with iterator k replaced by `places[k]`."""
+    """The conditions with `places[k]` substituted for iterator k."""
     return tuple(condition(apply_map(g.function, places), g.low, g.high) for g in conditions)
 
 
@@ -136,14 +136,14 @@ def compose(inner: IndexMap, outer: Sequence[Affine]) -> IndexMap:
 
 
 def shift(index: IndexMap, starts: Sequence[int | Dim]) -> IndexMap:
-    """The map with iterators that start at these places."""
+    """The map with iterator k starting at `starts[k]`."""
     return compose(index, [affine({k: dim(1)}, start) for k, start in enumerate(starts)])
 
 
 def strides_through(
     index: IndexMap, strides: Sequence[IntOrDim], rank: int, number: Callable[[Dim], IntOrDim]
 ) -> tuple[IntOrDim, tuple[IntOrDim, ...]]:
-    """Offset and strides, one per iterator, of memory with these strides read through a map.
+    """Offset and strides, one per iterator, of strided memory read through a map.
 
     Args:
         index: One function per stride.
@@ -161,7 +161,7 @@ def strides_through(
 
 
 def iterators_of(index: IndexMap) -> frozenset[int]:
-    """The iterators that occur in a map."""
+    """The iterators in a map."""
     return frozenset(k for function in index for k, _ in function.terms)
 
 
@@ -171,12 +171,12 @@ def show(index: IndexMap) -> str:
 
 
 def show_conditions(conditions: Conditions) -> str:
-    """The conditions as text behind an op, e.g. ` where 1 <= i0 + i1 < n0 + 1`; none: nothing."""
+    """The conditions as a suffix of an op, e.g. ` where 1 <= i0 + i1 < n0 + 1`; empty if none."""
     return " where " + " and ".join(map(str, conditions)) if conditions else ""
 
 
 def show_region(region: Region, extents: Sequence[Dim]) -> str:
-    """The box as text, e.g. `i0 in [0, n0)`; iterators with their whole range are left out."""
+    """The box as text, e.g. `i0 in [0, n0)`, without iterators that have their whole range."""
     parts = [
         f"i{k} in [{low}, {high})"
         for k, ((low, high), extent) in enumerate(zip(region, extents, strict=True))
@@ -186,9 +186,9 @@ def show_region(region: Region, extents: Sequence[Dim]) -> str:
 
 
 Span = tuple[int, int]
-"""The first value of an iterator, and its end."""
+"""The start and end of an iterator."""
 BoundCondition = tuple[tuple[tuple[int, int], ...], int, int]
-"""A condition at known lengths: pairs (iterator, coefficient), and the bounds of their sum."""
+"""A condition with known lengths: pairs (iterator, coefficient), and the bounds of their sum."""
 
 
 def at_lengths(conditions: Conditions, lengths: Mapping[Symbol, int]) -> tuple[BoundCondition, ...]:
@@ -206,9 +206,9 @@ def at_lengths(conditions: Conditions, lengths: Mapping[Symbol, int]) -> tuple[B
 def boxes(
     conditions: Sequence[BoundCondition], extents: Sequence[int]
 ) -> Iterator[tuple[Span, ...]]:
-    """Boxes without common points that hold all points at which the conditions hold, and no other.
+    """Disjoint boxes that cover exactly the points where the conditions hold.
 
-    They come in rising order of all iterators but the first one of each condition.
+    They come in ascending order of all iterators but the first of each condition.
     """
     looped = sorted({k for terms, _, _ in conditions for k, _ in terms[1:]})
     for point in product(*(range(extents[k]) for k in looped)):
@@ -222,7 +222,7 @@ def boxes(
 
 
 def _narrow(spans: list[Span], condition: BoundCondition) -> None:
-    """Narrow the span of the first iterator of a condition; the others have one value."""
+    """Narrow the span of a condition's first iterator; the others are fixed."""
     terms, low, high = condition
     if not terms:
         if not low <= 0 < high:
@@ -236,5 +236,5 @@ def _narrow(spans: list[Span], condition: BoundCondition) -> None:
 
 
 def multiples_within(factor: int, low: int, high: int) -> Span:
-    """The numbers k for which low <= factor * k < high, of a positive factor."""
+    """The range of k with low <= factor * k < high, for a positive factor."""
     return -(-low // factor), -(-high // factor)

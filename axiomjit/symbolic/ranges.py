@@ -1,8 +1,8 @@
-"""Lengths and strides without looking at their values: slices, signs of strides, inferred lengths.
+"""Slices, stride order and inferred lengths, without reading values.
 
 `range_of` follows Python's rules for `[start:stop:step]`, `stride_size` and `is_backward` order
-strides by the kinds of their symbols, and `infer_dim` finds a length as a function of others from
-what it is in a few cases.
+strides by the kinds of their symbols, and `infer_dim` fits a length as a function of others to a
+few sample values.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ SliceBound = int | Dim | None
 def range_of(start: SliceBound, stop: SliceBound, step: int, length: Dim) -> tuple[Dim, Dim]:
     """First position and number of positions of `[start:stop:step]`.
 
-    The sign of a bound that is no constant is compared; the rest stays symbolic, as smaller and
-    larger ones of two lengths.
+    The sign of a bound that is not constant is compared; the rest stays symbolic, as minima and
+    maxima of two lengths.
     """
     low, high = (dim(0), length) if step > 0 else (dim(-1), length - 1)
 
@@ -35,7 +35,7 @@ def range_of(start: SliceBound, stop: SliceBound, step: int, length: Dim) -> tup
     begin, end = clipped(start, first), clipped(stop, behind)
     if begin is first:
         span = end - begin if step > 0 else begin - end
-    elif step > 0:  # a first position beyond the end is no less than it either way
+    elif step > 0:  # a start beyond the end is at least the end, clipped or not
         late = begin if start is None or dim(start) < 0 else dim(start)
         span = larger(end - late, 0)
     else:
@@ -44,7 +44,7 @@ def range_of(start: SliceBound, stop: SliceBound, step: int, length: Dim) -> tup
 
 
 def resolved(length: Dim) -> Dim:
-    """The length with every minimum and maximum replaced by the operand that it is in this call.
+    """Replace every minimum and maximum in a length by its operand in this call.
 
     Each comparison records a guard in the ambient scope. Minima and maxima of data-dependent
     lengths stay: the program computes them.
@@ -68,16 +68,16 @@ _DECIDING: Final = {**DIMS, "min": _least, "max": _largest}
 
 
 Cases = Sequence[int]
-"""The values of a length, one for each case."""
+"""The values of a length, one per sample."""
 
 
 def infer_dim(cases: Cases, known: Mapping[Dim, Cases]) -> Dim | None:
-    """A length that has these values, as a number or by one or two lengths that are known.
+    """A length with these sample values, as a constant or in terms of one or two known lengths.
 
-    It may be a * n + b, a * (n // 2) + b, or n + m + b.
+    The forms tried are a * n + b, a * (n // 2) + b, and n + m + b.
 
     Returns:
-        None where none of these is the one.
+        None if no form fits.
     """
     if len(set(cases)) == 1:
         return dim(cases[0])
@@ -97,7 +97,7 @@ def _candidates(known: Mapping[Dim, Cases]) -> Iterator[tuple[Dim, Cases]]:
 
 
 def _line(cases: Cases, values: Cases) -> tuple[int, int] | None:
-    """The factor and the offset by which values become those of the cases."""
+    """Factor and offset of the line through all pairs (value, case), if there is one."""
     pairs = list(zip(values, cases, strict=True))
     (low, first), (high, last) = min(pairs), max(pairs)
     if low == high or (last - first) % (high - low):
@@ -108,7 +108,7 @@ def _line(cases: Cases, values: Cases) -> tuple[int, int] | None:
 
 
 def magnitude(length: Dim) -> int:
-    """A size that orders lengths and strides: more symbols weigh more."""
+    """A magnitude that orders lengths and strides: more symbols weigh more."""
     return max((len(m) * (1 << 40) + abs(c) for m, c in length.terms), default=0)
 
 
@@ -119,12 +119,12 @@ def stride_size(stride: Dim) -> tuple[int, int]:
 
 
 def is_backward(stride: Dim) -> bool:
-    """Whether a stride is known to be negative, or to be 0 because a length is."""
+    """True if a stride is surely negative, or 0 because a length is 0."""
     return {_sign(m) * (1 if c > 0 else -1) for m, c in stride.terms} == {-1}
 
 
 def _sign(monomial: Monomial) -> int:
-    """1 or -1 for a product of numbers none of which changes its sign, else 0."""
+    """1 or -1 if every factor's sign is fixed, else 0."""
     sign = 1
     for atom in monomial:
         low, high = (atom.kind.low, atom.kind.high) if isinstance(atom, Symbol) else (None, None)

@@ -15,8 +15,8 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.graph.nodes import Node
-from axiomjit.numpy_table.joins import INDEXED
-from axiomjit.numpy_table.options import Row
+from axiomjit.numpy_rules.joins import INDEXED
+from axiomjit.numpy_rules.options import Rule
 from axiomjit.tracing.asking_arrays import TracedLines, first_traced, is_array
 from axiomjit.tracing.asking_holders import Holders
 from axiomjit.tracing.creation import OUR_MODULES, is_represented, our_builtin, ours, represented
@@ -110,7 +110,7 @@ class AskingUfunc:
 class _AskingIndex:
     """`np.r_` or `np.c_`, with traced arrays among the items."""
 
-    def __init__(self, known: Any, row: Row, traced_lines: TracedLines) -> None:
+    def __init__(self, known: Any, row: Rule, traced_lines: TracedLines) -> None:
         self._known, self._row, self._traced_lines = known, row, traced_lines
 
     def __getitem__(self, key: Any) -> Any:

@@ -14,7 +14,7 @@ from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import current
 from axiomjit.graph import builder
 from axiomjit.graph.primitives import COPY
-from axiomjit.numpy_table.table import METHODS
+from axiomjit.numpy_rules.table import METHODS
 from axiomjit.tracing.operators import leaves_in, traced_in
 from axiomjit.tracing.outside_arrays import OutsideArray
 from axiomjit.tracing.tracer import Tracer, new_array

@@ -17,8 +17,8 @@ from axiomjit.base.errors import AxiomError
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.trace_context import current
 from axiomjit.graph.traced_values import TracedValue
-from axiomjit.numpy_table.creation import CONVERTERS, COUNTERS, FREQUENCIES, FUNCTIONS, MAKERS
-from axiomjit.numpy_table.options import Row
+from axiomjit.numpy_rules.creation import CONVERTERS, COUNTERS, FREQUENCIES, FUNCTIONS, MAKERS
+from axiomjit.numpy_rules.options import Rule
 from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.tracing.generators import METHODS, is_generator
 from axiomjit.tracing.impure import MODULES, refusing, refusing_builtin
@@ -51,7 +51,7 @@ def _is_unknown(value: Any) -> bool:
     )
 
 
-def _making(function: Any, row: Row, wanted: Callable[[Sequence[Any]], bool]) -> Maker:
+def _making(function: Any, row: Rule, wanted: Callable[[Sequence[Any]], bool]) -> Maker:
     """What makes a traced array where the row can and a call is wanted, else NumPy's function."""
 
     @functools.wraps(function)

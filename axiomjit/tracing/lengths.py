@@ -23,7 +23,7 @@ from axiomjit.graph.builder import as_node, elementwise, strong
 from axiomjit.graph.nodes import Graph, LengthNode, Node, Op, Scalar, post_order
 from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.graph.traced_values import TracedValue
-from axiomjit.numpy_table.elementwise import UFUNCS
+from axiomjit.numpy_rules.elementwise import UFUNCS
 from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import Dim, current_scope, dim, product
 from axiomjit.tracing.refusals import refuse_value

@@ -25,8 +25,8 @@ from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.storages import VersionedStorage
 from axiomjit.graph.traced_values import TracedValue
-from axiomjit.numpy_table.elementwise import UFUNCS
-from axiomjit.numpy_table.options import Row
+from axiomjit.numpy_rules.elementwise import UFUNCS
+from axiomjit.numpy_rules.options import Rule
 from axiomjit.tracing.lengths import Length, SymbolicNumber, unwrap
 from axiomjit.tracing.outside_arrays import plain
 from axiomjit.tracing.refusals import recorded, refuse_value
@@ -119,7 +119,7 @@ Made = Node | tuple[Node, ...] | list[Node]
 
 
 @recorded
-def result_of(row: Row, args: Sequence[object], kwargs: dict[str, object]) -> Made:
+def result_of(row: Rule, args: Sequence[object], kwargs: dict[str, object]) -> Made:
     """The nodes that a row of the table makes of traced arrays."""
     options = {name: node_of(value) for name, value in kwargs.items()}
     try:

@@ -30,12 +30,12 @@ from axiomjit.graph.describe import describe_call
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import COPY, PRIMITIVES
 from axiomjit.graph.shape_ops import insert_dimensions
-from axiomjit.numpy_table.creation import FUNCTIONS as NEW
-from axiomjit.numpy_table.elementwise import UFUNCS
-from axiomjit.numpy_table.indexing import index_node
-from axiomjit.numpy_table.options import refuse
-from axiomjit.numpy_table.reductions import FUNCTIONS as REDUCTIONS
-from axiomjit.numpy_table.shapes import array_node
+from axiomjit.numpy_rules.creation import FUNCTIONS as NEW
+from axiomjit.numpy_rules.elementwise import UFUNCS
+from axiomjit.numpy_rules.indexing import index_node
+from axiomjit.numpy_rules.options import refuse
+from axiomjit.numpy_rules.reductions import FUNCTIONS as REDUCTIONS
+from axiomjit.numpy_rules.shapes import array_node
 from axiomjit.tracing.operators import node_of, traced_in
 from axiomjit.tracing.refusals import unsupported
 from axiomjit.tracing.writes import store_result, ufunc_at

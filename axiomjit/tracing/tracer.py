@@ -20,13 +20,13 @@ from axiomjit.graph.known_strides import strides_of
 from axiomjit.graph.nodes import Input, Node, Op, base_of
 from axiomjit.graph.primitives import PACK, Primitive
 from axiomjit.graph.traced_values import Folding, broadcast_folding
-from axiomjit.numpy_table.creation import FUNCTIONS as NEW
-from axiomjit.numpy_table.elementwise import cast_to
-from axiomjit.numpy_table.indexing import index_node
-from axiomjit.numpy_table.options import Row
-from axiomjit.numpy_table.reductions import REDUCTIONS
-from axiomjit.numpy_table.shapes import part_of
-from axiomjit.numpy_table.table import FUNCTIONS, METHODS, SCANS
+from axiomjit.numpy_rules.creation import FUNCTIONS as NEW
+from axiomjit.numpy_rules.elementwise import cast_to
+from axiomjit.numpy_rules.indexing import index_node
+from axiomjit.numpy_rules.options import Rule
+from axiomjit.numpy_rules.reductions import REDUCTIONS
+from axiomjit.numpy_rules.shapes import part_of
+from axiomjit.numpy_rules.table import FUNCTIONS, METHODS, SCANS
 from axiomjit.symbolic.dims import product
 from axiomjit.tracing.lengths import QUERIES, Length, length, unwrap
 from axiomjit.tracing.operators import TracedOperators, TracedStorage, node_of, result_of
@@ -88,7 +88,7 @@ KEEPERS: Final = frozenset(
     }
 )
 """Functions that give their operand itself, and no view of it, where they change nothing."""
-FOLDS: Final[Mapping[str, Mapping[np.ufunc, Row]]] = {"reduce": REDUCTIONS, "accumulate": SCANS}
+FOLDS: Final[Mapping[str, Mapping[np.ufunc, Rule]]] = {"reduce": REDUCTIONS, "accumulate": SCANS}
 """Methods of ufuncs that fold, by the ufunc."""
 """NumPy's functions that write into their first argument and return nothing."""
 
@@ -426,7 +426,7 @@ def _represented(node: Node, is_array: bool = False) -> Tracer:
     return new_array(node) if is_array else Tracer(node)
 
 
-def called(asked: str, row: Row, args: Sequence[object], kwargs: dict[str, object]) -> object:
+def called(asked: str, row: Rule, args: Sequence[object], kwargs: dict[str, object]) -> object:
     """The result of a row of the table, as traced arrays; in `out` where that is given."""
     out = kwargs.pop("out", None)
     made = result_of(row, args, kwargs)

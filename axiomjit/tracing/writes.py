@@ -25,8 +25,8 @@ from axiomjit.graph.primitives import PRIMITIVES, READ_ONLY, WHERE, Primitive
 from axiomjit.graph.reductions import positions_along
 from axiomjit.graph.shape_ops import flat
 from axiomjit.graph.storages import update, view_map
-from axiomjit.numpy_table.elementwise import UFUNCS
-from axiomjit.numpy_table.indexing import (
+from axiomjit.numpy_rules.elementwise import UFUNCS
+from axiomjit.numpy_rules.indexing import (
     Gathered,
     along_axis,
     at_flat,
@@ -35,8 +35,8 @@ from axiomjit.numpy_table.indexing import (
     index_view,
     mask_of,
 )
-from axiomjit.numpy_table.library import OneAxis
-from axiomjit.numpy_table.shapes import drop_dimensions
+from axiomjit.numpy_rules.library import OneAxis
+from axiomjit.numpy_rules.shapes import drop_dimensions
 from axiomjit.symbolic.data_dependent import assumed_equal
 from axiomjit.symbolic.dims import Dim, product
 from axiomjit.symbolic.index_maps import IndexMap, compose

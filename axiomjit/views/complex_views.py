@@ -1,4 +1,4 @@
-"""Views of several tensors: for each place the tensor and the element that it shows."""
+"""Views of several tensors: each index selects a tensor and an element in it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from axiomjit.views.dense_layout import LengthLike
 from axiomjit.views.descriptions import BasicTensorDescription, PadTensorDescription, known, refusal
 
 Box = Sequence[tuple[LengthLike, LengthLike]]
-"""For each dimension the start and the end of a region."""
+"""The start and end of a region along each dimension."""
 PlaceMap = IndexMap | Callable[[tuple[int, ...]], Sequence[int]]
-"""The element of a tensor that a place shows: an index map, or a function of the place."""
+"""The element of a tensor shown at an index: an index map, or a function of the index."""
 
 
 def partition_fault(regions: Sequence[Box], lengths: Sequence[LengthLike]) -> str | None:
-    """Why boxes do not partition a space; None if they do, or if lengths decide it later."""
+    """The reason why boxes do not partition a space; None if they may."""
     for region in regions:
         if len(region) != len(lengths):
             return f"a region of {amount(len(region), 'dimension')} in a space of {len(lengths)}"
@@ -39,7 +39,7 @@ def partition_fault(regions: Sequence[Box], lengths: Sequence[LengthLike]) -> st
 
 
 def _follow_each_other(regions: Sequence[Box]) -> bool:
-    """Whether along one dimension each region begins where the one before ends, as in a join."""
+    """True if along one dimension each region starts at the end of the one before, as in a join."""
     return any(
         all(known(new - end) == 0 for (_, end), (new, _) in pairwise(ranges))
         for ranges in zip(*regions, strict=True)
@@ -47,7 +47,6 @@ def _follow_each_other(regions: Sequence[Box]) -> bool:
 
 
 def _overlap(one: tuple[LengthLike, LengthLike], other: tuple[LengthLike, LengthLike]) -> bool:
-    """Whether two ranges, neither empty, surely share a place."""
     gaps = known(one[1] - other[0]), known(other[1] - one[0])
     return all(gap is not None and gap > 0 for gap in gaps)
 
@@ -59,9 +58,9 @@ def _shown(region: Box) -> str:
 class ComplexTensorViewDescription(BasicTensorDescription):
     """A view y[i] == x[s(i)][f[s(i)](i)] of several tensors.
 
-    `regions` are boxes, one per tensor, that share no place and together are the whole shape;
-    `maps` say for each tensor which of its elements a place shows (ngraph tensors, "complex view").
-    Such a view has no layout and is an r-tensor.
+    `regions` are disjoint boxes, one per tensor, that cover the shape; `maps` give for each tensor
+    the element shown at an index (ngraph tensors, "complex view"). Such a view has no layout and is
+    an r-tensor.
     """
 
     tensors: tuple[BasicTensorDescription, ...]
@@ -74,7 +73,7 @@ class ComplexTensorViewDescription(BasicTensorDescription):
         regions: Iterable[Iterable[tuple[LengthLike, LengthLike]]],
         maps: Iterable[PlaceMap],
     ) -> None:
-        """Describe the view; its shape ends where the last region does.
+        """Describe the view; its shape ends at the last region's end.
 
         Raises:
             GraphValueError: not one region and map per tensor, several dtypes, or regions that
@@ -98,10 +97,10 @@ class ComplexTensorViewDescription(BasicTensorDescription):
         super().__init__(shape, tensors[0].dtype, True, None, **own)
 
     def select(self, index: Sequence[int]) -> tuple[int, tuple[int, ...]]:
-        """The number of the tensor that a place shows, and the index of the element in it.
+        """The number of the tensor shown at an index, and the element's index in it.
 
         Raises:
-            PositionError: no region has the place.
+            PositionError: no region contains the index.
         """
         for number, region in enumerate(self.regions):
             limits = zip(index, region, strict=True)
@@ -116,7 +115,7 @@ class ComplexTensorViewDescription(BasicTensorDescription):
 
 
 def _last(ends: Sequence[LengthLike]) -> LengthLike:
-    """The largest of the ends; of lengths that cannot be compared the last listed."""
+    """The largest end; the last one listed if lengths cannot be compared."""
     last = ends[0]
     for end in ends[1:]:
         before = known(last - end)
@@ -137,7 +136,7 @@ def _value(function: Affine, place: tuple[int, ...]) -> int:
 
 
 def padded_regions(description: PadTensorDescription) -> tuple[Box, list[Box]]:
-    """The region of the base of a padding, and the boxes of zeros around it."""
+    """The region of a padding's base, and the boxes of zeros around it."""
     paddings = zip(description.pre_padding, description.base_tensor.lengths, strict=True)
     inner = tuple((before, before + length) for before, length in paddings)
     zeros: list[Box] = []
@@ -150,7 +149,7 @@ def padded_regions(description: PadTensorDescription) -> tuple[Box, list[Box]]:
 
 
 def complex_view(description: PadTensorDescription) -> ComplexTensorViewDescription:
-    """A padding as a selection of its base and of zeros."""
+    """A padding as a selection among its base and zeros."""
     inner, zeros = padded_regions(description)
     base = description.base_tensor
     zero = BasicTensorDescription((), base.dtype)

@@ -1,8 +1,8 @@
 """Dense layouts: the position in linear memory of the element at an index (ngraph tensors).
 
-The linear index is the offset plus the sum of strides times indices, counted in elements. Sizes are
-the lengths allocated in memory, at least those of the shape: elements between are padding, for
-alignment, and are never touched.
+The linear index is the offset plus the sum of strides times indices, in elements. Sizes are the
+allocated lengths, at least those of the shape: the elements between are alignment padding, and
+never accessed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ AnyLength = TypeVar("AnyLength", int, Dim)
 
 
 class Layout(Record):
-    """Strides, an offset and, for padding, sizes; all in elements.
+    """Strides, an offset and, with padding, sizes; all in elements.
 
     Strides may be zero or negative. Permuting strides, sizes and the shape together describes the
     transpose (ngraph tensors, "Dense L-Tensor Implementation").
@@ -40,7 +40,7 @@ class Layout(Record):
         """Take strides, offset and sizes.
 
         Raises:
-            GraphValueError: not as many sizes as strides.
+            GraphValueError: the numbers of sizes and strides differ.
         """
         given = None if sizes is None else tuple(sizes)
         super().__init__(tuple(strides), offset, given)
@@ -56,8 +56,8 @@ class Layout(Record):
         """The linear index of the element at an index.
 
         Raises:
-            GraphValueError: not as many numbers as strides.
-            PositionError: a number is outside the sizes (an IndexError); without sizes none is.
+            GraphValueError: the numbers of indices and strides differ.
+            PositionError: an index is outside the sizes (an IndexError); never without sizes.
         """
         if len(index) != len(self.strides):
             raise GraphValueError(
@@ -86,17 +86,17 @@ class Layout(Record):
 
 
 def row_major_strides(sizes: Sequence[AnyLength]) -> tuple[AnyLength, ...]:
-    """Strides of dense memory whose last dimension runs fastest: (5, 3, 2) has (6, 2, 1)."""
+    """Dense strides with the last dimension fastest: (5, 3, 2) has (6, 2, 1)."""
     return ordered_strides(sizes, range(len(sizes)))
 
 
 def column_major_strides(sizes: Sequence[AnyLength]) -> tuple[AnyLength, ...]:
-    """Strides of dense memory whose first dimension runs fastest: (5, 3, 2) has (1, 5, 15)."""
+    """Dense strides with the first dimension fastest: (5, 3, 2) has (1, 5, 15)."""
     return ordered_strides(sizes, range(len(sizes))[::-1])
 
 
 def ordered_strides(sizes: Sequence[AnyLength], order: Sequence[int]) -> tuple[AnyLength, ...]:
-    """Strides of dense memory with the dimensions in this order, outermost first."""
+    """Dense strides with the dimensions in this order, outermost first."""
     strides = [size * 0 + 1 for size in sizes]
     for outer, inner in reversed(list(pairwise(order))):
         strides[outer] = strides[inner] * sizes[inner]

@@ -1,8 +1,7 @@
-"""Tensors and views described by shape, dtype and layout; the view program is made of them.
+"""Tensors and views described by shape, dtype and layout; the view program consists of them.
 
-Seed 002, "Basic Tensor Descriptions". Lengths are integers or, in programs, symbolic. What is
-derived (the shape, dtype and layout of a view) is computed when the description is made; a layout
-that cannot be known is None.
+Seed 002, "Basic Tensor Descriptions". Lengths are integers or, in programs, symbolic. The shape,
+dtype and layout of a view are derived when its description is made; an unknown layout is None.
 """
 
 from __future__ import annotations
@@ -28,26 +27,26 @@ Nested = LengthLike | tuple[LengthLike, ...]
 
 
 def known(length: LengthLike) -> int | None:
-    """The length as an integer, None where it may differ."""
+    """The length as an integer, None if symbolic."""
     return length.constant if isinstance(length, Dim) else length
 
 
 def differ(one: LengthLike, other: LengthLike) -> bool:
-    """Whether two lengths are never equal."""
+    """True if two lengths are never equal."""
     apart = known(one - other)
     return apart is not None and apart != 0
 
 
 def refusal(asked: object, seen: object, remedy: str) -> GraphValueError:
-    """The error of a description that does not fit."""
+    """The error for a description that does not fit."""
     return GraphValueError(str(asked), str(seen), remedy, user_location())
 
 
 class BasicTensorDescription(Record):
-    """A tensor by its shape and element type.
+    """A tensor's shape and element type.
 
-    `read_only` is true for an r-tensor, false for an l-tensor; `layout` is None until it is known
-    (ngraph tensors, "BasicTensorDescription").
+    `read_only` is true for an r-tensor, false for an l-tensor; `layout` is None until known (ngraph
+    tensors, "BasicTensorDescription").
     """
 
     shape: tuple[Nested, ...]
@@ -63,11 +62,11 @@ class BasicTensorDescription(Record):
         layout: Layout | None = None,
         **own: object,
     ) -> None:
-        """Describe a tensor; `own` are the attributes that a kind of description adds.
+        """Describe a tensor; `own` holds the fields of subclasses.
 
         Raises:
-            GraphValueError: a length is negative, or the layout has other dimensions or sizes
-                below the lengths.
+            GraphValueError: a length is negative, or the layout has another rank, or sizes below
+                the lengths.
         """
         super().__init__(tuple(shape), np.dtype(dtype), read_only, layout, **own)
         asked = f"a tensor of shape {self.shape}"
@@ -103,8 +102,8 @@ def _product(lengths: Iterable[LengthLike]) -> LengthLike:
 class SimpleTensorViewDescription(BasicTensorDescription):
     """A view y[i] == x[f(i)] of one tensor, the `base_tensor`.
 
-    Its dtype is that of the base unless it sees parts of the elements; what it can be written
-    through decides `read_only` (ngraph tensors, "SimpleTensorViewDescription").
+    Its dtype is the base's unless it shows parts of elements; `read_only` is true if writing
+    through it is impossible (ngraph tensors, "SimpleTensorViewDescription").
     """
 
     base_tensor: BasicTensorDescription
@@ -130,11 +129,11 @@ class SimpleTensorViewDescription(BasicTensorDescription):
 
 
 class BroadcastTensorDescription(SimpleTensorViewDescription):
-    """Dimensions are added to the viewed tensor, each of length 1 and without a step in memory.
+    """A view with added dimensions, each of length 1 and stride 0.
 
-    `broadcast_shape` without these ones is the shape of the base; a length of 1 of the base is
-    paired with the first one that can be it. Many places of the view may share an element once
-    it is stretched, so that it cannot be written through.
+    `broadcast_shape` without the added ones is the shape of the base; a length 1 of the base is
+    paired with the first possible 1. A stretched view shows one element at many indices, so that it
+    cannot be written through.
     """
 
     broadcast_shape: tuple[LengthLike, ...]
@@ -145,7 +144,7 @@ class BroadcastTensorDescription(SimpleTensorViewDescription):
         """Describe the view.
 
         Raises:
-            GraphValueError: the shape without some of its ones is not that of the base.
+            GraphValueError: the shape without added ones is not the base's.
         """
         broadcast_shape = tuple(broadcast_shape)
         rest = list(enumerate(base_tensor.lengths))
@@ -177,16 +176,16 @@ class BroadcastTensorDescription(SimpleTensorViewDescription):
 
 
 class FlattenTensorDescription(SimpleTensorViewDescription):
-    """Neighbouring dimensions are merged: a tuple in `shape` holds the lengths of merged ones.
+    """A view with merged neighbouring dimensions, each a tuple of lengths in `shape`.
 
-    The layout is known where merged dimensions walk memory as one.
+    The layout is known if the merged dimensions are contiguous.
     """
 
     def __init__(self, base_tensor: BasicTensorDescription, shape: Iterable[Nested]) -> None:
         """Describe the view.
 
         Raises:
-            GraphValueError: the lengths, tuples taken apart, are not those of the base.
+            GraphValueError: the lengths, with tuples flattened, are not the base's.
         """
         shape = tuple(shape)
         groups = [n if isinstance(n, tuple) else (n,) for n in shape]
@@ -205,7 +204,7 @@ class FlattenTensorDescription(SimpleTensorViewDescription):
 
 
 def _merged(groups: Sequence[tuple[LengthLike, ...]], layout: Layout) -> Layout | None:
-    """The layout with the dimensions of each group as one, None where they do not walk as one."""
+    """The layout with each group as one dimension, None if a group is not contiguous."""
     strides: list[LengthLike] = []
     steps = iter(layout.strides)
     for group in groups:
@@ -218,7 +217,7 @@ def _merged(groups: Sequence[tuple[LengthLike, ...]], layout: Layout) -> Layout 
 
 
 class PermuteTensorDescription(SimpleTensorViewDescription):
-    """The dimensions in another order: dimension k is dimension `permutation[k]` of the base."""
+    """A view with permuted dimensions: dimension k is dimension `permutation[k]` of the base."""
 
     permutation: tuple[int, ...]
 
@@ -226,7 +225,7 @@ class PermuteTensorDescription(SimpleTensorViewDescription):
         """Describe the view.
 
         Raises:
-            GraphValueError: not each dimension is listed once.
+            GraphValueError: `permutation` does not list each dimension once.
         """
         permutation = tuple(permutation)
         if sorted(permutation) != list(range(base_tensor.rank)):
@@ -245,7 +244,7 @@ class PermuteTensorDescription(SimpleTensorViewDescription):
 
 
 class SliceTensorDescription(SimpleTensorViewDescription):
-    """Part of a tensor: `slices` has a slice or an integer, which drops it, per dimension."""
+    """Part of a tensor: `slices` has per dimension a slice, or an integer, which drops it."""
 
     slices: tuple[slice | int, ...]
 
@@ -253,7 +252,7 @@ class SliceTensorDescription(SimpleTensorViewDescription):
         """Describe the view.
 
         Raises:
-            GraphValueError: not one item per dimension, or part of an unknown length.
+            GraphValueError: not one item per dimension, or a partial slice of an unknown length.
             PositionError: an integer is outside its dimension.
         """
         slices = tuple(slices)
@@ -275,7 +274,7 @@ class SliceTensorDescription(SimpleTensorViewDescription):
 
 
 def _part(item: slice | int, length: LengthLike, asked: str) -> tuple[int, int, LengthLike | None]:
-    """Start, step and length of a slice; an integer has no length."""
+    """Start, step and length of a slice; the length is None for an integer."""
     if item == slice(None):
         return 0, 1, length
     size = known(length)
@@ -296,10 +295,10 @@ def _part(item: slice | int, length: LengthLike, asked: str) -> tuple[int, int, 
 
 
 class PadTensorDescription(SimpleTensorViewDescription):
-    """Zeros before and after the elements of each dimension: `pre_padding` and `post_padding`.
+    """A view with zeros around each dimension: `pre_padding` before and `post_padding` after it.
 
-    `complex_view` says which places are zeros and which are the base's; such a view has no
-    layout of its own and cannot be written through.
+    `complex_view` separates zeros from base elements; such a view has no layout of its own and
+    cannot be written through.
     """
 
     pre_padding: tuple[LengthLike, ...]

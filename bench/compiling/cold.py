@@ -36,11 +36,11 @@ class Cold(NamedTuple):
     processor: float
     """Processor time of all threads."""
     machine: float = 0.0
-    """What making machine code took."""
+    """The time spent on making machine code."""
 
 
 class Row(NamedTuple):
-    """Medians over rounds, in milliseconds; what compares with JAX is NaN without it."""
+    """Medians over rounds, in milliseconds; the comparison with JAX is NaN without it."""
 
     name: str
     total: float
@@ -56,7 +56,7 @@ class Row(NamedTuple):
 
 
 class Peer(NamedTuple):
-    """JAX, or nothing."""
+    """JAX's module and functions."""
 
     module: Any
     jit: JitFunction
@@ -64,7 +64,7 @@ class Peer(NamedTuple):
 
 
 def jax_peer() -> Peer | None:
-    """JAX with doubles, on the CPU; None where it is not installed."""
+    """JAX with doubles, on the CPU; None if it is not installed."""
     try:
         import jax
     except ImportError:
@@ -75,7 +75,7 @@ def jax_peer() -> Peer | None:
 
 
 def cold_call(small: Small) -> Cold:
-    """Call a function that was never seen, with no kernel in memory."""
+    """Call a new function, with no kernel in memory."""
     from axiomjit.runtime.compiling.compile_source import CompiledKernel, compile_source
 
     made: list[CompiledKernel] = []
@@ -98,7 +98,7 @@ def cold_call(small: Small) -> Cold:
 
 
 def peer_call(peer: Peer, small: Small) -> Cold:
-    """JAX's first call of a function that it never saw."""
+    """JAX's first call of a new function."""
     operands = [peer.module.asarray(x) for x in small.operands()]
     function = small.over(peer.module)
     return timed(lambda: peer.wait(peer.jit(function)(*operands)))
@@ -116,7 +116,7 @@ def measure(small: Small, peer: Peer | None, rounds: int) -> Row:
     """Call a function for the first time in each round, in turns with JAX."""
     ours: list[Cold] = []
     theirs: list[Cold] = []
-    for number in range(rounds + 1):  # the first round is for what a process does once
+    for number in range(rounds + 1):  # the first round absorbs one-time costs of the process
         if peer is not None and number % 2:
             theirs.append(peer_call(peer, small))
         ours.append(cold_call(small))

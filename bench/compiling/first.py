@@ -70,12 +70,12 @@ def first_call(program: str, root: Path, kernels: Path, code: Path) -> First:
 def measure(
     programs: Mapping[str, tuple[str, Path]], rounds: int, *, warm: bool = False
 ) -> dict[str, list[First]]:
-    """Run all programs in each round; the first round is for what is kept of files.
+    """Run all programs in each round; the first round fills file caches.
 
     Args:
-        programs: what runs, and the root of the clone that it imports, by name.
-        rounds: how often.
-        warm: whether kernels are kept for later rounds.
+        programs: The program, and the root of the clone that it imports, by name.
+        rounds: The number of rounds.
+        warm: True to keep kernels for later rounds.
     """
     found: dict[str, list[First]] = {name: [] for name in programs}
     with tempfile.TemporaryDirectory() as folder:

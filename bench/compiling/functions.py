@@ -1,4 +1,4 @@
-"""Ten small functions, as NumPy and JAX both take them."""
+"""Ten small functions, for NumPy and JAX alike."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Small(NamedTuple):
 
     name: str
     flat: bool
-    """Whether its operands are vectors; else they are matrices."""
+    """True if its operands are vectors, not matrices."""
     over: Callable[[ModuleType], Callable[[Any, Any], Any]]
-    """The function over a module: another one in each call, so that nothing of it is compiled."""
+    """The function over a module, a new one in each call, so that none of it is compiled."""
 
     def operands(self) -> tuple[np.ndarray, np.ndarray]:
         """Two arrays."""

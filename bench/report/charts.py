@@ -258,7 +258,7 @@ STAGES = (
 
 
 def stage_time(run: Run | None, stage: Stage) -> float | None:
-    """Return the time of a run in a stage, None where there is none."""
+    """Return the time of a run in a stage, None if there is none."""
     value: float | None = getattr(run, stage.field) if run else None
     return value
 

@@ -1,4 +1,4 @@
-"""RetraceReasons why a library has no time in a case: a letter in the table, a line below it."""
+"""The reasons for missing times: a letter in the table, a line below it."""
 
 from __future__ import annotations
 

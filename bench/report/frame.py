@@ -103,7 +103,7 @@ def each(parts: Mapping[int, T], draw: Callable[[T], Markup | None], absent: str
 
     Args:
         parts: the argument of `draw`, by number of threads.
-        draw: returns None where there is nothing to show.
+        draw: returns None if there is nothing to show.
         absent: the text that is shown then.
     """
     drawn = []

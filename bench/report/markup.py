@@ -20,7 +20,7 @@ def tag(name: str, /, *children: object, **attributes: object) -> Markup:
 
     Args:
         name: of the element.
-        *children: markup is taken as it is, text is escaped, None is left out.
+        *children: markup is not changed, text is escaped, None is left out.
         **attributes: underscores stand for hyphens, a trailing one is dropped (`class_`); None and
             False leave the attribute out, True writes it without a value.
     """
@@ -51,7 +51,7 @@ def percent(fraction: float) -> str:
 
 
 def _text(value: object) -> str:
-    """Return a value as text; floats are cut to hundredths, which nobody sees."""
+    """Return a value as text; floats are rounded to hundredths."""
     if isinstance(value, float) and isfinite(value):
         return f"{value:.2f}".rstrip("0").rstrip(".")
     return str(value)

@@ -69,7 +69,7 @@ def log_scale(values: Iterable[float], margin: float = 1.2) -> LogScale:
     """Return a scale that shows all values, with a margin at both ends.
 
     Args:
-        values: those that are not positive and finite are ignored.
+        values: only positive, finite ones count.
         margin: the factor left free; it is larger where the scale would span less than NARROWEST.
     """
     seen = [value for value in values if isfinite(value) and value > 0] or [1.0]

@@ -22,9 +22,9 @@ Again = Callable[[Sequence[str]], Result]
 
 
 class Change(Record):
-    """A case whose ratio to NumPy changed, at a number of threads; `again` is that of the rerun.
+    """A case whose ratio to NumPy changed, at a number of threads; `again` is the rerun's ratio.
 
-    Without a ratio after, axiomjit does not run the case any more, for `reason`.
+    Without a ratio after, axiomjit no longer runs the case, for `reason`.
     """
 
     case: str
@@ -81,7 +81,7 @@ def _ratio(t: Timing) -> str:
 
 
 def is_slower(before: Timing, after: Timing) -> bool:
-    """Return whether the ratio grew by more than a quarter and the intervals do not overlap."""
+    """Return True if the ratio grew by more than a quarter and the intervals do not overlap."""
     return after.ratio > SLOWER * before.ratio and after.ratio_low > before.ratio_high
 
 
@@ -145,7 +145,7 @@ def _changes(before: Result, after: Result) -> Iterable[Change]:
 
 
 def _checked(change: Change, measured: Result) -> tuple[Change, bool]:
-    """Return the change with the rerun's ratio, and whether the case is slower there too."""
+    """Return the change with the rerun's ratio, and True if the case is slower there too."""
     case = measured.case(change.case)
     run = case.run(OURS) if case else None
     if change.after is None:
@@ -171,7 +171,7 @@ def try_out(
     quick: bool = False,
     say: Callable[[str], Any] = print,
 ) -> bool:
-    """Return whether `compare` reports a case whose calls are made twice, and nothing else.
+    """Return True if `compare` reports a case whose calls are made twice, and nothing else.
 
     Args:
         planted: the case.

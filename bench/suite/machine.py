@@ -122,7 +122,7 @@ def _blas() -> str:
 
 
 def _commit() -> tuple[str | None, bool]:
-    """Return the commit of the clone that axiomjit is imported from, and whether files differ."""
+    """Return the commit of axiomjit's clone, and True if files differ from it."""
     root = checkout()
     if root is None or not (root / ".git").exists():
         return None, False

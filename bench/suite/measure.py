@@ -160,7 +160,7 @@ class Group:
 
     @property
     def settled(self) -> bool:
-        """Return whether further processes would hardly change our ratio to NumPy."""
+        """Return True if further processes would hardly change our ratio to NumPy."""
         ratio = self._ratio()
         if ratio is None:
             return True
@@ -169,7 +169,7 @@ class Group:
         return count >= most or count >= least and ratio.high < SETTLED * ratio.low
 
     def _ratio(self) -> Interval | None:
-        """Return our ratio to NumPy's time, None where one of the two has no samples."""
+        """Return our ratio to NumPy's time, None if one of the two has no samples."""
         theirs, ours = (self.answers.get(peer) for peer in PAIR)
         if not ours or not theirs or ours.stop or not ours.processes:
             return None
@@ -268,7 +268,7 @@ class Ongoing:
 
     @property
     def settled(self) -> bool:
-        """Return whether no further process is needed."""
+        """Return True if no further process is needed."""
         return all(group.settled for group in self.groups)
 
     def case(self) -> Case:
@@ -403,7 +403,7 @@ def _measure_cases(
 
 
 def _probe(name: str, times: int) -> Peer:
-    """Return whether a peer can be imported, and the import's time in a fresh process."""
+    """Return the record of a peer, with its import time in fresh processes."""
     kind, taken = PEERS[name], []
     modules = [] if name == NUMPY else [kind.module, *kind.needs]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

@@ -164,7 +164,7 @@ def chosen(names: Sequence[str], quick: bool) -> tuple[str, ...]:
 
 
 def reason(error: BaseException) -> str:
-    """Return why a library refused, on one line."""
+    """Return a library's reason for a refusal, on one line."""
     if isinstance(error, Refused):
         return str(error)
     if isinstance(error, AxiomError):

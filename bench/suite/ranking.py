@@ -64,15 +64,15 @@ class Ranking:
         return run.at(self.threads) if run else None
 
     def against(self, case: Case, peer: str) -> PeerRatio | None:
-        """Return how axiomjit stands against a peer, None if one of the two has no time."""
+        """Return axiomjit's ratio to a peer, None if one of the two has no time."""
         return self._ratios[case.name].get(peer)
 
     def ratios(self, case: Case) -> tuple[PeerRatio, ...]:
-        """Return how axiomjit stands against all peers that have a time."""
+        """Return axiomjit's ratios to all peers that have a time."""
         return tuple(self._ratios[case.name].values())
 
     def lost(self, case: Case, peer: str) -> bool:
-        """Return whether axiomjit loses to a peer in a case."""
+        """Return True if axiomjit loses to a peer in a case."""
         found = self.against(case, peer)
         return found is not None and found.verdict == LOSS
 
@@ -82,7 +82,7 @@ class Ranking:
         return next((verdict for verdict in (LOSS, TIE, WIN) if verdict in found), TIE)
 
     def score(self, peer: str, cases: Sequence[Case]) -> Score | None:
-        """Return the ratios against one peer summed up, None if no case has both times."""
+        """Return the summary of the ratios to one peer, None if no case has both times."""
         found = [s for s in (self.against(case, peer) for case in cases) if s is not None]
         if not found:
             return None
@@ -96,7 +96,7 @@ class Ranking:
         return [score for peer in self.peers if (score := self.score(peer, cases))]
 
     def losses_first(self) -> list[Case]:
-        """Return the cases, those in which axiomjit does worst first.
+        """Return the cases, axiomjit's worst first.
 
         First losses to some peer, the worst ratio on top; then cases it does not run; then the
         rest, the largest ratio on top.
@@ -121,7 +121,7 @@ def rivals(result: Result) -> tuple[str, ...]:
 
 
 def peer_ratio(case: Case, peer: str, threads: int) -> PeerRatio | None:
-    """Return how axiomjit stands against a peer in a case, None if one of the two has no time."""
+    """Return axiomjit's ratio to a peer in a case, None if one of the two has no time."""
     runs = (case.run(OURS), case.run(peer))
     ours, theirs = (run.at(threads) if run else None for run in runs)
     if ours is None or theirs is None:

@@ -183,7 +183,7 @@ class Session:
 
 
 def disagreement(result: object, expected: object) -> str:
-    """Return how a result differs from NumPy's; "" if it agrees.
+    """Return the difference between a result and NumPy's; "" if they agree.
 
     Structure, shapes, kind of dtype, positions of NaN and infinity must be the same, values close,
     and elements no narrower than NumPy's.
@@ -217,7 +217,7 @@ def _difference(ours: np.ndarray[Any, Any], theirs: np.ndarray[Any, Any]) -> str
 
 
 def interruptions() -> int:
-    """Return how often the system took this process off a core, 0 where it does not report it."""
+    """Return the number of involuntary context switches, 0 if the system does not report it."""
     try:
         import resource
     except ImportError:  # Windows
@@ -226,7 +226,7 @@ def interruptions() -> int:
 
 
 def waiting_s() -> float:
-    """Return how long this thread was ready but had no core, 0 if the system does not say."""
+    """Return how long this thread was ready but had no core, 0 if the system does not report it."""
     try:
         return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) * 1e-9
     except (OSError, ValueError, IndexError):

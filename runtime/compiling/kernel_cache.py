@@ -46,8 +46,8 @@ Key = tuple[str, bool]
 
 KEPT: Final = 256
 """Kernels that are kept although nobody may run them any more."""
-EIGHTH: Final = 8
-"""Beyond the limit such a part of all is dropped at once, so that uses are seldom compared."""
+EVICT_FRACTION: Final = 8
+"""Divides the limit: beyond it, one kernel in 8 is evicted at once, so that sorting is rare."""
 
 
 class KernelCache:
@@ -155,7 +155,7 @@ class KernelCache:
             handles = [reference() for reference in list(loaded.values())]
             others = [one for one in handles if one is not None and one is not new]
             others.sort(key=KernelHandle.last_use)
-            left = config.kernels - config.kernels // EIGHTH
+            left = config.kernels - config.kernels // EVICT_FRACTION
             for handle in others[: max(0, len(others) + 1 - left)]:
                 loaded.pop(id(handle), None)
                 handle.drop()

@@ -7,7 +7,7 @@ import axiomjit as aj
 from axiomjit.axis.elementwise import FUNCTIONS, UFUNCS
 from axiomjit.base.errors import GraphTypeError, UnsupportedError
 from axiomjit.graph.primitives import PRIMITIVES
-from axiomjit.numpy_table.elementwise import UFUNCS as TABLE
+from axiomjit.numpy_rules.elementwise import UFUNCS as TABLE
 from tests.graphs import quiet
 from tests.runtime.kernels import near
 

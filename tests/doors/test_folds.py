@@ -128,8 +128,8 @@ def test_functions_of_arrays_are_kept():
         (wanted,) = folded_exactly(meant, [wide], [1])
         np.testing.assert_array_equal(aj.fold(acc, wide, axes=(-1,)), wanted)
     assert len(followed) <= 2  # a state whose dtype has settled
-    assert len(acc.kept) == 3
-    function = acc.kept[(1,), False]
+    assert len(acc.cache) == 3
+    function = acc.cache[(1,), False]
     for _ in range(30):
         aj.fold(acc, x, axes=1)
     assert function.misses < 20
@@ -141,9 +141,9 @@ def test_no_more_functions_are_kept_than_a_table_holds(monkeypatch):
     orders = [order for n in range(1, 6) for order in permutations(range(5), n)]
     for axes in orders[:200]:
         aj.fold(acc, x, axes=axes)
-        assert 0 < len(acc.kept) <= LARGEST
+        assert 0 < len(acc.cache) <= LARGEST
     aj.fold(acc, x, axes=orders[0])
-    assert ((0,), False) in acc.kept
+    assert ((0,), False) in acc.cache
 
 
 def test_logsumexp_of_tensors():

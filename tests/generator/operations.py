@@ -7,9 +7,9 @@ import numpy as np
 
 from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.graph.shape_ops import REPEATS
-from axiomjit.numpy_table.elementwise import UFUNCS
-from axiomjit.numpy_table.reductions import FUNCTIONS as REDUCTIONS
-from axiomjit.numpy_table.reductions import METHODS as REDUCTION_METHODS
+from axiomjit.numpy_rules.elementwise import UFUNCS
+from axiomjit.numpy_rules.reductions import FUNCTIONS as REDUCTIONS
+from axiomjit.numpy_rules.reductions import METHODS as REDUCTION_METHODS
 from tests.generator.programs import At, Step
 
 CODES = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")

@@ -16,7 +16,7 @@ import numpy as np
 import axiomjit
 from axiomjit.base.errors import AxiomError
 from axiomjit.dispatch.fallbacks import public_class
-from axiomjit.numpy_table.table import FUNCTIONS, METHODS
+from axiomjit.numpy_rules.table import FUNCTIONS, METHODS
 from axiomjit.tracing.creation import CREATORS
 from axiomjit.tracing.tracer import WRITERS
 

@@ -1,6 +1,6 @@
 """Steps that look at a value in another way: indices, reshapes, transposes and their like."""
 
-from axiomjit.numpy_table.shapes import METHODS
+from axiomjit.numpy_rules.shapes import METHODS
 from tests.generator.programs import Step
 
 

@@ -79,7 +79,7 @@ SMALL = {
     ),
     # builder: products of bools
     "product of bools": (lambda x: (x @ x, x.dot(x[0])), [np.array([[True, False]] * 2)]),
-    # numpy_table: bounds of clip that are no integers, and a clipped Python number
+    # numpy_rules: bounds of clip that are no integers, and a clipped Python number
     "integers within complex bounds": (lambda x: np.clip(x, x, 2j), [np.array([3, -1])]),
     "integers within float bounds": (lambda x: np.clip(x, -0.5, 2.5), [np.array([3, -1], "i2")]),
     "clipped number": (lambda x, k: np.clip(k, x, x), [np.zeros((1, 2), "f2"), 5]),

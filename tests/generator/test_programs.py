@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from axiomjit.graph.primitives import PRIMITIVES, Primitive
-from axiomjit.numpy_table.elementwise import UFUNCS
-from axiomjit.numpy_table.table import FUNCTIONS, METHODS
+from axiomjit.numpy_rules.elementwise import UFUNCS
+from axiomjit.numpy_rules.table import FUNCTIONS, METHODS
 from tests.campaign import campaign
 from tests.generator import check, opaque
 from tests.generator.draw import draw, values_of

@@ -1,6 +1,6 @@
 """Steps that need entire arrays: folds, scans, sorting, places of extremes, taking by position."""
 
-from axiomjit.numpy_table.library import FUNCTIONS, METHODS, SCANS
+from axiomjit.numpy_rules.library import FUNCTIONS, METHODS, SCANS
 from tests.generator.folds import ACCUMULATORS, OPERANDS, RESULTS, is_exact
 from tests.generator.programs import Step
 

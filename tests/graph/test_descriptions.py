@@ -226,7 +226,7 @@ def test_a_complex_view_selects():
         ([((0, 2), (0, 4)), ((2, 5),)], "a region of 2 dimensions in a space of 1"),
         ([((2, 0), (0, 4)), ((2, 5), (0, 4))], "a region from 2 to 0"),
         ([((-1, 2), (0, 4)), ((2, 5), (0, 4))], "a region from -1 to 2"),
-        ([((0, 2), (0, 4))], "1 regions and 2 maps"),
+        ([((0, 2), (0, 4))], "1 region and 2 maps"),
     ],
 )
 def test_boxes_must_partition_the_shape(regions, fault):

@@ -11,7 +11,7 @@ from axiomjit.graph import builder
 from axiomjit.graph.evaluate_graph import evaluate_graph
 from axiomjit.graph.nodes import Constant, Graph, Input, Scalar, base_of, post_order
 from axiomjit.graph.storages import VersionedStorage, update, view_map
-from axiomjit.numpy_table.indexing import index_node
+from axiomjit.numpy_rules.indexing import index_node
 from axiomjit.symbolic.dims import dim
 from axiomjit.symbolic.index_maps import identity
 

@@ -10,7 +10,7 @@ from numpy import zeros
 
 import axiomjit
 from axiomjit.base.errors import FallbackWarning
-from axiomjit.numpy_table.creation import CONVERTERS, COUNTERS, FUNCTIONS, MAKERS
+from axiomjit.numpy_rules.creation import CONVERTERS, COUNTERS, FUNCTIONS, MAKERS
 
 X = np.arange(42.0).reshape(6, 7)
 CALLS = 0

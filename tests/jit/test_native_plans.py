@@ -82,8 +82,8 @@ def test_later_calls_give_what_the_first_gave(name, check, monkeypatch):
             assert ((one.base is None), one.strides) == ((other.base is None), other.strides)
             assert one.flags.writeable == other.flags.writeable
     assert jitted.hits_natively[0]
-    (ready,) = jitted._plans.values()
-    assert config.bounds or ready.runnable.native_plan(1, 0) is not None
+    (compiled,) = jitted._plans.values()
+    assert config.bounds or compiled.runnable.native_plan(1, 0) is not None
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -188,8 +188,8 @@ def test_a_limit_of_threads_holds_for_its_library_calls():
 
 def test_kernels_that_are_dropped_come_back(unchecked):
     jitted = warmed(PROGRAMS["sort"][0], X)
-    (ready,) = jitted._plans.values()
-    for handle in ready.runnable.handles:
+    (compiled,) = jitted._plans.values()
+    for handle in compiled.runnable.handles:
         handle.drop()
     before = jitted.hits_natively[0]
     assert jitted(X).tolist() == (np.sort(X * 2) + 1).tolist()
@@ -200,7 +200,7 @@ def test_kernels_that_are_dropped_come_back(unchecked):
 
 def test_kernels_that_are_dropped_while_a_plan_is_written_stay_with_it(monkeypatch, unchecked):
     jitted = warmed(PROGRAMS["sort"][0], X)
-    (ready,) = jitted._plans.values()
+    (compiled,) = jitted._plans.values()
     words = Launching.words
 
     def dropping(launch):
@@ -208,7 +208,7 @@ def test_kernels_that_are_dropped_while_a_plan_is_written_stay_with_it(monkeypat
         return words(launch)
 
     monkeypatch.setattr(Launching, "words", dropping)
-    plan = ready.runnable.native_plan(1, 0)
+    plan = compiled.runnable.native_plan(1, 0)
     assert plan.kernels
     assert all(isinstance(owner, LoadedKernel) for _, owner in plan.kernels)
 
@@ -292,8 +292,8 @@ def test_large_arrays_are_made_between_native_steps(size, in_python, unchecked):
 
 def test_the_work_of_all_steps_has_no_limit(in_python, unchecked, monkeypatch):
     jitted = warmed(stencil(6), X)
-    (ready,) = jitted._plans.values()
-    most = max(launch.work for launch in ready.runnable.launches)
+    (compiled,) = jitted._plans.values()
+    most = max(launch.work for launch in compiled.runnable.launches)
     monkeypatch.setattr(plan_steps, "SERIAL_WORK", most + 1)
     assert runs_natively(stencil(60), in_python, X)
 
@@ -308,8 +308,8 @@ def test_kernels_that_threads_share_run_between_native_steps(by, in_python, unch
     x = np.random.default_rng(5).random(3000)
     jitted = warmed(mixed, x, by, X)
     first = jitted(x, by, X)
-    (ready,) = jitted._plans.values()
-    works = sorted(launch.work for launch in ready.runnable.launches)
+    (compiled,) = jitted._plans.values()
+    works = sorted(launch.work for launch in compiled.runnable.launches)
     assert works[0] < works[1]
     monkeypatch.setattr(plan_steps, "SERIAL_WORK", works[0] + 1)
     jitted = warmed(mixed, x, by, X)
@@ -320,10 +320,10 @@ def test_kernels_that_threads_share_run_between_native_steps(by, in_python, unch
 
 def test_a_plan_of_kernels_that_threads_share_is_left_to_python(unchecked, monkeypatch):
     jitted = warmed(PROGRAMS["sort"][0], X)
-    (ready,) = jitted._plans.values()
-    assert ready.runnable.native_plan(1, 0) is not None
+    (compiled,) = jitted._plans.values()
+    assert compiled.runnable.native_plan(1, 0) is not None
     monkeypatch.setattr(plan_steps, "SERIAL_WORK", 0)
-    assert ready.runnable.native_plan(1, 0) is None
+    assert compiled.runnable.native_plan(1, 0) is None
 
 
 class StoppedError(Exception):
@@ -395,9 +395,9 @@ def test_a_function_goes_when_nobody_has_it(name):
     gc.disable()
     try:
         jitted = warmed(function, *arguments)
-        (ready,) = jitted._plans.values()
-        gone = weakref.ref(jitted), weakref.ref(ready.runnable.form)
-        del jitted, ready
+        (compiled,) = jitted._plans.values()
+        gone = weakref.ref(jitted), weakref.ref(compiled.runnable.form)
+        del jitted, compiled
         assert [one() for one in gone] == [None, None]
     finally:
         gc.enable()

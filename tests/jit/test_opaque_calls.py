@@ -13,8 +13,8 @@ from axiomjit.base.errors import (
     UnsupportedAttributeError,
     UnsupportedError,
 )
-from axiomjit.numpy_table.creation import FUNCTIONS as MADE
-from axiomjit.numpy_table.table import FUNCTIONS, METHODS
+from axiomjit.numpy_rules.creation import FUNCTIONS as MADE
+from axiomjit.numpy_rules.table import FUNCTIONS, METHODS
 from tests.jit.opaque_cases import ARRAYS, difference, functions
 
 X = np.random.default_rng(1).uniform(0.5, 2, (6, 5))

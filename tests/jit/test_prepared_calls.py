@@ -144,4 +144,4 @@ def test_the_same_tables_serve_functions_and_graphs():
     assert type(plans) is type(function._plans) is caches.Table
     assert type(programs._programs) is type(function._programs) is caches.ProgramTable
     every = (*plans.values(), *function._plans.values())
-    assert [type(ready) for ready in every] == [caches.CompiledCall] * 3
+    assert [type(compiled) for compiled in every] == [caches.CompiledCall] * 3

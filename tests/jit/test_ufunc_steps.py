@@ -6,7 +6,7 @@ import pytest
 import axiomjit
 from axiomjit.base.errors import FallbackWarning, GraphTypeError, GraphValueError, UnsupportedError
 from axiomjit.graph.primitives import PRIMITIVES
-from axiomjit.numpy_table.elementwise import UFUNCS
+from axiomjit.numpy_rules.elementwise import UFUNCS
 from tests.jit.ufunc_cases import check, check_every_layout
 
 NUMPYS = {

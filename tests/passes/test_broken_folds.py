@@ -6,8 +6,8 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from axiomjit.accumulate.elementwise import Elementwise
-from axiomjit.accumulate.fold import fold_nodes
+from axiomjit.accumulators.elementwise import Elementwise
+from axiomjit.accumulators.fold import fold_nodes
 from axiomjit.graph import reductions
 from axiomjit.graph.nodes import Scalar
 from axiomjit.passes.loops import block_folds, order_loops, split_scans

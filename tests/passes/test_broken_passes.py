@@ -9,7 +9,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from axiomjit.accumulate.fold import fold
+from axiomjit.accumulators.fold import fold
 from axiomjit.base.config import config
 from axiomjit.base.errors import VerifyError
 from axiomjit.graph.primitives import COPY, SAVE, SUM, VIEW, WHERE

@@ -114,7 +114,7 @@ def test_a_first_call_imports_what_its_program_needs(python):
     names = set(modules.split())
     assert len(names) <= FIRST_MODULES
     assert not {name for name in names if name.startswith("axiomjit.axis")}
-    late = "passes.split_scans passes.search_blocks numpy_table.linalg tracing.opaque tracing.draws"
+    late = "passes.split_scans passes.search_blocks numpy_rules.linalg tracing.opaque tracing.draws"
     assert not names & {f"axiomjit.{name}" for name in late.split()}
     assert others == "False False"
 

@@ -12,7 +12,7 @@ OTHERS = {
     "axiomjit/cli/demo.py": "of two columns or more",
     "axiomjit/dispatch/retrace_reasons.py": "of eight or more",
     "axiomjit/graph/verify_graph.py": "of our own graphs",
-    "axiomjit/numpy_table/neighbours.py": "NumPy's own text",
+    "axiomjit/numpy_rules/neighbours.py": "NumPy's own text",
     "axiomjit/tracing/writes.py": "NumPy's own text",
 }
 

@@ -45,7 +45,7 @@ FOLDERS = (
     "dispatch",
     "graph",
     "tracing",
-    "accumulate",
+    "accumulators",
     "notation",
     "axis",
     "debug",

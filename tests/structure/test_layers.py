@@ -13,9 +13,9 @@ from tests.structure.sources import FOLDERS, ROOT, read_sources
 # A package may import those before it. Seats of packages to come are named, so that their place
 # is settled; `numpy` is the drop-in.
 ORDER = (
-    *("base", "symbolic", "views", "graph", "numpy_table"),
+    *("base", "symbolic", "views", "graph", "numpy_rules"),
     *("axis", "frontends", "frontends.neon", "tracing", "tracing.effects"),
-    *("accumulate", "notation", "nn", "gradients", "numpy", "scale"),
+    *("accumulators", "notation", "nn", "gradients", "numpy", "scale"),
     *("passes.ir", "passes.costs", "passes.graph", "passes.views", "passes.loops", "passes.plan"),
     "passes",
     *("runtime.llvm", "runtime.objects", "runtime.pool", "runtime.emission", "runtime.elementary"),
@@ -23,7 +23,7 @@ ORDER = (
     *("debug", "dispatch", "bench.suite", "bench.report", "bench.compiling"),
     *("bench", "cli"),
 )
-# `accumulate` is none: the record of an accumulator and its folds are for every door.
+# `accumulators` is none: the record of an accumulator and its folds are for every door.
 DOORS = {"axis", "tracing", "notation", "gradients", "numpy", "scale"}
 # Modules of the root: what users import, and what starts the package.
 ROOT_NAME = "axiomjit"

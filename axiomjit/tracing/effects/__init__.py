@@ -4,5 +4,5 @@ An abstract interpretation of the syntax trees of the function and of those that
 says where a value may come from, `objects`, `instances` and `calls` what is done with it,
 `expressions` and `analysis` go through the text, `without_text` through byte code.
 
-May import `base`, `symbolic`, `views`, `graph`, `numpy_table`, `tracing`.
+May import `base`, `symbolic`, `views`, `graph`, `numpy_rules`, `tracing`.
 """

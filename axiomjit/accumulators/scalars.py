@@ -1,4 +1,4 @@
-"""Following a function of scalars once, to get the graph of scalars that it computes."""
+"""Traces a function of numbers once, into a graph of scalars."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Input, Node, Scalar
 from axiomjit.graph.traced_values import TracedValue
-from axiomjit.numpy_table.elementwise import UFUNCS
-from axiomjit.numpy_table.table import FUNCTIONS
+from axiomjit.numpy_rules.elementwise import UFUNCS
+from axiomjit.numpy_rules.table import FUNCTIONS
 
 
 class TracedNumber(TracedValue, NDArrayOperatorsMixin):
-    """Stands for a number while a function of numbers is followed."""
+    """Stands for a number while a function of numbers is traced."""
 
     __slots__ = ("defers", "node")
     __array_priority__ = 2000
     __hash__ = object.__hash__
 
     def __init__(self, node: Node, defers: bool = False) -> None:
-        """Stand for what a node without dimensions computes.
+        """Stand for a node without dimensions.
 
-        One that `defers` lets dtypes that do not fit be refused where they are needed.
+        `defers`: an operation without a loop for these dtypes gives a `RefusedNumber`.
         """
         self.node = node
         self.defers = defers
 
     @property
     def dtype(self) -> DType:
-        """The element type."""
+        """The dtype of the number."""
         return self.node.dtype
 
     def astype(self, dtype: Any) -> TracedNumber:
@@ -70,12 +70,12 @@ class TracedNumber(TracedValue, NDArrayOperatorsMixin):
             raise _unknown(f"numpy.{function.__name__}")
         return self._computed(FUNCTIONS[function], operands)
 
-    def _computed(self, row: Callable[..., Any], operands: Sequence[object]) -> object:
+    def _computed(self, rule: Callable[..., Any], operands: Sequence[object]) -> object:
         for value in operands:
             if isinstance(value, RefusedNumber):
                 return value
         try:
-            return _wrapped(row(*map(_node_of, operands)), self.defers)
+            return _wrapped(rule(*map(_node_of, operands)), self.defers)
         except GraphTypeError as error:
             if not self.defers:
                 raise
@@ -101,18 +101,18 @@ class TracedNumber(TracedValue, NDArrayOperatorsMixin):
 
 
 class RefusedNumber(TracedNumber):
-    """Stands for a number that cannot be computed of numbers of these dtypes."""
+    """Stands for a number that cannot be computed for these dtypes."""
 
     __slots__ = ("error",)
 
     def __init__(self, error: AxiomError) -> None:
-        """Keep the error, for whoever needs the number."""
+        """Store the error for the first use of the number."""
         super().__init__(Scalar(FLOAT, FLOAT.type(0), False), True)
         self.error = error
 
     @property
     def dtype(self) -> NoReturn:
-        """Refuse: there is none."""
+        """Raise the error."""
         raise self.error
 
     @property
@@ -170,23 +170,23 @@ def follow(
     asked: str,
     wanted: int | None = None,
 ) -> tuple[tuple[Node, ...], bool]:
-    """The graph of scalars of a function; and whether it returned a tuple.
+    """The graph of scalars of a function, and True if it returned a tuple.
 
     Args:
         function: Called once.
-        given: The dtypes of each argument: one per number, in order of inputs.
-        grouped: Whether an argument is a tuple of its numbers, or the number itself.
-        asked: What is followed, for errors.
-        wanted: The only result that is used, all when omitted: the others may use operations that
-            these dtypes do not have.
+        given: The dtypes of each argument, one per number, in order of inputs.
+        grouped: True if each argument is a tuple of its numbers, False for the number itself.
+        asked: The traced function, for errors.
+        wanted: The only result in use, all by default; other results may use operations without a
+            loop for these dtypes.
 
     Returns:
         The nodes of the results, strong, over inputs numbered in order.
 
     Raises:
-        GraphTypeError: it returned what is no number, or used an array.
+        GraphTypeError: it returned a value that is not a number, or used an array.
         NeedsValuesError: it branches on a value.
-        UnsupportedError: it calls what is not compiled.
+        UnsupportedError: it calls a function that is not compiled.
     """
     count = 0
     arguments: list[object] = []

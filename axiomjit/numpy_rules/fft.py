@@ -1,4 +1,4 @@
-"""The part of the NumPy table that transforms by frequencies: calls of NumPy's `fft`."""
+"""NumPy rules of Fourier transforms: calls of NumPy's `fft`."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from axiomjit.graph.external_calls import ArrayCall, Extent
 from axiomjit.graph.library_operations import Labels, Shapes
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.shape_ops import sliced
-from axiomjit.numpy_table.joins import FUNCTIONS as JOINS
-from axiomjit.numpy_table.options import Row, only_defaults, refuse
-from axiomjit.numpy_table.shapes import array_node
+from axiomjit.numpy_rules.joins import FUNCTIONS as JOINS
+from axiomjit.numpy_rules.options import Rule, only_defaults, refuse
+from axiomjit.numpy_rules.shapes import array_node
 from axiomjit.symbolic.dims import Dim, dim, product
 
 WEIGHT: Final = 60
-"""Additions that an element costs."""
+"""Cost of an element, in additions."""
 Transform = Callable[..., Any]
 HALVED: Final = ("rfft", "ihfft", "rfft2", "rfftn")
-"""Functions whose result has only the half of the frequencies along the last axis."""
+"""Functions whose result has only half of the frequencies along the last axis."""
 DOUBLED: Final = ("irfft", "hfft", "irfft2", "irfftn")
-"""Functions whose operand has that."""
+"""Functions whose operand has only half of the frequencies."""
 
 
 def _cost(shapes: Shapes, labels: Labels) -> Dim:
@@ -32,7 +32,7 @@ def _cost(shapes: Shapes, labels: Labels) -> Dim:
 
 
 def _transformed(name: str, length: Dim, asked: Any) -> tuple[Dim, Dim]:
-    """The length that is transformed along the last axis, and that of the result."""
+    """The transform length along the last axis, and the result's length."""
     if asked is None:
         points = (length - 1) * 2 if name in DOUBLED else length
     else:
@@ -53,27 +53,29 @@ def _result(function: Transform, node: Node, shape: list[Dim], **options: Any) -
     return call.result(tuple(shape), dtype)
 
 
-def _row(name: str) -> Row:
+def _rule(name: str) -> Rule:
     function: Transform = getattr(np.fft, name)
 
-    def row(a: object, n: Any = None, axis: int = -1, norm: Any = None, out: object = None) -> Node:
+    def rule(
+        a: object, n: Any = None, axis: int = -1, norm: Any = None, out: object = None
+    ) -> Node:
         only_defaults(name, out=out)
         node = array_node(a, name)
         along = normalize_axis_index(operator.index(axis), len(node.shape))
         points, length = _transformed(name, node.shape[along], n)
         _check_points(points)
         if name in HALVED and points.constant is None and n is not None:
-            node, n = _resized(node, along, points), None  # no length of the result tells n
+            node, n = _resized(node, along, points), None  # no length of the result determines n
         shape = list(node.shape)
         shape[along] = length
         options = {} if n is None else {"n": _option(points, length, along)}
         return _result(function, node, shape, **options, axis=along, norm=norm)
 
-    return row
+    return rule
 
 
 def _resized(node: Node, axis: int, points: Dim) -> Node:
-    """The node with an axis of another length: its first elements, or all of them and zeros."""
+    """The node with another length along an axis: cut off, or padded with zeros."""
     length = node.shape[axis]
     if points <= length:
         return sliced(node, [axis], slice(None, points))
@@ -83,16 +85,16 @@ def _resized(node: Node, axis: int, points: Dim) -> Node:
 
 
 def _option(points: Dim, length: Dim, along: int) -> Any:
-    """A length as an option: that of the result, or a number."""
+    """A length as an option: the result's length, or a number."""
     if points.constant is not None:
         return points.constant
     return Extent(along) if points is length else int(points)
 
 
-def _several_row(name: str, last: tuple[int, int] | None) -> Row:
+def _several_rule(name: str, last: tuple[int, int] | None) -> Rule:
     function: Transform = getattr(np.fft, name)
 
-    def row(
+    def rule(
         a: object, s: Any = None, axes: Any = last, norm: Any = None, out: object = None
     ) -> Node:
         only_defaults(name, out=out)
@@ -109,7 +111,7 @@ def _several_row(name: str, last: tuple[int, int] | None) -> Row:
         for k, (axis, wanted) in enumerate(zip(along, asked, strict=True)):
             end = k == len(along) - 1
             whole = wanted is None or (not isinstance(wanted, Dim) and wanted == -1)
-            if whole and s is not None:  # the length of the operand, not twice its half
+            if whole and s is not None:  # the operand's length, not twice its half
                 wanted = node.shape[axis]
             one = name if end else "fft"
             points, shape[axis] = _transformed(one, shape[axis], wanted)
@@ -121,11 +123,11 @@ def _several_row(name: str, last: tuple[int, int] | None) -> Row:
             raise refuse(name, "axes", axes)
         return _result(function, node, shape, **given, axes=tuple(along), norm=norm)
 
-    return row
+    return rule
 
 
-def _shift_row(name: str, sign: int) -> Row:
-    def row(x: object, axes: Any = None) -> Node:
+def _shift_rule(name: str, sign: int) -> Rule:
+    def rule(x: object, axes: Any = None) -> Node:
         node = array_node(x, name)
         if axes is None:
             along: tuple[int, ...] = tuple(range(len(node.shape)))
@@ -135,16 +137,16 @@ def _shift_row(name: str, sign: int) -> Row:
         rolled: Node = JOINS[np.roll](node, tuple(half * sign for half in halves), along)
         return rolled
 
-    return row
+    return rule
 
 
 _ALONG: Final = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
 _PLANES: Final = ("fft2", "ifft2", "rfft2", "irfft2")
 _SPACES: Final = ("fftn", "ifftn", "rfftn", "irfftn")
-FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
-    **{getattr(np.fft, name): _row(name) for name in _ALONG},
-    **{getattr(np.fft, name): _several_row(name, (-2, -1)) for name in _PLANES},
-    **{getattr(np.fft, name): _several_row(name, None) for name in _SPACES},
-    np.fft.fftshift: _shift_row("fftshift", 1),
-    np.fft.ifftshift: _shift_row("ifftshift", -1),
+FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {
+    **{getattr(np.fft, name): _rule(name) for name in _ALONG},
+    **{getattr(np.fft, name): _several_rule(name, (-2, -1)) for name in _PLANES},
+    **{getattr(np.fft, name): _several_rule(name, None) for name in _SPACES},
+    np.fft.fftshift: _shift_rule("fftshift", 1),
+    np.fft.ifftshift: _shift_rule("ifftshift", -1),
 }

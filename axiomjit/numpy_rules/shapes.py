@@ -1,4 +1,4 @@
-"""Rules of NumPy functions whose results are views: transposes, reshapes, new axes."""
+"""NumPy rules whose results are views: transposes, reshapes, new axes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from axiomjit.graph.known_strides import strides_of
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.shape_ops import flip, insert_dimensions, is_copied, reshaped
-from axiomjit.numpy_table.options import AxisOption, Row, reduced_dimensions, refuse
+from axiomjit.numpy_rules.options import AxisOption, Rule, reduced_dimensions, refuse
 from axiomjit.symbolic.data_dependent import assumed_equal, assumed_multiple
 from axiomjit.symbolic.dims import Dim, dim, exact_quotient, product
 from axiomjit.symbolic.index_maps import affine, iterator
@@ -30,7 +30,7 @@ def array_node(value: object, function: str) -> Node:
 
 
 def lengths_of(shape: Any) -> tuple[Dim, ...]:
-    """A `shape` argument: one length, or a sequence of them."""
+    """A `shape` argument, one length or a sequence, as lengths."""
     lengths = shape if isinstance(shape, Sequence | np.ndarray) else (shape,)
     return tuple(dim(n) for n in lengths)
 
@@ -168,19 +168,19 @@ def _diagonal(a: object, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Nod
 def _flip(m: object, axis: AxisOption = None) -> Node:
     node = array_node(m, "flip")
     flipped = range(len(node.shape)) if axis is None else reduced_dimensions(node, axis)
-    if not node.shape:  # NumPy's result is a number, no view
+    if not node.shape:  # NumPy's result is a number, not a view
         return builder.elementwise(COPY, node)
     return flip(node, flipped)
 
 
-def _flip_row(name: str, axis: int) -> Row:
-    def row(m: object) -> Node:
+def _flip_rule(name: str, axis: int) -> Rule:
+    def rule(m: object) -> Node:
         node = array_node(m, name)
         if len(node.shape) <= axis:
             raise ValueError(f"Input must be >= {axis + 1}-d.")
         return flip(node, (axis,))
 
-    return row
+    return rule
 
 
 def _rot90(m: object, k: int = 1, axes: Sequence[int] = (0, 1)) -> Node:
@@ -204,12 +204,12 @@ def _rot90(m: object, k: int = 1, axes: Sequence[int] = (0, 1)) -> Node:
     return flip(_swapaxes(node, first, second), (second,))
 
 
-def _atleast_row(name: str, grow: Callable[[Node], Node]) -> Row:
-    def row(*arys: object) -> Node | tuple[Node, ...]:
+def _atleast_rule(name: str, grow: Callable[[Node], Node]) -> Rule:
+    def rule(*arys: object) -> Node | tuple[Node, ...]:
         grown = tuple(grow(array_node(a, name)) for a in arys)
         return grown[0] if len(grown) == 1 else grown
 
-    return row
+    return rule
 
 
 def at_least_1d(node: Node) -> Node:
@@ -252,7 +252,7 @@ def _reshape_method(a: object, *shape: Any, order: object = "C", copy: bool | No
 
 
 def _ravel(a: object, order: object = "C") -> Node:
-    """np.ravel: the result is contiguous; it is a view only of an array contiguous in C order."""
+    """np.ravel: the result is contiguous; a view only of an array contiguous in C order."""
     node = _read_in_order(array_node(a, "ravel"), order, "ravel")
     flat = (product(node.shape),)
     strides = strides_of(node)
@@ -275,7 +275,7 @@ def _transposed(node: Node) -> Node:
 
 
 def _read_in_order(node: Node, order: object, function: str) -> Node:
-    """An array whose elements in C order are those of the node in C or Fortran order."""
+    """An array whose elements in C order are the node's in C or Fortran order."""
     if order not in ("C", "F"):
         raise refuse(function, "order", order)
     return node if order == "C" else _transposed(node)
@@ -285,8 +285,8 @@ def _complete(node: Node, lengths: tuple[Dim, ...]) -> tuple[Dim, ...]:
     """The new shape, with one negative length replaced.
 
     Raises:
-        ValueError: two negative lengths.
-        GraphValueError: another number of elements.
+        ValueError: two lengths are negative.
+        GraphValueError: the number of elements differs.
     """
     unknown = [d for d, n in enumerate(lengths) if n < 0]
     if len(unknown) > 1:
@@ -310,7 +310,7 @@ def _complete(node: Node, lengths: tuple[Dim, ...]) -> tuple[Dim, ...]:
     return tuple(missing if d in unknown else n for d, n in enumerate(lengths))
 
 
-FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
+FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {
     np.real: lambda val: part_of(val, "real"),
     np.imag: lambda val: part_of(val, "imag"),
     np.transpose: _transpose,
@@ -324,17 +324,17 @@ FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     np.broadcast_arrays: _broadcast_arrays,
     np.diagonal: _diagonal,
     np.flip: _flip,
-    np.flipud: _flip_row("flipud", 0),
-    np.fliplr: _flip_row("fliplr", 1),
+    np.flipud: _flip_rule("flipud", 0),
+    np.fliplr: _flip_rule("fliplr", 1),
     np.rot90: _rot90,
-    np.atleast_1d: _atleast_row("atleast_1d", at_least_1d),
-    np.atleast_2d: _atleast_row("atleast_2d", at_least_2d),
-    np.atleast_3d: _atleast_row("atleast_3d", at_least_3d),
+    np.atleast_1d: _atleast_rule("atleast_1d", at_least_1d),
+    np.atleast_2d: _atleast_rule("atleast_2d", at_least_2d),
+    np.atleast_3d: _atleast_rule("atleast_3d", at_least_3d),
     np.reshape: _reshape,
     np.ravel: _ravel,
 }
 
-METHODS: Final[dict[str, Row]] = {
+METHODS: Final[dict[str, Rule]] = {
     "swapaxes": _swapaxes,
     "squeeze": _squeeze,
     "diagonal": _diagonal,

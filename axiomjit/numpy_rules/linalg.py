@@ -1,6 +1,6 @@
-"""Rules of `numpy.linalg`, of norms and areas, and of products over any dimensions.
+"""NumPy rules of `numpy.linalg`, of norms, and of products over any dimensions.
 
-An operand that NumPy refuses for its shape is refused at tracing time, with NumPy's message.
+An operand whose shape NumPy refuses is refused during tracing, with NumPy's message.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from axiomjit.graph.external_calls import ArrayCall, Options, cubic, in_tuple, r
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import MAX, MIN, PRIMITIVES, SUM, UfuncFold
 from axiomjit.graph.shape_ops import insert_dimensions, reshaped
-from axiomjit.numpy_table.elementwise import matmul_node
-from axiomjit.numpy_table.neighbours import FUNCTIONS as NEIGHBOURS
-from axiomjit.numpy_table.options import Row, only_defaults, refuse
-from axiomjit.numpy_table.reductions import FUNCTIONS as REDUCTIONS
-from axiomjit.numpy_table.shapes import FUNCTIONS as SHAPES
-from axiomjit.numpy_table.shapes import array_node
+from axiomjit.numpy_rules.elementwise import matmul_node
+from axiomjit.numpy_rules.neighbours import FUNCTIONS as NEIGHBOURS
+from axiomjit.numpy_rules.options import Rule, only_defaults, refuse
+from axiomjit.numpy_rules.reductions import FUNCTIONS as REDUCTIONS
+from axiomjit.numpy_rules.shapes import FUNCTIONS as SHAPES
+from axiomjit.numpy_rules.shapes import array_node
 from axiomjit.symbolic.data_dependent import assumed_equal
 from axiomjit.symbolic.dims import Dim, dim, product
 from axiomjit.symbolic.index_maps import IndexMap, iterator
@@ -43,7 +43,6 @@ def _matrices(a: object, name: str) -> Node:
 
 
 def _other_rank(node: Node, wanted: str) -> LinAlgError:
-    """NumPy's error for an array with other dimensions than are wanted."""
     return LinAlgError(f"{len(node.shape)}-dimensional array given. Array must be {wanted}")
 
 
@@ -56,7 +55,7 @@ def _squares(a: object, name: str) -> Node:
 
 
 def _least(left: Dim, right: Dim) -> Dim:
-    """The smaller of two lengths at hand, which leaves a guard."""
+    """The smaller of two known lengths, recording a guard."""
     return left if left <= right else right
 
 
@@ -114,9 +113,9 @@ def _eigvalsh(a: object, UPLO: str = "L") -> Node:
 
 
 def _general(function: Callable[..., Any], node: Node) -> tuple[ArrayCall, tuple[Any, ...]]:
-    """A call whose results are complex, or real where all imaginary parts are 0, and its dtypes.
+    """A call whose results are complex, or real if all imaginary parts are 0, and its dtypes.
 
-    They are taken to be complex, which they seldom are not.
+    They are assumed complex, the usual case.
     """
     call = _call(function, node).replace(guesses=not is_complex(node.dtype))
     return call, tuple(np.result_type(one, np.complex64) for one in call.dtypes())
@@ -153,7 +152,7 @@ def _svd(
 
 
 def singular_values(node: Node) -> Node:
-    """The singular values of a stack of matrices, in falling order."""
+    """The singular values of a stack of matrices, in descending order."""
     return _one(_call(np.linalg.svdvals, node), (*node.shape[:-2], _least(*node.shape[-2:])))
 
 
@@ -192,7 +191,7 @@ def _lstsq(a: object, b: object, rcond: Any = None) -> tuple[Node, ...]:
     if rows != right.shape[0]:
         raise LinAlgError("Incompatible dimensions")
     call = _call(np.linalg.lstsq, node, right, rcond=rcond)
-    # residuals are given where there are more rows than columns, all of them independent
+    # NumPy returns residuals only for more rows than columns, of full rank
     tall = columns < rows
     residuals = (more or (dim(1),)) if tall else (dim(0),)
     shapes = (columns, *more), residuals, (), (_least(rows, columns),)
@@ -274,7 +273,7 @@ def _number(value: object) -> Node:
 
 
 def _folded(fold: UfuncFold, sizes: Node, axis: int) -> Node:
-    """Numbers from 0 on folded along a dimension; the largest of none is 0."""
+    """Reduce nonnegative numbers along a dimension; the maximum of none is 0."""
     zero = Scalar(sizes.dtype, sizes.dtype.type(0), False)
     return builder.fold(fold, sizes, (axis,), zero if fold is MAX else None)
 
@@ -307,7 +306,7 @@ _FOLDED: Final[dict[Any, tuple[UfuncFold, int]]] = {
     np.inf: (MAX, 1),
     -np.inf: (MIN, 1),
 }
-"""By order of a norm of matrices, how sums of absolute values are folded, and which is summed."""
+"""By order of a matrix norm, the reduction of the sums of absolute values, and the summed axis."""
 
 
 def _matrix_norm(node: Node, order: Any, axes: tuple[int, int]) -> Node:
@@ -410,7 +409,7 @@ def contracted(left: Node, right: Node, first: Sequence[int], second: Sequence[i
     """The sums of products of two arrays over pairs of dimensions.
 
     Raises:
-        ValueError: two lengths that meet differ.
+        ValueError: two contracted lengths differ.
     """
     pairs = list(zip(first, second, strict=True))
     if not all(assumed_equal(left.shape[d], right.shape[e]) for d, e in pairs):
@@ -501,7 +500,7 @@ def _tensorsolve(a: object, b: object, axes: Any = None) -> Node:
     return reshaped(solved, shape)
 
 
-FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
+FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {
     np.linalg.inv: _inv,
     np.linalg.det: _det,
     np.linalg.slogdet: _slogdet,

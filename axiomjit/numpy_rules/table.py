@@ -1,8 +1,8 @@
-"""The one table from NumPy functions to the builder; every NumPy door goes through it.
+"""The table from NumPy functions to rules, used by every NumPy front end.
 
-A row takes the arguments of the NumPy function, with arrays as nodes, and returns a node or a tuple
-of nodes. An option that is not compiled is refused by name. Each family
-of functions has a file of its own.
+A rule takes the arguments of the NumPy function, with arrays as nodes, and returns a node or a
+tuple of nodes. It refuses an option that is not compiled by name. Each family of functions has its
+own file.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from axiomjit.graph import builder
 from axiomjit.graph.indexing_ops import as_mask
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import WHERE
-from axiomjit.numpy_table import creation, joins, reductions, shapes
-from axiomjit.numpy_table.elementwise import clip, conjugated, copied
-from axiomjit.numpy_table.options import UNGIVEN, Row, only_defaults
+from axiomjit.numpy_rules import creation, joins, reductions, shapes
+from axiomjit.numpy_rules.elementwise import clip, conjugated, copied
+from axiomjit.numpy_rules.options import UNGIVEN, Rule, only_defaults
 
 
 def _dot(a: object, b: object, out: object = None) -> Node:
@@ -29,14 +29,14 @@ def _dot(a: object, b: object, out: object = None) -> Node:
 
 
 def _conj(a: object) -> Node:
-    """The method `conj`, which returns real arrays as they are."""
+    """The method `conj`, which returns real arrays unchanged."""
     node = builder.as_node(a, "conj")
     return conjugated(node) if is_complex(node.dtype) else node
 
 
 def _where(condition: object, x: object = UNGIVEN, y: object = UNGIVEN) -> Node | tuple[Node, ...]:
     if x is UNGIVEN and y is UNGIVEN:
-        made: tuple[Node, ...] = lazy_import("axiomjit.numpy_table.indexing").nonzero(condition)
+        made: tuple[Node, ...] = lazy_import("axiomjit.numpy_rules.indexing").nonzero(condition)
         return made
     if x is UNGIVEN or y is UNGIVEN:
         raise ValueError("either both or neither of x and y should be given")
@@ -44,7 +44,7 @@ def _where(condition: object, x: object = UNGIVEN, y: object = UNGIVEN) -> Node 
     return builder.elementwise(WHERE, as_mask(mask), *values)
 
 
-_FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
+_FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {
     np.dot: _dot,
     np.where: _where,
     np.copy: copied,
@@ -54,7 +54,7 @@ _FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     **shapes.FUNCTIONS,
     **joins.FUNCTIONS,
 }
-_METHODS: Final[dict[str, Row]] = {
+_METHODS: Final[dict[str, Rule]] = {
     **reductions.METHODS,
     "dot": _dot,
     "conj": _conj,
@@ -66,8 +66,8 @@ _METHODS: Final[dict[str, Row]] = {
 
 
 def _late(names: str) -> list[str]:
-    """Modules with rows that few programs need."""
-    return [f"axiomjit.numpy_table.{name}" for name in names.split()]
+    """Modules with rules that few programs need."""
+    return [f"axiomjit.numpy_rules.{name}" for name in names.split()]
 
 
 FUNCTIONS: Final = LazyRegistry(
@@ -76,5 +76,5 @@ FUNCTIONS: Final = LazyRegistry(
     *_late("einsum fft indexing library linalg neighbours sorting"),
 )
 METHODS: Final = LazyRegistry(_METHODS, "METHODS", *_late("library indexing sorting neighbours"))
-SCANS: Final[LazyRegistry[np.ufunc, Row]] = LazyRegistry({}, "SCANS", *_late("library"))
-"""Running folds, by the ufunc whose `accumulate` they are."""
+SCANS: Final[LazyRegistry[np.ufunc, Rule]] = LazyRegistry({}, "SCANS", *_late("library"))
+"""Scans, by the ufunc whose `accumulate` they are."""

@@ -1,4 +1,4 @@
-"""Rules of NumPy functions that join arrays, read in place, and split them into views."""
+"""NumPy rules that join arrays, read in place, and split them into views."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from axiomjit.graph.shape_ops import (
     reshaped,
     sliced,
 )
-from axiomjit.numpy_table.creation import COUNTERS
-from axiomjit.numpy_table.indexing import index_node
-from axiomjit.numpy_table.options import AxisOption, Row, only_defaults, reduced_dimensions, refuse
-from axiomjit.numpy_table.shapes import FUNCTIONS as SHAPES
-from axiomjit.numpy_table.shapes import (
+from axiomjit.numpy_rules.creation import COUNTERS
+from axiomjit.numpy_rules.indexing import index_node
+from axiomjit.numpy_rules.options import AxisOption, Rule, only_defaults, reduced_dimensions, refuse
+from axiomjit.numpy_rules.shapes import FUNCTIONS as SHAPES
+from axiomjit.numpy_rules.shapes import (
     array_node,
     at_least_1d,
     at_least_2d,
@@ -53,11 +53,11 @@ def _nodes(arrays: Any, name: str) -> list[Node]:
 def _joined(
     name: str, nodes: list[Node], axis: int, dtype: Any = None, casting: str = "same_kind"
 ) -> Node:
-    """Nodes along one of their dimensions, in their common dtype or in the one asked for.
+    """Join nodes along a dimension, in their common dtype or the requested one.
 
     Raises:
         ValueError: no arrays, or arrays without dimensions.
-        GraphValueError: numbers of dimensions, or other lengths, differ.
+        GraphValueError: the numbers of dimensions, or other lengths, differ.
         TypeError: `casting` does not allow the conversion.
     """
     if not nodes:
@@ -124,19 +124,19 @@ def _stack(
     return _joined("stack", [insert_dimensions(n, (at,)) for n in nodes], at, dtype, casting)
 
 
-def _grown(name: str, grow: Callable[[Node], Node], axis: int) -> Row:
-    """The row of vstack and its like: add dimensions to the arrays, then concatenate them."""
+def _grown(name: str, grow: Callable[[Node], Node], axis: int) -> Rule:
+    """The rule of vstack and its like: add dimensions to the arrays, then concatenate them."""
 
-    def row(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Node:
+    def rule(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Node:
         nodes = [grow(node) for node in _nodes(tup, name)]
         flat = name == "hstack" and len(nodes[0].shape) == 1
         return _joined(name, nodes, 0 if flat else axis, dtype, casting)
 
-    return row
+    return rule
 
 
 def _column(node: Node) -> Node:
-    """A vector as a column; a matrix as it is."""
+    """A vector as a column; a matrix unchanged."""
     return node if len(node.shape) > 1 else insert_dimensions(at_least_1d(node), (1,))
 
 
@@ -148,7 +148,7 @@ def _append(arr: object, values: object, axis: int | None = None) -> Node:
 
 
 def _roll(a: object, shift: Any, axis: AxisOption = None) -> Node:
-    """np.roll: elements that are shifted beyond one end come in at the other."""
+    """np.roll: elements shifted beyond one end re-enter at the other."""
     node = array_node(a, "roll")
     if axis is None:
         return reshaped(_rolled(flat(node), shift, 0), node.shape)
@@ -172,7 +172,7 @@ def _rolled(node: Node, shift: Any, axis: int) -> Node:
 
 
 def _pad(array: object, pad_width: Any, mode: object = "constant", **options: Any) -> Node:
-    """np.pad, one dimension after the other; so later dimensions fill the corners."""
+    """np.pad, dimension by dimension, so that later dimensions fill the corners."""
     node = array_node(array, "pad")
     rank = len(node.shape)
     if mode != "constant" and mode not in REPEATS:
@@ -211,8 +211,8 @@ def _pairs(value: Any, rank: int, name: str) -> list[tuple[Any, Any]]:
 def _fills(values: Any, rank: int) -> list[tuple[Any, Any]]:
     """The constants before and after each dimension.
 
-    NumPy makes an array of one or two numbers, so those are cast as an array; of a longer list each
-    Python integer must fit into the dtype.
+    NumPy makes an array of one or two numbers, which are therefore cast as an array; in a longer
+    list each Python integer must fit the dtype.
     """
     pairs = _pairs(values, rank, "constant_values")
     if not pairs or np.size(values) > 2 or np.shape(values) == (2, 1):
@@ -235,10 +235,10 @@ def _widths(pad_width: Any, rank: int) -> list[Widths]:
     return widths
 
 
-def _by_index(name: str, columns: bool) -> Row:
-    """The row of `np.r_`, which puts its items behind each other, or of `np.c_`: as columns."""
+def _by_index(name: str, columns: bool) -> Rule:
+    """The rule of `np.r_`, which concatenates its items, or of `np.c_`, which makes columns."""
 
-    def row(*items: Any) -> Node:
+    def rule(*items: Any) -> Node:
         given = [_of_slice(item) if isinstance(item, slice) else item for item in items]
         found = [builder.as_node(item, name) for item in given]
         kinds = [ELEMENT_TYPES[n.dtype].python(0) if n.weak else n.dtype for n in found]
@@ -247,19 +247,19 @@ def _by_index(name: str, columns: bool) -> Row:
             nodes = [_column(node) for node in nodes]
         return _joined(name, nodes, -1 if columns else 0, np.result_type(*kinds))
 
-    return row
+    return rule
 
 
 def _of_slice(part: slice) -> Any:
-    """The numbers that a slice among the items stands for."""
+    """The numbers of a slice among the items."""
     if not any(isinstance(end, Dim) for end in (part.start, part.stop, part.step)):
         return np.r_[part]
     first, step = (0 if part.start is None else part.start), part.step
     return COUNTERS[np.arange](first, part.stop, 1 if step is None else step)
 
 
-INDEXED: Final[dict[Any, Row]] = {np.r_: _by_index("r_", False), np.c_: _by_index("c_", True)}
-"""NumPy's objects that put side by side what they are indexed by."""
+INDEXED: Final[dict[Any, Rule]] = {np.r_: _by_index("r_", False), np.c_: _by_index("c_", True)}
+"""NumPy's objects that concatenate the items they are indexed by."""
 
 
 def _array_split(ary: object, indices_or_sections: Any, axis: int = 0) -> list[Node]:
@@ -279,10 +279,10 @@ def _array_split(ary: object, indices_or_sections: Any, axis: int = 0) -> list[N
 
 
 def _ends(indices: Any) -> Sequence[Any]:
-    """Where parts begin, as they are given.
+    """The start of each part.
 
     Raises:
-        UnsupportedError: they are computed, so that nobody knows how long the parts are.
+        UnsupportedError: the starts are computed, so that the parts' lengths are unknown.
     """
     if isinstance(indices, Node) or any(isinstance(end, Node) for end in indices):
         raise refuse("array_split", "indices_or_sections", indices)
@@ -298,21 +298,21 @@ def _split(ary: object, indices_or_sections: Any, axis: int = 0) -> list[Node]:
     return _array_split(node, indices_or_sections, axis)
 
 
-def _split_row(name: str, least: int, axis: int) -> Row:
-    """The row of vsplit and its like, of arrays with so many dimensions at least."""
+def _split_rule(name: str, least: int, axis: int) -> Rule:
+    """The rule of vsplit and its like, for arrays of at least `least` dimensions."""
 
-    def row(ary: object, indices_or_sections: Any) -> list[Node]:
+    def rule(ary: object, indices_or_sections: Any) -> list[Node]:
         node = array_node(ary, name)
         rank = len(node.shape)
         if rank < least:
             raise ValueError(f"{name} only works on arrays of {least} or more dimensions")
         return _split(node, indices_or_sections, min(axis, rank - 1))
 
-    return row
+    return rule
 
 
 def _diag(v: object, k: int = 0) -> Node:
-    """The diagonal of a matrix, read-only; of a vector the matrix that has it there."""
+    """The diagonal of a matrix, read-only; for a vector the matrix with that diagonal."""
     node = array_node(v, "diag")
     if len(node.shape) == 2:
         seen: Node = SHAPES[np.diagonal](node, k)
@@ -333,7 +333,7 @@ def _diag(v: object, k: int = 0) -> Node:
 
 
 def _vectors(arrays: Sequence[object], name: str) -> list[Node]:
-    """Vectors, each along a dimension of its own."""
+    """Vectors, each along its own dimension."""
     nodes = [array_node(value, name) for value in arrays]
     return [
         insert_dimensions(flat(node), [k for k in range(len(nodes)) if k != d])
@@ -342,7 +342,7 @@ def _vectors(arrays: Sequence[object], name: str) -> list[Node]:
 
 
 def _open_grid(*args: object) -> tuple[Node, ...]:
-    """np.ix_: positions for each dimension of a grid; of bools those that are true."""
+    """np.ix_: the positions along each dimension of a grid; for bools the true ones."""
     nodes: list[Node] = []
     for value in args:
         node = array_node(value, "ix_")
@@ -369,7 +369,7 @@ def _meshgrid(
     return tuple(builder.elementwise(COPY, node) for node in nodes) if copy else tuple(nodes)
 
 
-FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
+FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {
     np.concatenate: _concatenate,
     np.stack: _stack,
     np.vstack: _grown("vstack", at_least_2d, 0),
@@ -381,9 +381,9 @@ FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     np.pad: _pad,
     np.array_split: _array_split,
     np.split: _split,
-    np.vsplit: _split_row("vsplit", 2, 0),
-    np.hsplit: _split_row("hsplit", 1, 1),
-    np.dsplit: _split_row("dsplit", 3, 2),
+    np.vsplit: _split_rule("vsplit", 2, 0),
+    np.hsplit: _split_rule("hsplit", 1, 1),
+    np.dsplit: _split_rule("dsplit", 3, 2),
     np.diag: _diag,
     np.ix_: _open_grid,
     np.meshgrid: _meshgrid,

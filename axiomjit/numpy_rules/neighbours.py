@@ -1,4 +1,4 @@
-"""Rules of NumPy functions that combine neighbours: differences, areas, windows, products."""
+"""NumPy rules that combine neighbours: differences, areas, windows, products."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from axiomjit.graph.library_operations import Labels, Shapes
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import PRIMITIVES, SUM, WHERE
 from axiomjit.graph.shape_ops import insert_dimensions, reshaped, sliced
-from axiomjit.numpy_table.joins import FUNCTIONS as JOINS
-from axiomjit.numpy_table.options import Row, only_defaults, refuse
-from axiomjit.numpy_table.shapes import array_node, at_least_1d, lengths_of
+from axiomjit.numpy_rules.joins import FUNCTIONS as JOINS
+from axiomjit.numpy_rules.options import Rule, only_defaults, refuse
+from axiomjit.numpy_rules.shapes import array_node, at_least_1d, lengths_of
 from axiomjit.symbolic.dims import Dim, dim, product
 from axiomjit.symbolic.index_maps import affine
 
@@ -32,7 +32,7 @@ _ADD: Final = PRIMITIVES["add"]
 
 
 def _next(node: Node, axis: int) -> tuple[Node, Node]:
-    """The elements from the second on, and those but for the last, along a dimension."""
+    """The elements without the first, and without the last, along a dimension."""
     return sliced(node, [axis], slice(1, None)), sliced(node, [axis], slice(None, -1))
 
 
@@ -59,7 +59,7 @@ def _diff(
 
 
 def _end(value: Any, node: Node, axis: int) -> Node | None:
-    """What is put before or after an array; a number is stretched."""
+    """The array to put before or after another one; a number is stretched."""
     if value is np._NoValue:
         return None
     end = array_node(value, "diff")
@@ -161,10 +161,10 @@ def _of_products(shapes: Shapes, labels: Labels) -> Dim:
     return shapes[0][0] * shapes[1][0] * 2
 
 
-def _convolution_row(function: Callable[..., Any], usual: str) -> Row:
+def _convolution_rule(function: Callable[..., Any], usual: str) -> Rule:
     name = function.__name__
 
-    def row(a: object, v: object, mode: str = usual) -> Node:
+    def rule(a: object, v: object, mode: str = usual) -> Node:
         operands = array_node(a, name), array_node(v, name)
         if name == "convolve":
             operands = at_least_1d(operands[0]), at_least_1d(operands[1])
@@ -179,7 +179,7 @@ def _convolution_row(function: Callable[..., Any], usual: str) -> Row:
             raise refuse(name, "mode", mode)
         return call.result((lengths[mode],), dtype)
 
-    return row
+    return rule
 
 
 class Choices(Record):
@@ -188,7 +188,7 @@ class Choices(Record):
     given: tuple[Any, ...]
 
     def __call__(self, a: np.ndarray, *arrays: np.ndarray, mode: Any) -> Any:
-        """Choose; what is None is the next array."""
+        """Choose, with the next array for each None."""
         rest = iter(arrays)
         return np.choose(a, [next(rest) if one is None else one for one in self.given], mode=mode)
 
@@ -237,7 +237,7 @@ def _select(condlist: Sequence[object], choicelist: Sequence[object], default: A
     return result
 
 
-METHODS: Final[dict[str, Row]] = {"choose": _choose}
+METHODS: Final[dict[str, Rule]] = {"choose": _choose}
 
 
 def _sliding_window_view(
@@ -248,7 +248,7 @@ def _sliding_window_view(
     subok: bool = False,
     writeable: bool = False,
 ) -> Node:
-    """Element k of the window at place i is element i + k; an axis may be windowed repeatedly."""
+    """Element k of window i is element i + k; an axis may be windowed repeatedly."""
     node = array_node(x, "sliding_window_view")
     rank = len(node.shape)
     windows = lengths_of(tuple(window_shape) if np.iterable(window_shape) else window_shape)
@@ -273,14 +273,14 @@ def _sliding_window_view(
     return seen if writeable else builder.read_only(node, seen)
 
 
-FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
+FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {
     np.diff: _diff,
     np.ediff1d: _ediff1d,
     np.trapezoid: _trapezoid,
     np.kron: _kron,
     np.cross: _cross,
-    np.convolve: _convolution_row(np.convolve, "full"),
-    np.correlate: _convolution_row(np.correlate, "valid"),
+    np.convolve: _convolution_rule(np.convolve, "full"),
+    np.correlate: _convolution_rule(np.correlate, "valid"),
     np.choose: _choose,
     np.select: _select,
     sliding_window_view: _sliding_window_view,

@@ -1,4 +1,4 @@
-"""The part of the NumPy table that folds dimensions: sums, products, extremes, tests, variances."""
+"""NumPy rules of reductions: sums, products, extremes, tests, variances."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from axiomjit.graph.describe import describe_type
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import ALL_OF, ANY, MAX, MIN, PRIMITIVES, PROD, SUM, WHERE, UfuncFold
 from axiomjit.graph.shape_ops import insert_dimensions
-from axiomjit.numpy_table.options import (
+from axiomjit.numpy_rules.options import (
     UNGIVEN,
     AxisOption,
-    Row,
+    Rule,
     kept,
     only_defaults,
     reduced_dimensions,
     refuse,
 )
-from axiomjit.numpy_table.shapes import FUNCTIONS as SHAPES
-from axiomjit.numpy_table.shapes import array_node
+from axiomjit.numpy_rules.shapes import FUNCTIONS as SHAPES
+from axiomjit.numpy_rules.shapes import array_node
 from axiomjit.symbolic.dims import Dim, larger
 
 
-def _reduction(name: str, accumulator: UfuncFold) -> Row:
-    """The row of a ufunc's `reduce`, which the other forms call."""
+def _reduction(name: str, accumulator: UfuncFold) -> Rule:
+    """The rule of a ufunc's `reduce`, on which the other forms build."""
 
-    def row(
+    def rule(
         a: object,
         axis: AxisOption = None,
         dtype: object = None,
@@ -64,11 +64,11 @@ def _reduction(name: str, accumulator: UfuncFold) -> Row:
                     "identity, so to use a where mask one has to specify 'initial'"
                 )
             node = _masked(name, accumulator, node, where)
-        # Integers are folded in 64 bits: wrapped once, the result is the same.
+        # Integers are reduced in 64 bits; one wrap at the end gives the same result.
         folded = builder.cast(builder.fold(accumulator, node, axes, start), wanted)
         return insert_dimensions(folded, axes) if kept(keepdims) else folded
 
-    return row
+    return rule
 
 
 def _computed_in(name: str, accumulator: UfuncFold, node: Node, dtype: Any) -> DType:
@@ -86,7 +86,7 @@ def _given(where: object) -> bool:
 
 
 def _start(name: str, initial: object, dtype: DType) -> Node | None:
-    """The `initial` of a fold in its dtype, None if it is not given."""
+    """The `initial` of a reduction in its dtype, None if not given."""
     if initial is None or initial is UNGIVEN:
         return None
     node = builder.as_node(initial, name)
@@ -103,7 +103,7 @@ def _start(name: str, initial: object, dtype: DType) -> Node | None:
 
 
 def _mask(name: str, where: object, shape: tuple[Dim, ...]) -> Node:
-    """The `where` of a fold, broadcast to the shape of the folded array.
+    """The `where` of a reduction, broadcast to the shape of the reduced array.
 
     Raises:
         GraphTypeError: its elements are not bools.
@@ -132,10 +132,10 @@ _MAX, _MIN = _reduction("max", MAX), _reduction("min", MIN)
 _ANY, _ALL = _reduction("any", ANY), _reduction("all", ALL_OF)
 
 
-def _without_dtype(reduction: Row) -> Row:
-    """The row of max or min: they take no dtype, so `out` is the third argument."""
+def _without_dtype(reduction: Rule) -> Rule:
+    """The rule of max or min: they take no dtype, so `out` is the third argument."""
 
-    def row(
+    def rule(
         a: object,
         axis: AxisOption = None,
         out: object = None,
@@ -146,13 +146,13 @@ def _without_dtype(reduction: Row) -> Row:
         result: Node = reduction(a, axis, None, out, keepdims, initial, where)
         return result
 
-    return row
+    return rule
 
 
-def _test(reduction: Row) -> Row:
-    """The row of any or all: they take neither dtype nor initial."""
+def _test(reduction: Rule) -> Rule:
+    """The rule of any or all: they take neither dtype nor initial."""
 
-    def row(
+    def rule(
         a: object,
         axis: AxisOption = None,
         out: object = None,
@@ -163,7 +163,7 @@ def _test(reduction: Row) -> Row:
         result: Node = reduction(a, axis, None, out, keepdims, UNGIVEN, where)
         return result
 
-    return row
+    return rule
 
 
 def _mean(
@@ -200,7 +200,7 @@ def _var(
     keepdims: object = False,
     **rarer: Any,
 ) -> Node:
-    """The mean square distance from the mean, in two passes as in NumPy."""
+    """The mean squared deviation, in two passes as in NumPy."""
     return _spread("var", a, axis, dtype, out, ddof, keepdims, **rarer)
 
 
@@ -279,7 +279,7 @@ def _count_nonzero(a: object, axis: AxisOption = None, *, keepdims: object = Fal
 
 def _ptp(a: object, axis: AxisOption = None, out: object = None, keepdims: object = False) -> Node:
     only_defaults("ptp", out=out)
-    high, low = (row(a, axis, None, None, keepdims) for row in (_MAX, _MIN))
+    high, low = (rule(a, axis, None, None, keepdims) for rule in (_MAX, _MIN))
     return builder.elementwise(PRIMITIVES["subtract"], high, low)
 
 
@@ -295,7 +295,7 @@ def _trace(
     return result
 
 
-FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
+FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {
     np.sum: _SUM,
     np.prod: _PROD,
     np.mean: _mean,
@@ -311,11 +311,11 @@ FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     np.count_nonzero: _count_nonzero,
     np.trace: _trace,
 }
-METHODS: Final[dict[str, Row]] = {
+METHODS: Final[dict[str, Rule]] = {
     name: FUNCTIONS[getattr(np, name)]
     for name in ("sum", "mean", "max", "min", "prod", "any", "all", "var", "std", "trace")
 }
-REDUCTIONS: Final[dict[np.ufunc, Row]] = {
+REDUCTIONS: Final[dict[np.ufunc, Rule]] = {
     np.add: _SUM,
     np.multiply: _PROD,
     np.maximum: _MAX,

@@ -1,4 +1,4 @@
-"""Functions of arrays that are at hand: symbols for their lengths, a graph, its results."""
+"""Functions of concrete arrays: symbols for their lengths, a graph, its results."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from axiomjit.symbolic.dims import Dim, Scope, Symbol, bound, dim, named_length
 
 
 class Given:
-    """Arrays as arguments of a graph: equal lengths are one symbol, small ones stand as they are.
+    """Arrays as arguments of a graph: equal lengths share a symbol, small ones are constants.
 
     Args:
-        values: Arrays, numbers, or what NumPy makes arrays of.
-        asked: What is called, for errors.
+        values: Arrays, numbers, or anything `np.asarray` accepts.
+        asked: The called function, for errors.
 
     Raises:
-        GraphTypeError: elements of a type that is not compiled.
+        GraphTypeError: an element type is not compiled.
     """
 
     def __init__(self, values: Sequence[object], asked: str) -> None:
-        """Name the lengths."""
+        """Assign symbols to the lengths."""
         self.arrays = [np.asarray(value) for value in values]
         where = user_location()
         dtypes = [supported(array.dtype, asked, where) for array in self.arrays]
@@ -49,34 +49,33 @@ class Given:
 
 
 class Built(NamedTuple):
-    """A graph, and what a call returns for its results."""
+    """A graph, and the function that wraps its results for the caller."""
 
     graph: Graph
     finish: execution.Finish
     in_tuple: bool | None
-    """As `execution.add_native_entry` has it."""
+    """See `execution.add_native_entry`."""
 
 
 class ArrayFunction(NativeCallable[Any]):
-    """A function of arrays at hand, from one of nodes.
+    """A function of concrete arrays, defined by a function of nodes.
 
-    Graphs are kept for each class of arrays, their plans with them, and warm calls are answered
-    natively.
+    Graphs and their plans are cached per signature, and warm calls are answered natively.
     """
 
     group: Callable[[Iterable[Any]], Any] = tuple
-    """What several results are returned in."""
+    """The container of several results."""
 
     def __init__(self) -> None:
-        """Keep no graph yet."""
+        """Start with an empty cache."""
         self._graphs = BoundedTable[object, Built]()
 
     def nodes(self, arrays: Sequence[Node]) -> tuple[list[Node], bool]:
-        """The results for nodes, and whether there are several."""
+        """The results for nodes, and True if they are a tuple."""
         raise NotImplementedError
 
     def answer(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
-        """The results for arrays, where no native guard has taken the call."""
+        """The results for arrays, if no native entry has answered the call."""
         given = Given(args, repr(self))
         built = self._built(given)
         found = execution.run(built.graph, given.arrays, given.symbols)
@@ -88,12 +87,12 @@ class ArrayFunction(NativeCallable[Any]):
         return built.finish(found)
 
     def lower(self, *arrays: Any) -> Any:
-        """Every stage of what a call with these arrays runs; nothing is run."""
+        """All stages of lowering a call with these arrays; nothing is run."""
         given = Given(arrays, repr(self))
         return execution.lower(self._built(given).graph, given.arrays, given.symbols)
 
     def _built(self, given: Given) -> Built:
-        """The graph for arrays of a class."""
+        """The graph for arrays of one signature."""
         if given.inputs in self._graphs:
             return self._graphs[given.inputs]
         scope = Scope(given.symbols)
@@ -105,7 +104,7 @@ class ArrayFunction(NativeCallable[Any]):
             partial(_grouped, self.group) if is_tuple else _only,
             is_tuple if native else None,
         )
-        if not scope.guards:  # it holds for all arrays of the class
+        if not scope.guards:  # it is valid for all arrays of the signature
             self._graphs.keep(given.inputs, built)
         return built
 

@@ -1,4 +1,4 @@
-"""Rules of NumPy functions that read elements: by index, at positions, by masks."""
+"""NumPy rules that read elements: by index, at positions, by masks."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from axiomjit.graph.library_operations import nonzero_positions
 from axiomjit.graph.nodes import Constant, Input, Node, base_of, size
 from axiomjit.graph.primitives import COPY, PRIMITIVES
 from axiomjit.graph.shape_ops import flat, insert_dimensions, positions_of
-from axiomjit.numpy_table.library import OneAxis, flat_along
-from axiomjit.numpy_table.options import Row, only_defaults
-from axiomjit.numpy_table.shapes import array_node
+from axiomjit.numpy_rules.library import OneAxis, flat_along
+from axiomjit.numpy_rules.options import Rule, only_defaults
+from axiomjit.numpy_rules.shapes import array_node
 from axiomjit.symbolic.data_dependent import assumed_equal
 from axiomjit.symbolic.dims import Dim, dim, product
 from axiomjit.symbolic.index_maps import Affine, IndexMap, affine, compose, fixed, iterator
@@ -46,14 +46,13 @@ _KINDS: Final = (
 def index_node(node: Node, key: object) -> Node:
     """`node[key]`: a view for integers, slices, Ellipsis and newaxis, else a gather.
 
-    An array of bools stands for the positions of its true elements, an array for each dimension.
-
-    One element taken out is a copy. Integer arrays are broadcast together, as in NumPy; the
-    dimensions of what they give stand where they stand, or first if something stands between them.
+    A mask stands for the positions of its true elements, one array per dimension. A single element
+    is a copy. Integer arrays are broadcast together, as in NumPy; their dimensions replace them, or
+    come first if another item stands between them.
 
     Raises:
-        UnsupportedError: indexing with one bool that is not known.
-        IndexError: an index out of range, more indices than dimensions, or no index.
+        UnsupportedError: an index is a single unknown bool.
+        IndexError: an index is out of range or of a wrong type, or there are too many.
         PositionError: at the call, a position is out of range.
     """
     items = _items(key)
@@ -67,19 +66,19 @@ def index_node(node: Node, key: object) -> Node:
 
 
 def index_view(node: Node, key: object) -> Node:
-    """A view of what `node[key]` names, for integers, slices, Ellipsis and newaxis.
+    """The view `node[key]`, for integers, slices, Ellipsis and newaxis.
 
     Raises:
-        IndexError: an index out of range, more indices than dimensions, or no index.
+        IndexError: an index is out of range or of a wrong type, or there are too many.
     """
     return _viewed(node, _spelled_out(_items(key), len(node.shape)))
 
 
 class Gathered(NamedTuple):
-    """The elements that an index with arrays names.
+    """The elements selected by an index with arrays.
 
-    `place` is the map to the array from the points of a shape and, behind these, the positions;
-    each of them is within its length.
+    `place` is the map to the array from the points of a shape, followed by the positions; each
+    position is within its length.
     """
 
     place: IndexMap
@@ -89,22 +88,22 @@ class Gathered(NamedTuple):
 
 
 def gathered_by(node: Node, key: object) -> Gathered | None:
-    """The elements that `node[key]` names where the index has arrays, else None.
+    """The elements of `node[key]` if the index has arrays, else None.
 
     Raises:
-        As `index_node`.
+        The errors of `index_node`.
     """
     full = _spelled_out(_items(key), len(node.shape))
     return _gathered(node, _without_masks(node, full)) if any(map(_is_array, full)) else None
 
 
 def mask_of(node: Node, key: object) -> Node | None:
-    """For an index that is one array of bools, the array stretched to what it chooses from.
+    """The mask of an index that is one array of bools, stretched to the indexed array.
 
     None for every other index.
 
     Raises:
-        IndexError: it has other lengths than the first dimensions.
+        IndexError: its lengths differ from the first dimensions.
     """
     if not (isinstance(key, Node) or type(key) is np.ndarray) or not is_bool(key.dtype):
         return None
@@ -121,18 +120,18 @@ def mask_of(node: Node, key: object) -> Node | None:
     return insert_dimensions(mask, range(rank, len(node.shape)))
 
 
-class _Chosen(NamedTuple):
-    """Positions that a mask chooses, which are within their dimension."""
+class _MaskPositions(NamedTuple):
+    """Positions selected by a mask, always within their dimension."""
 
     positions: Node
 
 
 def _without_masks(node: Node, full: Sequence[Any]) -> list[Any]:
-    """The items with what they choose in place of masks.
+    """The items, with each mask replaced by its positions.
 
     Raises:
-        IndexError: a mask has another length than a dimension.
-        UnsupportedError: one has no dimensions.
+        IndexError: a mask's length differs from its dimension's.
+        UnsupportedError: a mask has no dimensions.
     """
     found: list[Any] = []
     axis = 0
@@ -148,20 +147,19 @@ def _without_masks(node: Node, full: Sequence[Any]) -> list[Any]:
             )
         else:
             for d, (length, own) in enumerate(zip(node.shape[axis:], item.shape, strict=False)):
-                # NumPy does not look at masks without elements
+                # NumPy ignores the lengths of empty masks
                 if own != 0 and not assumed_equal(length, own):
                     raise IndexError(
                         "boolean index did not match indexed array along axis "
                         f"{axis + d}; size of axis is {describe_length(length)} but size of "
                         f"corresponding boolean axis is {describe_length(own)}"
                     )
-            found += map(_Chosen, true_positions(item))
+            found += map(_MaskPositions, true_positions(item))
         axis += _rank(item)
     return found
 
 
 def _rank(item: object) -> int:
-    """How many dimensions an item indexes."""
     if isinstance(item, Node) and item.dtype == BOOL:
         return len(item.shape)
     return int(not (item is None or item is Ellipsis or isinstance(item, bool)))
@@ -172,7 +170,7 @@ def _items(key: object) -> list[Any]:
 
 
 def _is_array(item: object) -> bool:
-    """Whether an item is an array of positions, or a bool, which counts as one."""
+    """True if an item is an array of positions, or a bool, which counts as one."""
     return isinstance(item, Node | bool)
 
 
@@ -195,7 +193,7 @@ def _item(item: Any) -> Any:
     """An index as None, Ellipsis, a slice, an integer or Dim, a bool, or a node of positions.
 
     Raises:
-        IndexError: it is something else.
+        IndexError: it is of another type.
     """
     if item is None or item is Ellipsis or isinstance(item, slice | Dim):
         return item
@@ -215,9 +213,9 @@ def _item(item: Any) -> Any:
 
 
 def _spelled_out(items: Sequence[Any], rank: int) -> list[Any]:
-    """The items with whole slices for an Ellipsis and for the dimensions behind the last.
+    """The items, with whole slices for an Ellipsis and for the missing dimensions.
 
-    An Ellipsis that stands for no dimension stays: it separates integer arrays.
+    An Ellipsis without dimensions stays: it separates integer arrays.
     """
     if sum(item is Ellipsis for item in items) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
@@ -245,7 +243,7 @@ def _by_axis(full: Sequence[Any]) -> list[tuple[int, Any]]:
 
 
 def _position(item: int | Dim, length: Dim, axis: int) -> Dim:
-    """The position from 0 on of an integer index."""
+    """The nonnegative position of an integer index."""
     at = dim(item)
     if not -length <= at < length:
         raise IndexError(
@@ -256,17 +254,17 @@ def _position(item: int | Dim, length: Dim, axis: int) -> Dim:
 
 
 def _is_position(item: Any) -> bool:
-    """Whether an item is an integer, an array of them, or a bool."""
+    """True if an item is an integer, an array of integers, or a bool."""
     return not (item is None or item is Ellipsis or isinstance(item, slice))
 
 
 def _gathered(node: Node, full: Sequence[Any]) -> Gathered:
-    """Elements at positions, of which some are arrays."""
+    """The elements at positions, some of which are arrays."""
     met = _met(full)
     at = [k for k, item in enumerate(full) if _is_position(item)]
     together = at[-1] - at[0] == len(at) - 1
     kept = [item is None or isinstance(item, slice) for item in full]
-    begin = sum(kept[: at[0]]) if together else 0  # the first dimension that the arrays give
+    begin = sum(kept[: at[0]]) if together else 0  # the first dimension of the broadcast positions
     rank = sum(kept) + len(met)
     free = iter([d for d in range(rank) if not begin <= d < begin + len(met)])
     shape = dict(enumerate(met, begin))
@@ -280,7 +278,7 @@ def _gathered(node: Node, full: Sequence[Any]) -> Gathered:
             d = next(free)
             start, step, shape[d] = positions_of(item, node.shape[axis])
             index.append(affine({d: dim(step)}, start))
-        elif isinstance(item, Node | _Chosen):
+        elif isinstance(item, Node | _MaskPositions):
             index.append(iterator(rank + len(positions)))
             length, own = node.shape[axis], _array_of(item)
             here = [iterator(begin + d) for d in range(len(met))]
@@ -295,17 +293,17 @@ def _gathered(node: Node, full: Sequence[Any]) -> Gathered:
     return Gathered(tuple(index), positions, extents, lengths)
 
 
-def _array_of(item: Node | _Chosen) -> Node:
-    return item.positions if isinstance(item, _Chosen) else item
+def _array_of(item: Node | _MaskPositions) -> Node:
+    return item.positions if isinstance(item, _MaskPositions) else item
 
 
 def _met(full: Sequence[Any]) -> tuple[Dim, ...]:
     """The broadcast shape of the positions; a bool is an array with one position, or none.
 
     Raises:
-        IndexError: they do not broadcast.
+        IndexError: the positions do not broadcast.
     """
-    shapes = [_array_of(item).shape for item in full if isinstance(item, Node | _Chosen)]
+    shapes = [_array_of(item).shape for item in full if isinstance(item, Node | _MaskPositions)]
     shapes += [(dim(int(item)),) for item in full if isinstance(item, bool)]
     try:
         return builder.broadcast_shapes(shapes, "indexing")
@@ -346,10 +344,10 @@ def _take_along_axis(arr: object, indices: object, axis: OneAxis = -1) -> Node:
 
 
 def along_axis(node: Node, positions: Node, axis: OneAxis) -> Gathered:
-    """The elements that `take_along_axis` reads; without an axis those of a flat array.
+    """The elements that `take_along_axis` reads; without an axis from the flat array.
 
     Raises:
-        IndexError: the positions are no integers.
+        IndexError: the positions are not integers.
         ValueError: the dimensions do not fit.
         PositionError: at the call, a position is out of range.
     """
@@ -375,7 +373,7 @@ def at_flat(node: Node, positions: Node, mode: str) -> Gathered:
     """The elements at positions in the flat array, counted in C order.
 
     Raises:
-        ValueError: no such mode.
+        ValueError: there is no such mode.
         PositionError: at the call, a position is out of range.
     """
     shape, rank = positions.shape, len(positions.shape)
@@ -397,7 +395,7 @@ def _divided(name: str, node: Node, by: Dim) -> Node:
 
 
 def _in_mode(positions: Node, length: Dim, axis: int, mode: str) -> Node:
-    """Positions from 0 on and within a length, as a mode says."""
+    """Nonnegative positions within a length, by the rule of a mode."""
     if mode == "raise":
         return placed(positions, length, axis, positions.shape)
     if mode not in ("wrap", "clip"):
@@ -409,7 +407,7 @@ def _in_mode(positions: Node, length: Dim, axis: int, mode: str) -> Node:
 
 
 def nonzero(a: object) -> tuple[Node, ...]:
-    """np.nonzero: for each dimension the positions of elements that are not zero.
+    """np.nonzero: the positions of nonzero elements in each dimension.
 
     Raises:
         ValueError: the array has no dimensions.
@@ -421,7 +419,7 @@ def nonzero(a: object) -> tuple[Node, ...]:
             "instead. If the context of this error is of the form `arr[nonzero(cond)]`, just use "
             "`arr[cond]`."
         )
-    if isinstance(base_of(node), Input | Constant):  # NumPy finds how many, and where, in one pass
+    if isinstance(base_of(node), Input | Constant):  # NumPy counts and finds them in one pass
         call = ArrayCall("nonzero", nonzero_positions, (node,))
         length = (call.length(0),)
         return tuple(call.result(length, INT, k) for k in range(len(node.shape)))
@@ -456,7 +454,7 @@ def _extract(condition: object, arr: object) -> Node:
     return _compress(mask, node)
 
 
-FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
+FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {
     np.take: _take,
     np.take_along_axis: _take_along_axis,
     np.nonzero: nonzero,
@@ -466,7 +464,7 @@ FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     np.extract: _extract,
 }
 
-METHODS: Final[dict[str, Row]] = {
+METHODS: Final[dict[str, Rule]] = {
     "take": _take,
     "nonzero": nonzero,
     "compress": lambda a, condition, axis=None, out=None: _compress(condition, a, axis, out),

@@ -1,4 +1,4 @@
-"""NumPy's einsum: specs such as `"ij,jk"`, in which lengths of 1 stretch."""
+"""NumPy's einsum: specs such as `"ij,jk"`; lengths of 1 stretch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from axiomjit.graph.contractions import Projections, in_place, sum_of_products
 from axiomjit.graph.describe import describe_length, describe_shape
 from axiomjit.graph.nodes import Node, Scalar, is_view
 from axiomjit.graph.primitives import COPY, PRIMITIVES
-from axiomjit.numpy_table.options import Row, only_defaults
+from axiomjit.numpy_rules.options import Rule, only_defaults
 from axiomjit.symbolic.data_dependent import assumed_equal
 from axiomjit.symbolic.dims import Dim
 from axiomjit.symbolic.index_maps import Affine, fixed, iterator
@@ -25,15 +25,15 @@ ELLIPSIS: Final = "..."
 Label = str | int
 """A letter, or a dimension of the ellipsis, counted from its end: -1 is the last one."""
 _Written = list[tuple[str, int]]
-"""Letters and ellipses of an operand, each with its position in the spec."""
+"""The letters and ellipses of an operand, each with its position in the spec."""
 
 
 def einsum_node(*operands: Any, optimize: object = None, **options: object) -> Node:
-    """numpy.einsum; the order of contraction is chosen by a pass, whatever `optimize` says.
+    """numpy.einsum; a pass chooses the order of contraction, whatever `optimize` says.
 
     Raises:
         SpecError: the spec cannot be read.
-        ShapeError: the operands do not fit it.
+        ShapeError: the operands do not fit the spec.
         UnsupportedError: another option is set.
     """
     only_defaults("einsum", **options)
@@ -47,7 +47,7 @@ def einsum_node(*operands: Any, optimize: object = None, **options: object) -> N
 
 
 def _sum_of_one(node: Node) -> Node:
-    """Sums along dimensions of length 1: no view of the elements, and never -0.0."""
+    """Sums along dimensions of length 1: a copy, not a view, and never -0.0."""
     if not is_inexact(node.dtype):
         return builder.elementwise(COPY, node)
     zero = Scalar(node.dtype, node.dtype.type(0), False)
@@ -55,12 +55,12 @@ def _sum_of_one(node: Node) -> Node:
 
 
 def spec_and_operands(given: Sequence[Any]) -> tuple[str, Sequence[Any]]:
-    """The spec as text, and the operands; both of NumPy's forms of arguments are taken.
+    """The spec as text, and the operands, from either form of NumPy's arguments.
 
     The other form is `einsum(x, [0, 1], y, [1, 2], [0, 2])`, with lists of numbers and Ellipsis.
 
     Raises:
-        ShapeError: neither form.
+        ShapeError: the arguments have neither form.
     """
     if given and isinstance(given[0], str):
         return given[0], given[1:]
@@ -95,13 +95,13 @@ def _refused(given: Sequence[object], seen: str) -> ShapeError:
 
 
 class SpecReader:
-    """Where a spec of NumPy's reads operands of known shapes; lengths of 1 stretch."""
+    """The index maps of a NumPy spec for operands of known shapes; lengths of 1 stretch."""
 
     def __init__(self, spec: str, shapes: Sequence[tuple[Dim, ...]]) -> None:
         """Read the spec.
 
         Raises:
-            SpecError: the text is no spec; a caret stands below the place.
+            SpecError: the text is not a spec; a caret marks the place.
             ShapeError: the operands do not fit it.
         """
         self.spec = spec
@@ -145,7 +145,7 @@ class SpecReader:
         return SpecError(self.spec, position, seen, remedy, user_location())
 
     def _labelled(self, k: int) -> list[Label]:
-        """The label of each dimension of an operand; lengths are noted."""
+        """The label of each dimension of an operand; records the lengths."""
         written, shape = self.inputs[k], self.shapes[k]
         several = any(name == ELLIPSIS for name, _ in written)
         known = len(written) - several
@@ -181,7 +181,7 @@ class SpecReader:
             )
 
     def _result(self) -> list[Label]:
-        """The labels of the result; those that occur once, in order, where none are written."""
+        """The labels of the result; if none are written, those that occur once, in order."""
         several = sorted(label for label in self.extents if isinstance(label, int))
         if self.output is None:
             names = [name for one in self.inputs for name, _ in one if name != ELLIPSIS]
@@ -205,11 +205,11 @@ class SpecReader:
 
     @property
     def sums(self) -> bool:
-        """Whether the result lacks a label."""
+        """True if the result lacks a label."""
         return len(self._result()) < len(self.extents)
 
     def projections(self) -> Projections:
-        """The iterators of labels: those of the result first."""
+        """The iterators of the labels, the result's first."""
         result = self._result()
         places: dict[Label, Affine] = {}
         extents: list[Dim] = []
@@ -237,4 +237,4 @@ class SpecReader:
         return fixed(0) if stretched and self.extents[label] != 1 else places[label]
 
 
-FUNCTIONS: Final[dict[Callable[..., object], Row]] = {np.einsum: einsum_node}
+FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {np.einsum: einsum_node}

@@ -1,4 +1,4 @@
-"""The built-in accumulators: rows of the one record, each with the folds that it is built of."""
+"""The built-in accumulators, each with the reduction that implements it."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.accumulate.accumulator import Accumulator, Start
+from axiomjit.accumulators.accumulator import Accumulator, Start
 from axiomjit.base.errors import GraphValueError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import MAX, MIN, SUM
 from axiomjit.graph.reductions import choose_position, log_sum_exp
-from axiomjit.numpy_table import reductions
+from axiomjit.numpy_rules import reductions
 
 Build = Callable[[Node, tuple[int, ...]], Node]
 
 
 class BuiltIn(Accumulator):
-    """An accumulator whose folds are built of those that the compiler knows.
+    """An accumulator implemented by the compiler's own reductions.
 
-    The functions say what it means; `build` takes a node and dimensions. Those of argmax and argmin
-    have the place of an element as their second operand.
+    Its functions define the meaning; `build` takes a node and dimensions. argmax and argmin get
+    element positions as a second operand.
     """
 
     __slots__ = ("build", "name")
@@ -37,12 +37,12 @@ class BuiltIn(Accumulator):
         lift: Callable[..., Any] | None = None,
         final: Callable[..., Any] | None = None,
     ) -> None:
-        """A commutative accumulator; `init` is neutral."""
+        """Make a commutative accumulator; `init` is its identity."""
         super().__init__(init, combine, lift, final, True, init is not None)
         self.name, self.build = name, build
 
     def operand(self, nodes: Sequence[Node]) -> Node:
-        """The one operand.
+        """The single operand.
 
         Raises:
             GraphValueError: there are several.
@@ -61,8 +61,6 @@ class BuiltIn(Accumulator):
 
 
 def _numpys(function: Callable[..., Any]) -> Build:
-    """The fold of the NumPy table."""
-
     def build(node: Node, axes: tuple[int, ...]) -> Node:
         made: Node = reductions.FUNCTIONS[function](node, axes)
         return made
@@ -71,7 +69,6 @@ def _numpys(function: Callable[..., Any]) -> Build:
 
 
 def _wide(e: Any) -> Any:
-    """An element in the dtype in which it is summed."""
     return e.astype(SUM.result_dtype(e.dtype))
 
 
@@ -87,7 +84,7 @@ def _first_best(better: np.ufunc) -> Callable[[Any, Any], Any]:
 
 
 def _merge_exponentials(a: Any, b: Any) -> Any:
-    """Largest elements, and sums of exponentials of what elements are below them."""
+    """Combine pairs: the maximum, and the sum of exponentials of the elements minus it."""
     (m, s), (n, t) = a, b
     top, low = np.maximum(m, n), np.minimum(m, n)
     share = np.exp(low - np.where(np.isfinite(top), top, 0.0))  # inf - inf would be NaN
@@ -95,7 +92,7 @@ def _merge_exponentials(a: Any, b: Any) -> Any:
 
 
 def _merge_moments(a: Any, b: Any) -> Any:
-    """Counts, means, and sums of squared distances from the mean."""
+    """Combine counts, means, and sums of squared deviations."""
     (n1, mean1, square1), (n2, mean2, square2) = a, b
     n, apart = n1 + n2, mean2 - mean1
     share = n2 / np.where(n == 0, 1.0, n)
@@ -106,7 +103,7 @@ def _moments(e: Any) -> Any:
     return 1.0, e, 0.0
 
 
-def _rows() -> tuple[BuiltIn, ...]:
+def _accumulators() -> tuple[BuiltIn, ...]:
     return (
         BuiltIn("sum", _numpys(np.sum), 0, np.add, _wide),
         BuiltIn("prod", _numpys(np.prod), 1, np.multiply, _wide),
@@ -152,5 +149,5 @@ def _rows() -> tuple[BuiltIn, ...]:
     )
 
 
-BUILT_IN: Final[dict[str, BuiltIn]] = {row.name: row for row in _rows()}
-"""By name."""
+BUILT_IN: Final[dict[str, BuiltIn]] = {one.name: one for one in _accumulators()}
+"""The built-in accumulators by name."""

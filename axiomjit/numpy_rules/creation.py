@@ -1,4 +1,4 @@
-"""The part of the NumPy table that makes arrays: of a number everywhere, of positions, of lists."""
+"""NumPy rules that make arrays: of one number, of positions, of lists."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from axiomjit.graph.nodes import Input, Node, Scalar
 from axiomjit.graph.primitives import COPY, PRIMITIVES, WHERE
 from axiomjit.graph.reductions import positions_along
 from axiomjit.graph.shape_ops import pack
-from axiomjit.numpy_table.options import Row, only_defaults, refuse
-from axiomjit.numpy_table.shapes import array_node
+from axiomjit.numpy_rules.options import Rule, only_defaults, refuse
+from axiomjit.numpy_rules.shapes import array_node
 from axiomjit.symbolic.data_dependent import data_dependent_length
 from axiomjit.symbolic.dims import Dim, current_scope, dim
 from axiomjit.views.dense_layout import row_major_strides
@@ -37,9 +37,9 @@ def _unsupported(function: str, value: object) -> UnsupportedError:
 
 
 def _lengths(shape: Any, function: str) -> tuple[Dim, ...]:
-    """The lengths of a new array: integers and lengths that are 0 or more.
+    """The lengths of a new array: nonnegative integers and lengths.
 
-    A computed integer is a length that only the running program knows.
+    A computed integer becomes a data-dependent length.
     """
     given = shape if isinstance(shape, tuple | list) else (shape,)
     lengths = [_computed(n) if isinstance(n, Node) else n for n in given]
@@ -52,16 +52,16 @@ def _lengths(shape: Any, function: str) -> tuple[Dim, ...]:
 
 
 def _computed(value: Node) -> Any:
-    """An integer as a length; what is no integer as it is."""
+    """An integer as a length; other values unchanged."""
     if not is_integer(value.dtype) or value.shape:
         return value
-    number = cast(builder.strong(value), INT)  # an argument is copied: a count is computed
+    number = cast(builder.strong(value), INT)  # a count must be computed, so an argument is copied
     computed = builder.elementwise(COPY, number) if isinstance(number, Input) else number
     return data_dependent_length(current_scope(), computed)
 
 
 def _filled(value: Node, shape: tuple[Dim, ...], order: object, function: str) -> Node:
-    """A new array in C order that has a number everywhere."""
+    """A new array in C order, filled with a number."""
     if order not in ("C", "K"):
         raise refuse(function, "order", order)
     if value.shape:
@@ -75,10 +75,10 @@ def _number(value: int, dtype: Any, function: str) -> Node:
 
 
 def _as_element(value: Node, dtype: DType) -> Node:
-    """A number as an element of an array, no longer a Python number.
+    """A number as an array element, no longer a Python number.
 
     Raises:
-        OverflowError: a Python integer that the dtype cannot hold.
+        OverflowError: the dtype cannot hold a Python integer.
     """
     check_fits(value, dtype)
     return cast(builder.strong(value), dtype)
@@ -90,12 +90,12 @@ def _dtype(dtype: Any, function: str) -> DType:
     return wanted_dtype(np.dtype(dtype), f"{function}(dtype={dtype})", user_location())
 
 
-def _full_row(function: str, number: int) -> Row:
-    def row(shape: Any, dtype: Any = None, order: object = "C") -> Node:
+def _full_rule(function: str, number: int) -> Rule:
+    def rule(shape: Any, dtype: Any = None, order: object = "C") -> Node:
         value = _number(number, float if dtype is None else dtype, function)
         return _filled(value, _lengths(shape, function), order, function)
 
-    return row
+    return rule
 
 
 def _full(shape: Any, fill_value: Any, dtype: Any = None, order: object = "C") -> Node:
@@ -113,7 +113,7 @@ def _like(
     if shape is not None or order == "C":
         lengths = node.shape if shape is None else _lengths(shape, function)
         return _filled(one, lengths, order, function)
-    # In the memory order of the array, where that is known.
+    # In the memory order of the array, if known.
     strides, plain = strides_of(node), list(range(len(node.shape)))
     by_step = plain
     if strides is not None and not any(step == 0 for step in strides):
@@ -125,19 +125,19 @@ def _like(
 
 
 def _larger_first(left: Dim, right: Dim) -> int:
-    """How two strides are ordered so that the larger one is first, as `cmp_to_key` asks for it."""
+    """Compare two strides for `cmp_to_key`, the larger one first."""
     if left is right:
         return 0
     return 1 if left < right else -1 if right < left else 0
 
 
-def _like_row(function: str, number: int) -> Row:
-    def row(
+def _like_rule(function: str, number: int) -> Rule:
+    def rule(
         a: object, dtype: Any = None, order: object = "K", subok: bool = True, shape: Any = None
     ) -> Node:
         return _like(a, number, dtype, order, shape, function)
 
-    return row
+    return rule
 
 
 def _full_like(
@@ -153,7 +153,7 @@ def _full_like(
 
 
 def _arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Node:
-    """np.arange of integers, lengths, and floats that are integers."""
+    """np.arange of integers, lengths, and floats with integer values."""
     if stop is None:
         start, stop = 0, start
     bounds = start, stop, step
@@ -185,7 +185,7 @@ def _linspace(
     retstep: object = False,
     dtype: Any = None,
 ) -> Node:
-    """np.linspace between two numbers; the last one is `stop` itself."""
+    """np.linspace between two numbers; the last element is exactly `stop`."""
     only_defaults("linspace", retstep=retstep or None)
     ends = [builder.as_node(end, "linspace") for end in (start, stop)]
     others = any(end.dtype != FLOAT and is_inexact(end.dtype) for end in ends)
@@ -234,16 +234,16 @@ def _grid(shape: tuple[Dim, ...]) -> list[Node]:
     return [positions_along(shape, (d,)) for d in range(len(shape))]
 
 
-def _band_row(function: str, comparison: str) -> Row:
-    """The row of a function that makes ones where columns compare with a diagonal, else zeros."""
+def _band_rule(function: str, comparison: str) -> Rule:
+    """The rule for ones where the column compares true with a diagonal, else zeros."""
 
-    def row(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, order: object = "C") -> Node:
+    def rule(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, order: object = "C") -> Node:
         if order != "C":
             raise refuse(function, "order", order)
         rows, columns = _grid(_lengths((N, N if M is None else M), function))
         return cast(_of(comparison, columns, _of("add", rows, k)), _dtype(dtype, function))
 
-    return row
+    return rule
 
 
 def _identity(n: Any, dtype: Any = None) -> Node:
@@ -257,17 +257,17 @@ def _indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Node:
     return cast(builder.as_node(parts, "indices"), _dtype(dtype, "indices"))
 
 
-def _window_row(function: str, formula: Callable[[Node, Node], Node]) -> Row:
-    """The row of a window; its formula is of 1 - M, 3 - M, ..., M - 1 and of M - 1."""
+def _window_rule(function: str, formula: Callable[[Node, Node], Node]) -> Rule:
+    """The rule for a window; `formula` takes 1 - M, 3 - M, ..., M - 1 and M - 1."""
 
-    def row(M: Any) -> Node:
+    def rule(M: Any) -> Node:
         (count,) = _lengths(M, function)
         if count <= 1:
             return _filled(_number(1, float, function), (count,), "C", function)
         last = cast(builder.as_node(count - 1, function), FLOAT)
         return formula(cast(_arange(1 - count, count, 2), FLOAT), last)
 
-    return row
+    return rule
 
 
 def _cosine(places: Node, last: Node, periods: int = 1) -> Node:
@@ -275,7 +275,6 @@ def _cosine(places: Node, last: Node, periods: int = 1) -> Node:
 
 
 def _raised_cosine(mean: float, swing: float) -> Callable[[Node, Node], Node]:
-    """The formula of a cosine around its mean."""
     return lambda n, last: _of("add", mean, _of("multiply", swing, _cosine(n, last)))
 
 
@@ -289,8 +288,8 @@ def _triangle(places: Node, last: Node) -> Node:
     return builder.elementwise(WHERE, rising, _of("add", 1, place), _of("subtract", 1, place))
 
 
-def _frequencies_row(function: str, halved: bool) -> Row:
-    def row(n: Any, d: Any = 1.0) -> Node:
+def _frequencies_rule(function: str, halved: bool) -> Rule:
+    def rule(n: Any, d: Any = 1.0) -> Node:
         (count,) = _lengths(n, function)
         if count < 1:
             raise _unsupported(function, n)
@@ -300,7 +299,7 @@ def _frequencies_row(function: str, halved: bool) -> Row:
             places = builder.elementwise(WHERE, late, _of("subtract", places, count), places)
         return _of("multiply", places, _of("divide", 1.0, _of("multiply", count, d)))
 
-    return row
+    return rule
 
 
 def _array(
@@ -325,7 +324,7 @@ def _array(
 
 
 def _stored(given: Any, dtype: DType) -> Any:
-    """Numbers in lists, and a Python number, as NumPy stores them in elements of a dtype."""
+    """Numbers in lists, and a Python number, stored by NumPy's rules in elements of a dtype."""
     if isinstance(given, list | tuple):
         return stored_elements(given, dtype) if builder.holds_nodes(given) else given
     node = builder.as_node(given, "array")
@@ -343,42 +342,42 @@ def _as_contiguous(a: Any, dtype: Any = None) -> Node:
     return _array(node, dtype, copy=None, order="C")
 
 
-MAKERS: Final[dict[Callable[..., object], Row]] = {
-    np.zeros: _full_row("zeros", 0),
-    np.ones: _full_row("ones", 1),
-    np.empty: _full_row("empty", 0),
+MAKERS: Final[dict[Callable[..., object], Rule]] = {
+    np.zeros: _full_rule("zeros", 0),
+    np.ones: _full_rule("ones", 1),
+    np.empty: _full_rule("empty", 0),
     np.full: _full,
 }
-"""Functions that make arrays of numbers alone; NumPy does not dispatch them."""
-COUNTERS: Final[dict[Callable[..., object], Row]] = {
+"""Functions that make arrays from numbers alone; NumPy does not dispatch them."""
+COUNTERS: Final[dict[Callable[..., object], Rule]] = {
     np.arange: _arange,
     np.logspace: _logspace,
-    np.eye: _band_row("eye", "equal"),
+    np.eye: _band_rule("eye", "equal"),
     np.identity: _identity,
-    np.tri: _band_row("tri", "less_equal"),
+    np.tri: _band_rule("tri", "less_equal"),
     np.indices: _indices,
-    np.hanning: _window_row("hanning", _raised_cosine(0.5, 0.5)),
-    np.hamming: _window_row("hamming", _raised_cosine(0.54, 0.46)),
-    np.blackman: _window_row("blackman", _blackman),
-    np.bartlett: _window_row("bartlett", _triangle),
+    np.hanning: _window_rule("hanning", _raised_cosine(0.5, 0.5)),
+    np.hamming: _window_rule("hamming", _raised_cosine(0.54, 0.46)),
+    np.blackman: _window_rule("blackman", _blackman),
+    np.bartlett: _window_rule("bartlett", _triangle),
 }
-"""The same where lengths are among the arguments; of numbers NumPy's arrays serve as well."""
-FREQUENCIES: Final[dict[str, Row]] = {
-    "fftfreq": _frequencies_row("fftfreq", halved=False),
-    "rfftfreq": _frequencies_row("rfftfreq", halved=True),
+"""The same with lengths among the arguments; for plain numbers NumPy's arrays serve as well."""
+FREQUENCIES: Final[dict[str, Rule]] = {
+    "fftfreq": _frequencies_rule("fftfreq", halved=False),
+    "rfftfreq": _frequencies_rule("rfftfreq", halved=True),
 }
-"""The same of `numpy.fft`, by name: NumPy imports that module where it is used."""
-CONVERTERS: Final[dict[Callable[..., object], Row]] = {
+"""The same from `numpy.fft`, by name: NumPy imports that module on first use."""
+CONVERTERS: Final[dict[Callable[..., object], Rule]] = {
     np.array: _array,
     np.asarray: _as_array,
     np.asanyarray: _as_array,
     np.ascontiguousarray: _as_contiguous,
 }
-"""Functions that make arrays of others or of lists; NumPy does not dispatch them."""
-FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
-    np.zeros_like: _like_row("zeros_like", 0),
-    np.ones_like: _like_row("ones_like", 1),
-    np.empty_like: _like_row("empty_like", 0),
+"""Functions that make arrays from arrays or lists; NumPy does not dispatch them."""
+FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {
+    np.zeros_like: _like_rule("zeros_like", 0),
+    np.ones_like: _like_rule("ones_like", 1),
+    np.empty_like: _like_rule("empty_like", 0),
     np.full_like: _full_like,
     np.linspace: _linspace,
 }

@@ -7,9 +7,9 @@ from functools import partial
 from operator import index
 from typing import Any
 
-from axiomjit.accumulate.accumulator import Accumulator
-from axiomjit.accumulate.arrays import ArrayFunction
-from axiomjit.accumulate.rows import BUILT_IN, BuiltIn
+from axiomjit.accumulators.accumulator import Accumulator
+from axiomjit.accumulators.arrays import ArrayFunction
+from axiomjit.accumulators.built_in import BUILT_IN, BuiltIn
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
@@ -27,30 +27,29 @@ from axiomjit.symbolic.dims import Dim
 
 
 def fold(acc: Accumulator | str, *operands: Any, axes: Any = None, running: bool = False) -> Any:
-    """The operands folded by an accumulator along axes.
+    """Reduce operands along axes by an accumulator.
 
     Args:
-        acc: An `Accumulator`, or the name of one of the built-in ones: sum, prod, max, min, any,
-            all, argmax, argmin, mean, logsumexp, variance, std.
-        operands: Arrays, traced arrays in a compiled function, named arrays, or tensors: as many as
-            the accumulator's `lift` takes. Arrays are broadcast as in NumPy, axes of tensors and
-            named arrays are paired.
+        acc: An `Accumulator`, or a built-in one's name: sum, prod, max, min, any, all, argmax,
+            argmin, mean, logsumexp, variance, std.
+        operands: Arrays, traced arrays in a compiled function, named arrays, or tensors, one per
+            argument of the accumulator's `lift`. Arrays are broadcast as in NumPy, axes of tensors
+            and named arrays are paired.
         axes: Dimensions of arrays, one or a tuple, or axes of tensors and named arrays, or their
-            names; all when omitted. Elements are folded in the order in which axes are listed, the
-            last one fastest.
-        running: Whether the results of all first elements are wanted, which keeps the axes: a
-            scan, as `numpy.cumsum`; along several axes in the same order.
+            names; all by default. Elements are reduced in the order of the listed axes, the last
+            one fastest.
+        running: True for a scan, which keeps the axes and returns all partial results, as
+            `numpy.cumsum`; along several axes in the same order.
 
     Returns:
-        What the operands are, without these axes (unless `running`): an array, traced array, named
-        array or tensor; a tuple of them where `final` gives a tuple, or where there is no `final`
-        and the state is one.
+        The kind of the operands, without these axes (unless `running`): an array, traced array,
+        named array or tensor; a tuple if `final` returns a tuple, or without `final` if the state
+        is one.
 
     Raises:
-        GraphValueError: no accumulator has this name, or nothing is folded where there is no
-            value to begin with.
-        GraphTypeError: a function of the accumulator uses what is not compiled, or dimensions of
-            arrays are no numbers.
+        GraphValueError: no accumulator has this name, or an empty reduction has no initial value.
+        GraphTypeError: a function of the accumulator uses an operation that is not compiled, or a
+            dimension of arrays is not an integer.
 
     Examples:
         >>> x = np.array([[1.0, 2.0], [3.0, 4.0]])
@@ -60,7 +59,7 @@ def fold(acc: Accumulator | str, *operands: Any, axes: Any = None, running: bool
         >>> aj.fold(product, x, axes=0)
         array([3., 8.])
     """
-    row = accumulator_of(acc)
+    accumulator = accumulator_of(acc)
     if not operands:
         raise GraphTypeError(
             f"fold({acc!r}, axes={axes!r})",
@@ -70,27 +69,27 @@ def fold(acc: Accumulator | str, *operands: Any, axes: Any = None, running: bool
         )
     host = next((value for value in operands if isinstance(value, NodeValue | NamedValue)), None)
     if host is None:
-        return _of_arrays(row, axes, running)(*operands)
+        return _of_arrays(accumulator, axes, running)(*operands)
     if isinstance(host, NamedValue) and not any(isinstance(v, NodeValue) for v in operands):
         listed = tuple(axes) if isinstance(axes, list) else axes
-        fold_tensors = partial(fold, row, axes=axes, running=running)
-        return host.computed(fold_tensors, operands, row.kept, (listed, bool(running)))
+        fold_tensors = partial(fold, accumulator, axes=axes, running=running)
+        return host.computed(fold_tensors, operands, accumulator.cache, (listed, bool(running)))
     host = next(value for value in operands if isinstance(value, NodeValue))
     folding = host.folding(operands, axes, running)
-    nodes, is_tuple = fold_nodes(row, folding.nodes, folding.axes, running)
-    if folding.need_elements is not None and row.init is None and not running:
+    nodes, is_tuple = fold_nodes(accumulator, folding.nodes, folding.axes, running)
+    if folding.need_elements is not None and accumulator.init is None and not running:
         for node in nodes:
-            folding.need_elements(repr(row), node)
+            folding.need_elements(repr(accumulator), node)
     made = tuple(map(folding.made, nodes))
     return made if is_tuple else made[0]
 
 
 def accumulator_of(acc: Accumulator | str) -> Accumulator:
-    """The accumulator, or the built-in one of this name.
+    """The accumulator itself, or the built-in one of this name.
 
     Raises:
-        GraphValueError: there is none.
-        GraphTypeError: neither an accumulator nor a name.
+        GraphValueError: no accumulator has this name.
+        GraphTypeError: `acc` is neither an accumulator nor a name.
     """
     if isinstance(acc, Accumulator):
         return acc
@@ -114,10 +113,10 @@ def accumulator_of(acc: Accumulator | str) -> Accumulator:
 def fold_nodes(
     acc: Accumulator, nodes: Sequence[Node], axes: tuple[int, ...], running: bool = False
 ) -> tuple[list[Node], bool]:
-    """The results of a fold of nodes of one shape, and whether they are a tuple.
+    """The results of a reduction of nodes of one shape, and True if they are a tuple.
 
     Raises:
-        GraphValueError: there are no elements, and there is no initial value.
+        GraphValueError: there are no elements and no initial value.
     """
     if isinstance(acc, BuiltIn):
         operand = acc.operand(nodes)
@@ -139,22 +138,22 @@ def fold_nodes(
 
 
 def _own(node: Node, shape: tuple[Dim, ...]) -> Node:
-    """The node in its shape, a copy where it is one number repeated."""
+    """The node in this shape, copied if it is a repeated number."""
     if isinstance(base := base_of(node), Op) and base.rank == len(shape):
         return node
     return builder.elementwise(COPY, builder.broadcast_to(node, shape))
 
 
 class Folded(ArrayFunction):
-    """Folds arrays by an accumulator along some dimensions."""
+    """Reduces arrays by an accumulator along some dimensions."""
 
     def __init__(self, acc: Accumulator, axes: tuple[int, ...] | None, running: bool) -> None:
-        """Keep what a fold is made of."""
+        """Store the accumulator, the axes, and the scan flag."""
         super().__init__()
         self._acc, self._axes, self._running = acc, axes, running
 
     def nodes(self, arrays: Sequence[Node]) -> tuple[list[Node], bool]:
-        """The results for nodes, and whether they are a tuple."""
+        """The results for nodes, and True if they are a tuple."""
         folding = broadcast_folding(arrays, self._axes, lambda node: node)
         return fold_nodes(self._acc, folding.nodes, folding.axes, self._running)
 
@@ -163,14 +162,14 @@ class Folded(ArrayFunction):
 
 
 def _of_arrays(acc: Accumulator, axes: Any, running: bool) -> Folded:
-    """The function that folds arrays along axes, kept with the accumulator.
+    """The function that reduces arrays along axes, cached in the accumulator.
 
     Raises:
-        GraphTypeError: an axis is no number.
+        GraphTypeError: an axis is not an integer.
     """
     key = _numbers(acc, axes), bool(running)
-    found: Folded | None = acc.kept.get(key)
-    return acc.kept.keep(key, Folded(acc, *key)) if found is None else found
+    found: Folded | None = acc.cache.get(key)
+    return acc.cache.keep(key, Folded(acc, *key)) if found is None else found
 
 
 def _numbers(acc: Accumulator, axes: Any) -> tuple[int, ...] | None:

@@ -1,4 +1,4 @@
-"""The record of an accumulator: where a fold starts, how it goes on, and what it gives."""
+"""The accumulator record: initial value, combining function, final function."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from axiomjit.accumulate.scalars import follow
+from axiomjit.accumulators.scalars import follow
 from axiomjit.base.bounded_tables import LARGEST, BoundedTable
 from axiomjit.base.dtypes import DType, Promotable, common, convert
 from axiomjit.base.errors import GraphTypeError, GraphValueError, amount
@@ -20,37 +20,36 @@ from axiomjit.graph.reductions import StateFold
 Number = bool | int | float | complex | np.generic
 Start = Number | tuple[Number, ...]
 _ROUNDS: Final = 8
-"""How often the dtypes of a state may widen before they must have settled."""
+"""The largest number of widenings before a state's dtypes must be stable."""
 
 
 class Accumulator:
-    """An associative operation that folds elements, from an initial value on.
+    """An associative operation that reduces elements, starting from an initial value.
 
-    The result of a fold of elements m1 to mN is
-    `final(combine(... combine(combine(init, lift(m1)), lift(m2)) ..., lift(mN)))`, up to where the
-    parentheses stand: elements are folded in blocks. `init` takes part once, on the left; of no
-    elements the result is `final(init)`.
+    The reduction of elements m1 to mN is `final(combine(... combine(combine(init, lift(m1)),
+    lift(m2)) ..., lift(mN)))`, up to the placement of parentheses: elements are reduced in blocks.
+    `init` takes part once, on the left; without elements the result is `final(init)`.
 
     Args:
-        init: A number, or a tuple of numbers for a state of several values; None where a fold
-            starts from its first element, so that nothing cannot be folded.
-        combine: Takes two states and returns one; states are numbers, or tuples of them where
-            `init` is one (without `init`, where `lift` gives one). It must be associative.
-        lift: Takes an element of each operand and returns a state; omitted, the elements are the
-            state.
-        final: Takes a state and returns the result, a number or a tuple of them; omitted, the state
-            is the result.
-        commutative: Whether the order of elements does not matter. Otherwise it is lexicographic
-            in the axes of the fold, in the order in which they are listed.
-        has_identity: Whether `init` changes nothing when it is combined, so that it may be used
-            more than once.
+        init: A number, or a tuple of numbers for a state of several values; None to start from the
+            first element, so that an empty reduction is an error.
+        combine: Takes two states and returns one; states are numbers, or tuples of numbers if
+            `init` is a tuple (without `init`, if `lift` returns one). It must be associative.
+        lift: Takes an element of each operand and returns a state; by default the elements
+            themselves are the state.
+        final: Takes a state and returns the result, a number or a tuple of numbers; by default the
+            state is the result.
+        commutative: True if the order of elements does not matter. Otherwise it is lexicographic in
+            the reduced axes, in their listed order.
+        has_identity: True if combining with `init` changes nothing, so that it may be used more
+            than once.
 
-    The functions are followed once per dtypes: they use operators, NumPy's ufuncs and `np.where`.
-    dtypes are NumPy's: a state has the dtype of the lifted elements, or the wider one that
-    `combine` or `init` makes of it.
+    The functions are traced once per dtypes: they use operators, NumPy's ufuncs and `np.where`.
+    dtypes follow NumPy: a state has the dtype of the lifted elements, or the wider one that
+    `combine` or `init` promotes it to.
 
     Raises:
-        GraphTypeError: `init` is no number or tuple of numbers, or a function cannot be called.
+        GraphTypeError: `init` is not a number or tuple of numbers, or a function is not callable.
 
     Examples:
         >>> last = aj.Accumulator(0.0, lambda a, b: b)
@@ -59,7 +58,7 @@ class Accumulator:
     """
 
     __slots__ = (
-        *("_traced", "combine", "commutative", "final", "has_identity", "init", "kept", "lift"),
+        *("_traced", "cache", "combine", "commutative", "final", "has_identity", "init", "lift"),
     )
 
     init: Start | None
@@ -68,7 +67,7 @@ class Accumulator:
     final: Callable[..., Any] | None
     commutative: bool
     has_identity: bool
-    kept: BoundedTable[Hashable, Any]
+    cache: BoundedTable[Hashable, Any]
 
     def __init__(
         self,
@@ -79,7 +78,7 @@ class Accumulator:
         commutative: bool = False,
         has_identity: bool = False,
     ) -> None:
-        """Keep the functions; they are followed at the first fold of operands of some dtypes."""
+        """Store the functions; the first fold of operands of new dtypes traces them."""
         self.init = None if init is None else _checked_start(init)
         for name, function in (("combine", combine), ("lift", lift), ("final", final)):
             if not callable(function) and (function is not None or name == "combine"):
@@ -92,10 +91,10 @@ class Accumulator:
         self.combine, self.lift, self.final = combine, lift, final
         self.commutative, self.has_identity = bool(commutative), bool(has_identity)
         self._traced = lru_cache(maxsize=LARGEST)(self._follow)
-        self.kept = BoundedTable()
+        self.cache = BoundedTable()
 
     def traced(self, operands: Sequence[DType]) -> Traced:
-        """What the functions compute for elements of these dtypes."""
+        """The scalar graphs of the functions for elements of these dtypes."""
         return self._traced(tuple(operands))
 
     def __repr__(self) -> str:
@@ -112,7 +111,7 @@ class Accumulator:
         return Traced(states, fold, found, is_tuple)
 
     def _lifted(self, operands: tuple[DType, ...]) -> tuple[tuple[Node, ...], bool]:
-        """The values of a state of one element, and whether states are tuples."""
+        """The state of one element, and True if states are tuples."""
         lift = self.lift
         if lift is None:
             grouped = isinstance(self.init, tuple) or len(operands) > 1
@@ -125,7 +124,7 @@ class Accumulator:
         return found, is_tuple
 
     def _settled(self, dtypes: list[DType], grouped: bool) -> StateFold:
-        """The fold whose states have the dtypes that combining them gives."""
+        """The fold, with state dtypes widened until combining no longer changes them."""
         start = self.init if isinstance(self.init, tuple) else (self.init,) * len(dtypes)
         parts = [common((d, _kind(value, d))) for d, value in zip(dtypes, start, strict=True)]
         asked = f"combine of {self!r}"
@@ -149,10 +148,10 @@ class Accumulator:
     def _check_state(
         self, found: Sequence[Node], is_tuple: bool, wanted: int | None, asked: str
     ) -> None:
-        """All states are tuples of as many values, or (None) all are numbers.
+        """Check that a state is a tuple of `wanted` values, or (None) a number.
 
         Raises:
-            GraphValueError: this one is another.
+            GraphValueError: it is not.
         """
         if (len(found) if is_tuple else None) != wanted:
             shape = f"a tuple of {amount(len(found), 'number')}" if is_tuple else "a number"
@@ -169,15 +168,15 @@ class Accumulator:
 class Traced(NamedTuple):
     """An accumulator for operands of some dtypes, as graphs of scalars.
 
-    `lift` has the elements as inputs; `final` the values of a state, None where the state is the
-    result.
+    The inputs of `lift` are the elements, those of `final` the state's values; None if the state is
+    the result.
     """
 
     lift: tuple[Node, ...]
     fold: StateFold
     final: tuple[Node, ...] | None
     is_tuple: bool
-    """Whether the result is a tuple."""
+    """True if the result is a tuple."""
 
 
 def _checked_start(init: object) -> Start:
@@ -193,7 +192,7 @@ def _checked_start(init: object) -> Start:
 
 
 def _kind(value: Number | None, dtype: DType) -> Promotable:
-    """What an initial value is to promotion: Python numbers are weak, none changes nothing."""
+    """The operand of promotion for an initial value: Python numbers are weak, None adds nothing."""
     if value is None:
         return dtype
     if isinstance(value, np.generic):

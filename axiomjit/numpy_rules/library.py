@@ -1,4 +1,4 @@
-"""The part of the NumPy table that needs entire arrays: running folds, sorting."""
+"""NumPy rules that need entire arrays: scans, sorting, argmax and argmin."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import MAX, MIN, PROD, SUM, UfuncFold
 from axiomjit.graph.reductions import choose_position, running_fold
 from axiomjit.graph.shape_ops import flat, insert_dimensions, merge
-from axiomjit.numpy_table.options import Row, only_defaults, reduced_dimensions, refuse
-from axiomjit.numpy_table.shapes import array_node
+from axiomjit.numpy_rules.options import Rule, only_defaults, reduced_dimensions, refuse
+from axiomjit.numpy_rules.shapes import array_node
 
 OneAxis = int | None
 
@@ -34,8 +34,8 @@ def flat_along(node: Node, axis: OneAxis) -> tuple[Node, int]:
     return node, normalize_axis_index(axis, len(node.shape))
 
 
-def _running_row(name: str, fold: UfuncFold) -> Row:
-    def row(a: object, axis: OneAxis = None, dtype: Any = None, out: object = None) -> Node:
+def _running_rule(name: str, fold: UfuncFold) -> Rule:
+    def rule(a: object, axis: OneAxis = None, dtype: Any = None, out: object = None) -> Node:
         only_defaults(name, out=out)
         node = array_node(a, name)
         if axis is None:
@@ -49,13 +49,13 @@ def _running_row(name: str, fold: UfuncFold) -> Row:
             raise refuse(name, "dtype", dtype)
         return running_fold(fold, node, wanted, (along,))
 
-    return row
+    return rule
 
 
-def _accumulate_row(name: str, fold: UfuncFold) -> Row:
-    """The row of a ufunc's `accumulate`."""
+def _accumulate_rule(name: str, fold: UfuncFold) -> Rule:
+    """The rule of a ufunc's `accumulate`."""
 
-    def row(a: object, axis: int = 0, dtype: Any = None, out: object = None) -> Node:
+    def rule(a: object, axis: int = 0, dtype: Any = None, out: object = None) -> Node:
         only_defaults(name, out=out)
         node = array_node(a, name)
         along = normalize_axis_index(axis, len(node.shape))
@@ -66,11 +66,11 @@ def _accumulate_row(name: str, fold: UfuncFold) -> Row:
             raise refuse(name, "dtype", dtype)
         return running_fold(fold, node, wanted, (along,))
 
-    return row
+    return rule
 
 
-def _sort_row(name: str, operation: LibraryOperation) -> Row:
-    def row(
+def _sort_rule(name: str, operation: LibraryOperation) -> Rule:
+    def rule(
         a: object, axis: OneAxis = -1, kind: object = None, order: object = None, **options: Any
     ) -> Node:
         stable = options.pop("stable", None)
@@ -85,11 +85,11 @@ def _sort_row(name: str, operation: LibraryOperation) -> Row:
             return call.result(node.shape, call.dtypes()[0])
         return external_calls.in_order(operation, node, along)
 
-    return row
+    return rule
 
 
-def _choice_row(name: str, extreme: UfuncFold) -> Row:
-    def row(
+def _choice_rule(name: str, extreme: UfuncFold) -> Rule:
+    def rule(
         a: object, axis: OneAxis = None, out: object = None, *, keepdims: object = False
     ) -> Node:
         only_defaults(name, out=out)
@@ -104,28 +104,28 @@ def _choice_row(name: str, extreme: UfuncFold) -> Row:
         found = choose_position(extreme, node, axes)
         return insert_dimensions(found, axes) if keepdims else found
 
-    return row
+    return rule
 
 
-_cumsum = _running_row("cumsum", SUM)
-_cumprod = _running_row("cumprod", PROD)
-_argmax = _choice_row("argmax", MAX)
-_argmin = _choice_row("argmin", MIN)
-_argsort = _sort_row("argsort", ARGSORT)
-FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
+_cumsum = _running_rule("cumsum", SUM)
+_cumprod = _running_rule("cumprod", PROD)
+_argmax = _choice_rule("argmax", MAX)
+_argmin = _choice_rule("argmin", MIN)
+_argsort = _sort_rule("argsort", ARGSORT)
+FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {
     np.cumsum: _cumsum,
     np.cumprod: _cumprod,
-    np.sort: _sort_row("sort", SORT),
+    np.sort: _sort_rule("sort", SORT),
     np.argsort: _argsort,
     np.argmax: _argmax,
     np.argmin: _argmin,
 }
-SCANS: Final[dict[np.ufunc, Row]] = {
-    fold.reduce: _accumulate_row(f"{fold.reduce.__name__}.accumulate", fold)
+SCANS: Final[dict[np.ufunc, Rule]] = {
+    fold.reduce: _accumulate_rule(f"{fold.reduce.__name__}.accumulate", fold)
     for fold in (SUM, PROD, MAX, MIN)
 }
-"""The rows of `accumulate`, by ufunc."""
-METHODS: Final[dict[str, Row]] = {
+"""The rules of `accumulate`, by ufunc."""
+METHODS: Final[dict[str, Rule]] = {
     "cumsum": _cumsum,
     "cumprod": _cumprod,
     "argsort": _argsort,

@@ -1,7 +1,7 @@
-"""Rules of NumPy functions that sort, search, count and find distinct elements: library calls.
+"""NumPy rules that sort, search, count and find distinct elements: library calls.
 
-The number of distinct elements is known when NumPy has found them; the code behind it is compiled
-for any number.
+The number of distinct elements is known only after NumPy has found them; the code after it is
+compiled for any number.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from axiomjit.graph.library_operations import END, Labels, Shapes
 from axiomjit.graph.nodes import Node, Op, Scalar, note
 from axiomjit.graph.primitives import COPY, PRIMITIVES
 from axiomjit.graph.storages import update
-from axiomjit.numpy_table.library import OneAxis, flat_along
-from axiomjit.numpy_table.options import (
+from axiomjit.numpy_rules.library import OneAxis, flat_along
+from axiomjit.numpy_rules.options import (
     AxisOption,
-    Row,
+    Rule,
     kept,
     only_defaults,
     reduced_dimensions,
     refuse,
 )
-from axiomjit.numpy_table.shapes import array_node
+from axiomjit.numpy_rules.shapes import array_node
 from axiomjit.symbolic.data_dependent import assumed_equal, data_dependent_length
 from axiomjit.symbolic.dims import Dim, current_scope, dim, product
 from axiomjit.symbolic.index_maps import identity, iterator
@@ -52,10 +52,10 @@ def _searching(shapes: Shapes, labels: Labels) -> Dim:
     return product(shapes[1]) * 20
 
 
-def _partition_row(function: Callable[..., Any]) -> Row:
+def _partition_rule(function: Callable[..., Any]) -> Rule:
     name = function.__name__
 
-    def row(
+    def rule(
         a: object, kth: Any, axis: OneAxis = -1, kind: str = "introselect", order: object = None
     ) -> Node:
         only_defaults(name, order=order)
@@ -68,7 +68,7 @@ def _partition_row(function: Callable[..., Any]) -> Row:
         call = ArrayCall(name, function, (node,), options, additions=_linear, fails=True)
         return call.result(node.shape, dtype)
 
-    return row
+    return rule
 
 
 def _lexsort(keys: Any, axis: int = -1) -> Node:
@@ -123,16 +123,16 @@ def _digitize(x: object, bins: object, right: bool = False) -> Node:
 
 
 def _folded(node: Node, axis: AxisOption, keepdims: object) -> tuple[Dim | int, ...]:
-    """The shape of what is folded along dimensions."""
+    """The shape after a reduction along dimensions."""
     axes = reduced_dimensions(node, axis)
     shape = [(d in axes, n) for d, n in enumerate(node.shape)]
     return tuple(1 if gone else n for gone, n in shape if kept(keepdims) or not gone)
 
 
-def _median_row(function: Callable[..., Any]) -> Row:
+def _median_rule(function: Callable[..., Any]) -> Rule:
     name = function.__name__
 
-    def row(
+    def rule(
         a: object,
         axis: AxisOption = None,
         out: object = None,
@@ -146,17 +146,17 @@ def _median_row(function: Callable[..., Any]) -> Row:
         call = ArrayCall(name, function, (node,), options, additions=_linear)
         return call.result(shape, call.dtypes()[0])
 
-    return row
+    return rule
 
 
 def _static(axis: AxisOption) -> Any:
     return tuple(axis) if isinstance(axis, Sequence) else axis
 
 
-def _quantile_row(function: Callable[..., Any]) -> Row:
+def _quantile_rule(function: Callable[..., Any]) -> Rule:
     name = function.__name__
 
-    def row(
+    def rule(
         a: object,
         q: Any,
         axis: AxisOption = None,
@@ -179,13 +179,13 @@ def _quantile_row(function: Callable[..., Any]) -> Row:
         call: ArrayCall = ArrayCall(name, *called).replace(additions=_linear, fails=True)
         return call.result(shape, call.dtypes()[0])
 
-    return row
+    return rule
 
 
 def _bins(
     name: str, a: object, bins: Any, bounds: Any, weights: object
 ) -> tuple[tuple[Node, ...], tuple[str, ...], list[tuple[str, Any]], Dim | None]:
-    """Operands, the names of all but the first, options, and how many bins, None if unknown."""
+    """Operands, names of all but the first, options, and the number of bins, None if unknown."""
     operands, names = [array_node(a, name)], []
     options: list[tuple[str, Any]] = []
     count: Dim | None = None
@@ -254,8 +254,8 @@ def _interp(
     return call.result(operands[0].shape, call.dtypes()[0])
 
 
-METHODS: Final[dict[str, Row]] = {
-    "argpartition": _partition_row(np.argpartition),
+METHODS: Final[dict[str, Rule]] = {
+    "argpartition": _partition_rule(np.argpartition),
     "searchsorted": _searchsorted,
 }
 
@@ -289,7 +289,7 @@ def _bincount(x: object, weights: object = None, minlength: Any = 0) -> Node:
 
 
 def _values(weights: object, node: Node) -> Node:
-    """What is added for each element."""
+    """The summand of each element."""
     if weights is None:
         return Scalar(INT, INT.type(1), False)
     given = array_node(weights, "bincount")
@@ -299,12 +299,11 @@ def _values(weights: object, node: Node) -> Node:
         )
     if len(given.shape) != 1 or not assumed_equal(given.shape[0], node.shape[0]):
         raise ValueError("The weights and list don't have the same length.")
-    # NumPy gives integer zeros where nothing is counted, whatever the weights.
+    # Without elements NumPy returns integer zeros, whatever the weights.
     return cast(given, INT if node.shape[0] == 0 else FLOAT)
 
 
 def _sorting(shapes: Shapes, labels: Labels) -> Dim:
-    """The cost of sorting all operands."""
     sizes = [product(shape) for shape in shapes]
     return sum(sizes[1:], sizes[0]) * 30
 
@@ -372,7 +371,7 @@ def _unique_inverse(x: object) -> tuple[Node, ...]:
 
 
 def _alone(call: ArrayCall) -> Node:
-    """The only result of a call, with one dimension whose length is not known before."""
+    """The only result of a call, one-dimensional and of data-dependent length."""
     return call.result((call.length(),), call.dtypes()[0])
 
 
@@ -384,14 +383,14 @@ def _union1d(ar1: object, ar2: object) -> Node:
     return _alone(_call(np.union1d, array_node(ar1, "union1d"), array_node(ar2, "union1d")))
 
 
-def _two_row(function: Callable[..., Any]) -> Row:
+def _two_rule(function: Callable[..., Any]) -> Rule:
     name = function.__name__
 
-    def row(ar1: object, ar2: object, assume_unique: bool = False) -> Node:
+    def rule(ar1: object, ar2: object, assume_unique: bool = False) -> Node:
         operands = array_node(ar1, name), array_node(ar2, name)
         return _alone(_call(function, *operands, assume_unique=bool(assume_unique)))
 
-    return row
+    return rule
 
 
 def _intersect1d(
@@ -420,18 +419,18 @@ def _isin(
     return call.result(operands[0].shape, call.dtypes()[0])
 
 
-FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
-    np.partition: _partition_row(np.partition),
+FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {
+    np.partition: _partition_rule(np.partition),
     np.argpartition: METHODS["argpartition"],
     np.lexsort: _lexsort,
     np.searchsorted: _searchsorted,
     np.digitize: _digitize,
-    np.median: _median_row(np.median),
-    np.nanmedian: _median_row(np.nanmedian),
-    np.percentile: _quantile_row(np.percentile),
-    np.quantile: _quantile_row(np.quantile),
-    np.nanpercentile: _quantile_row(np.nanpercentile),
-    np.nanquantile: _quantile_row(np.nanquantile),
+    np.median: _median_rule(np.median),
+    np.nanmedian: _median_rule(np.nanmedian),
+    np.percentile: _quantile_rule(np.percentile),
+    np.quantile: _quantile_rule(np.quantile),
+    np.nanpercentile: _quantile_rule(np.nanpercentile),
+    np.nanquantile: _quantile_rule(np.nanquantile),
     np.histogram: _histogram,
     np.histogram_bin_edges: _histogram_bin_edges,
     np.interp: _interp,
@@ -443,7 +442,7 @@ FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     np.unique_values: _unique_values,
     np.union1d: _union1d,
     np.intersect1d: _intersect1d,
-    np.setdiff1d: _two_row(np.setdiff1d),
-    np.setxor1d: _two_row(np.setxor1d),
+    np.setdiff1d: _two_rule(np.setdiff1d),
+    np.setxor1d: _two_rule(np.setxor1d),
     np.isin: _isin,
 }

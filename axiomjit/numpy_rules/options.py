@@ -1,4 +1,4 @@
-"""Shared by the parts of the NumPy table: refuse options, and resolve `axis` arguments."""
+"""Helpers of the NumPy rules: refuse options, and resolve `axis` arguments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from axiomjit.graph.describe import describe_type
 from axiomjit.graph.nodes import Node
 
 AxisOption = int | Sequence[int] | None
-Row = Callable[..., Any]
+Rule = Callable[..., Any]
 """The implementation of a NumPy function: takes nodes for arrays, returns a node or a tuple."""
 
 UNGIVEN: Final = np._NoValue
@@ -36,7 +36,7 @@ def only_defaults(function: str, **options: object) -> None:
     """Refuse options that are set.
 
     Raises:
-        UnsupportedError: one is not None, left out or True.
+        UnsupportedError: an option is neither None, ungiven nor True.
     """
     for option, value in options.items():
         if value is not None and value is not UNGIVEN and value is not True:
@@ -44,17 +44,17 @@ def only_defaults(function: str, **options: object) -> None:
 
 
 def kept(keepdims: Any) -> bool:
-    """Whether what is folded keeps its dimensions, with a length of 1."""
+    """True if a reduction keeps its dimensions, with length 1."""
     if keepdims is UNGIVEN or isinstance(keepdims, bool | np.bool):
         return keepdims is not UNGIVEN and bool(keepdims)
     return operator.index(keepdims) != 0
 
 
 def reduced_dimensions(node: Node, axis: AxisOption) -> tuple[int, ...]:
-    """The dimensions that an `axis` argument names, in memory order, in which NumPy folds them.
+    """The dimensions named by an `axis` argument, in memory order, in which NumPy reduces them.
 
     Raises:
-        numpy.exceptions.AxisError: no such dimension.
+        numpy.exceptions.AxisError: there is no such dimension.
     """
     rank = len(node.shape)
     if isinstance(axis, list | set | frozenset | dict | np.ndarray | bool | str):

@@ -1,14 +1,14 @@
-"""Functions of numbers as functions of arrays of mixed rank, broadcast or accumulated."""
+"""Functions of numbers, applied to arrays of mixed rank by broadcasting or accumulating."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from axiomjit.accumulate.accumulator import Accumulator
-from axiomjit.accumulate.arrays import ArrayFunction
-from axiomjit.accumulate.fold import accumulator_of, fold_nodes
-from axiomjit.accumulate.scalars import follow
+from axiomjit.accumulators.accumulator import Accumulator
+from axiomjit.accumulators.arrays import ArrayFunction
+from axiomjit.accumulators.fold import accumulator_of, fold_nodes
+from axiomjit.accumulators.scalars import follow
 from axiomjit.base.errors import GraphTypeError, GraphValueError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
@@ -26,7 +26,7 @@ ORDERS: Final = ("c", "f")
 
 
 class Placed(NamedTuple):
-    """A node whose dimensions are these of the kernel's."""
+    """A node, and the kernel dimension of each of its dimensions."""
 
     node: Node
     dims: tuple[int, ...]
@@ -35,30 +35,30 @@ class Placed(NamedTuple):
 def elementwise(
     fn: Callable[..., Any], modes: Mode | Sequence[Mode], order: str = "c"
 ) -> Elementwise:
-    """A function of arrays of mixed rank, from a function of numbers.
+    """Turn a function of numbers into a function of arrays of mixed rank.
 
-    The dimensions of an array are the first ones of all with `order` "c", the last ones with "f",
+    An array's dimensions are the first ones of the kernel with `order` "c", the last ones with "f",
     as in NumPy. Equal dimensions must have equal lengths; a length of 1 does not stretch.
 
     Args:
-        fn: Takes a number of each array and returns a number, or a tuple of them. It is followed
-            once per dtypes, and may use operators, NumPy's ufuncs and `np.where`.
-        modes: How each result is made, one mode or a list of them. `"broadcast"`: of the largest
-            rank among all arrays, those of smaller rank repeated. `("accumulate", acc)`: of the
-            smallest rank, arrays of larger rank are folded first, along the dimensions beyond it,
-            by an `Accumulator` or one of the names that `fold` takes; fn gets what they are folded
-            to. Where all ranks are equal nothing is folded.
+        fn: Takes a number per array and returns a number, or a tuple of numbers. It is traced once
+            per dtypes, and may use operators, NumPy's ufuncs and `np.where`.
+        modes: The mode of each result, one or a list. `"broadcast"`: the result has the largest
+            rank of all arrays; smaller arrays are repeated. `("accumulate", acc)`: the result has
+            the smallest rank; arrays of larger rank are first reduced along their other dimensions
+            by `acc`, an `Accumulator` or a name that `fold` accepts, and fn gets the reduced
+            numbers.
         order: "c" or "f".
 
     Returns:
-        A callable of as many arrays as fn takes numbers. It returns a fresh array, and a list of
-        them where fn returns a tuple. Traced arrays in a compiled function give traced ones.
+        A callable of one array per argument of fn. It returns a fresh array, or a list of arrays if
+        fn returns a tuple. Traced arrays in a compiled function give traced results.
 
     Raises:
-        GraphValueError: a mode, an order or an accumulator is unknown; when called, lengths differ
-            or the number of modes is another than that of results.
-        GraphTypeError: when called, an operand is a named array or tensor, whose dimensions have
-            axes: these are paired by operators and `fold`.
+        GraphValueError: a mode, an order or an accumulator is unknown; when called, lengths differ,
+            or the numbers of modes and results differ.
+        GraphTypeError: when called, an operand is a named array or tensor, whose axes only
+            operators and `fold` pair.
 
     Examples:
         >>> scaled = aj.elementwise(lambda x, y: x * y, "broadcast")
@@ -97,25 +97,25 @@ def _accumulator(mode: Mode) -> Accumulator | None:
 
 
 class Elementwise(ArrayFunction):
-    """What `elementwise` returns."""
+    """The callable that `elementwise` returns."""
 
     group = list
 
     def __init__(
         self, fn: Callable[..., Any], accumulators: tuple[Accumulator | None, ...], order: str
     ) -> None:
-        """Keep what was given; the function is followed at the first call with arrays of a class.
+        """Store the arguments; the first call of each signature traces the function.
 
         Args:
             fn: A function of numbers.
-            accumulators: One per result, None for a result that is broadcast.
+            accumulators: One per result, None for a broadcast result.
             order: "c" or "f".
         """
         super().__init__()
         self._fn, self._accumulators, self._order = fn, accumulators, order
 
     def answer(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
-        """The results for arrays, numbers, or traced ones.
+        """The results for arrays, numbers or traced arrays.
 
         Raises:
             GraphTypeError: an operand has axes.
@@ -140,10 +140,10 @@ class Elementwise(ArrayFunction):
         return f"elementwise({getattr(self._fn, '__name__', self._fn)!s})"
 
     def nodes(self, arrays: Sequence[Node]) -> tuple[list[Node], bool]:
-        """The results for nodes, and whether the function returned a tuple.
+        """The results for nodes, and True if the function returned a tuple.
 
         Raises:
-            GraphValueError: lengths differ, or the number of modes is not that of results.
+            GraphValueError: lengths differ, or the numbers of modes and results differ.
         """
         ranks = [len(node.shape) for node in arrays]
         rank, least = max(ranks, default=0), min(ranks, default=0)
@@ -177,7 +177,7 @@ class Elementwise(ArrayFunction):
         return results, is_tuple
 
     def _folded(self, accumulator: Accumulator, operand: Placed, kept: tuple[int, ...]) -> Placed:
-        """An input folded along the dimensions that are not kept."""
+        """An input reduced along all dimensions but `kept`."""
         if operand.dims == kept:
             return operand
         axes = tuple(at for at, d in enumerate(operand.dims) if d not in kept)
@@ -195,7 +195,7 @@ class Elementwise(ArrayFunction):
         """The length of each dimension of the kernel.
 
         Raises:
-            GraphValueError: two arrays have different ones.
+            GraphValueError: two arrays have different lengths on a dimension.
         """
         found: dict[int, tuple[int, Dim]] = {}
         for k, (node, at) in enumerate(zip(arrays, first, strict=True)):
@@ -216,7 +216,7 @@ class Elementwise(ArrayFunction):
 def _applied(
     outputs: Sequence[Node], operands: Sequence[Placed], extents: tuple[Dim, ...]
 ) -> list[Placed]:
-    """The results of a graph of scalars, each operation along the dimensions of its operands."""
+    """The results of a scalar graph, each op along the dimensions of its operands."""
 
     def placed(value: Any) -> Placed:
         return value if isinstance(value, Placed) else Placed(value, ())
@@ -236,7 +236,7 @@ def _applied(
 
 
 def _whole(value: Placed, dims: tuple[int, ...], extents: tuple[Dim, ...]) -> Node:
-    """The value at each point of some dimensions, as an array of its own."""
+    """The value broadcast to some dimensions, as a new array."""
     shape = tuple(extents[d] for d in dims)
     seen = builder.view(value.node, permutation([dims.index(d) for d in value.dims]), shape)
     if isinstance(seen, Op) and not is_view(seen):

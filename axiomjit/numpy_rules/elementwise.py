@@ -1,4 +1,4 @@
-"""Rules of NumPy's ufuncs, `clip`, `copy`, `astype` and `matmul`."""
+"""NumPy rules of ufuncs, `clip`, `copy`, `astype` and `matmul`."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from axiomjit.graph.known_strides import strides_of
 from axiomjit.graph.nodes import LengthNode, Node, Scalar
 from axiomjit.graph.primitives import COPY, PRIMITIVES
 from axiomjit.graph.shape_ops import pack
-from axiomjit.numpy_table.options import UNGIVEN, Row, only_defaults, refuse
+from axiomjit.numpy_rules.options import UNGIVEN, Rule, only_defaults, refuse
 from axiomjit.symbolic.data_dependent import assumed_equal
 from axiomjit.symbolic.index_maps import iterator
 from axiomjit.views.dense_layout import row_major_strides
 
 
 def matmul_node(a: object, b: object) -> Node:
-    """numpy.matmul; large matrices of a stack go to a library, small ones into loops.
+    """numpy.matmul; large matrices of a stack go to a library, small ones to loops.
 
     Raises:
         UnsupportedError: an operand is a number.
-        GraphValueError: lengths that meet differ.
+        GraphValueError: the contracted lengths differ.
     """
     left, right = builder.as_node(a, "matmul"), builder.as_node(b, "matmul")
     ranks = len(left.shape), len(right.shape)
@@ -69,17 +69,17 @@ def _stacks(left: Node, right: Node) -> Node:
     return sum_of_products(reads, (*shape, met), len(shape))
 
 
-Rows = Callable[..., Node | tuple[Node, ...]]
+Rules = Callable[..., Node | tuple[Node, ...]]
 
 
-def _ufunc_row(name: str) -> Row:
+def _ufunc_rule(name: str) -> Rule:
     primitive = PRIMITIVES[name]
 
-    def row(*operands: object) -> Node:
+    def rule(*operands: object) -> Node:
         nodes = [builder.as_node(operand, name) for operand in operands]
         return builder.elementwise(primitive, *nodes)
 
-    return row
+    return rule
 
 
 def _power(base: object, exponent: object) -> Node:
@@ -87,7 +87,7 @@ def _power(base: object, exponent: object) -> Node:
 
 
 def _as_loop(x: object, ufunc: np.ufunc) -> Node:
-    """The operand of a ufunc in the dtype of NumPy's loop, a Python number as it is."""
+    """A ufunc's operand in the dtype of NumPy's loop; a Python number of that dtype unchanged."""
     node = builder.as_node(x, ufunc.__name__)
     dtype = loop_of(ufunc, (promotable(node),))[-1]
     return node if node.dtype == dtype else builder.cast(node, dtype)
@@ -107,7 +107,7 @@ def _positive(x: object) -> Node:
 
 
 def _reciprocal(x: object) -> Node:
-    """1 / x; of integers the quotient in float64, cast back, as NumPy does it."""
+    """1 / x; for integers the quotient in float64, cast back, as in NumPy."""
     node = _as_loop(x, np.reciprocal)
     if is_inexact(node.dtype):
         return powers.reciprocal(node)
@@ -115,7 +115,7 @@ def _reciprocal(x: object) -> Node:
 
 
 def conjugated(x: object) -> Node:
-    """The complex conjugate in the dtype of NumPy's loop; of real elements a fresh copy."""
+    """The complex conjugate in the dtype of NumPy's loop; for real elements a fresh copy."""
     node = _as_loop(x, np.conjugate)
     if is_complex(node.dtype):
         return builder.elementwise(PRIMITIVES["conjugate"], node)
@@ -129,7 +129,7 @@ def _divmod(x: object, y: object) -> tuple[Node, Node]:
 
 
 def _bound(node: Node, value: object, below: bool) -> Node | None:
-    """A bound of clip; None for a Python integer out of range, which changes nothing."""
+    """A bound of clip; None for a Python integer out of range, which has no effect."""
     if value is None or value is UNGIVEN:
         return None
     bound = builder.as_node(value, "clip")
@@ -150,7 +150,7 @@ def clip(
     min: object = UNGIVEN,
     max: object = UNGIVEN,
 ) -> Node:
-    """np.clip; a Python integer that the dtype cannot hold is no bound."""
+    """np.clip; a Python integer that the dtype cannot hold does not bound."""
     only_defaults("clip", out=out)
     if a_min is UNGIVEN and a_max is UNGIVEN:
         a_min, a_max = (None if bound is UNGIVEN else bound for bound in (min, max))
@@ -173,7 +173,7 @@ def clip(
 def cast_to(
     node: Node, dtype: Any, order: str = "K", casting: Any = "unsafe", copy: bool = True
 ) -> Node:
-    """`node.astype(dtype)`: a fresh array; with `copy=False` the node where it has the dtype.
+    """`node.astype(dtype)`: a fresh array; with `copy=False` the node itself if it has the dtype.
 
     Raises:
         TypeError: `casting` does not allow it.
@@ -184,7 +184,7 @@ def cast_to(
             f"Cannot cast array data from {node.dtype!r} to {wanted!r} according to the rule "
             f"{casting!r}"
         )
-    if order != "K" and not copy:  # whether it lies so already is not known
+    if order != "K" and not copy:  # the current memory order is unknown
         raise refuse("astype", "order", order)
     if node.dtype == wanted:
         return copied(node, order) if copy else node
@@ -205,7 +205,7 @@ def copied(a: object, order: str = "K", subok: bool = False) -> Node:
     return builder.elementwise(COPY, node)
 
 
-SPECIAL: Final[dict[np.ufunc, Rows]] = {
+SPECIAL: Final[dict[np.ufunc, Rules]] = {
     np.divmod: _divmod,
     np.power: _power,
     np.square: _square,
@@ -215,7 +215,7 @@ SPECIAL: Final[dict[np.ufunc, Rows]] = {
     np.conjugate: conjugated,
     np.matmul: matmul_node,
 }
-UFUNCS: Final[dict[np.ufunc, Rows]] = {
-    **{row.ufunc: _ufunc_row(name) for name, row in PRIMITIVES.items() if row.ufunc is not None},
+UFUNCS: Final[dict[np.ufunc, Rules]] = {
+    **{row.ufunc: _ufunc_rule(name) for name, row in PRIMITIVES.items() if row.ufunc is not None},
     **SPECIAL,
 }
