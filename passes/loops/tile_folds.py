@@ -27,24 +27,24 @@ from axiomjit.symbolic.assumptions import SMALL
 from axiomjit.symbolic.dims import bound
 
 LANES: Final = 512
-"""Lanes that one thread takes at least: long enough for vector code."""
+"""Fewest lanes of one thread: long enough for vector code."""
 TOGETHER: Final = 4
-"""The lanes of a thread are this many times wider where there are enough: whole rows of memory."""
+"""Blocks of lanes that a thread takes as one, if there are enough: whole rows of memory."""
 NEAR: Final = 16_384
-"""Bytes of all tiles of a loop: they stay in the first-level cache."""
+"""Most bytes of all tiles of a loop: they stay in the first-level cache."""
 WINDOW: Final = 16
-"""Elements of a window up to which vectors of lanes are better; few ones are unrolled anyway."""
+"""Most elements of a window for which vectors of lanes are better; few are unrolled anyway."""
 
 
 def tile_folds(program: LoopProgram, context: Context) -> LoopProgram:
-    """Put the innermost map loop inside the fold where it, not the fold, walks by one element.
+    """Put the innermost map loop inside the fold if it, not the fold, has unit stride.
 
     Folding a C-ordered matrix along its first dimension cell by cell would touch a cache line per
-    element. Instead a block of `LANES` results is folded at once: the map loop is cut into
-    blocks, the states become a tile with a cell per lane, and the lanes run innermost. Where little
-    is computed, a thread takes up to `TOGETHER` blocks as one, since memory is read fastest along
+    element. Instead a block of `LANES` results is folded at once: the map loop is cut into blocks,
+    the states become a tile with a cell per lane, and the lanes run innermost. If little is
+    computed, a thread takes up to `TOGETHER` blocks as one, since memory is read fastest along
     whole rows. Folds over short windows, and over windows that the edge of the array cuts off, are
-    tiled, too; how short they are leaves a guard in the scope.
+    tiled, too; the length of windows leaves a guard in the scope.
 
     Needs: ordered loops; a fold directly inside a map loop has no map loop inside.
     Gives: a legal loop program.
@@ -89,9 +89,9 @@ def _tiled(stmt: Stmt) -> Stmt:
 
 
 def _together(allocs: tuple[Alloc, ...], fold: For) -> int:
-    """The blocks of lanes per iteration: one where a loop may be cut, or tiles are large.
+    """The blocks of lanes per iteration: one if the loop may be split, or tiles are large.
 
-    A loop is cut into strips of one block (see `strip_mine`).
+    A loop is split into strips of one block (see `strip_mine`).
     """
     lets = [s for s in walk((fold,)) if isinstance(s, Let)]
     if any(let.primitive.elementary or let.primitive.scalar for let in lets):
@@ -118,7 +118,7 @@ def _is_plain(fold: For) -> bool:
 
 
 def _walks_across(mapped: For, fold: For) -> bool:
-    """True if the map loop moves through memory in smaller steps than the fold loop."""
+    """True if the map loop walks memory in smaller steps than the fold loop."""
     innermost = chain_of(fold)[0][-1]
     accesses = [s for s in walk((fold,)) if isinstance(s, Load | Store)]
     return stride_cost(mapped, accesses) < stride_cost(innermost, accesses)
@@ -138,6 +138,6 @@ def _is_over_windows(mapped: For, fold: For) -> bool:
 
 
 def _slides(access: Load | Store, one: For, other: For) -> bool:
-    """True if an access moves by one element along either loop."""
+    """True if an access has unit stride along either loop."""
     steps = dict(access.index.terms)
     return all(k.iterator in steps and steps[k.iterator].constant == 1 for k in (one, other))
