@@ -26,7 +26,7 @@ def _arc(m: Arithmetic, q: Numeric, lost: Numeric | None = None) -> Numeric:
 
 
 def arctan(m: Arithmetic, x: Numeric) -> Numeric:
-    """The sum of arctan(c), for a table's point c near |x|, and arctan((|x| - c) / (1 + |x| c))."""
+    """The sum of the arc tangents of a table's c near |x| and of (|x| - c) / (1 + |x| c)."""
     points, angles = (
         _placed(table[m.code][:COUNT], LEAD_OF_FIRST) for table in (ARC_POINTS, ARC_ANGLES)
     )
