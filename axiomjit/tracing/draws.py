@@ -1,8 +1,8 @@
-"""Random numbers in a followed function: each draw is a step of the program, done at each call.
+"""Random numbers in a traced function: each draw is a step of the program, run at each call.
 
-A generator that the function has from outside is represented by a `TracedGenerator`. Draws happen
-in the order of the program, also those that nobody uses: each has the one before as an operand, and
-the last one is computed in any case. Shape and dtype are found by one draw of another generator.
+A generator from outside the function is represented by a `TracedGenerator`. Draws happen in the
+order of the program, also unused ones: each has the one before as an operand, and the last one is
+computed in any case. Shape and dtype are inferred by a draw of another generator.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from axiomjit.tracing.tracer import Tracer, new_array
 from axiomjit.tracing.writes import write_item
 
 WEIGHT: Final = 8
-"""Additions that one random number costs."""
+"""The cost of one random number, in additions."""
 TRIED: Final = 4096
-"""Numbers that are drawn for nothing, at most."""
+"""Most numbers that are drawn to infer a result."""
 WITH_SIZES: Final = {"rand": "random_sample", "randn": "standard_normal"}
-"""Legacy functions whose arguments are the lengths, and those that take them as `size`."""
+"""Legacy functions whose arguments are the lengths; the functions that take these as `size`."""
 
 
 class TracedGenerator:
-    """Represents a generator of random numbers while a function is followed."""
+    """Represents a generator of random numbers while a function is traced."""
 
     def __init__(self, generator: Any) -> None:
-        """Stand for a `numpy.random.Generator` or `RandomState`."""
+        """Represent a `numpy.random.Generator` or `RandomState`."""
         self._generator = generator
 
     @property  # type: ignore[misc]
@@ -57,7 +57,7 @@ class TracedGenerator:
         return partial(self._drawn, name) if name in METHODS and callable(method) else method
 
     def _drawn(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """Record a draw; as NumPy, a number, an array, or nothing where a seed is set."""
+        """Record a draw; as in NumPy it returns a number, an array, or nothing if a seed is set."""
         if current() is None:
             return getattr(self._generator, name)(*args, **kwargs)
         if name in WITH_SIZES:
@@ -89,7 +89,7 @@ class TracedGenerator:
         return new_array(node) if isinstance(found, np.ndarray) else Tracer(node)
 
     def _drawn_with(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """Record a draw with arrays: what is shuffled or chosen from, or computed parameters."""
+        """Record a draw with arrays: to shuffle or choose from, or computed parameters."""
         asked, kinds = f"random.{name}", set()
         if kwargs.get("out") is not None:
             _refuse(name, "an array to write into")
@@ -127,14 +127,14 @@ def _length(value: Any) -> Dim:
 
 
 def _tried(size: tuple[Dim, ...]) -> tuple[int, ...]:
-    """A size to try, that of this call where it is small: NumPy says what is wrong with it."""
+    """A size to try: this call's if it is small, so that NumPy reports its errors."""
     count = product(size)
     known = not data_dependent_in(count) and current_scope().value(count) <= TRIED
     return tuple(current_scope().value(n) if known else 1 for n in size)
 
 
 def _another(generator: Any) -> Any:
-    """A generator of the same kind, of which numbers may be drawn for nothing."""
+    """A generator of the same kind whose numbers may be discarded."""
     if isinstance(generator, np.random.RandomState):
         return np.random.RandomState(0)
     return np.random.Generator(type(generator.bit_generator)(0))
@@ -178,7 +178,7 @@ def _step(
 
 
 class _DrawnWith(Record):
-    """The evaluation of a draw with arrays, which stand behind the draw before."""
+    """The evaluation of a draw with arrays, which follow the previous draw among the operands."""
 
     foreseen: ForeseenCall
 
@@ -197,7 +197,7 @@ class _DrawnWith(Record):
 def _step_with(
     generator: Any, name: str, foreseen: ForeseenCall, operands: Sequence[Node], number: bool
 ) -> Node:
-    """The node of a draw with arrays, computed after the draw before."""
+    """The node of a draw with arrays, computed after the previous draw."""
     following = current()
     assert following is not None
     token = _token(following.last)
@@ -224,7 +224,7 @@ def _step_with(
 
 
 def _token(before: object) -> Node:
-    """The draw before, on which the next one depends."""
+    """The previous draw, on which the next one depends."""
     return before if isinstance(before, Node) else Constant(FLOAT, np.zeros(()), ())
 
 
@@ -236,7 +236,7 @@ def _draw(
     labels: object,
     out: np.ndarray,
 ) -> None:
-    """Draw random numbers; the first `lengths` dimensions are the size that is asked for."""
+    """Draw random numbers; the first `lengths` dimensions of `out` are the requested size."""
     out[...] = method(**given) if lengths is None else method(**given, size=out.shape[:lengths])
 
 
