@@ -493,7 +493,7 @@ class Operand(Record):
 
 
 class Result(Record):
-    """The foreseen result: an array, a scalar or a Python number of a shape and dtype."""
+    """The expected result: an array, a scalar or a Python number of a shape and dtype."""
 
     shape: tuple[Dim, ...]
     dtype: DType
@@ -524,8 +524,8 @@ class ExternalCall(Record):
             yield leaf.of(next(operands)) if isinstance(leaf, Operand) else leaf
 
 
-class ForeseenCall(Record):
-    """A call that gives containers of arrays and scalars which were foreseen.
+class ProbedShape(Record):
+    """A call with the results that probes of it gave: containers of arrays and scalars.
 
     `values` are the leaves, in place of an array or scalar a `Result`.
     """
@@ -539,14 +539,14 @@ class ForeseenCall(Record):
 
     @property
     def results(self) -> list[Result]:
-        """The foreseen results, in order."""
+        """The expected results, in order."""
         return [value for value in self.values if isinstance(value, Result)]
 
     def __call__(self, *arrays: Array) -> object:
         """The array or scalar, or several; shapes and dtypes are compared by who takes them.
 
         Raises:
-            OtherResultError: they are other ones than foreseen, or the function raises an error.
+            OtherResultError: they are not as expected, or the function raises an error.
         """
         count_external_call()
         name = self.call.name

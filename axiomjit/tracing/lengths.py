@@ -111,7 +111,7 @@ class SymbolicNumber:
         )
 
 
-class Length(SymbolicNumber):
+class SymbolicInt(SymbolicNumber):
     """An integer that depends on the arguments: a length, or an argument.
 
     Sums, differences, products and floor quotients of integers are integers, other arithmetic gives
@@ -143,14 +143,14 @@ class Length(SymbolicNumber):
         return int
 
     @property
-    def real(self) -> Length:
+    def real(self) -> SymbolicInt:
         """The integer itself."""
         return self
 
     imag = 0
     numerator, denominator = real, 1
 
-    def conjugate(self) -> Length:
+    def conjugate(self) -> SymbolicInt:
         """The integer itself."""
         return self
 
@@ -170,12 +170,12 @@ class Length(SymbolicNumber):
         """The symbolic length."""
         return self.dim
 
-    def __trunc__(self) -> Length:
+    def __trunc__(self) -> SymbolicInt:
         return self
 
     __floor__ = __ceil__ = __pos__ = __trunc__
 
-    def __neg__(self) -> int | Length:
+    def __neg__(self) -> int | SymbolicInt:
         return length(-self.dim)
 
     def __divmod__(self, other: Any) -> object:
@@ -200,7 +200,7 @@ class Length(SymbolicNumber):
     def __reduce_ex__(self, protocol: object) -> tuple[type[int], tuple[int]]:
         return int, (int(self),)
 
-    def __round__(self, digits: int | None = None) -> int | Length:
+    def __round__(self, digits: int | None = None) -> int | SymbolicInt:
         return round(int(self), digits) if digits is not None else self
 
 
@@ -251,7 +251,7 @@ class SymbolicFloat(SymbolicNumber):
         """The value in this call; each length in it gets a guard."""
         for node in post_order((self.node,)):
             if isinstance(node, LengthNode):
-                Length(node.length).at_hand()
+                SymbolicInt(node.length).at_hand()
         evaluate = lazy_import("axiomjit.graph.evaluate_graph").evaluate_graph
         (value,) = evaluate(Graph((), (self.node,)), (), current_scope().values)
         return value.item() if self.node.weak else value[()]
@@ -328,9 +328,9 @@ def unwrap(value: Any) -> Any:
     return value
 
 
-def length(value: Dim) -> int | Length:
+def length(value: Dim) -> int | SymbolicInt:
     """A length for the user: a plain int if it never differs."""
-    return Length(value) if value.constant is None else value.constant
+    return SymbolicInt(value) if value.constant is None else value.constant
 
 
 QUERIES: Final[dict[Callable[..., object], Callable[[Node], object]]] = {
@@ -342,7 +342,7 @@ QUERIES: Final[dict[Callable[..., object], Callable[[Node], object]]] = {
 
 
 def _is_integer(value: object) -> bool:
-    return issubclass(type(value), (Length, int)) and not isinstance(value, bool)
+    return issubclass(type(value), (SymbolicInt, int)) and not isinstance(value, bool)
 
 
 _FLOATS: Final = {
@@ -359,11 +359,11 @@ def _is_mirrored(name: str) -> bool:
     return name.startswith("__r") and name != "__rshift__"
 
 
-def _symbolic(name: str) -> Callable[[Length, Any], object]:
+def _symbolic(name: str) -> Callable[[SymbolicInt, Any], object]:
     """Integer arithmetic that stays symbolic; with other operands it may give a float."""
     of_floats = _of_floats(name)
 
-    def method(self: Length, other: Any) -> object:
+    def method(self: SymbolicInt, other: Any) -> object:
         if not _is_integer(other) or (name in ("__floordiv__", "__mod__") and other == 0):
             return of_floats(self, other)
         result = getattr(self.dim, name)(dim(unwrap(other)))
@@ -445,24 +445,24 @@ def _by_value(name: str) -> Callable[..., object]:
     return method
 
 
-def _compared(name: str) -> Callable[[Length, Any], object]:
+def _compared(name: str) -> Callable[[SymbolicInt, Any], object]:
     """A comparison of integers as lengths: one that is always true or false records no guard."""
     symbolic = _symbolic(name)
 
-    def method(self: Length, other: Any) -> object:
+    def method(self: SymbolicInt, other: Any) -> object:
         whole = issubclass(type(other), float) and other.is_integer()
         return symbolic(self, int(other) if whole else other)
 
     return method
 
 
-def _equality(name: str) -> Callable[[Length, Any], object]:
+def _equality(name: str) -> Callable[[SymbolicInt, Any], object]:
     """As other comparisons; a key of an earlier trace is a plain number."""
     compared = _compared(name)
     of_numbers: Callable[[object, object], object] = getattr(operator, name)
 
-    def method(self: Length, other: Any) -> object:
-        if isinstance(other, Length) and other._is_key():
+    def method(self: SymbolicInt, other: Any) -> object:
+        if isinstance(other, SymbolicInt) and other._is_key():
             other = other._number
         return of_numbers(self._number, other) if self._is_key() else compared(self, other)
 
@@ -479,8 +479,8 @@ _FORMS: Final[dict[_Form, str]] = {
 _FORM_OF: Final = {name: form for form, names in _FORMS.items() for name in names.split()}
 for _name in (*OPERATORS, *(f"r{name}" for name in INFIX), "divmod", "rdivmod"):
     _method = f"__{_name}__"
-    if _method not in vars(Length):
-        setattr(Length, _method, _FORM_OF.get(_name, _by_value)(_method))
+    if _method not in vars(SymbolicInt):
+        setattr(SymbolicInt, _method, _FORM_OF.get(_name, _by_value)(_method))
     if _method not in vars(SymbolicFloat):
         _made = _of_floats if _method in _FLOATS else _by_value
         setattr(SymbolicFloat, _method, _made(_method))

@@ -27,7 +27,7 @@ from axiomjit.graph.storages import VersionedStorage
 from axiomjit.graph.traced_values import TracedValue
 from axiomjit.numpy_table.elementwise import UFUNCS
 from axiomjit.numpy_table.options import Row
-from axiomjit.tracing.lengths import Length, SymbolicNumber, unwrap
+from axiomjit.tracing.lengths import SymbolicInt, SymbolicNumber, unwrap
 from axiomjit.tracing.outside_arrays import plain
 from axiomjit.tracing.refusals import recorded, refuse_value
 
@@ -219,7 +219,7 @@ def _python_kind(value: Any) -> type | None:
     if issubclass(type(value), TracedValue):
         return ELEMENT_TYPES[value.node.dtype].python if value.node.weak else None
     if issubclass(type(value), SymbolicNumber):
-        return int if issubclass(type(value), Length) else float
+        return int if issubclass(type(value), SymbolicInt) else float
     return type(value) if type(value) in (bool, int, float, complex) else None
 
 

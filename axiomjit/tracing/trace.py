@@ -21,7 +21,7 @@ from axiomjit.graph.primitives import COPY
 from axiomjit.symbolic.data_dependent import OtherLengthError, data_dependent_in
 from axiomjit.symbolic.dims import Dim, Scope, bound
 from axiomjit.tracing.holders import traced_inside
-from axiomjit.tracing.lengths import Length, SymbolicFloat, SymbolicNumber, unwrap
+from axiomjit.tracing.lengths import SymbolicFloat, SymbolicInt, SymbolicNumber, unwrap
 from axiomjit.tracing.refusals import traced
 from axiomjit.tracing.tracer import Tracer
 
@@ -57,7 +57,7 @@ def take_results(
             node = _array_of_its_own(value, owners)
             place = _place(value, node, arguments)
             leaves.append((outputs.setdefault(node, len(outputs)), place))
-        elif isinstance(value, Length) and data_dependent_in(value.dim):
+        elif isinstance(value, SymbolicInt) and data_dependent_in(value.dim):
             node = builder.elementwise(COPY, size(value.dim))
             leaves.append((outputs.setdefault(node, len(outputs)), int))
         elif isinstance(value, SymbolicFloat):
@@ -130,7 +130,7 @@ class Trace(Record):
 
 
 def trace(
-    call: Callable[[Sequence[Tracer | Length]], object],
+    call: Callable[[Sequence[Tracer | SymbolicInt]], object],
     given: Sequence[Input | Dim],
     scope: Scope,
     layouts: Mapping[int, Strides] | None = None,
@@ -157,7 +157,7 @@ def trace(
     now.within = trace.__code__
     with entered(now), bound(scope), laid_out(layouts or {}), np.errstate(all="ignore"):
         arrays = {v: Tracer(v) for v in given if isinstance(v, Input)}
-        tracers = [arrays[v] if isinstance(v, Input) else Length(v) for v in given]
+        tracers = [arrays[v] if isinstance(v, Input) else SymbolicInt(v) for v in given]
         try:
             returned = call(tracers)
         except Exception as error:

@@ -28,17 +28,17 @@ from axiomjit.numpy_table.reductions import REDUCTIONS
 from axiomjit.numpy_table.shapes import part_of
 from axiomjit.numpy_table.table import FUNCTIONS, METHODS, SCANS
 from axiomjit.symbolic.dims import product
-from axiomjit.tracing.lengths import QUERIES, Length, length, unwrap
+from axiomjit.tracing.lengths import QUERIES, SymbolicInt, length, unwrap
+from axiomjit.tracing.numpy_calls import (
+    call_externally,
+    called_ufunc,
+    may_be_external,
+    or_external_call,
+    piecewise,
+    ufunc_calls,
+)
 from axiomjit.tracing.operators import TracedOperators, TracedStorage, node_of, result_of
 from axiomjit.tracing.refusals import VALUES, WithoutValues, recorded, refuse_method, refuse_write
-from axiomjit.tracing.steps import (
-    called_opaquely,
-    called_ufunc,
-    is_step,
-    or_opaquely,
-    piecewise,
-    steps_of_ufuncs,
-)
 from axiomjit.tracing.writes import WRITERS, FlatElements, node_to_write, set_item, store_exactly
 
 
@@ -201,14 +201,14 @@ class Tracer(WithoutValues, TracedOperators):
         method, asked = getattr(stands_for, name), f"numpy.{stands_for.__name__}.{name}"
         if name in METHODS:
             row = partial(called, name, METHODS[name])
-            return lambda *args, **kwargs: or_opaquely(
+            return lambda *args, **kwargs: or_external_call(
                 row, method, asked, (self, *args), kwargs, _represented
             )
         if not callable(method):
             return refuse_method(name, self.description(), METHODS)
-        if name in VALUES or not is_step(method):
+        if name in VALUES or not may_be_external(method):
             return lambda *args, **kwargs: refuse_method(name, self.description(), METHODS)
-        return lambda *args, **kwargs: called_opaquely(
+        return lambda *args, **kwargs: call_externally(
             method, asked, (self, *args), kwargs, _represented
         )
 
@@ -226,13 +226,13 @@ class Tracer(WithoutValues, TracedOperators):
             asked = f"{ufunc.__name__}.{method}"
             row, axis = partial(called, asked, rows[ufunc]), options.pop("axis", 0)
             function = getattr(ufunc, method)
-            return or_opaquely(row, function, asked, (*inputs, axis), options, _represented)
+            return or_external_call(row, function, asked, (*inputs, axis), options, _represented)
         if method == "__call__" or method in ("at", "outer"):
             return called_ufunc(ufunc, method, inputs, out, options, _represented)
         if out:
             options["out"] = out[0]
-        name = f"{steps_of_ufuncs().ufunc_name(ufunc)}.{method}"
-        return called_opaquely(getattr(ufunc, method), name, inputs, options, _represented)
+        name = f"{ufunc_calls().ufunc_name(ufunc)}.{method}"
+        return call_externally(getattr(ufunc, method), name, inputs, options, _represented)
 
     @recorded
     def __array_function__(
@@ -250,7 +250,7 @@ class Tracer(WithoutValues, TracedOperators):
         if func not in FUNCTIONS:
             if func in WRITERS:
                 return WRITERS[func](*args, **kwargs)
-            return called_opaquely(func, name, args, kwargs, _represented)
+            return call_externally(func, name, args, kwargs, _represented)
         if func in NEW:  # the node may be an operand's, the array is a new one
             made = result_of(FUNCTIONS[func], args, kwargs)
             assert isinstance(made, Node)
@@ -258,7 +258,7 @@ class Tracer(WithoutValues, TracedOperators):
         if func is np.imag and isinstance(args[0], Tracer):
             return args[0].imag
         row = partial(called, func.__name__, FUNCTIONS[func])
-        return or_opaquely(row, func, name, args, kwargs, _represented)
+        return or_external_call(row, func, name, args, kwargs, _represented)
 
     def __copy__(self) -> Tracer:
         return self if self.node.weak else Tracer(FUNCTIONS[np.copy](self.node))
@@ -277,7 +277,7 @@ class TracedScalar(Tracer):
     __iter__: ClassVar[Any] = None
 
     @property
-    def shape(self) -> tuple[int | Length, ...]:
+    def shape(self) -> tuple[int | SymbolicInt, ...]:
         """The shape; a length that may differ in the next call is a `SymbolicInt`."""
         return tuple(length(n) for n in self.node.shape)
 
@@ -291,7 +291,7 @@ class TracedScalar(Tracer):
         return len(self.node.shape)
 
     @property
-    def size(self) -> int | Length:
+    def size(self) -> int | SymbolicInt:
         """The number of elements."""
         return length(product(self.node.shape))
 
@@ -301,7 +301,7 @@ class TracedScalar(Tracer):
         return self.node.dtype.itemsize
 
     @property
-    def nbytes(self) -> int | Length:
+    def nbytes(self) -> int | SymbolicInt:
         """Bytes of all elements."""
         return length(product(self.node.shape) * self.node.dtype.itemsize)
 
@@ -391,7 +391,7 @@ def _kind(tracer: Tracer) -> str:
 
 
 def _ours(value: object) -> bool:
-    known = Tracer | np.ndarray | np.generic | int | float | complex | Length | Node
+    known = Tracer | np.ndarray | np.generic | int | float | complex | SymbolicInt | Node
     return isinstance(value, known) or not hasattr(value, "__array_ufunc__")
 
 

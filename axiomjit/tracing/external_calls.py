@@ -30,7 +30,7 @@ from axiomjit.base.trace_context import current
 from axiomjit.base.tree import LEAF, Structure, flatten_tree, unflatten_tree
 from axiomjit.graph import builder
 from axiomjit.graph.evaluate_graph import evaluate_graph
-from axiomjit.graph.external_calls import ExternalCall, ForeseenCall, Operand, Result
+from axiomjit.graph.external_calls import ExternalCall, Operand, ProbedShape, Result
 from axiomjit.graph.indexing_ops import with_counts
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Graph, Node, Op, post_order
@@ -48,10 +48,10 @@ from axiomjit.symbolic.dims import (
 )
 from axiomjit.symbolic.ranges import infer_dim
 from axiomjit.tracing.lengths import SymbolicNumber
+from axiomjit.tracing.numpy_calls import Function, Represented, may_be_external
 from axiomjit.tracing.operators import TracedOperators, node_of
 from axiomjit.tracing.outside_arrays import plain
 from axiomjit.tracing.refusals import recorded, refuse_outside, unsupported
-from axiomjit.tracing.steps import Function, Represented, is_step
 from axiomjit.tracing.writes import store_exactly, write_item
 
 Array = np.ndarray
@@ -70,7 +70,7 @@ NUMBERS: Final = (bool, int, float, complex)
 VARIED: Final = (LENGTH, DECLARED, DATA_DEPENDENT)
 
 
-def foresee(call: ExternalCall, operands: Sequence[Node]) -> ForeseenCall:
+def infer_by_probe(call: ExternalCall, operands: Sequence[Node]) -> ProbedShape:
     """Infer the results of a call for operands like these from probes.
 
     Raises:
@@ -167,7 +167,7 @@ def refusal(name: str, seen: str) -> UnsupportedError:
 
 def _related(
     call: ExternalCall, operands: Sequence[Node], tried: Sequence[tuple[Lengths, Any, Given]]
-) -> ForeseenCall | None:
+) -> ProbedShape | None:
     """The call with results whose lengths are functions of the operands'; None if unknown."""
     varied = any(length.constant is None for node in operands for length in node.shape)
     if len(tried) < (3 if varied else 1):
@@ -185,7 +185,7 @@ def _related(
         if value is None:
             return None
         values.append(value)
-    return ForeseenCall(call, structure, tuple(values)) if same else None
+    return ProbedShape(call, structure, tuple(values)) if same else None
 
 
 def _common(leaves: Sequence[Any], known: Mapping[Dim, Sequence[int]]) -> Result | None:
@@ -205,7 +205,7 @@ def _common(leaves: Sequence[Any], known: Mapping[Dim, Sequence[int]]) -> Result
     return Result(known_shape, dtype, *what) if len(known_shape) == rank else None
 
 
-def _as_now(call: ExternalCall, operands: Sequence[Node]) -> ForeseenCall:
+def _as_now(call: ExternalCall, operands: Sequence[Node]) -> ProbedShape:
     """The call with its results for the values of this call, and for its lengths alone."""
     for node in operands:
         for length in node.shape:
@@ -224,7 +224,7 @@ def _as_now(call: ExternalCall, operands: Sequence[Node]) -> ForeseenCall:
         ) from error
     _check_results(call.name, arrays, made)
     leaves, structure = made
-    return ForeseenCall(call, structure, tuple(map(_now, leaves)))
+    return ProbedShape(call, structure, tuple(map(_now, leaves)))
 
 
 def _now(leaf: Any) -> object:
@@ -285,7 +285,7 @@ def _is_at(function: Function) -> bool:
 
 
 @recorded
-def called_opaquely(
+def call_externally(
     function: Function,
     name: str,
     args: Sequence[Any],
@@ -298,7 +298,7 @@ def called_opaquely(
         UnsupportedError: its results cannot be inferred, or it cannot be called later.
         InterruptedWritesError: it raises an error for the values of this call.
     """
-    if not is_step(function):
+    if not may_be_external(function):
         raise unsupported(name, map(node_of, args))
     if function in WRITING or _is_at(function):
         _write(function, name, args, kwargs)
@@ -307,18 +307,18 @@ def called_opaquely(
         return _of_dtypes(function, name, args, kwargs)
     out = kwargs.pop("out", None)
     call, operands = bound_call(function, name, args, kwargs)
-    foreseen = foresee(call, operands)
-    made = foreseen.nodes(operands)
+    probed = infer_by_probe(call, operands)
+    made = probed.nodes(operands)
     if out is not None:
         return store_exactly(out, made[0] if len(made) == 1 else tuple(made), name)
-    return unflatten_tree(foreseen.structure, _represented(foreseen, made, represented))
+    return unflatten_tree(probed.structure, _represented(probed, made, represented))
 
 
 def _represented(
-    foreseen: ForeseenCall, made: Sequence[Node], represented: Represented
+    probed: ProbedShape, made: Sequence[Node], represented: Represented
 ) -> Iterator[object]:
     nodes = iter(made)
-    for value in foreseen.values:
+    for value in probed.values:
         yield represented(next(nodes), value.is_array) if isinstance(value, Result) else value
 
 
@@ -363,7 +363,7 @@ def _kind(value: Any) -> str:
     return "number" if value.node.weak else "scalar"
 
 
-class Changed:
+class MutatedOperand:
     """A function that changes a copy of its first array, and returns the copy."""
 
     def __init__(self, function: Function) -> None:
@@ -376,10 +376,10 @@ class Changed:
         return copy
 
 
-def changed_call(call: ExternalCall, target: TracedOperators) -> ForeseenCall:
+def mutating_call(call: ExternalCall, target: TracedOperators) -> ProbedShape:
     """The call of a function that changes a copy of a traced array, and returns it."""
     result = Result(target.node.shape, target.node.dtype, True)
-    return ForeseenCall(call, LEAF, (result,))
+    return ProbedShape(call, LEAF, (result,))
 
 
 def _write(function: Function, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
@@ -387,8 +387,8 @@ def _write(function: Function, name: str, args: Sequence[Any], kwargs: dict[str,
     target, *others = args
     if not isinstance(target, TracedOperators) or target.storage is None:
         refuse_outside(name, target)
-    call, operands = bound_call(Changed(function), name, (target, *others), kwargs)
-    (made,) = changed_call(call, target).nodes(operands)
+    call, operands = bound_call(MutatedOperand(function), name, (target, *others), kwargs)
+    (made,) = mutating_call(call, target).nodes(operands)
     write_item(target.storage, target.node, made)
 
 

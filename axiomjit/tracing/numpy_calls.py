@@ -57,7 +57,7 @@ OUTSIDE: Final = frozenset(
 """Functions that write files, make text, depend on memory addresses, or change an array's type."""
 
 
-def is_step(function: Function) -> bool:
+def may_be_external(function: Function) -> bool:
     """True if a function may be an external call of the traced function."""
     following = current()
     known = following is not None and following.arguments is not None
@@ -76,7 +76,7 @@ def misfit(name: str, args: Sequence[Any], error: Exception) -> UnfollowedError:
     return made
 
 
-def or_opaquely(
+def or_external_call(
     row: Callable[[Sequence[Any], dict[str, Any]], object],
     function: Function,
     name: str,
@@ -86,7 +86,7 @@ def or_opaquely(
 ) -> object:
     """The result of a row; if it refuses, the result of the function as an external call."""
     following = current()
-    if following is None or not is_step(function):
+    if following is None or not may_be_external(function):
         try:
             return row(args, kwargs)
         except MISFITS as error:
@@ -106,13 +106,13 @@ def or_opaquely(
         not_a_step = (UnsupportedError, NeedsValuesError)
     following.refusal = before
     try:
-        return called_opaquely(function, name, args, dict(kwargs), represented)
+        return call_externally(function, name, args, dict(kwargs), represented)
     except not_a_step:
         following.refusal = before or refusal
         raise refusal from None
 
 
-def called_opaquely(
+def call_externally(
     function: Function,
     name: str,
     args: Sequence[Any],
@@ -120,7 +120,7 @@ def called_opaquely(
     represented: Represented,
 ) -> object:
     """As `external_calls.call_externally`, which is imported by the first such call."""
-    made: object = lazy_import("axiomjit.tracing.opaque").called_opaquely(
+    made: object = lazy_import("axiomjit.tracing.external_calls").call_externally(
         function, name, args, kwargs, represented
     )
     return made
@@ -146,8 +146,8 @@ def called_ufunc(
     """
     if method == "at":
         at = partial(_at, ufunc)
-        name = f"{steps_of_ufuncs().ufunc_name(ufunc)}.at"
-        return or_opaquely(at, ufunc.at, name, inputs, {}, represented)
+        name = f"{ufunc_calls().ufunc_name(ufunc)}.at"
+        return or_external_call(at, ufunc.at, name, inputs, {}, represented)
     nodes = [node_of(value) for value in inputs]
     name = ufunc.__name__
     outer = method == "outer"
@@ -161,8 +161,8 @@ def called_ufunc(
         raise unsupported(f"numpy.{name}{suffix}", nodes)
     if ufunc not in UFUNCS and ufunc.signature is not None:
         options |= {"out": out[0]} if out else {}
-        name = steps_of_ufuncs().ufunc_name(ufunc)
-        return called_opaquely(ufunc, name, inputs, options, represented)
+        name = ufunc_calls().ufunc_name(ufunc)
+        return call_externally(ufunc, name, inputs, options, represented)
     mask = options.pop("where", True)
     given = {key: options.pop(key, None) for key in LOOPS}
     loop = {NAMES.get(key, key): value for key, value in given.items() if value is not None}
@@ -178,10 +178,10 @@ def called_ufunc(
         made = _results(ufunc, [builder.as_node(n, name) for n in nodes], loop)
     except UnsupportedError:
         plain = not out and mask is True and not outer
-        if not plain or ufunc not in UFUNCS or not is_step(ufunc):
+        if not plain or ufunc not in UFUNCS or not may_be_external(ufunc):
             raise
-        name = steps_of_ufuncs().ufunc_name(ufunc)
-        return called_opaquely(ufunc, name, inputs, loop, represented)
+        name = ufunc_calls().ufunc_name(ufunc)
+        return call_externally(ufunc, name, inputs, loop, represented)
     results = [builder.strong(n) for n in (made if isinstance(made, tuple) else (made,))]
     places = [*out, *[None] * (len(results) - len(out))]
     found = [
@@ -197,7 +197,7 @@ def _at(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) -> None
     ufunc_at(ufunc, *inputs)
 
 
-def steps_of_ufuncs() -> Any:
+def ufunc_calls() -> Any:
     """The module of ufuncs that NumPy runs, with their names and loops; few programs need it."""
     return lazy_import("axiomjit.graph.external_calls")
 
@@ -206,11 +206,11 @@ def _results(
     ufunc: np.ufunc, nodes: Sequence[Node], loop: dict[str, Any]
 ) -> Node | tuple[Node, ...]:
     if ufunc not in UFUNCS:
-        steps: tuple[Node, ...] = steps_of_ufuncs().ufunc_step(ufunc, nodes, **loop)
+        steps: tuple[Node, ...] = ufunc_calls().ufunc_step(ufunc, nodes, **loop)
         return steps if ufunc.nout > 1 else steps[0]
     if not loop:
         return UFUNCS[ufunc](*nodes)
-    *inputs, result = steps_of_ufuncs().loop_with(ufunc, nodes, **loop)
+    *inputs, result = ufunc_calls().loop_with(ufunc, nodes, **loop)
     made = UFUNCS[ufunc](*(builder.cast(n, dtype) for n, dtype in zip(nodes, inputs, strict=False)))
     if isinstance(made, tuple) or made.dtype != result:
         raise refuse(ufunc.__name__, *next(iter(loop.items())))

@@ -19,16 +19,21 @@ from axiomjit.base.errors import ImpureError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.base.trace_context import current, refused
-from axiomjit.graph.external_calls import ForeseenCall, stored
+from axiomjit.graph.external_calls import ProbedShape, stored
 from axiomjit.graph.library_operations import Labels, LibraryOperation, OperandArrays
 from axiomjit.graph.nodes import Constant, Node, Op, note
 from axiomjit.graph.primitives import ALL
 from axiomjit.symbolic.data_dependent import OtherResultError, data_dependent_in
 from axiomjit.symbolic.dims import Dim, current_scope, dim, product
 from axiomjit.symbolic.index_maps import iterator
+from axiomjit.tracing.external_calls import (
+    MutatedOperand,
+    bound_call,
+    infer_by_probe,
+    mutating_call,
+)
 from axiomjit.tracing.generators import METHODS
-from axiomjit.tracing.lengths import Length, known_numbers, unwrap
-from axiomjit.tracing.opaque import Changed, bound_call, changed_call, foresee
+from axiomjit.tracing.lengths import SymbolicInt, known_numbers, unwrap
 from axiomjit.tracing.operators import traced_in
 from axiomjit.tracing.tracer import Tracer, new_array
 from axiomjit.tracing.writes import write_item
@@ -102,20 +107,20 @@ class TracedGenerator:
         method: Callable[..., Any] = getattr(self._generator, name)
         if name == "shuffle":
             target: Any = args[0]
-            call, operands = bound_call(Changed(method), asked, args, kwargs)
-            foreseen = changed_call(call, target)
+            call, operands = bound_call(MutatedOperand(method), asked, args, kwargs)
+            probed = mutating_call(call, target)
             storage, part = target.storage, target.node
-            node = _step_with(self._generator, name, foreseen, operands, False)
+            node = _step_with(self._generator, name, probed, operands, False)
             write_item(storage, part, node)
             return None
         call, operands = bound_call(tried, asked, args, kwargs)
-        foreseen = foresee(call, operands)
-        if len(foreseen.results) != 1:
+        probed = infer_by_probe(call, operands)
+        if len(probed.results) != 1:
             _refuse(name, "several results")
-        real = foreseen.replace(call=call.replace(function=method))
+        real = probed.replace(call=call.replace(function=method))
         number = kinds <= {int, float}
         node = _step_with(self._generator, name, real, operands, number)
-        return new_array(node) if foreseen.results[0].is_array else Tracer(node)
+        return new_array(node) if probed.results[0].is_array else Tracer(node)
 
 
 def _several(size: Any) -> Sequence[Any]:
@@ -123,7 +128,7 @@ def _several(size: Any) -> Sequence[Any]:
 
 
 def _length(value: Any) -> Dim:
-    return dim(unwrap(value) if isinstance(value, Length) else int(value))
+    return dim(unwrap(value) if isinstance(value, SymbolicInt) else int(value))
 
 
 def _tried(size: tuple[Dim, ...]) -> tuple[int, ...]:
@@ -180,7 +185,7 @@ def _step(
 class _DrawnWith(Record):
     """The evaluation of a draw with arrays, which follow the previous draw among the operands."""
 
-    foreseen: ForeseenCall
+    probed: ProbedShape
 
     def __call__(self, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
         """Draw into `out`.
@@ -188,24 +193,24 @@ class _DrawnWith(Record):
         Raises:
             OtherResultError: NumPy refuses the arrays, or gives another shape or dtype.
         """
-        made = np.asarray(self.foreseen(*operands[1:]))
+        made = np.asarray(self.probed(*operands[1:]))
         if (made.shape, made.dtype) != (out.shape, out.dtype):
-            raise OtherResultError(f"{self.foreseen.call.name} gives {made.dtype}{made.shape}")
+            raise OtherResultError(f"{self.probed.call.name} gives {made.dtype}{made.shape}")
         out[...] = made
 
 
 def _step_with(
-    generator: Any, name: str, foreseen: ForeseenCall, operands: Sequence[Node], number: bool
+    generator: Any, name: str, probed: ProbedShape, operands: Sequence[Node], number: bool
 ) -> Node:
     """The node of a draw with arrays, computed after the previous draw."""
     following = current()
     assert following is not None
     token = _token(following.last)
-    (result,) = foreseen.results
+    (result,) = probed.results
     every = (token, *map(stored, operands))
     ranks = tuple(len(node.shape) for node in every)
     operation = LibraryOperation(
-        *(f"random.{name}", len(every), _DrawnWith(foreseen), "", ALL),
+        *(f"random.{name}", len(every), _DrawnWith(probed), "", ALL),
         gives=result.dtype,
         weight=WEIGHT,
         generator=generator,
