@@ -187,13 +187,13 @@ def _cones(order: list[Op]) -> dict[Op, frozenset[Op]]:
     parts: dict[Op, int] = {}
     none: frozenset[Any] = frozenset()
     for op in order:
-        apart = [c for c in op.operands if isinstance(c, Op) and c.primitive is not UPDATE]
-        cone = frozenset({op}).union(*(cones[child] for child in apart))
-        within = none.union(*(repeated[child] for child in apart))
-        places = none.union(*(cuts[child] for child in apart))
+        children = [c for c in op.operands if isinstance(c, Op) and c.primitive is not UPDATE]
+        cone = frozenset({op}).union(*(cones[child] for child in children))
+        within = none.union(*(repeated[child] for child in children))
+        places = none.union(*(cuts[child] for child in children))
         statements = len(cone) + len(within) * (_pieces(places) - 1)
         joined = len(op.operands if op.regions else (op,))
-        joined += sum(parts[child] - 1 for child in apart)
+        joined += sum(parts[child] - 1 for child in children)
         large = len(cone) > LARGEST or statements > STATEMENTS
         large = large or (bool(op.regions) and joined > PARTS)
         parts[op] = 1 if large else joined

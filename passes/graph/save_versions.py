@@ -45,7 +45,7 @@ def save_versions(graph: Graph, context: Context) -> Graph:
     if not any(isinstance(node, Update) for node in post_order(graph.outputs)):
         return graph
     while True:
-        graph = _apart(graph)
+        graph = _with_one_successor(graph)
         stored = choose_storage(graph, context.scope)
         changed = _beside(graph, stored)
         if changed is graph:
@@ -56,7 +56,7 @@ def save_versions(graph: Graph, context: Context) -> Graph:
         graph = changed
 
 
-def _apart(graph: Graph) -> Graph:
+def _with_one_successor(graph: Graph) -> Graph:
     """The graph in which each version has one successor; a second one is written into a copy."""
     followed: Counter[Node] = Counter()
 

@@ -220,9 +220,9 @@ def _definition_faults(
     if definition.primitive is GATHER or (definition.target is not None and not definition.regions):
         if len(definition.extents) - definition.rank != len(definition.operands) - 1:
             yield f"{definition.name} gathers by {len(definition.operands) - 1} positions"
-        apart = _apart(definition)
+        distinct = _distinct(definition)
         walked = definition.extents[: definition.rank]
-        again = any(k not in apart and n.constant != 1 for k, n in enumerate(walked))
+        again = any(k not in distinct and n.constant != 1 for k, n in enumerate(walked))
         target = definition.target
         written = walked if target is None else (*walked, *target.storage.shape)
         if again and all(n.constant != 0 for n in written):
@@ -240,7 +240,7 @@ def _definition_faults(
         yield f"{definition.name} is computed by a library but has no storage"
 
 
-def _apart(definition: Definition) -> frozenset[int]:
+def _distinct(definition: Definition) -> frozenset[int]:
     """The iterators along which a definition writes distinct elements, or one again in order."""
     if definition.target is None or not (definition.combine or len(definition.operands) > 1):
         return frozenset(range(definition.rank))

@@ -207,7 +207,7 @@ class _Chained:
         self.block: State = state.replace(name=f"{state.name}b")
         self.names = tuple(f"{state.name}b{k}" for k in range(len(state.parts)))
 
-    def takes(self) -> tuple[ReadState, ...]:
+    def reads(self) -> tuple[ReadState, ...]:
         """The values of the block's state."""
         return tuple(ReadState(name, self.block, k) for k, name in enumerate(self.names))
 
@@ -221,14 +221,14 @@ class _Chained:
                 return (stmt.replace(state=self.block),)
             if isinstance(stmt, ReadState) and stmt.state == self.state:
                 first, taken = not taken, True
-                return (*(self.takes() if first else ()), stmt.replace(including=self.names))
+                return (*(self.reads() if first else ()), stmt.replace(including=self.names))
             return (stmt,)
 
         return rewrite_body(body, rule)
 
     def after_block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         """Statements that combine the block's state into the state, in each lane."""
-        taken: tuple[Stmt, ...] = (*self.takes(), Fold(self.state, self.names))
+        taken: tuple[Stmt, ...] = (*self.reads(), Fold(self.state, self.names))
         if self.state.lanes is None:
             return taken
         lanes = next(s for s in walk(body) if isinstance(s, For) and s.iterator == self.state.lanes)

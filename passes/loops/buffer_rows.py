@@ -38,7 +38,7 @@ from axiomjit.symbolic.dims import Dim, bound, current_scope, dim, exact_quotien
 
 ROW: Final = 512
 """Fewest elements of a row; shorter rows are grouped."""
-TOGETHER: Final = 16
+GROUP: Final = 16
 """Short rows in a group."""
 LARGEST: Final = 1 << 20
 """Most elements of a row: larger ones leave the cache before they are written."""
@@ -119,7 +119,7 @@ class _Steps:
     def nest(self, pair: tuple[PlainWalk, PlainWalk], kept: set[Storage]) -> Nest | None:
         """Both walks as one nest; None if one reads far from where the other writes."""
         pairs = _pairs(*pair, kept)
-        near = [each for each in pairs if not _apart(_distances_of(*each, pair[0].loops))]
+        near = [each for each in pairs if not _disjoint(_distances_of(*each, pair[0].loops))]
         if all(_is_one_place(*each) for each in near):
             return in_one_nest(pair, kept) if pairs else None
         rows = _rows(pair[0].loops, near)
@@ -172,7 +172,7 @@ def _rows(loops: Sequence[For], pairs: Sequence[tuple[Index, Index]]) -> Rows | 
     best: Rows | None = None
     for level in range(len(loops)):
         known = [_distances_of(*pair, loops, level) for pair in pairs]
-        near = [each for each in known if each is not None and not each.is_apart]
+        near = [each for each in known if each is not None and not each.is_disjoint]
         rows = None if None in known else _cut(loops, level, near)
         if rows is None or (best is not None and rows.cells >= best.cells):
             break
@@ -182,8 +182,8 @@ def _rows(loops: Sequence[For], pairs: Sequence[tuple[Index, Index]]) -> Rows | 
     return best if best is not None and best.cells <= LARGEST else None
 
 
-def _apart(found: Distances | None) -> bool:
-    return found is not None and found.is_apart
+def _disjoint(found: Distances | None) -> bool:
+    return found is not None and found.is_disjoint
 
 
 def _is_one_place(read: Index, written: Index) -> bool:
@@ -197,7 +197,7 @@ def _cut(loops: Sequence[For], level: int, near: Sequence[Distances]) -> Rows | 
     around, width = all_steps(loops[:level]), all_steps(inner)
     behind, ahead = 0, 0
     if inner:
-        height = dim(1 if width * around >= ROW else TOGETHER)
+        height = dim(1 if width * around >= ROW else GROUP)
         behind = max([0, *(-int(each.low) for each in near)])
         ahead = max([0, *(int(each.high) for each in near)])
     else:  # a row is as long as the distance of reads, so that they are in the next one
@@ -450,12 +450,12 @@ class Distances(Record):
     high: Dim
 
     @property
-    def is_apart(self) -> bool:
+    def is_disjoint(self) -> bool:
         """True if no element that is read is written."""
         return self.low > self.high
 
 
-APART: Final = Distances(dim(1), dim(0))
+DISJOINT: Final = Distances(dim(1), dim(0))
 ZERO: Final = Distances(dim(0), dim(0))
 
 
@@ -474,12 +474,12 @@ def _distances_of(
     """
     if read.gathered or written.gathered:
         return None
-    low, high = _apart_at_most(read, written, loops[level + 1 :])
+    low, high = _distance_range(read, written, loops[level + 1 :])
     name = loops[level].iterator
     pace, other = dict(written.terms).get(name, dim(0)), dict(read.terms).get(name, dim(0))
     if pace is not other:
         first, last = _spans(loops[level : level + 1], read, written)
-        return APART if low + first > 0 or high + last < 0 else None
+        return DISJOINT if low + first > 0 or high + last < 0 else None
     if pace == 0:
         return None
     if pace < 0:
@@ -488,7 +488,7 @@ def _distances_of(
         exact = exact_quotient(low, pace)
         if exact is not None:
             extent = loops[level].extent
-            return APART if exact >= extent or exact <= -extent else Distances(exact, exact)
+            return DISJOINT if exact >= extent or exact <= -extent else Distances(exact, exact)
     value = current_scope().value
     least, most = -(-value(low) // value(pace)), value(high) // value(pace)
     if not (pace * (least - 1) < low and high < pace * (most + 1)):
@@ -496,11 +496,11 @@ def _distances_of(
     return Distances(dim(least), dim(most))
 
 
-def _apart_at_most(read: Index, written: Index, inner: Sequence[For]) -> tuple[Dim, Dim]:
+def _distance_range(read: Index, written: Index, inner: Sequence[For]) -> tuple[Dim, Dim]:
     """The least and the largest distance of a read from a write, in one outer iteration."""
-    apart = read.offset - written.offset
+    distance = read.offset - written.offset
     low, high = _spans(inner, read, written)
-    return apart + low, apart + high
+    return distance + low, distance + high
 
 
 def _spans(loops: Sequence[For], read: Index, written: Index) -> tuple[Dim, Dim]:

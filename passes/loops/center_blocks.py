@@ -87,9 +87,9 @@ class _Block:
 
     def statements(self) -> Iterator[Stmt]:
         """Both loops, and the fold of the block's moments into the state."""
-        name, (_, value, apart, _) = self.name, self.fold.values
+        name, (_, value, shifted, _) = self.name, self.fold.values
         yield from (Alloc(self.total), Alloc(self.shifted))
-        sums = Fold(self.total, (value,)), Fold(self.shifted, (apart,))
+        sums = Fold(self.total, (value,)), Fold(self.shifted, (shifted,))
         plain = (sums if s is self.fold else (s,) for s in self.inner)
         yield from nested(self.chain, tuple(s for part in plain for s in part))
         yield from (ReadState(f"{name}t", self.total), ReadState(f"{name}r", self.shifted))
@@ -98,8 +98,8 @@ class _Block:
         yield Alloc(self.square)
         distance, squared = f"{name}a", f"{name}e"
         again: tuple[Stmt, ...] = (
-            *needed(self.inner, apart),
-            Let(distance, FLOAT, PRIMITIVES["subtract"], (apart, f"{name}m")),
+            *needed(self.inner, shifted),
+            Let(distance, FLOAT, PRIMITIVES["subtract"], (shifted, f"{name}m")),
             Let(squared, FLOAT, PRIMITIVES["multiply"], (distance, distance)),
             Fold(self.square, (squared,)),
         )

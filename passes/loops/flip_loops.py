@@ -57,10 +57,10 @@ def _goes_backward(loop: For) -> bool:
     ]
     backward = bool(strides) and all(map(is_backward, strides))
     limited = loop.iterator in limited_iterators(loop.body)
-    return backward and not (keeps_order(loop) or _takes_states(loop) or limited)
+    return backward and not (keeps_order(loop) or _reads_outer_states(loop) or limited)
 
 
-def _takes_states(loop: For) -> bool:
+def _reads_outer_states(loop: For) -> bool:
     """True if the loop reads states that are opened outside it."""
     opened = {s.state.name for s in walk(loop.body) if isinstance(s, Alloc)}
     return any(isinstance(s, ReadState) and s.state.name not in opened for s in walk(loop.body))

@@ -140,7 +140,7 @@ class _Joining:
     def _is_mean(self, rows: _Rows, fold: Fold, squares: _Squares) -> bool:
         """True if a nest stores the mean of the values it folds, and the other one subtracts it."""
         lets = {s.name: s for s in rows.after if isinstance(s, Let)}
-        takes = {s.name: s for s in rows.after if isinstance(s, ReadState)}
+        reads = {s.name: s for s in rows.after if isinstance(s, ReadState)}
         stores = [s for s in rows.after if isinstance(s, Store) and s.buffer is squares.mean]
         if not _is_sum(fold) or len(stores) != 1 or stores[0].index != squares.place:
             return False
@@ -149,7 +149,7 @@ class _Joining:
         if quotient is None or quotient.primitive.name != "divide":
             return False
         top, bottom = quotient.operands
-        taken = takes.get(_uncast(top, lets, squares.mean.dtype))
+        taken = reads.get(_uncast(top, lets, squares.mean.dtype))
         length = self.lengths.get(bottom)
         whole = all_steps(rows.chain)
         return taken is not None and taken.state == fold.state and length is whole
@@ -164,29 +164,29 @@ class _Joining:
         loops = {loop.iterator for loop in one.chain}
         firsts = {key: f"{key}{name}f" for key in dtypes}
         opening = [_at_first(s, loops) for s in rename_iterators(begin, firsts)]
-        start, element, apart = firsts[value], value, f"{name}d"
+        start, element, distance = firsts[value], value, f"{name}d"
         steps: list[Stmt] = []
         if dtypes[value] != FLOAT:
             opening.append(Let(f"{name}k", FLOAT, CAST, (start,)))
             steps.append(Let(f"{name}e", FLOAT, CAST, (value,)))
             start, element = f"{name}k", f"{name}e"
-        steps.append(Let(apart, FLOAT, PRIMITIVES["subtract"], (element, start)))
+        steps.append(Let(distance, FLOAT, PRIMITIVES["subtract"], (element, start)))
         rule = WelfordFold()
         state = State(fold.state.name, rule, state_dtype(rule.parts))
         numbers = (Scalar(FLOAT, np.float64(value), False) for value in (1.0, 0.0))
         ones, zeros = map(self.numbers.named, numbers)
-        steps.append(Fold(state, (ones, element, apart, zeros)))
+        steps.append(Fold(state, (ones, element, distance, zeros)))
         inner = [s for stmt in one.inner for s in (steps if stmt is fold else (stmt,))]
         before = [Alloc(state) if s == Alloc(fold.state) else s for s in one.before]
-        after = [_taken(s, fold.state, state, 1) for s in one.after]
+        after = [_read_from(s, fold.state, state, 1) for s in one.after]
         begun = [s for s in other.before if s != Alloc(squares.fold.state)]  # perhaps the mean
-        after += [*begun, *(_taken(s, squares.fold.state, state, 3) for s in other.after)]
+        after += [*begun, *(_read_from(s, squares.fold.state, state, 3) for s in other.after)]
         walked = nested(one.chain, tuple(inner))
         ended = share_scalars(tuple(after))  # the mean may be used again
         return Nest(nested(one.loops, (*before, *opening, *walked, *ended)))
 
 
-def _taken(stmt: Stmt, old: State, new: State, part: int) -> Stmt:
+def _read_from(stmt: Stmt, old: State, new: State, part: int) -> Stmt:
     """A statement, with reads of one state replaced by reads of a part of another."""
     if isinstance(stmt, ReadState) and stmt.state == old:
         return ReadState(stmt.name, new, part)
@@ -288,11 +288,11 @@ def _squares(rows: _Rows) -> _Squares | None:
     if squared is None or squared.primitive.name != "multiply":
         return None
     left, right = squared.operands
-    apart = lets.get(left)
-    if left != right or apart is None or apart.primitive.name != "subtract":
+    distance = lets.get(left)
+    if left != right or distance is None or distance.primitive.name != "subtract":
         return None
     within = {loop.iterator for loop in rows.chain}
-    for value, other in (apart.operands, apart.operands[::-1]):
+    for value, other in (distance.operands, distance.operands[::-1]):
         mean = loads.get(other)
         if mean is not None and within.isdisjoint(name for name, _ in mean.index.terms):
             return _Squares(folds[0], value, mean.buffer, mean.index)

@@ -85,7 +85,7 @@ class _Emitter:
         state = None if scan is None else self.step(scan, place, inner)
         if state is not None:
             part = int(definition.primitive.source) if scan is not definition else 0
-            value = self.taken(state, part, definition.dtype, inner)
+            value = self.read_state(state, part, definition.dtype, inner)
         assert definition.storage is not None
         storage = definition.storage
         whole = View(storage, storage.shape, dim(0), storage.strides)
@@ -123,7 +123,7 @@ class _Emitter:
         body.append(Fold(state, values))
         return state
 
-    def taken(self, state: State, part: int, dtype: DType, body: list[Stmt]) -> str:
+    def read_state(self, state: State, part: int, dtype: DType, body: list[Stmt]) -> str:
         """A value of a state, in the dtype of the result."""
         name = self.fresh()
         body.append(ReadState(name, state, part))
@@ -166,7 +166,7 @@ class _Emitter:
         """The value of a definition with its map iterators at `place`, as a name."""
         if definition.fold is None:
             return self.apply(definition, place, body)
-        return self.taken(self.fold(definition, place, body), 0, definition.dtype, body)
+        return self.read_state(self.fold(definition, place, body), 0, definition.dtype, body)
 
     def fold(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> State:
         """The state of a fold after all its elements."""

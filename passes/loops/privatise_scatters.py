@@ -40,7 +40,7 @@ SHARE: Final = 8
 """Fewest positions for each element of all copies."""
 COPY: Final = 1 << 20
 """Most bytes of the copies of one block: they stay in a core's own cache."""
-APART: Final = 128
+PADDING: Final = 128
 """Bytes between copies, so that no two threads write into one cache line."""
 
 
@@ -174,7 +174,7 @@ class _Scatter(Record):
         for store in self.stores:
             cells, dtype = _pitch(store) * BLOCKS, store.buffer.dtype
             if data_dependent_in(cells):
-                cells = smaller(cells, self.positions // SHARE + BLOCKS * APART)
+                cells = smaller(cells, self.positions // SHARE + BLOCKS * PADDING)
             made.append(Storage(f"z{next(numbers)}", ArrayRole.PARTIAL, dtype, (cells,), (dim(1),)))
         return tuple(made)
 
@@ -217,4 +217,4 @@ class _Scatter(Record):
 
 def _pitch(store: Store) -> Dim:
     """The distance between the first elements of neighbouring copies, in elements."""
-    return product(store.buffer.shape) + APART // store.buffer.dtype.itemsize
+    return product(store.buffer.shape) + PADDING // store.buffer.dtype.itemsize

@@ -48,7 +48,7 @@ def _split(nest: Nest) -> Nest:
 def _parted(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     """The statements without selects."""
     known = _decided(body, lambda b: b.low <= 0 < b.high if b.iterator is None else None)
-    return _settled(_ranges(known))
+    return _resolved(_ranges(known))
 
 
 def _decided(body: tuple[Stmt, ...], verdict: Callable[[Bound], bool | None]) -> tuple[Stmt, ...]:
@@ -120,7 +120,7 @@ def _in_order(places: list[Dim], extent: Dim) -> tuple[list[Dim], dict[Dim, int]
     return cuts, {place: ranks.get(place, len(cuts) - 1) for place in places}
 
 
-def _settled(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+def _resolved(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     """The statements with each select replaced by the statements of its one part."""
     result: list[Stmt] = []
     names: dict[str, str] = {}
@@ -135,6 +135,6 @@ def _settled(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
             names[stmt.name] = part.value
         else:
             if isinstance(stmt, For | If):
-                stmt = stmt.replace(body=_settled(stmt.body))
+                stmt = stmt.replace(body=_resolved(stmt.body))
             result.append(stmt)
     return tuple(result)

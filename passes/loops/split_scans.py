@@ -205,7 +205,7 @@ class _Scan(Record):
         """The statements and folds of the loop within a block; None if they need other states."""
         wanted: set[str] = set()
         found = _needed((self.within,), {state for _, state in self.states}, wanted)
-        found = rewrite_body(found, _taken)
+        found = rewrite_body(found, _read_after)
         return found if found and wanted <= self.known else None
 
     def _over_blocks(self, body: Sequence[Stmt]) -> tuple[Stmt, ...]:
@@ -253,7 +253,7 @@ class _Scan(Record):
         return nested(loops, rewrite_body(self.folded() or (), whole))
 
 
-def _taken(stmt: Stmt) -> tuple[Stmt, ...]:
+def _read_after(stmt: Stmt) -> tuple[Stmt, ...]:
     """A fold whose state is read after each element, so that it keeps the order of the scan."""
     if not isinstance(stmt, Fold):
         return (stmt,)

@@ -42,10 +42,10 @@ def watch_loops(program: LoopProgram, context: Context) -> LoopProgram:
     Keeps: every result, bit for bit, of calls that are not cancelled.
     """
     with bound(HeuristicScope(context.scope)):
-        return map_nests(program, _watched)
+        return map_nests(program, _with_checks)
 
 
-def _watched(nest: Nest) -> Nest:
+def _with_checks(nest: Nest) -> Nest:
     if any(isinstance(s, Store) and s.buffer.role.is_given for s in statements(nest)):
         return nest
     if nest.chunk_chain is not None or nest.prepass or nest.parallel_variant is not None:
@@ -56,16 +56,16 @@ def _watched(nest: Nest) -> Nest:
 
 def _unit(stmt: Stmt) -> Stmt:
     """The loop over the caller's range with inner loops that poll; another statement may itself."""
-    return _inside(stmt) if isinstance(stmt, For) and stmt.kind == "map" else _looking(stmt)
+    return _inside(stmt) if isinstance(stmt, For) and stmt.kind == "map" else _polling(stmt)
 
 
 def _inside(loop: For) -> For:
     """The loop with long loops inside it that poll."""
-    body = tuple(map(_looking, loop.body))
+    body = tuple(map(_polling, loop.body))
     return loop if body == loop.body else loop.replace(body=body)
 
 
-def _looking(stmt: Stmt) -> Stmt:
+def _polling(stmt: Stmt) -> Stmt:
     """A long loop that polls; if one of its iterations is long, loops inside it do."""
     if not isinstance(stmt, For):
         return stmt

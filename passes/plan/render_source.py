@@ -188,7 +188,7 @@ class _Writer:
         element = " + ".join(parts)
         return f"int64({element})" if storage is POSITIONS else f"{self.buffer(storage)}, {element}"
 
-    def apart(self, stmt: Load | Store) -> str:
+    def suffix(self, stmt: Load | Store) -> str:
         """The suffix of an access in a kernel with function calls, if its stride is a word."""
         if not self.calls or stmt.buffer in self.scratch or stmt.buffer is POSITIONS:
             return ""
@@ -239,7 +239,7 @@ class _Writer:
                 yield f"{self.define(stmt.name, stmt.dtype)} = {text}"
             case Load():
                 place, name = self.place(stmt.buffer, stmt.index), stmt.name
-                load = "load" + self.apart(stmt)
+                load = "load" + self.suffix(stmt)
                 text = place if stmt.buffer is POSITIONS else f"{load}({place})"
                 if stmt.prefetch is not None:
                     text = f"load_ahead({place}, {self.length(stmt.prefetch)})"
@@ -251,7 +251,7 @@ class _Writer:
             case Fold():
                 yield from self.fold(stmt)
             case ReadState():
-                yield from self.take(stmt)
+                yield from self.read_state(stmt)
             case Push():
                 yield self.push(stmt)
             case Drain():
@@ -263,7 +263,7 @@ class _Writer:
         """Store a scalar, perhaps combined with the old element."""
         place, dtype = self.place(stmt.buffer, stmt.index), stmt.buffer.dtype
         if stmt.combine is None:
-            yield f"store{self.apart(stmt)}({place}, {self.as_type(stmt.value, dtype)})"
+            yield f"store{self.suffix(stmt)}({place}, {self.as_type(stmt.value, dtype)})"
             return
         held, value = self.fresh("u"), self.value(stmt.value)
         yield f"{held} = load({place})"
@@ -364,7 +364,7 @@ class _Writer:
             combined = [name for name, _ in made]
         return loads + lines, combined
 
-    def take(self, stmt: ReadState) -> Iterator[str]:
+    def read_state(self, stmt: ReadState) -> Iterator[str]:
         """A value of a state, perhaps with more values combined into it."""
         state, part = stmt.state, stmt.part
         if stmt.including:

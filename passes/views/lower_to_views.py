@@ -220,8 +220,8 @@ def _ordered(op: Update) -> frozenset[int]:
     """
     if op.walked == op.extents and op.combine is None:
         return frozenset()
-    apart = {function.terms[0][0] for function in op.maps[0] if len(function.terms) == 1}
-    return frozenset(range(op.rank)) - apart
+    once = {function.terms[0][0] for function in op.maps[0] if len(function.terms) == 1}
+    return frozenset(range(op.rank)) - once
 
 
 def _parts(view: View, part: Op) -> View:

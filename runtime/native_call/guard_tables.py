@@ -88,7 +88,7 @@ def _guard_same(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
     e.require(e.test("eq", value, row["same"]), missed)
 
 
-def _guard_apart(e: EntryBuilder, row: Row, array: Value, missed: str) -> None:
+def _guard_disjoint(e: EntryBuilder, row: Row, array: Value, missed: str) -> None:
     """Check that two arrays share no byte between their first and last ones.
 
     Other records guard both; elements begin and end at these distances from the first one.
@@ -97,11 +97,11 @@ def _guard_apart(e: EntryBuilder, row: Row, array: Value, missed: str) -> None:
     one, two = e.load(array, fields.DATA), e.load(other, fields.DATA)
     low, end = e.add(one, row["low"]), e.add(one, row["end"])
     other_low, other_end = e.add(two, row["other_low"]), e.add(two, row["other_end"])
-    apart = e.variable(0)
+    disjoint = e.variable(0)
     for first_end, next_low in ((end, other_low), (other_end, low)):
         with e.when(e.test("sle", first_end, next_low)):
-            e.store(1, apart)
-    e.require(e.test("ne", e.load(apart), 0), missed)
+            e.store(1, disjoint)
+    e.require(e.test("ne", e.load(disjoint), 0), missed)
 
 
 _OBJECT: Final = ("source", "object")
@@ -112,9 +112,9 @@ GUARDS: Final[dict[str, tuple[Words, Callable[..., None]]]] = {
     "scalar": (("type", "slot"), _guard_scalar),
     "integer": (("type", "value"), _guard_integer),
     "same": (("same",), _guard_same),
-    "apart": (
+    "disjoint": (
         ("other_source", "other_object", "low", "end", "other_low", "other_end"),
-        _guard_apart,
+        _guard_disjoint,
     ),
 }
 """By guard its words and the code that checks it; shape and strides (bytes) follow an array's."""
@@ -223,7 +223,7 @@ class Guards:
         """Give a plan an array in place of an argument, at its address in each call."""
         self.hold(array, self._slot(position)[0])
 
-    def apart(self, source: int, array: Array, other_source: int, other: Array) -> None:
+    def disjoint(self, source: int, array: Array, other_source: int, other: Array) -> None:
         """Guard that an argument shares no memory with another array; other records guard both.
 
         An array that is no argument has the source -1.
@@ -231,7 +231,7 @@ class Guards:
         spans = [span(one.shape, one.strides, one.itemsize) for one in (array, other)]
         if array.size and other.size:
             where = other_source, 0 if other_source >= 0 else id(other)
-            self._record("apart", source, 0, *where, *spans[0], *spans[1])
+            self._record("disjoint", source, 0, *where, *spans[0], *spans[1])
 
     def _array(self, source: int, array: Array, slot: int, flags: int, where: int) -> None:
         given = source >= 0
