@@ -376,7 +376,7 @@ class MutatedOperand:
         return copy
 
 
-def mutating_call(call: ExternalCall, target: TracedOperators) -> ProbedShape:
+def mutated_call(call: ExternalCall, target: TracedOperators) -> ProbedShape:
     """The call of a function that changes a copy of a traced array, and returns it."""
     result = Result(target.node.shape, target.node.dtype, True)
     return ProbedShape(call, LEAF, (result,))
@@ -388,7 +388,7 @@ def _write(function: Function, name: str, args: Sequence[Any], kwargs: dict[str,
     if not isinstance(target, TracedOperators) or target.storage is None:
         refuse_outside(name, target)
     call, operands = bound_call(MutatedOperand(function), name, (target, *others), kwargs)
-    (made,) = mutating_call(call, target).nodes(operands)
+    (made,) = mutated_call(call, target).nodes(operands)
     write_item(target.storage, target.node, made)
 
 

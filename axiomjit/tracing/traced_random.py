@@ -26,12 +26,7 @@ from axiomjit.graph.primitives import ALL
 from axiomjit.symbolic.data_dependent import OtherResultError, data_dependent_in
 from axiomjit.symbolic.dims import Dim, current_scope, dim, product
 from axiomjit.symbolic.index_maps import iterator
-from axiomjit.tracing.external_calls import (
-    MutatedOperand,
-    bound_call,
-    infer_by_probe,
-    mutating_call,
-)
+from axiomjit.tracing.external_calls import MutatedOperand, bound_call, infer_by_probe, mutated_call
 from axiomjit.tracing.generators import METHODS
 from axiomjit.tracing.lengths import SymbolicInt, known_numbers, unwrap
 from axiomjit.tracing.operators import traced_in
@@ -108,7 +103,7 @@ class TracedGenerator:
         if name == "shuffle":
             target: Any = args[0]
             call, operands = bound_call(MutatedOperand(method), asked, args, kwargs)
-            probed = mutating_call(call, target)
+            probed = mutated_call(call, target)
             storage, part = target.storage, target.node
             node = _step_with(self._generator, name, probed, operands, False)
             write_item(storage, part, node)

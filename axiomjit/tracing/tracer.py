@@ -70,7 +70,7 @@ class InPlace:
         self[...] = np.partition(self, *args, **kwargs)
 
     @property
-    def flat(self) -> Any:
+    def flat(self: Any) -> Any:
         """The elements in C order, by their positions."""
         return FlatElements(self)
 

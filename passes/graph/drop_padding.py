@@ -42,7 +42,7 @@ def _drop(node: Node) -> Node:
 
 
 def _reading(op: Op, reads: Sequence[Read]) -> Op:
-    """The op with other operands; itself where they are the same."""
+    """The op with other operands; itself if they are the same."""
     operands = tuple(child for child, _ in reads)
     if operands == op.operands:
         return op

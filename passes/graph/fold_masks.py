@@ -196,7 +196,7 @@ class _MaskRewrite:
         if special or op.fold is not None or op.regions or op.conditions or isinstance(op, Update):
             return None
         if op.primitive is GATHER and any(d in iterators_of(index) for index in op.maps[1:]):
-            return None  # positions that the mask leaves out may be out of range
+            return None  # positions that the mask excludes may be out of range
         reads = self.reads(op, d)
         if reads is None:
             return None

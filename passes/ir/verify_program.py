@@ -267,7 +267,7 @@ def _loops_faults(program: LoopProgram) -> Iterator[str]:
             own = {buffer.name for buffer in (*step.partials, *step.tiles, POSITIONS)}
             writes -= own
             reads -= own
-            reads -= writes  # a nest may read what it has written; order is checked by names
+            reads -= writes  # a nest may read its own writes; order is checked by names
         yield from (f"{name} is read before it is written" for name in sorted(reads - filled))
         again = (writes & filled) - program.updated
         yield from (f"{name} is written twice" for name in sorted(again))

@@ -77,7 +77,7 @@ def _running(loop: For) -> set[str]:
 
 
 def _is_chained(state: State) -> bool:
-    """True if blocks are combined one after the other, not as a tree."""
+    """True if blocks are combined in sequence, not as a tree."""
     return not isinstance(state.accumulator, UfuncFold) or state.accumulator.running
 
 
@@ -200,7 +200,7 @@ def _blocked(loop: For, states: list[State]) -> For:
 
 
 class _Chained:
-    """A state that combines the states of its blocks one after the other."""
+    """A state that combines the states of its blocks in sequence."""
 
     def __init__(self, state: State) -> None:
         self.state = state

@@ -324,7 +324,7 @@ class _RowNest:
         return Nest(main, combine if rows.slots > 1 else (), tuple(self.buffers.values()))
 
     def left_over(self) -> tuple[Stmt, ...]:
-        """Write the first and the last rows of a block, of which the last one has fewer."""
+        """Write the first and the last rows of a block; the last block has fewer."""
         rows, found = self.rows, []
         of_block = Block(self.block, rows.size)
         if rows.ahead:

@@ -31,7 +31,7 @@ from axiomjit.symbolic.ranges import magnitude, stride_size
 Order = tuple[int, ...]
 """Dimensions, outermost first."""
 Size = tuple[int, ...] | None
-"""The sort key of a value's stride; None where there is no stride."""
+"""The sort key of a value's stride; None without a stride."""
 _NEAR: Final[dict[int | None, int]] = {0: 0, 1: 1, -1: 1}
 _KEPT: Final = (*PACKS, GATHER, SAVE)
 """Primitives whose results keep NumPy's memory order."""
@@ -95,7 +95,7 @@ def _sizes_of(strides: tuple[Dim, ...], shape: tuple[Dim, ...]) -> tuple[Size, .
 
 def _order(op: Op, sizes: Mapping[Node, tuple[Size, ...]]) -> Order:
     """Dimensions in the memory order of all operands."""
-    if op.primitive in (*PACKS, GATHER):  # C order; a SAVE has the order of what it saves
+    if op.primitive in (*PACKS, GATHER):  # C order; a SAVE has its operand's order
         return tuple(range(op.rank))
     found = []
     for child, index in zip(op.operands, op.maps, strict=True):
@@ -129,7 +129,7 @@ def _memory_order(rank: int, operands: Sequence[Sequence[Size]]) -> Order:
 
 
 class _Choice:
-    """Chooses orders of temporaries, one after the other, the last ones first."""
+    """Chooses the orders of temporaries, the last ones first."""
 
     def __init__(
         self,

@@ -44,7 +44,7 @@ from axiomjit.runtime.execution.windows import Array, Arrays, BoundWindow, PlanM
 from axiomjit.runtime.pool import memory
 from axiomjit.symbolic.dims import Symbol, Values
 
-if TYPE_CHECKING:  # what few plans have, and native calls, are imported when they are needed
+if TYPE_CHECKING:  # imported when a plan gets a native call
     from axiomjit.runtime.execution.native_plan import NativeWriter
     from axiomjit.runtime.native_call.instructions import NativePlan
 
@@ -216,7 +216,7 @@ class BoundPlan:
     ) -> Sequence[Array]:
         """The results for these arguments (arrays of the bound lengths, or numbers).
 
-        `given` are the arguments before conversion: what the plan writes is copied back.
+        `given` are the arguments before conversion: new values are copied back to them.
 
         Raises:
             OtherLengthError: a guard of a data-dependent length does not hold.

@@ -316,7 +316,7 @@ class NativeContinuation:
         names: Sequence[str],
         gives: Gives,
     ) -> None:
-        """Keep what all counts have in common.
+        """Keep the parts that do not depend on the count.
 
         Args:
             continuation: gives the plan after each count.

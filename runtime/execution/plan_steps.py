@@ -1,6 +1,6 @@
 """The kinds of plan steps with their two back ends, Python and native.
 
-A form has what does not depend on lengths, and a bound step is one small object beside its form, so
+A form has all that does not depend on lengths, and a bound step is one small object beside it, so
 that a function that is called with many shapes keeps little for each. A bound step is called to run
 in Python, and emits instructions of a native call. `execute.STEP_KINDS` maps kinds of steps to
 forms; library calls, which few plans have, are in `library_calls`.

@@ -263,8 +263,7 @@ class NativePlan(Record):
     `given` has the slot of each argument by position, with the dtype of a number; `held` are the
     arrays of the plan with their slots. Slots below `owned` belong to the caller; results are in
     the others, put together by `form`. Of arguments at positions that are `lent`, results are
-    writable views. `kernels` has the handle of each kernel and the object that keeps its code in
-    memory.
+    writable views. `kernels` pairs the handle of each kernel with the owner of its code.
     """
 
     given: dict[int, tuple[int, str | None]]
@@ -288,7 +287,7 @@ class NativePlan(Record):
         return max([len(s.block) for s in self.steps if isinstance(s, Run)], default=0)
 
     def kept(self) -> tuple[object, ...]:
-        """The objects its records refer to; owners of kernels come first."""
+        """The objects its records refer to; tables of a kernel are found by the kernel's owner."""
         return (*(owner for _, owner in self.kernels), self)
 
 

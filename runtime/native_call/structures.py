@@ -86,7 +86,7 @@ def _containers() -> bool:
 
 
 def _numbers() -> bool:
-    """True if Python's and NumPy's numbers hold their bits behind their heads."""
+    """True if Python's and NumPy's numbers hold their bits behind their headers."""
     known: list[Any] = [1.5, 2.5 - 3.5j]
     known += [dtype.type(1) for dtype in DTYPES.values()]
     return all(

@@ -37,7 +37,7 @@ Chunks = Iterable[list[Array]]
 WORST: Final = 10_000
 ALL: Final = 1 << 32
 PAIRS: Final = 10**8
-"""Samples of a function of two numbers, if all inputs of float32 are asked for."""
+"""Samples of a function of two numbers, if all inputs of float32 are requested."""
 NUMPYS_SHARE: Final = 8
 """If all inputs of float32 are measured, NumPy's function computes one chunk in this many."""
 PIECE: Final = {"f4": 512, "f8": 32}
