@@ -279,7 +279,6 @@ WRITING: Final = frozenset(
 
 
 def _is_at(function: Function) -> bool:
-    """True if a function is the `at` of a ufunc."""
     owner = getattr(function, "__self__", None)
     return type(owner) is np.ufunc and function.__name__ == "at"
 

@@ -247,6 +247,5 @@ def _seed(
     labels: object,
     out: np.ndarray,
 ) -> None:
-    """Start a generator again."""
     method(**given)
     out[...] = 0

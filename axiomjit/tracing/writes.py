@@ -137,7 +137,7 @@ def _is_integer(item: object) -> bool:
 
 
 def _by_arrays(gathered: Gathered) -> bool:
-    """True if elements are selected by arrays, not by single computed integers, as a view is."""
+    """True if arrays select the elements; False if only single computed integers do."""
     computed = [node for node, _ in gathered.positions]
     return not computed or any(node.shape for node in computed)
 

@@ -241,7 +241,7 @@ def _definition_faults(
 
 
 def _distinct(definition: Definition) -> frozenset[int]:
-    """The iterators along which a definition writes distinct elements, or one again in order."""
+    """The iterators along which a definition writes distinct elements, or repeats in order."""
     if definition.target is None or not (definition.combine or len(definition.operands) > 1):
         return frozenset(range(definition.rank))
     strides = enumerate(definition.target.strides)

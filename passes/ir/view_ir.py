@@ -37,7 +37,7 @@ class ArrayRole(StrEnum):
     PARTIAL = "partial"
     """Carries states of body parts to the combine part of a nest, or rows to a later step."""
     TILE = "tile"
-    """Scratch of a kernel: one cell per step of a loop over a block."""
+    """Scratch of a kernel: one cell per iteration of a loop over a block."""
     POSITIONS = "positions"
     """No memory: the element at an index is the index."""
 

@@ -213,7 +213,7 @@ def _cut(loops: Sequence[For], level: int, near: Sequence[Distances]) -> Rows | 
 
 
 def _pairs(first: PlainWalk, second: PlainWalk, kept: set[Storage]) -> list[tuple[Index, Index]]:
-    """Reads of the first and writes of the second in one buffer; none if the first writes there."""
+    """Reads of the first and writes of the second in one buffer; none if it uses other results."""
     reads, writes = first.reads, second.writes
     made = {store.buffer for store in first.writes} - kept
     used = {load.buffer for load in second.reads} | {store.buffer for store in writes}

@@ -172,7 +172,7 @@ class _Scan(Record):
         )
 
     def _place(self, before: int = 0) -> Index:
-        """The index of a block's cell, or of a cell `before` as many blocks."""
+        """The index of a block's cell, or of the cell `before` blocks earlier."""
         rows = self.rows()
         terms = ((self.blocks.iterator, all_steps(rows)), *counted_steps(rows))
         return Index(all_steps(rows) * -before, terms)

@@ -60,7 +60,6 @@ def _unit(stmt: Stmt) -> Stmt:
 
 
 def _inside(loop: For) -> For:
-    """The loop with long loops inside it that poll."""
     body = tuple(map(_polling, loop.body))
     return loop if body == loop.body else loop.replace(body=body)
 

@@ -149,7 +149,7 @@ def _written(program: LoopProgram) -> dict[str, int]:
 
 
 def _early(program: LoopProgram, choices: Sequence[Choose]) -> tuple[int, ...]:
-    """The arguments written before, or by, a step that may fail or finds an unfit length."""
+    """The arguments written before, or by, a step that may fail or find the plan wrong."""
     written = _written(program)
     asked = [written[c.count.buffer] for c in choices if c.choice.guards]
     calls = ((k, s.operation) for k, s in enumerate(program.steps) if isinstance(s, LibraryCall))
@@ -268,7 +268,6 @@ def _call(step: LibraryCall, others: Sequence[LibraryCall]) -> Call:
 
 
 def _whole(storage: Storage) -> Window:
-    """A window over all of a storage."""
     return _window(View(storage, storage.shape, dim(0), storage.strides))
 
 

@@ -438,7 +438,6 @@ def _flagged_value(names: Sequence[str]) -> str:
 
 
 def _literal(value: Any, dtype: DType) -> str:
-    """A number of a dtype, as source."""
     if isinstance(value, complex):
         part = code(part_dtype(dtype))
         return f"complex_of({part}({value.real!r}), {part}({value.imag!r}))"
@@ -552,7 +551,7 @@ class RangeSource(Record):
         return *([_extreme("max", starts)] if starts else []), _extreme("min", stops)
 
     def _callers(self, loop: For) -> tuple[str, str]:
-        """The caller's range in iterations of the first loop, if it counts an inner loop's."""
+        """The caller's range in iterations of the first loop, even if it counts an inner loop's."""
         inner = loop.body[0] if loop.body else None
         if not isinstance(inner, For) or inner.under is None:
             return "lo", "hi"
@@ -624,7 +623,6 @@ class RangeSource(Record):
         return left if own.constant == 1 else f"floor_divide({left}, {self.length(own)})"
 
     def _product(self, term: Term) -> str:
-        """A factor times an iterator."""
         name, times = self.iterator(term[0]), self.length(term[1])
         return name if times == "1" else f"{name} * {times}"
 
@@ -636,7 +634,6 @@ def _shared_walk(loop: For) -> tuple[str, str] | None:
 
 
 def _extreme(function: str, values: Sequence[str]) -> str:
-    """The smallest or largest of some values."""
     return values[0] if len(values) == 1 else f"{function}({', '.join(values)})"
 
 

@@ -217,7 +217,7 @@ class Arithmetic(ABC):
         return x * self.power_of_two(half) * self.power_of_two(exponent - half)
 
     def _normal_bits(self, x: Numeric) -> tuple[Numeric, Numeric]:
-        """Return a mask of subnormal x, and x's bits, there the bits of x * 2**(mantissa + 2)."""
+        """Return a mask of subnormal x; and bits: there of x * 2**(mantissa + 2), else of x."""
         low = x < 2.0 ** (1 - self.bias)
         return low, self.bits(self.select(low, x * 2.0 ** (self.mantissa + 2), x))
 

@@ -338,5 +338,4 @@ def _constant_array(module: Any, name: str, kind: Any, values: tuple[float, ...]
 
 
 def _element(builder: Any, table: Any, index: Any) -> Any:
-    """Emit a load of the number at an index of a constant array."""
     return builder.load(builder.gep(table, [index.type(0), index]))

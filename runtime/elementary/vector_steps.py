@@ -78,7 +78,6 @@ def _unchanged(builder: Any, x: Any, low: float, high: float) -> Any:
 
 
 def _integers(kind: Any) -> Any:
-    """The type of a vector of integers with the lanes and the width of `kind`."""
     return ir.VectorType(ir.IntType(_bits(kind) // kind.count), kind.count)
 
 

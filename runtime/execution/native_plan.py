@@ -99,7 +99,6 @@ class NativeWriter:
         return slot
 
     def _next(self) -> int:
-        """A slot that is empty at this step."""
         if self._empty:
             return self._empty.pop()
         self._count += 1
