@@ -112,7 +112,7 @@ has_fold: Final = has_statement(lambda stmt: isinstance(stmt, For) and stmt.kind
 Pass = Callable[[Any, Context], Any]
 """Takes a program and returns an equivalent one, in the next form or improved in the same one."""
 Watcher = Callable[[str, "AnyProgram", "AnyProgram", int], None]
-"""Called after each pass: with its name, the program before and after, and nanoseconds."""
+"""Called after each pass with its name, the programs before and after, and its nanoseconds."""
 
 PASSES: Final[tuple[Pass, ...]] = (
     compose_views,
@@ -163,11 +163,11 @@ NEEDED: Final = frozenset(
     ("compose_views", "order_contractions", "save_versions", "lower_to_views", "lower_to_loops")
     + ("estimate_cost", "split_regions", "make_plan")
 )
-"""The passes without which later ones, or kernels, cannot read a program; others improve it."""
+"""Passes that later passes or kernels depend on; the others only make programs faster."""
 
 
 def chosen_passes() -> tuple[Pass, ...]:
-    """All passes, or the first `config.passes_until` ones and the needed ones behind them."""
+    """All passes, or the first `config.passes_until` of them and the needed ones after these."""
     until = config.passes_until
     if until is None:
         return PASSES
@@ -177,7 +177,7 @@ def chosen_passes() -> tuple[Pass, ...]:
 class Stages(Record):
     """A program in every form: the input, and the result of the last pass over each form.
 
-    `context` has the facts that the passes knew beside it.
+    `context` holds the facts that the passes used.
     """
 
     context: Context
@@ -196,7 +196,7 @@ class Stages(Record):
 def run_pipeline(graph: Graph, context: Context, watch: Watcher | None = None) -> Stages:
     """Lower a graph to a plan.
 
-    Under `config.check` the graph is verified, and what each pass gives.
+    Under `config.check` the graph and the result of each pass are verified.
 
     Raises:
         VerifyError: a pass gave a program that is not legal: a defect of that pass.

@@ -172,10 +172,10 @@ def small_forms():
     strips = {"STRIP": 2, "LEAST": 1, "WHOLE": 4, "SHORT": 2, "HIDDEN": 0, "WORTH": math.inf}
     with (
         patch.multiple("axiomjit.passes.loops.block_folds", BLOCK=8, SHORT=4, GROUP=2),
-        patch.multiple("axiomjit.passes.loops.tile_folds", LANES=4, TOGETHER=2),
+        patch.multiple("axiomjit.passes.loops.tile_folds", LANES=4, UNROLL=2),
         patch.multiple("axiomjit.passes.loops.search_blocks", BLOCK=4, SHORT=2),
         patch.multiple("axiomjit.passes.loops.interleave_folds", LANES=2, SHORT=3),
-        patch.multiple("axiomjit.passes.loops.buffer_rows", ROW=3, TOGETHER=2, SHARE=1, LONG=6),
+        patch.multiple("axiomjit.passes.loops.buffer_rows", ROW=3, GROUP=2, SHARE=1, LONG=6),
         patch.multiple("axiomjit.passes.loops.split_scans", LONG=16, ROWS=4),
         patch.multiple("axiomjit.passes.loops.privatise_scatters", LONG=4, BLOCKS=2, SHARE=1),
         patch("axiomjit.passes.loops.join_moments.ROW", 4),

@@ -29,7 +29,7 @@ from axiomjit.graph.captured import Captured, Watch, capturing
 from axiomjit.symbolic.data_dependent import OtherLengthError
 from axiomjit.symbolic.dims import Scope
 from axiomjit.tracing.creation import concerns, new_rebinding
-from axiomjit.tracing.lengths import Length
+from axiomjit.tracing.lengths import SymbolicInt
 from axiomjit.tracing.rebinding import Rebinding, handles_errors
 from axiomjit.tracing.trace import Trace, trace
 from axiomjit.tracing.tracer import Tracer
@@ -210,7 +210,7 @@ def _follow_once(
     captured = Captured(v for v in known.values() if issubclass(type(v), np.ndarray))
     rebinding = rebinding_of() if rebinding_of else None
 
-    def run(tracers: Sequence[Tracer | Length]) -> object:
+    def run(tracers: Sequence[Tracer | SymbolicInt]) -> object:
         leaves = call.leaves(tracers)
         callee = function if rebinding is None else rebinding.value(function)
         if rebinding is not None:

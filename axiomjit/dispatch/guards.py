@@ -180,7 +180,7 @@ def _guards(
         guards.watch(array, where)
         given.append((-1, array))
     for pair in _apart(given, apart):
-        guards.apart(*pair)
+        guards.disjoint(*pair)
     return guards
 
 

@@ -492,7 +492,7 @@ class Operand(Record):
 
 
 class Result(Record):
-    """An inferred result: an array, a scalar or a Python number of a shape and dtype."""
+    """The inferred result: an array, a scalar or a Python number of a shape and dtype."""
 
     shape: tuple[Dim, ...]
     dtype: DType
@@ -523,8 +523,8 @@ class ExternalCall(Record):
             yield leaf.of(next(operands)) if isinstance(leaf, Operand) else leaf
 
 
-class ForeseenCall(Record):
-    """A call whose result structure is known from a probe.
+class ProbedShape(Record):
+    """A call with the results that probes of it gave: containers of arrays and scalars.
 
     `values` are the leaves, with a `Result` in place of each array or scalar.
     """
@@ -545,8 +545,7 @@ class ForeseenCall(Record):
         """Call the function; the caller compares shapes and dtypes of the results.
 
         Raises:
-            OtherResultError: the structure differs from the probe's, or the function raises an
-                error.
+            OtherResultError: they are not as expected, or the function raises an error.
         """
         count_external_call()
         name = self.call.name

@@ -23,7 +23,7 @@ from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.tracing.generators import METHODS, is_generator
 from axiomjit.tracing.impure import MODULES, refusing, refusing_builtin
 from axiomjit.tracing.impure import NAMES as IMPURE_NAMES
-from axiomjit.tracing.lengths import Length, SymbolicNumber, known_numbers, square_root, unwrap
+from axiomjit.tracing.lengths import SymbolicInt, SymbolicNumber, known_numbers, square_root, unwrap
 from axiomjit.tracing.operators import leaves_in, node_of
 from axiomjit.tracing.rebinding import Rebinding, mentions
 from axiomjit.tracing.tracer import TracedArray, Tracer, new_array
@@ -47,7 +47,7 @@ def _has_unknown(args: Sequence[Any]) -> bool:
 def _is_unknown(value: Any) -> bool:
     kind = type(value)
     return issubclass(kind, TracedValue) or (
-        issubclass(kind, Length) and bool(data_dependent_in(value.dim))
+        issubclass(kind, SymbolicInt) and bool(data_dependent_in(value.dim))
     )
 
 
@@ -146,7 +146,7 @@ def represented(value: Any) -> Any:
 
 def generator_for(generator: Any) -> Any:
     """What stands for a generator of random numbers; few functions draw them."""
-    return lazy_import("axiomjit.tracing.draws").TracedGenerator(generator)
+    return lazy_import("axiomjit.tracing.traced_random").TracedGenerator(generator)
 
 
 class _TracedGrid:

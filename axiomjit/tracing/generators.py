@@ -1,4 +1,4 @@
-"""NumPy's generators of random numbers, and their methods; `draws` follows their calls."""
+"""NumPy's generators of random numbers, and their methods; `traced_random` traces their calls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ METHODS: Final = frozenset(_METHODS.split())
 
 
 def is_generator(value: object) -> bool:
-    """Whether an object is one of NumPy's generators; `numpy.random` may not be imported yet."""
+    """True if an object is one of NumPy's generators; `numpy.random` may not be imported yet."""
     kind = type(value)
     numpys = kind.__module__.startswith("numpy.random")
     return numpys and kind.__name__ in ("Generator", "RandomState")

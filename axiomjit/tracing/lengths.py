@@ -1,6 +1,6 @@
 """Lengths and integer arguments as a traced function sees them: ints that may differ later.
 
-So are floats that are computed from them: `1 / x.size`, `np.sqrt(x.size)`, `len(x) ** 0.5`.
+Floats computed from them may, too: `1 / x.size`, `np.sqrt(x.size)`, `len(x) ** 0.5`.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from axiomjit.tracing.refusals import refuse_value
 MOST_FACTORS: Final = 4
 """The largest exponent of a power that stays symbolic."""
 _FACTORED: Final = frozenset({"multiply", "divide", "sqrt", "cast", "power"})
-"""Primitives that give zero only of zeros."""
+"""Primitives that are zero only if an operand is."""
 
 
 class SymbolicNumber:
     """A number with its value in this call and its dependence on the arguments.
 
-    Arithmetic stays symbolic as far as a subclass can say what it gives, so that the program is
-    valid for other lengths. Everything else (comparisons, hashing, printing, functions that do not
-    know it) takes the value of this call and records a guard: for another value the function is
-    followed again. Only the following that made it may look at it.
+    Arithmetic stays symbolic if a subclass can express its result, so that the program is valid for
+    other lengths. Everything else (comparisons, hashing, printing, functions that do not know it)
+    uses the value of this call and records a guard: for another value the function is traced again.
+    Only the trace that made it may use it.
     """
 
     __slots__ = ("__weakref__", "_following")
 
     def __init__(self) -> None:
-        """Belong to what is followed now."""
+        """Belong to the current trace."""
         self._following = current()
 
     def at_hand(self) -> Any:
@@ -54,7 +54,7 @@ class SymbolicNumber:
         raise NotImplementedError
 
     def operand(self) -> Dim | Node:
-        """What computations with it are recorded of."""
+        """The Dim or node that computations record as operand."""
         raise NotImplementedError
 
     def __int__(self) -> int:
@@ -91,7 +91,7 @@ class SymbolicNumber:
     ) -> object:
         known = (SymbolicNumber, np.ndarray, np.generic, int, float, complex)
         if not all(issubclass(type(value), known) for value in inputs):
-            return NotImplemented  # beside an array that is followed, which says that it is one
+            return NotImplemented  # an array that is traced beside it refuses
         made = _computed(ufunc, *inputs) if method == "__call__" and not options else None
         if made is not None:
             return SymbolicFloat(strong(made))
@@ -105,17 +105,17 @@ class SymbolicNumber:
         kwargs: dict[str, object],
     ) -> object:
         if not all(issubclass(kind, SymbolicNumber | np.ndarray) for kind in types):
-            return NotImplemented  # beside an array that is followed
+            return NotImplemented  # beside a traced array
         return function(
             *map(known_numbers, args), **{k: known_numbers(v) for k, v in kwargs.items()}
         )
 
 
-class Length(SymbolicNumber):
+class SymbolicInt(SymbolicNumber):
     """An integer that depends on the arguments: a length, or an argument.
 
     Sums, differences, products and floor quotients of integers are integers, other arithmetic gives
-    floats. `range` takes the value of this call. It claims to be an int (`isinstance`), which it
+    floats. `range` uses the value of this call. It claims to be an int (`isinstance`), which it
     represents. Once hashed it is a number, so that a dictionary can keep it as a key.
     """
 
@@ -132,7 +132,7 @@ class Length(SymbolicNumber):
         """The symbolic length.
 
         Raises:
-            TraceError: another function, or none, is followed here.
+            TraceError: another function, or none, is traced here.
         """
         if not is_usable(self._following):
             raise leaked_tracer_error(self._following, "length", "of an array or argument there")
@@ -143,14 +143,14 @@ class Length(SymbolicNumber):
         return int
 
     @property
-    def real(self) -> Length:
+    def real(self) -> SymbolicInt:
         """The integer itself."""
         return self
 
     imag = 0
     numerator, denominator = real, 1
 
-    def conjugate(self) -> Length:
+    def conjugate(self) -> SymbolicInt:
         """The integer itself."""
         return self
 
@@ -170,12 +170,12 @@ class Length(SymbolicNumber):
         """The symbolic length."""
         return self.dim
 
-    def __trunc__(self) -> Length:
+    def __trunc__(self) -> SymbolicInt:
         return self
 
     __floor__ = __ceil__ = __pos__ = __trunc__
 
-    def __neg__(self) -> int | Length:
+    def __neg__(self) -> int | SymbolicInt:
         return length(-self.dim)
 
     def __divmod__(self, other: Any) -> object:
@@ -190,7 +190,7 @@ class Length(SymbolicNumber):
         return hash(self._number)
 
     def _is_key(self) -> bool:
-        """Whether it was hashed in another, ended following: from then on it is a plain number."""
+        """True if it was hashed in an earlier trace: then it is a plain number."""
         return self._number is not None and not is_usable(self._following)
 
     def __repr__(self) -> str:
@@ -200,12 +200,12 @@ class Length(SymbolicNumber):
     def __reduce_ex__(self, protocol: object) -> tuple[type[int], tuple[int]]:
         return int, (int(self),)
 
-    def __round__(self, digits: int | None = None) -> int | Length:
+    def __round__(self, digits: int | None = None) -> int | SymbolicInt:
         return round(int(self), digits) if digits is not None else self
 
 
 class SymbolicFloat(SymbolicNumber):
-    """A float that is computed from lengths and numbers: Python's, or where NumPy made it its own.
+    """A float that is computed from lengths and numbers: Python's, or NumPy's after a ufunc.
 
     Sums, differences, products, quotients and roots of such floats are such floats.
     """
@@ -219,10 +219,10 @@ class SymbolicFloat(SymbolicNumber):
 
     @property
     def node(self) -> Node:
-        """What computes it.
+        """The node that computes it.
 
         Raises:
-            TraceError: another function, or none, is followed here.
+            TraceError: another function, or none, is traced here.
         """
         if not is_usable(self._following):
             raise leaked_tracer_error(self._following, "float", "computed from lengths there")
@@ -244,14 +244,14 @@ class SymbolicFloat(SymbolicNumber):
         return self
 
     def operand(self) -> Node:
-        """What computes it."""
+        """The node that computes it."""
         return self.node
 
     def at_hand(self) -> Any:
         """The value in this call; each length in it gets a guard."""
         for node in post_order((self.node,)):
             if isinstance(node, LengthNode):
-                Length(node.length).at_hand()
+                SymbolicInt(node.length).at_hand()
         evaluate = lazy_import("axiomjit.graph.evaluate_graph").evaluate_graph
         (value,) = evaluate(Graph((), (self.node,)), (), current_scope().values)
         return value.item() if self.node.weak else value[()]
@@ -293,7 +293,7 @@ class SymbolicFloat(SymbolicNumber):
 
 
 def _computed(ufunc: np.ufunc, *operands: Any) -> Node | None:
-    """What computes a ufunc of numbers, where that is a float; else their values are needed."""
+    """The node of a ufunc of numbers if it is a float; else None, and their values are needed."""
     if ufunc not in UFUNCS or not all(map(_is_real, operands)):
         return None
     with suppress(AxiomError, ArithmeticError):
@@ -304,21 +304,21 @@ def _computed(ufunc: np.ufunc, *operands: Any) -> Node | None:
 
 
 def _is_real(value: object) -> bool:
-    """Whether a value is an integer or float of 64 bits."""
+    """True if a value is an integer or float of 64 bits."""
     if issubclass(type(value), np.generic):
         return np.asarray(value).dtype in (INT, FLOAT)
     return issubclass(type(value), SymbolicNumber | int | float) and type(value) is not bool
 
 
 def known_numbers(value: Any) -> Any:
-    """The value of a symbolic number, also in tuples and lists; other values as they are."""
+    """The value of a symbolic number, also in tuples and lists; other values unchanged."""
     if isinstance(value, tuple | list):
         return type(value)(map(known_numbers, value)) if not hasattr(value, "_fields") else value
     return value.at_hand() if issubclass(type(value), SymbolicNumber) else value
 
 
 def unwrap(value: Any) -> Any:
-    """What is behind a symbolic number, also within tuples, lists and slices."""
+    """The operand of a symbolic number, also in tuples, lists, slices; other values unchanged."""
     if issubclass(type(value), SymbolicNumber):
         return value.operand()
     if isinstance(value, slice):
@@ -328,9 +328,9 @@ def unwrap(value: Any) -> Any:
     return value
 
 
-def length(value: Dim) -> int | Length:
+def length(value: Dim) -> int | SymbolicInt:
     """A length for the user: a plain int if it never differs."""
-    return Length(value) if value.constant is None else value.constant
+    return SymbolicInt(value) if value.constant is None else value.constant
 
 
 QUERIES: Final[dict[Callable[..., object], Callable[[Node], object]]] = {
@@ -338,11 +338,11 @@ QUERIES: Final[dict[Callable[..., object], Callable[[Node], object]]] = {
     np.ndim: lambda node: len(node.shape),
     np.size: lambda node: length(product(node.shape)),
 }
-"""NumPy's functions that tell lengths of a traced array."""
+"""NumPy's functions that return lengths of a traced array."""
 
 
 def _is_integer(value: object) -> bool:
-    return issubclass(type(value), (Length, int)) and not isinstance(value, bool)
+    return issubclass(type(value), (SymbolicInt, int)) and not isinstance(value, bool)
 
 
 _FLOATS: Final = {
@@ -359,11 +359,11 @@ def _is_mirrored(name: str) -> bool:
     return name.startswith("__r") and name != "__rshift__"
 
 
-def _symbolic(name: str) -> Callable[[Length, Any], object]:
+def _symbolic(name: str) -> Callable[[SymbolicInt, Any], object]:
     """Integer arithmetic that stays symbolic; with other operands it may give a float."""
     of_floats = _of_floats(name)
 
-    def method(self: Length, other: Any) -> object:
+    def method(self: SymbolicInt, other: Any) -> object:
         if not _is_integer(other) or (name in ("__floordiv__", "__mod__") and other == 0):
             return of_floats(self, other)
         result = getattr(self.dim, name)(dim(unwrap(other)))
@@ -373,13 +373,13 @@ def _symbolic(name: str) -> Callable[[Length, Any], object]:
 
 
 def _of_floats(name: str) -> Callable[[Any, Any], object]:
-    """Arithmetic that gives a float, symbolic where no value decides what it is or raises."""
+    """Arithmetic that gives a float, symbolic unless a value decides its type or an error."""
     by_value = _by_value(name)
     ufunc = _FLOATS.get(name)
 
     def method(self: SymbolicNumber, other: Any) -> object:
         if issubclass(type(other), TracedValue):
-            return NotImplemented  # a traced array takes it as a number that it does not know
+            return NotImplemented  # the traced array computes with it as a node
         if ufunc is None or not _is_real(other):
             return by_value(self, other)
         pair = (other, self) if _is_mirrored(name) else (self, other)
@@ -411,7 +411,7 @@ def _is_nonzero(value: Any) -> bool:
 
 
 def _is_made_of(value: Any, holds: Callable[[Any], bool]) -> bool:
-    """Whether something holds for all factors of a number; lengths among them get a guard."""
+    """True if `holds` is true of all factors of a number; lengths among them get a guard."""
     if isinstance(value, LengthNode):
         return holds(value.length)
     if isinstance(value, Scalar):
@@ -424,7 +424,7 @@ def _is_made_of(value: Any, holds: Callable[[Any], bool]) -> bool:
 
 @functools.wraps(math.sqrt)
 def square_root(value: Any, /) -> Any:
-    """Return `math.sqrt(value)`; that of a positive symbolic number is symbolic."""
+    """Return `math.sqrt(value)`, which is symbolic for a positive symbolic number."""
     if not issubclass(type(value), SymbolicNumber) or not _is_positive(unwrap(value)):
         return math.sqrt(value)
     return SymbolicFloat(elementwise(PRIMITIVES["sqrt"], as_node(unwrap(value), "sqrt")))
@@ -438,31 +438,31 @@ def _by_value(name: str) -> Callable[..., object]:
 
     def method(self: SymbolicNumber, *others: Any) -> object:
         if any(issubclass(type(other), TracedValue) for other in others):
-            return NotImplemented  # a traced array takes it as a number that it does not know
+            return NotImplemented  # the traced array computes with it as a node
         operands = [self.at_hand(), *map(known_numbers, others)]
         return function(*(reversed(operands) if mirrored else operands))
 
     return method
 
 
-def _compared(name: str) -> Callable[[Length, Any], object]:
+def _compared(name: str) -> Callable[[SymbolicInt, Any], object]:
     """A comparison of integers as lengths: one that is always true or false records no guard."""
     symbolic = _symbolic(name)
 
-    def method(self: Length, other: Any) -> object:
+    def method(self: SymbolicInt, other: Any) -> object:
         whole = issubclass(type(other), float) and other.is_integer()
         return symbolic(self, int(other) if whole else other)
 
     return method
 
 
-def _equality(name: str) -> Callable[[Length, Any], object]:
-    """As other comparisons; a key left by another following is a plain number."""
+def _equality(name: str) -> Callable[[SymbolicInt, Any], object]:
+    """As other comparisons; a key of an earlier trace is a plain number."""
     compared = _compared(name)
     of_numbers: Callable[[object, object], object] = getattr(operator, name)
 
-    def method(self: Length, other: Any) -> object:
-        if isinstance(other, Length) and other._is_key():
+    def method(self: SymbolicInt, other: Any) -> object:
+        if isinstance(other, SymbolicInt) and other._is_key():
             other = other._number
         return of_numbers(self._number, other) if self._is_key() else compared(self, other)
 
@@ -479,8 +479,8 @@ _FORMS: Final[dict[_Form, str]] = {
 _FORM_OF: Final = {name: form for form, names in _FORMS.items() for name in names.split()}
 for _name in (*OPERATORS, *(f"r{name}" for name in INFIX), "divmod", "rdivmod"):
     _method = f"__{_name}__"
-    if _method not in vars(Length):
-        setattr(Length, _method, _FORM_OF.get(_name, _by_value)(_method))
+    if _method not in vars(SymbolicInt):
+        setattr(SymbolicInt, _method, _FORM_OF.get(_name, _by_value)(_method))
     if _method not in vars(SymbolicFloat):
         _made = _of_floats if _method in _FLOATS else _by_value
         setattr(SymbolicFloat, _method, _made(_method))

@@ -1,6 +1,6 @@
 """Operators and operands of traced values, and the storages that they belong to.
 
-A storage stands for the memory of each array that a traced function makes. Its identity never comes
+A storage represents the memory of one array that a traced function makes. Its identity never comes
 from a node: `x + 1` written twice is one node and two arrays.
 """
 
@@ -27,7 +27,7 @@ from axiomjit.graph.storages import VersionedStorage
 from axiomjit.graph.traced_values import TracedValue
 from axiomjit.numpy_rules.elementwise import UFUNCS
 from axiomjit.numpy_rules.options import Rule
-from axiomjit.tracing.lengths import Length, SymbolicNumber, unwrap
+from axiomjit.tracing.lengths import SymbolicInt, SymbolicNumber, unwrap
 from axiomjit.tracing.outside_arrays import plain
 from axiomjit.tracing.refusals import recorded, refuse_value
 
@@ -35,9 +35,9 @@ from axiomjit.tracing.refusals import recorded, refuse_value
 class TracedStorage(VersionedStorage):
     """The memory of one array, its views included.
 
-    NumPy's `reshape` gives a view or a copy, as the array lies in memory, which is not known of
-    computed arrays. Such a result has a storage of its own that may be the same one: after a write
-    into either, the other cannot be used.
+    NumPy's `reshape` returns a view or a copy, by the memory layout of the array, which is not
+    known of computed arrays. Such a result has a storage of its own that may be the same one: after
+    a write into either, the other cannot be used.
     """
 
     __slots__ = ("_doubt", "_maybe_same")
@@ -50,16 +50,16 @@ class TracedStorage(VersionedStorage):
 
     @property
     def is_written(self) -> bool:
-        """Whether something was written."""
+        """True if it was written."""
         return self.version is not self.root
 
     def relate(self, other: TracedStorage) -> None:
-        """Note that the other storage may be this one, in NumPy."""
+        """Record that the other storage may be this one, in NumPy."""
         self._maybe_same.append(other)
         other._maybe_same.append(self)
 
     def write(self, following: Callable[[Node], Node]) -> None:
-        """As `VersionedStorage.write`; storages that may be the same are in doubt from now on."""
+        """As `VersionedStorage.write`; storages that may be the same become unusable."""
         super().write(following)
         found = [self]
         for one in found:
@@ -68,14 +68,14 @@ class TracedStorage(VersionedStorage):
             one._doubt = user_location() or "an earlier line"
 
     def copy_values(self) -> None:
-        """Make a copy of the current version the next one: what it holds stays the same."""
+        """Make a copy of the current version the next one: the values stay the same."""
         super().write(lambda version: builder.elementwise(COPY, version))
 
     def current(self, node: Node) -> Node:
         """As `VersionedStorage.current`.
 
         Raises:
-            NeedsValuesError: a write may have changed this storage, as the array lies in memory.
+            NeedsValuesError: a write may have changed this storage; the memory layout decides.
         """
         if self._doubt is not None:
             raise refused(
@@ -91,7 +91,7 @@ class TracedStorage(VersionedStorage):
 
 
 def node_of(value: Any) -> object:
-    """The node of a traced array, the symbol of a length, lists of them; others as they are."""
+    """The node of a traced array, the symbol of a length, lists of them; other values unchanged."""
     if isinstance(value, list | tuple | deque) and traced_in(value):
         return (tuple if isinstance(value, tuple) else list)(map(node_of, value))
     return value.node if issubclass(type(value), TracedValue) else plain(unwrap(value))
@@ -103,7 +103,7 @@ def traced_in(value: object) -> list[Any]:
 
 
 def leaves_in(value: object) -> list[Any]:
-    """What stands in nested lists and tuples, which may contain themselves."""
+    """The leaves of nested lists and tuples, which may contain themselves."""
     return [one for _, one in reachable((value,), _entries) if not _is_sequence(one)]
 
 
@@ -120,7 +120,7 @@ Made = Node | tuple[Node, ...] | list[Node]
 
 @recorded
 def result_of(row: Rule, args: Sequence[object], kwargs: dict[str, object]) -> Made:
-    """The nodes that a row of the table makes of traced arrays."""
+    """The nodes of the results of a row of the table for traced arrays."""
     options = {name: node_of(value) for name, value in kwargs.items()}
     try:
         if isinstance(options.get("dtype"), Node):
@@ -140,13 +140,13 @@ def result_of(row: Rule, args: Sequence[object], kwargs: dict[str, object]) -> M
 
 
 class TracedOperators(TracedValue, NDArrayOperatorsMixin):
-    """Operators of what represents an array or number while a function is followed."""
+    """Operators of values that represent an array or number while a function is traced."""
 
     __slots__ = ()
 
     @property
     def is_array(self) -> bool:
-        """Whether an array is represented: memory, which operators can write in place."""
+        """True if an array is represented: memory that operators can write in place."""
         raise NotImplementedError
 
     @property
@@ -160,7 +160,7 @@ class TracedOperators(TracedValue, NDArrayOperatorsMixin):
         raise NotImplementedError
 
     def represented(self, node: Node) -> Any:
-        """Represent what an operator gives."""
+        """Represent the result of an operator."""
         raise NotImplementedError
 
     def __imatmul__(self: Any, other: Any) -> Any:
@@ -175,7 +175,7 @@ class TracedOperators(TracedValue, NDArrayOperatorsMixin):
 
 
 def _numbers(*operands: object) -> Sequence[object]:
-    """The operands; where all are Python's bools, the integers that its operators take them for."""
+    """The operands; if all are Python bools, the integers as which Python's operators use them."""
     nodes = [n for n in operands if not isinstance(n, bool)]
     if all(isinstance(n, Node) and n.weak and n.dtype == BOOL for n in nodes):
         return [cast(n, INT) if isinstance(n, Node) else n for n in operands]
@@ -195,7 +195,7 @@ def _operator(ufunc: np.ufunc, mirrored: bool) -> Callable[[TracedOperators, obj
         except UnsupportedError:
             if self.node.weak:
                 raise
-            return ufunc(*pair)  # it may be a step
+            return ufunc(*pair)  # NumPy may compute it as an external call
         assert isinstance(made, Node)
         return self.represented(made)
 
@@ -215,11 +215,11 @@ def _prefix(ufunc: np.ufunc) -> Callable[[Any], object]:
 
 
 def _python_kind(value: Any) -> type | None:
-    """The class of a Python number, also of one that is represented; None for anything else."""
+    """The class of a Python number, also of a represented one; None for anything else."""
     if issubclass(type(value), TracedValue):
         return ELEMENT_TYPES[value.node.dtype].python if value.node.weak else None
     if issubclass(type(value), SymbolicNumber):
-        return int if issubclass(type(value), Length) else float
+        return int if issubclass(type(value), SymbolicInt) else float
     return type(value) if type(value) in (bool, int, float, complex) else None
 
 

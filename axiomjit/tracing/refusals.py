@@ -1,4 +1,4 @@
-"""Refusals of traced arrays while a function is followed, kept until the function returns."""
+"""Refusals of traced arrays while a function is traced, kept until the function returns."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def traced(described: str) -> str:
 def refuse_value(
     asked: str, described: str, remedy: str, error: type[NeedsValuesError] = NeedsValuesError
 ) -> NoReturn:
-    """Refuse what needs the values of an array.
+    """Refuse an operation that needs the values of an array.
 
     Raises:
-        NeedsValuesError: always, of the class that is given.
+        NeedsValuesError: always, of the given class.
     """
     seen = f"{traced(described)}: its values are not known"
     raise refused(error(asked, seen, remedy, user_location()))
@@ -78,7 +78,7 @@ def refuse_write(asked: str, described: str) -> NoReturn:
 def refuse_outside(asked: str, place: object) -> NoReturn:
     """Refuse to write traced values into an array of known values.
 
-    Where the function has made it, it is traced when the function is followed again.
+    If the function made the array, it will be traced when the function is traced again.
 
     Raises:
         NotDispatchedError: always.
@@ -112,12 +112,12 @@ def refuse_method(name: str, described: str, compiled: Iterable[str]) -> NoRetur
 
 
 class WithoutValues:
-    """Refuses what needs the values of what is represented while a function is followed."""
+    """Refuses operations on a represented value that need its values while a function is traced."""
 
     __slots__ = ()
 
     def description(self) -> str:
-        """What is represented, and the user's line where it was made."""
+        """The type of the value, and the user's line where it was made."""
         raise NotImplementedError
 
     def __bool__(self) -> NoReturn:

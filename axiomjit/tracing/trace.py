@@ -1,4 +1,4 @@
-"""Following a NumPy function once, with arrays of unknown values, to get its graph."""
+"""Tracing a NumPy function once, with arrays of unknown values, to get its graph."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from axiomjit.graph.primitives import COPY
 from axiomjit.symbolic.data_dependent import OtherLengthError, data_dependent_in
 from axiomjit.symbolic.dims import Dim, Scope, bound
 from axiomjit.tracing.holders import traced_inside
-from axiomjit.tracing.lengths import Length, SymbolicFloat, SymbolicNumber, unwrap
+from axiomjit.tracing.lengths import SymbolicFloat, SymbolicInt, SymbolicNumber, unwrap
 from axiomjit.tracing.refusals import traced
 from axiomjit.tracing.tracer import Tracer
 
@@ -33,14 +33,14 @@ def take_results(
 ) -> tuple[tuple[Node, ...], Structure, Leaves]:
     """The nodes to compute, the containers around them, and for each leaf its node or value.
 
-    A leaf is the number of a node, or a value (a Dim where it depends on lengths); a length that
-    only the running program knows is a node whose value becomes an `int`, and a Python float that
-    is computed from lengths one whose value becomes a `float`.
+    A leaf is the number of a node, or a value (a Dim if it depends on lengths). A data-dependent
+    length is a node whose value becomes an `int`, and a Python float computed from lengths a node
+    whose value becomes a `float`.
 
     Args:
         returned: The function's return value.
-        arguments: The inputs by the ids of the tracers that stand for them.
-        is_outside: Whether a container exists outside the function: it is a value, not opened.
+        arguments: The inputs by the ids of their tracers.
+        is_outside: True of a container that exists outside the function: it is a value, not opened.
 
     Raises:
         TraceError: a traced array is of another call.
@@ -57,7 +57,7 @@ def take_results(
             node = _array_of_its_own(value, owners)
             place = _place(value, node, arguments)
             leaves.append((outputs.setdefault(node, len(outputs)), place))
-        elif isinstance(value, Length) and data_dependent_in(value.dim):
+        elif isinstance(value, SymbolicInt) and data_dependent_in(value.dim):
             node = builder.elementwise(COPY, size(value.dim))
             leaves.append((outputs.setdefault(node, len(outputs)), int))
         elif isinstance(value, SymbolicFloat):
@@ -72,7 +72,7 @@ def take_results(
 
 
 def _place(value: Tracer, node: Node, arguments: Mapping[int, Input]) -> OfArgument | None:
-    """The argument in whose memory a result lies; None where it lies in none."""
+    """The argument that a result is, or is a view of; None if its memory is new."""
     if id(value) in arguments:
         return OfArgument(arguments[id(value)].position, True)
     root = None if value.storage is None else value.storage.root
@@ -96,7 +96,7 @@ def _check_holds_none(value: object) -> None:
     if isinstance(value, SymbolicNumber):
         return
     if isinstance(value, Coroutine):
-        value.close()  # else Python warns that nobody awaited it
+        value.close()  # else Python warns that it was never awaited
     if isinstance(value, Iterator | Coroutine | AsyncGenerator):
         _refuse(value, "it would compute its values after the call, and only once")
     found = traced_inside(value)
@@ -118,10 +118,10 @@ def _refuse(value: object, seen: str) -> NoReturn:
 
 
 class Trace(Record):
-    """A followed function: its graph, and the structure of what it returned.
+    """A traced function: its graph, and the structure of its return value.
 
-    `leaves` has one entry per leaf of the structure: the number of a graph output, or a value
-    that depends on no array (a Dim where it depends on lengths).
+    `leaves` has one entry per leaf of the structure: the number of a graph output, or a value that
+    depends on no array (a Dim if it depends on lengths).
     """
 
     graph: Graph
@@ -130,39 +130,39 @@ class Trace(Record):
 
 
 def trace(
-    call: Callable[[Sequence[Tracer | Length]], object],
+    call: Callable[[Sequence[Tracer | SymbolicInt]], object],
     given: Sequence[Input | Dim],
     scope: Scope,
     layouts: Mapping[int, Strides] | None = None,
     following: Following | None = None,
 ) -> Trace:
-    """Follow `call` with a tracer for each input, a `Length` for each integer.
+    """Trace `call` with a tracer for each input, a `SymbolicInt` for each integer.
 
     Args:
         call: Called once, with a sequence of them.
         given: The inputs, and the symbols of integers.
         scope: The lengths of this call; guards are recorded in it.
-        layouts: The strides (elements) of arrays by position, where they decide what is a view.
-        following: Says for messages what is followed, and which inputs are NumPy scalars.
+        layouts: The strides (elements) of arrays by position, if they decide what is a view.
+        following: The context of the trace: names for messages, and the inputs that are scalars.
 
     Raises:
-        NeedsValuesError: it branches on values, or writes where that cannot be followed.
-        InterruptedWritesError: it raises something after it has written into an argument, or drawn
+        NeedsValuesError: it branches on values, or a write cannot be traced.
+        InterruptedWritesError: it raises an error after it has written into an argument, or drawn
             random numbers.
         UnsupportedError: it calls a function that is not in the table.
         GraphTypeError, GraphValueError: operands do not fit.
-        TraceError: it uses or returns traced values where nobody can know them.
+        TraceError: it uses or returns traced values where they cannot be known.
     """
     now = Following() if following is None else following
     now.within = trace.__code__
     with entered(now), bound(scope), laid_out(layouts or {}), np.errstate(all="ignore"):
         arrays = {v: Tracer(v) for v in given if isinstance(v, Input)}
-        tracers = [arrays[v] if isinstance(v, Input) else Length(v) for v in given]
+        tracers = [arrays[v] if isinstance(v, Input) else SymbolicInt(v) for v in given]
         try:
             returned = call(tracers)
         except Exception as error:
             if now.refusal is None or now.refusal is error:
-                now.refusal = None  # its traceback refers to what refers to it
+                now.refusal = None  # its traceback would be a reference cycle
                 done = now.last is not None or _written(arrays)
                 if done and not isinstance(error, TraceError):
                     raise _interrupted(now.name, error) from error
@@ -188,13 +188,13 @@ def trace(
 
 
 def _written(arrays: Mapping[Input, Tracer]) -> dict[Input, Node]:
-    """The arguments that were written, with the nodes of what they hold now."""
+    """The arguments that were written, with the nodes of their last versions."""
     stored = {node: tracer.storage for node, tracer in arrays.items()}
     return {node: s.version for node, s in stored.items() if s is not None and s.is_written}
 
 
 def _raise_earlier(following: Following, scope: Scope) -> None:
-    """Raise what a step before raises for the values of this call, which NumPy meets first.
+    """Raise the error of an earlier step for the values of this call, which NumPy meets first.
 
     Raises:
         InterruptedWritesError: the function might have caught it, and gone on elsewhere.

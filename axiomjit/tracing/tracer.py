@@ -1,4 +1,4 @@
-"""Objects that represent arrays while a function is followed."""
+"""Objects that represent arrays while a function is traced."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from axiomjit.numpy_rules.reductions import REDUCTIONS
 from axiomjit.numpy_rules.shapes import part_of
 from axiomjit.numpy_rules.table import FUNCTIONS, METHODS, SCANS
 from axiomjit.symbolic.dims import product
-from axiomjit.tracing.lengths import QUERIES, Length, length, unwrap
+from axiomjit.tracing.lengths import QUERIES, SymbolicInt, length, unwrap
+from axiomjit.tracing.numpy_calls import (
+    call_externally,
+    called_ufunc,
+    may_be_external,
+    or_external_call,
+    piecewise,
+    ufunc_calls,
+)
 from axiomjit.tracing.operators import TracedOperators, TracedStorage, node_of, result_of
 from axiomjit.tracing.refusals import VALUES, WithoutValues, recorded, refuse_method, refuse_write
-from axiomjit.tracing.steps import (
-    called_opaquely,
-    called_ufunc,
-    is_step,
-    or_opaquely,
-    piecewise,
-    steps_of_ufuncs,
-)
 from axiomjit.tracing.writes import WRITERS, FlatElements, node_to_write, set_item, store_exactly
 
 
 class InPlace:
-    """What a traced array has and no number: methods that change it."""
+    """Methods of a traced array that change it; a number has none of them."""
 
     __slots__ = ()
 
@@ -51,7 +51,7 @@ class InPlace:
         """Write a number into every element.
 
         Raises:
-            ValueError, TypeError: what has dimensions is no number.
+            ValueError, TypeError: the value has dimensions, or is no number.
         """
         if np.ndim(value):
             np.zeros(1, self.dtype).fill(np.zeros(1) if isinstance(value, np.ndarray) else [0])
@@ -66,12 +66,12 @@ class InPlace:
         self[...] = np.sort(self, *args, **kwargs)
 
     def partition(self: Any, *args: Any, **kwargs: Any) -> None:
-        """Put elements where sorting would put them, in place."""
+        """Partition along a dimension, in place."""
         self[...] = np.partition(self, *args, **kwargs)
 
     @property
-    def flat(self) -> Any:
-        """The elements in C order, by their places."""
+    def flat(self: Any) -> Any:
+        """The elements in C order, by their positions."""
         return FlatElements(self)
 
     @flat.setter
@@ -80,24 +80,23 @@ class InPlace:
 
 
 COPIES: Final = frozenset({"copy", "flatten"})
-"""Functions whose results are never views, however their operands lie in memory."""
+"""Functions whose results are never views, whatever the memory layout of their operands."""
 KEEPERS: Final = frozenset(
     {
         *("squeeze", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "astype"),
         *("real", "real_if_close", "conj", "conjugate", "diff", "trim_zeros"),
     }
 )
-"""Functions that give their operand itself, and no view of it, where they change nothing."""
+"""Functions that return their operand itself, not a view of it, if they change nothing."""
 FOLDS: Final[Mapping[str, Mapping[np.ufunc, Rule]]] = {"reduce": REDUCTIONS, "accumulate": SCANS}
 """Methods of ufuncs that fold, by the ufunc."""
-"""NumPy's functions that write into their first argument and return nothing."""
 
 
 class Tracer(WithoutValues, TracedOperators):
-    """Represents an array while a function is followed; records the NumPy operations on it.
+    """Represents an array while a function is traced; records the NumPy operations on it.
 
-    It claims to be what it represents (`isinstance`): an array, a NumPy scalar where a result has
-    no dimensions, or a Python float or complex. Only the following that made it may use it.
+    It claims to be the object it represents (`isinstance`): an array, a NumPy scalar if a result
+    has no dimensions, or a Python float or complex. Only the trace that made it may use it.
     """
 
     __slots__ = ("__weakref__", "_following", "_held", "_storage", "_where")
@@ -108,9 +107,9 @@ class Tracer(WithoutValues, TracedOperators):
         return object.__new__(TracedArray if storage else _class_for(node, current()))
 
     def __init__(self, node: Node, storage: TracedStorage | None = None) -> None:
-        """Represent a node in the function that is followed now.
+        """Represent a node in the function that is traced now.
 
-        An array is a view of a storage: of one that it gets, or of its own.
+        An array is a view of a storage: of the given one, or of a new one.
         """
         refuse_traps()
         self._held = node
@@ -124,7 +123,7 @@ class Tracer(WithoutValues, TracedOperators):
 
     @recorded
     def folding(self, operands: Sequence[object], axes: Any, running: bool) -> Folding:
-        """The operands broadcast, the dimensions as they are listed; all where none are."""
+        """The broadcast operands, and the dimensions in the order listed; by default all."""
         given = [builder.strong(builder.as_node(node_of(value), "fold")) for value in operands]
         return broadcast_folding(given, unwrap(axes), Tracer)
 
@@ -141,8 +140,8 @@ class Tracer(WithoutValues, TracedOperators):
         """The node that is represented, after all writes so far.
 
         Raises:
-            TraceError: another function, or none, is followed here.
-            NeedsValuesError: whether it was written depends on how an array lies in memory.
+            TraceError: another function, or none, is traced here.
+            NeedsValuesError: its value depends on the memory layout of an array.
         """
         if not is_usable(self._following):
             dtype, rank = self._held.dtype, len(self._held.shape)
@@ -160,20 +159,20 @@ class Tracer(WithoutValues, TracedOperators):
 
     @property
     def is_array(self) -> bool:
-        """Whether an array is represented, not a number."""
+        """True if an array is represented, not a number."""
         return type(self) is TracedArray
 
     def represented(self, node: Node) -> Tracer:
-        """Represent what an operator gives, a new array or number."""
+        """Represent the result of an operator, a new array or number."""
         return Tracer(node)
 
     def description(self) -> str:
-        """What is represented, and the user's line where it was made."""
+        """The type of the value, and the user's line where it was made."""
         where = f", made at {self._where}" if self._where else ""
         return f"{describe_type(self.node)}{where}"
 
     def mapped(self, primitive: Primitive) -> Tracer:
-        """A primitive of one operand, of each element."""
+        """A primitive of one operand, applied to each element."""
         return Tracer(builder.elementwise(primitive, self.node))
 
     @property
@@ -202,14 +201,14 @@ class Tracer(WithoutValues, TracedOperators):
         method, asked = getattr(stands_for, name), f"numpy.{stands_for.__name__}.{name}"
         if name in METHODS:
             row = partial(called, name, METHODS[name])
-            return lambda *args, **kwargs: or_opaquely(
+            return lambda *args, **kwargs: or_external_call(
                 row, method, asked, (self, *args), kwargs, _represented
             )
         if not callable(method):
             return refuse_method(name, self.description(), METHODS)
-        if name in VALUES or not is_step(method):
+        if name in VALUES or not may_be_external(method):
             return lambda *args, **kwargs: refuse_method(name, self.description(), METHODS)
-        return lambda *args, **kwargs: called_opaquely(
+        return lambda *args, **kwargs: call_externally(
             method, asked, (self, *args), kwargs, _represented
         )
 
@@ -227,13 +226,13 @@ class Tracer(WithoutValues, TracedOperators):
             asked = f"{ufunc.__name__}.{method}"
             row, axis = partial(called, asked, rows[ufunc]), options.pop("axis", 0)
             function = getattr(ufunc, method)
-            return or_opaquely(row, function, asked, (*inputs, axis), options, _represented)
+            return or_external_call(row, function, asked, (*inputs, axis), options, _represented)
         if method == "__call__" or method in ("at", "outer"):
             return called_ufunc(ufunc, method, inputs, out, options, _represented)
         if out:
             options["out"] = out[0]
-        name = f"{steps_of_ufuncs().ufunc_name(ufunc)}.{method}"
-        return called_opaquely(getattr(ufunc, method), name, inputs, options, _represented)
+        name = f"{ufunc_calls().ufunc_name(ufunc)}.{method}"
+        return call_externally(getattr(ufunc, method), name, inputs, options, _represented)
 
     @recorded
     def __array_function__(
@@ -251,15 +250,15 @@ class Tracer(WithoutValues, TracedOperators):
         if func not in FUNCTIONS:
             if func in WRITERS:
                 return WRITERS[func](*args, **kwargs)
-            return called_opaquely(func, name, args, kwargs, _represented)
-        if func in NEW:  # the node may be that of an operand, the array is another one
+            return call_externally(func, name, args, kwargs, _represented)
+        if func in NEW:  # the node may be an operand's, the array is a new one
             made = result_of(FUNCTIONS[func], args, kwargs)
             assert isinstance(made, Node)
             return new_array(made)
         if func is np.imag and isinstance(args[0], Tracer):
             return args[0].imag
         row = partial(called, func.__name__, FUNCTIONS[func])
-        return or_opaquely(row, func, name, args, kwargs, _represented)
+        return or_external_call(row, func, name, args, kwargs, _represented)
 
     def __copy__(self) -> Tracer:
         return self if self.node.weak else Tracer(FUNCTIONS[np.copy](self.node))
@@ -278,8 +277,8 @@ class TracedScalar(Tracer):
     __iter__: ClassVar[Any] = None
 
     @property
-    def shape(self) -> tuple[int | Length, ...]:
-        """The shape; a length that may differ in the next call is a `Length`."""
+    def shape(self) -> tuple[int | SymbolicInt, ...]:
+        """The shape; a length that may differ in the next call is a `SymbolicInt`."""
         return tuple(length(n) for n in self.node.shape)
 
     @shape.setter
@@ -292,7 +291,7 @@ class TracedScalar(Tracer):
         return len(self.node.shape)
 
     @property
-    def size(self) -> int | Length:
+    def size(self) -> int | SymbolicInt:
         """The number of elements."""
         return length(product(self.node.shape))
 
@@ -302,7 +301,7 @@ class TracedScalar(Tracer):
         return self.node.dtype.itemsize
 
     @property
-    def nbytes(self) -> int | Length:
+    def nbytes(self) -> int | SymbolicInt:
         """Bytes of all elements."""
         return length(product(self.node.shape) * self.node.dtype.itemsize)
 
@@ -339,7 +338,7 @@ class TracedScalar(Tracer):
         subok: bool = True,
         copy: bool = True,
     ) -> Tracer:
-        """A copy with elements of another type; itself with `copy=False` where it has it."""
+        """A copy with elements of another type; itself with `copy=False` if it has the type."""
         return _seen_in((self,), cast_to(self.node, dtype, order, casting, copy), True)
 
     @recorded
@@ -347,7 +346,7 @@ class TracedScalar(Tracer):
         made = _seen_in((self,), index_node(self.node, unwrap(node_of(key))))
         items = key if isinstance(key, tuple) else (key,)
         taken_out = not made.is_array and any(item is Ellipsis for item in items)
-        # with an ellipsis and positions without dimensions NumPy gives an array, no number
+        # with an ellipsis and positions without dimensions NumPy returns an array, not a number
         return new_array(made.node) if taken_out else made
 
 
@@ -392,7 +391,7 @@ def _kind(tracer: Tracer) -> str:
 
 
 def _ours(value: object) -> bool:
-    known = Tracer | np.ndarray | np.generic | int | float | complex | Length | Node
+    known = Tracer | np.ndarray | np.generic | int | float | complex | SymbolicInt | Node
     return isinstance(value, known) or not hasattr(value, "__array_ufunc__")
 
 
@@ -404,7 +403,7 @@ def new_array(node: Node) -> Tracer:
 def _seen_in(operands: Sequence[object], made: Node, keeps: bool = False) -> Tracer:
     """Represent a result: a view of an operand shares its storage, anything else is a new array.
 
-    A function that `keeps` an operand that it does not change gives the operand itself.
+    A function that `keeps` an operand that it does not change returns the operand itself.
     """
     base = base_of(made)
     for one in operands:
@@ -414,7 +413,7 @@ def _seen_in(operands: Sequence[object], made: Node, keeps: bool = False) -> Tra
             return Tracer(made, one.storage)
     result = Tracer(made)
     if isinstance(base, Op) and base.primitive is PACK and isinstance(operands[0], Tracer):
-        # Where a computed array lies is not known: NumPy may give a view of it.
+        # The layout of a computed array is not known: NumPy may return a view of it.
         first, own = operands[0].storage, result.storage
         if first is not None and own is not None and strides_of(operands[0].node) is None:
             first.relate(own)
@@ -422,12 +421,12 @@ def _seen_in(operands: Sequence[object], made: Node, keeps: bool = False) -> Tra
 
 
 def _represented(node: Node, is_array: bool = False) -> Tracer:
-    """Represent a new array or number that a function gives."""
+    """Represent a new array or number that a function returns."""
     return new_array(node) if is_array else Tracer(node)
 
 
 def called(asked: str, row: Rule, args: Sequence[object], kwargs: dict[str, object]) -> object:
-    """The result of a row of the table, as traced arrays; in `out` where that is given."""
+    """The result of a row of the table, as traced arrays; in `out` if it is given."""
     out = kwargs.pop("out", None)
     made = result_of(row, args, kwargs)
     if out is not None:

@@ -55,10 +55,10 @@ _PYTHON_TYPES: Final = (bool, int, float, complex)
 
 
 def node_to_write(value: Any, dtype: DType) -> Node:
-    """The node of what is written into elements of a dtype.
+    """The node of a value to write into elements of a dtype.
 
-    What is no array and no number NumPy makes an array of: each element of a list must fit. An
-    array without dimensions is cast as every array; a number that is left is stored as one.
+    A list or other object becomes an array by NumPy's rules: each element must fit. An array
+    without dimensions is cast like any array; a number is stored as a number.
 
     Raises:
         TypeError, ValueError, OverflowError: NumPy's.
@@ -77,7 +77,7 @@ def node_to_write(value: Any, dtype: DType) -> Node:
 def set_item(
     storage: TracedStorage, node: Node, key: object, value: Node, listed: bool = False
 ) -> None:
-    """Do `node[key] = value`; `listed` says that the value was given as a list, not as an array.
+    """Do `node[key] = value`; `listed`: the value was given as a list, not as an array.
 
     Raises:
         IndexError: an index out of range, more indices than dimensions, or no index.
@@ -125,7 +125,7 @@ def set_item(
 
 
 def _is_element(node: Node, key: object) -> bool:
-    """Whether a key names one element, by an integer for each dimension."""
+    """True if a key selects one element, by an integer for each dimension."""
     items = key if isinstance(key, tuple) else (key,)
     return len(items) == len(node.shape) and all(map(_is_integer, items))
 
@@ -137,13 +137,13 @@ def _is_integer(item: object) -> bool:
 
 
 def _by_arrays(gathered: Gathered) -> bool:
-    """Whether elements are named by arrays, not by single computed integers, as a view is."""
+    """True if arrays select the elements; False if only single computed integers do."""
     computed = [node for node, _ in gathered.positions]
     return not computed or any(node.shape for node in computed)
 
 
 def _check_depth(value: Node, shape: tuple[Dim, ...]) -> None:
-    """Refuse lists in lists deeper than what they are written into has dimensions."""
+    """Refuse lists nested deeper than the target has dimensions."""
     if len(value.shape) > len(shape):
         raise ValueError(
             "setting an array element with a sequence. The requested array would exceed the "
@@ -152,9 +152,9 @@ def _check_depth(value: Node, shape: tuple[Dim, ...]) -> None:
 
 
 def write_item(storage: TracedStorage, part: Node, value: Node, where: Node | None = None) -> None:
-    """Do `part[...] = value`: cast without a check, leading dimensions of 1 left out.
+    """Do `part[...] = value`: cast without a check, leading dimensions of 1 dropped.
 
-    With a mask a number is written only `where` that is true.
+    With a mask `where` a number is written only at true elements.
 
     Raises:
         GraphValueError: the value does not stretch to the shape of the part.
@@ -178,7 +178,7 @@ def scatter_item(
 ) -> None:
     """Do `seen[...] = value` at positions: the last value of an element stays.
 
-    With `combine` each value is combined with what is there, in its own dtype.
+    With `combine` each value is combined with the old element, in the value's dtype.
 
     Raises:
         As `write_item`.
@@ -203,13 +203,13 @@ def scatter_item(
 def store_result(
     place: Any, value: Node, asked: str, where: Node | None = None, casting: Any = "same_kind"
 ) -> TracedOperators:
-    """Write what a function gives into its `out`, only where a condition holds if one is given.
+    """Write the result of a function into its `out`, only where a condition holds if it is given.
 
     Returns:
         The place.
 
     Raises:
-        GraphTypeError: the dtype is not cast so.
+        GraphTypeError: the dtype may not be cast this way.
         GraphValueError: the value does not stretch to the shape of the part.
         NeedsValuesError: the part is no plain view of memory that can be written.
     """
@@ -232,7 +232,7 @@ def store_result(
 
 
 def store_exactly(place: Any, value: Node | Sequence[Node], asked: str) -> TracedOperators:
-    """Write what a function other than a ufunc gives into an `out` of its shape and dtype.
+    """Write the result of a function other than a ufunc into an `out` of its shape and dtype.
 
     Returns:
         The place.
@@ -270,10 +270,10 @@ def _is_cast(value: Node, part: Node, casting: Any) -> bool:
 
 
 def write_part(storage: TracedStorage, part: Node, value: Node, asked: str) -> None:
-    """Make the storage's next version: the part has the value, everything else is as before."""
+    """Make the storage's next version: the part gets the value, the rest is unchanged."""
     target = _place(storage, part, asked)
     check_stretches(value, part.shape, asked)
-    if value is part:  # as at the end of `x[1:] += y`, which has written already
+    if value is part:  # at the end of `x[1:] += y`, which has written already
         write_nothing(storage, part, asked)
         return
     source = builder.stretch_map(value.shape, part.shape)
@@ -282,7 +282,7 @@ def write_part(storage: TracedStorage, part: Node, value: Node, asked: str) -> N
 
 
 def write_nothing(storage: TracedStorage, part: Node, asked: str) -> None:
-    """Note that an argument is written, without an element: NumPy refuses it if it is read-only."""
+    """Record a write into an argument without an element: NumPy refuses it if it is read-only."""
     _place(storage, part, asked)
     if storage.is_written or not isinstance(storage.root, Input):
         return
@@ -300,7 +300,7 @@ def without_leading(value: Node, shape: tuple[Dim, ...]) -> Node:
 
 
 def _is_nothing(shape: tuple[Dim, ...], wanted: tuple[Dim, ...]) -> bool:
-    """Whether NumPy passes over more dimensions of a value that has no element to be written."""
+    """True if NumPy ignores extra dimensions of a value that has no element to write."""
     extra = len(shape) - len(wanted)
     if extra <= 0 or all(n.constant != 0 for n in shape[extra:]):
         return False
@@ -308,7 +308,7 @@ def _is_nothing(shape: tuple[Dim, ...], wanted: tuple[Dim, ...]) -> bool:
 
 
 def check_stretches(value: Node, shape: tuple[Dim, ...], asked: str) -> None:
-    """Refuse a value that has other lengths than a shape, or 1; trailing ones are aligned."""
+    """Refuse a value that does not stretch to a shape; trailing dimensions are aligned."""
     missing = len(shape) - len(value.shape)
     pairs = zip(value.shape, shape[max(missing, 0) :], strict=False)
     if missing < 0 or not all(n == 1 or assumed_equal(n, wanted) for n, wanted in pairs):
@@ -339,7 +339,7 @@ def _place(storage: TracedStorage, part: Node, asked: str) -> IndexMap:
 
 
 def ufunc_at(ufunc: np.ufunc, a: Any, indices: Any, *operands: Any) -> None:
-    """Do `ufunc.at`: at positions that repeat, each value is combined with the result before.
+    """Do `ufunc.at`: at repeated positions, each value is combined with the result so far.
 
     Raises:
         UnsupportedError: a loop of ours does not compute the ufunc element by element.
@@ -366,12 +366,12 @@ def ufunc_at(ufunc: np.ufunc, a: Any, indices: Any, *operands: Any) -> None:
 
 
 def _strong(node: Node) -> Node:
-    """The node with its dtype, which in `at` also that of a Python number counts as."""
+    """The node with a dtype of its own, which `at` gives even to a Python number."""
     return node.replace(is_weak=False) if isinstance(node, Scalar) else builder.strong(node)
 
 
 def _combine_of(ufunc: np.ufunc, seen: Node, values: list[Node]) -> Primitive | None:
-    """The operation of two numbers that a ufunc is, in one dtype; None if there is none."""
+    """The primitive of two numbers of one dtype that a ufunc is; None if there is none."""
     combine = PRIMITIVES.get(ufunc.__name__)
     if combine is None or combine.ufunc is not ufunc or combine.elementary or len(values) != 1:
         return None
@@ -410,11 +410,11 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: OneAxis = None) ->
     """Do `np.put_along_axis`.
 
     Raises:
-        As `put`, and what NumPy raises for shapes that do not fit.
+        As `put`, and NumPy's errors for shapes that do not fit.
     """
     positions = builder.as_node(node_of(indices), "put_along_axis")
     if axis is None:
-        along_axis(positions, positions, None)  # for its errors
+        along_axis(positions, positions, None)  # raises its errors
         put(arr, positions, values)
         return
     storage, seen = _memory(arr, "put_along_axis")
@@ -423,7 +423,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: OneAxis = None) ->
 
 
 def _memory(array: Any, asked: str) -> tuple[TracedStorage, Node]:
-    """The memory of an array that is followed, and the view of it.
+    """The memory of a traced array, and the view of it.
 
     Raises:
         TypeError: it is no array.
@@ -445,7 +445,7 @@ WRITERS: Final[dict[Callable[..., object], Callable[..., None]]] = {
 
 
 class FlatElements:
-    """Represents `x.flat`: what is read is a copy, values that are too few are repeated."""
+    """Represents `x.flat`: reads are copies, too few values are repeated."""
 
     __hash__ = object.__hash__
 
@@ -487,7 +487,7 @@ class FlatElements:
         put(self.base, at, value if at.shape else self._item(value))
 
     def _item(self, value: Any) -> Node:
-        """The node of what is written into one element.
+        """The node of a value to write into one element.
 
         Raises:
             ValueError: it is no number that the dtype can hold.
@@ -511,7 +511,7 @@ class FlatElements:
 
 
 def _check(key: Any) -> None:
-    """Refuse indices that arrays take, and `flat` does not."""
+    """Refuse indices that arrays accept, but `flat` does not."""
     if key is None or isinstance(key, bool) or (isinstance(key, tuple) and len(key) > 1):
         raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`) and integer or boolean arrays are valid "

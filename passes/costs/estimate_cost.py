@@ -40,7 +40,7 @@ def estimate_cost(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 def _elements(index: Index, loops: dict[str, Dim]) -> Dim:
-    """The elements that an index names; of a gather one in each step."""
+    """The number of elements that an index reaches; a gather counts one per iteration."""
     named = loops if index.gathered else [name for name, _ in index.terms]
     return product(tuple(loops[name] for name in named))
 
@@ -59,7 +59,7 @@ def _each(body: tuple[Stmt, ...], loops: dict[str, Dim]) -> Iterator[tuple[Stmt,
 
 
 def cost_of(nest: Nest, known: set[Storage]) -> Cost:
-    """The cost of a nest without blocks; `known` are storages that earlier ones have written."""
+    """The cost of a nest without blocks; `known` are storages that earlier nests have written."""
     read = written = flops = temporary = dim(0)
     loaded: set[object] = set()
     for stmt, loops in _each(nest.body, {}):
@@ -98,6 +98,6 @@ def _library_cost(step: LibraryCall) -> Cost:
 
 
 def _walked(view: View) -> tuple[Dim, ...]:
-    """The lengths along which a view has elements of their own."""
+    """The lengths of dimensions whose stride is not 0."""
     pairs = zip(view.shape, view.strides, strict=True)
     return tuple(length for length, stride in pairs if stride.constant != 0)

@@ -1,6 +1,6 @@
 """Estimates of time: cycles of the statements of a loop, bytes that its accesses move.
 
-Cycles are those of a processor with AVX-512 for one vector of results.
+Cycles are for one vector of results on a processor with AVX-512.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ SUM: Final = Time(1, 4)
 DIVISION: Final = {"f4": Time(3, 18, 10), "f8": Time(3, 24, 16)}
 ROOT: Final = {"f4": Time(3, 20, 12), "f8": Time(3, 32, 18)}
 FUNCTION: Final = {"f4": Time(14, 44), "f8": Time(20, 60)}
-"""An elementary function. A time for each function would cut one of 33 programs otherwise."""
+"""An elementary function; a time for each would change the loops of one of 33 programs."""
 LONG_FUNCTION: Final = Time(40, 100)
 """An elementary function of float64 whose weight is `LONG` or more."""
 LONG: Final = 40
 LOAD: Final = 7
 """Cycles from an address to the number there."""
 PORTS: Final = 2
-"""Micro-operations of 64-byte vectors that a cycle begins."""
+"""Micro-operations of 64-byte vectors issued per cycle."""
 HIDDEN: Final = 250
-"""Cycles of waiting, over all micro-operations of a step, that cost nothing."""
+"""Stall cycles, over all micro-operations of an iteration, that reordering hides."""
 WAITING: Final = 155
 """Micro-operations that may wait at once: more of them stall the processor."""
 LINE: Final = 64
@@ -50,7 +50,7 @@ STORE: Final = 1.5
 
 
 def operation_time(primitive: Primitive, code: str) -> Time:
-    """The time of an operation to this dtype: that of its class, else one by its weight."""
+    """The time of an operation with this result dtype: its class's, else by its weight."""
     if primitive.elementary and code in FUNCTION:
         return LONG_FUNCTION if code == "f8" and primitive.weight >= LONG else FUNCTION[code]
     special = {"divide": DIVISION, "sqrt": ROOT}.get(primitive.name, {})
@@ -59,20 +59,20 @@ def operation_time(primitive: Primitive, code: str) -> Time:
 
 
 def estimate_time(body: Iterable[Stmt], tiles: Collection[str] = (), kept: int = 0) -> float:
-    """Cycles that a step of a vector loop takes.
+    """Cycles of one iteration of a vector loop.
 
-    Operations come in order, as many per cycle as there are ports, and wait for their operands; a
-    processor has room for some that wait. A function is a chain of operations. The numbers are
-    fitted to 14 loops of one to three functions (docs/decisions.md).
+    Operations issue in order, one per port and cycle, and wait for their operands; a limited number
+    may wait. A function is a chain of operations. The numbers are fitted to 14 loops of one to
+    three functions (docs/decisions.md).
 
     Needs: statements of one innermost loop, in their order.
-    Gives: a time to compare with that of another form of the loop.
+    Gives: a time to compare with another form of the loop.
     Keeps: the statements.
 
     Args:
-        body: statements that differ from step to step.
+        body: statements that depend on the iteration.
         tiles: scalars that are loaded from tiles.
-        kept: how many are stored in tiles.
+        kept: the number of scalars that are stored in tiles.
     """
     known: dict[str, float] = dict.fromkeys(tiles, LOAD)
     accesses, uops, divider, waited = len(known) + kept, 0, 0, 0.0
@@ -98,9 +98,9 @@ def estimate_time(body: Iterable[Stmt], tiles: Collection[str] = (), kept: int =
 
 
 class Walk(NamedTuple):
-    """An access: the bytes of an element, and how each loop moves it.
+    """An access: the bytes of an element, and its step along each loop.
 
-    A step is 0 or 1 elements, or None for more.
+    A step is 0 or 1 elements, or None if larger.
     """
 
     itemsize: int
@@ -109,12 +109,12 @@ class Walk(NamedTuple):
 
 
 def estimate_walk(extents: Sequence[Dim], walks: Iterable[Walk]) -> float:
-    """The bytes moved where the loop is innermost along which the accesses cost least.
+    """The bytes moved with the cheapest loop innermost.
 
-    An access that moves by one element uses each line whole, one that jumps a line per step.
+    A step of one element uses whole cache lines; a larger one takes a line per iteration.
 
     Needs: one step per extent.
-    Gives: a cost to compare with that of other layouts.
+    Gives: a cost to compare with other layouts.
     Keeps: the accesses.
     """
     walks = list(walks)

@@ -31,22 +31,22 @@ from axiomjit.symbolic.index_maps import IndexMap, iterators_of
 CHEAP: Final = 4
 """Additions that may be repeated per element of a broadcast; a more expensive value is stored."""
 SHARED: Final = 16
-"""Additions that may be repeated for readers in other loops or at other places."""
+"""Additions that may be repeated for each further loop nest or index that reads a value."""
 LOOKUP: Final = 4
-"""Additions of an access at any place in memory."""
+"""The cost of a random access, in additions."""
 SELDOM: Final = 8
-"""Elements of which one is gathered where an expensive value is not stored: loops along memory
-compute that many at once, those that look up positions perhaps one."""
+"""An expensive value is stored unless gathers read at most one of this many elements: loops along
+memory are vectorized, gathers perhaps not."""
 PASS: Final = 2
-"""Additions of storing an element and loading it again, one after the other."""
+"""The cost, in additions, of storing an element and loading it again in sequence."""
 SELECTIONS: Final = 8
-"""Places at which one join may be read before it is stored: each splits the loops of its reader."""
+"""Most reads of a join that is not stored: each splits the loops of its reader."""
 PARTS: Final = 16
-"""Parts of a join that one kernel writes: beyond it compile time grows faster than their number."""
+"""Most parts of a join in one kernel: beyond it compile time grows faster than their number."""
 LARGEST: Final = 128
-"""Ops computed in one place: beyond it compile time grows faster than what fusion saves."""
+"""Most ops fused into one kernel: beyond it compile time outgrows the gain of fusion."""
 STATEMENTS: Final = 512
-"""The same of statements, when the loops that read joins are split where these go on."""
+"""Most statements of a kernel once the loops that read joins are split at their parts."""
 STORED: Final = (*PACKS, SAVE, MATERIALIZE, UPDATE)
 """Primitives whose values are always stored."""
 
@@ -57,10 +57,9 @@ def choose_storage(graph: Graph, scope: Scope) -> dict[Node, Library | None]:
     The lengths in the scope decide about speed alone, so they leave no guard.
 
     Needs: a legal graph in which only outputs are views.
-    Gives: a choice that holds every output (or what it views), every copy that asks for it, every
-    version of a storage that is written, every library call, each operand of one, each fold
-    that is not finished in place by its only reader, and each value too expensive to repeat:
-    what is gathered, where computing it at all positions takes longer than at each place once.
+    Gives: every output (of a view the base), explicit copy, written version, library call and
+    operand of one, fold that its only reader does not finish in place, and value too expensive to
+    recompute, gathered ones included.
     Keeps: the graph.
     """
     return _Choice(graph, scope).stored()
@@ -75,10 +74,10 @@ class _Choice:
         self.order = [n for n in post_order(graph.outputs) if isinstance(n, Op)]
         self.users = users(graph)
         self.chosen: dict[Node, Library | None] = {}
-        # where a value is computed: the op in whose loops, and the map from the value to it
+        # the ops in whose loops a value is computed, with the map from the value to their iterators
         self.readers: dict[Node, Readers] = {}
         self.cones = _cones(self.order)
-        # operands of joins, and the values computed in place for those
+        # operands of joins, and the values computed inline for them
         self.selected: set[Node] = set()
         # the extents of the folds that each op finishes
         self.folded: dict[Op, tuple[Dim, ...]] = {}
@@ -97,14 +96,14 @@ class _Choice:
         return self.chosen
 
     def _joins(self, op: Op, fold: Op, reader: Op, index: IndexMap) -> bool:
-        """True if the reader finishes the fold, in one loop with what else it finishes."""
+        """True if the reader can finish the fold, in one loop with the other folds it finishes."""
         if op in self.selected or not _finishes(reader, index):
             return False
         extents = fold.extents[fold.rank :]
         return self.folded.setdefault(reader, extents) == extents
 
     def _must_store(self, op: Op) -> bool:
-        if op.primitive is STATE:  # its parts are
+        if op.primitive is STATE:  # its parts are stored instead
             return False
         fold = _folded_in(op)
         if (fold is not None and is_scan(fold)) or self._needs_memory(op):
@@ -117,7 +116,7 @@ class _Choice:
         return self._repeats_much(op)
 
     def _needs_memory(self, op: Op) -> bool:
-        """True if the value is asked for in memory, or a library makes or reads it."""
+        """True if the value must be in memory, or a library call writes or reads it."""
         if op in self.outputs or op.primitive in STORED or _library_of(op) is not None:
             return True
         return any(
@@ -126,7 +125,7 @@ class _Choice:
         )
 
     def _repeats_much(self, op: Op) -> bool:
-        """True if its readers would compute the value too often, or more than a kernel may have."""
+        """True if readers would recompute the value too often, or its kernel would be too large."""
         readers, cone = self.readers[op], self.cones[op]
         if not cone or (op.regions and len(readers) > SELECTIONS):
             return True
@@ -142,9 +141,9 @@ class _Choice:
         return weight > CHEAP and (repeated or self._in_several_kernels(readers))
 
     def _is_gathered_often(self, op: Op, gathers: Sequence[Op], weight: int) -> bool:
-        """True if the value at all positions costs more than at each place once.
+        """True if computing the value at each gathered position costs more than storing it.
 
-        A gather of or to lengths that only the running program knows counts as one of everything.
+        A gather with data-dependent lengths is assumed to read every element.
         """
         places = self._points(op)
         if data_dependent_in(*op.shape, *(n for gather in gathers for n in gather.shape)):
@@ -156,14 +155,14 @@ class _Choice:
         cone = self.cones[op]
         reads = {pair for part in cone for pair in zip(part.operands, part.maps, strict=True)}
         arrays = sum(bool(child.shape) and child not in cone for child, _ in reads)
-        lookups = max(arrays - 1, 0)  # a stored value has one, too
+        lookups = max(arrays - 1, 0)  # the stored value also needs one
         return at_positions * (weight + LOOKUP * lookups) > places * (weight + arrays + PASS)
 
     def _points(self, op: Op) -> int:
         return math.prod(map(self.scope.value, op.shape))
 
     def _in_several_kernels(self, readers: Iterable[tuple[Op, IndexMap]]) -> bool:
-        """True if the readers are too many for one kernel, so that each would compute the value."""
+        """True if the readers do not fit into one kernel: each would recompute the value."""
         cones = [self.cones[reader] for reader in dict.fromkeys(reader for reader, _ in readers)]
         if len(cones) < 2:
             return False
@@ -171,16 +170,16 @@ class _Choice:
 
 
 def _folded_in(op: Op) -> Op | None:
-    """The fold whose result an op is, or is a part of."""
+    """The fold that an op is, or whose state it takes a part of; else None."""
     of = op.operands[0] if op.primitive.name == "part" else op
     return of if isinstance(of, Op) and of.fold is not None else None
 
 
 def _cones(order: list[Op]) -> dict[Op, frozenset[Op]]:
-    """For each op the ops that are computed with it; empty where they are too many for a kernel.
+    """For each op the ops fused with it; empty if they are too many for a kernel.
 
-    A part of a join is computed in the loops of its region alone, what reads the join in all of
-    the loops that are split where joins go from one part to the next.
+    The loops that read a join are split at the borders of its parts: each part is computed in one
+    of the pieces, the readers of the join in all of them.
     """
     cones: dict[Op, frozenset[Op]] = {}
     repeated: dict[Op, frozenset[Op]] = {}
@@ -188,13 +187,13 @@ def _cones(order: list[Op]) -> dict[Op, frozenset[Op]]:
     parts: dict[Op, int] = {}
     none: frozenset[Any] = frozenset()
     for op in order:
-        apart = [c for c in op.operands if isinstance(c, Op) and c.primitive is not UPDATE]
-        cone = frozenset({op}).union(*(cones[child] for child in apart))
-        within = none.union(*(repeated[child] for child in apart))
-        places = none.union(*(cuts[child] for child in apart))
+        children = [c for c in op.operands if isinstance(c, Op) and c.primitive is not UPDATE]
+        cone = frozenset({op}).union(*(cones[child] for child in children))
+        within = none.union(*(repeated[child] for child in children))
+        places = none.union(*(cuts[child] for child in children))
         statements = len(cone) + len(within) * (_pieces(places) - 1)
         joined = len(op.operands if op.regions else (op,))
-        joined += sum(parts[child] - 1 for child in apart)
+        joined += sum(parts[child] - 1 for child in children)
         large = len(cone) > LARGEST or statements > STATEMENTS
         large = large or (bool(op.regions) and joined > PARTS)
         parts[op] = 1 if large else joined
@@ -218,7 +217,7 @@ def _pieces(cuts: frozenset[tuple[int, Dim]]) -> int:
 
 
 def _finishes(reader: Op, index: IndexMap) -> bool:
-    """True if the reader reads each result of a fold once, where it is finished."""
+    """True if the reader reads each result of the fold exactly once, so it can finish the fold."""
     alone = all(len(f.terms) <= 1 and f.offset.constant == 0 for f in index)
     covered = iterators_of(index)
     missing = [n for k, n in enumerate(reader.extents) if k not in covered]
@@ -239,29 +238,28 @@ def _is_split(join: Op, reader: Op, index: IndexMap) -> bool:
 
 
 def _repeats(reader: Op, index: IndexMap) -> bool:
-    """True if the reader has an iterator along which the value is the same."""
+    """True if the reader broadcasts the value along one of its iterators."""
     covered = iterators_of(index)
     return any(k not in covered and n.constant != 1 for k, n in enumerate(reader.walked))
 
 
 def _is_gathered(reader: Op, index: IndexMap) -> bool:
-    """True if the reader looks the value up at positions."""
+    """True if the reader gathers from the value."""
     return reader.primitive is GATHER and any(k >= reader.rank for k in iterators_of(index))
 
 
 def _library_of(op: Op) -> Library | None:
-    """The library function that computes an op: products of matrices go to BLAS.
+    """The library function that computes an op; None if loops compute it.
 
-    So do operations on whole operands, which no loop computes.
-    A matrix product has iterators of its own on each side and none on both sides that is kept. A
-    matrix times a vector goes there only where both are at hand: otherwise loops compute the
-    operand as they read it.
+    Library operations take whole operands. A matrix product goes to BLAS: each operand has kept
+    iterators of its own, and no kept iterator is in both. A product of a matrix and a vector goes
+    there only if both are in memory: otherwise loops compute the operand as they read it.
     """
     if isinstance(op.primitive, LibraryOperation):
         return Library(op.primitive, operand_iterators(op), origin(op))
     if op.fold is None or op.fold.name != "sum" or op.primitive.name != "multiply":
         return None
-    if op.conditions:  # a product of matrices leaves nothing out
+    if op.conditions:  # BLAS cannot skip points
         return None
     sides: list[tuple[int, ...]] = []
     for index in op.maps:

@@ -12,8 +12,8 @@ def compose_views(graph: Graph, context: Context) -> Graph:
     """Compose the maps of view ops into the maps of the ops that read them.
 
     Needs: a legal graph.
-    Gives: a graph in which no other op reads a view op; views are left only as outputs. Of a view
-        of the real or imaginary parts its readers compute the part.
+    Gives: a graph in which views are outputs only. Readers of a view of real or imaginary parts
+    compute the part.
     Keeps: the value of every output, and which outputs are views that may be written through.
     """
     return rewrite(graph, _compose)
@@ -50,7 +50,7 @@ def _is_read_only(node: Node) -> bool:
 
 
 def _through(reader: Op, child: Node, index: IndexMap) -> tuple[Node, IndexMap]:
-    """The node read in the end: maps compose up to a view of parts, whose elements differ."""
+    """The base node and the map to it; composition stops at views of real or imaginary parts."""
     while is_view(child):
         assert isinstance(child, Op)
         part = PART_VIEWS.get(child.primitive.name)

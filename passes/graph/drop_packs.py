@@ -34,16 +34,16 @@ from axiomjit.symbolic.index_maps import (
 from axiomjit.views.dense_layout import row_major_strides
 
 STORED: Final = (*PACKS, GATHER, MATERIALIZE, SAVE, UPDATE)
-"""Primitives whose values are stored, or which read at other places."""
+"""Primitives with stored values, or with reads at other positions."""
 
 
 def drop_packs(graph: Graph, context: Context) -> Graph:
-    """Read past copies that were made so that dimensions can be merged.
+    """Bypass copies made only to merge dimensions.
 
-    A reader whose map splits the merged dimensions again reads the original; a reader of a copy of
-    an argument or held array that is already contiguous in C order reads that array; and a reader
-    of a whole copy of what is computed of such arrays, element by element, computes it along them.
-    Views read the copy: they show fresh memory.
+    Three readers need no copy: one whose map splits the merged dimensions again reads the original;
+    one of a copy of a C-contiguous argument or held array reads that array; one of a copy of
+    elementwise results of such arrays computes them in memory order. Views keep the copy, since
+    they return fresh memory.
 
     Needs: a legal graph in which only outputs are views.
     Gives: a legal graph.
@@ -60,7 +60,7 @@ def _drop(node: Node, layouts: Layouts) -> Node:
         for child, index in zip(node.operands, node.maps, strict=True)
     ]
     if isinstance(node, Update):
-        reads[0] = (node.operands[0], node.maps[0])  # which is written, not read
+        reads[0] = (node.operands[0], node.maps[0])  # it is written, not read
     operands = tuple(child for child, _ in reads)
     if operands == node.operands:
         return node
@@ -89,7 +89,7 @@ def _is_own_order(pack: Op) -> bool:
 
 
 def _row_of(node: Node, layouts: Layouts) -> Node | None:
-    """The op over one row, where it is elementwise over arrays contiguous in C order."""
+    """The op over all elements in one dimension, if it is elementwise over C-contiguous arrays."""
     rows: dict[Node, Node | None] = {}
     for each in post_order((node,)):
         if isinstance(each, Op):
@@ -124,7 +124,7 @@ def _computed_row(
 
 
 def _leaf_walk(node: Node, layouts: Layouts) -> IndexMap | None:
-    """The map of a walk through a whole array that is contiguous in C order; None of another."""
+    """The map from one dimension to a whole C-contiguous array; None for other layouts."""
     strides = _strides(node, layouts)
     if strides is None or strides != row_major_strides(node.shape):
         return None
@@ -160,7 +160,7 @@ def _split_again(
 def _stays_below(
     terms: Mapping[int, Dim], offset: Dim, length: Dim, extents: tuple[Dim, ...]
 ) -> bool:
-    """True if the function is certainly between 0 and a length."""
+    """True if the function is provably in [0, length)."""
     highest = offset
     for k, factor in terms.items():
         if factor.constant is None or factor.constant < 0:
@@ -171,7 +171,7 @@ def _stays_below(
 
 
 def _dense_walk(pack: Op, packed: Node, layouts: Layouts) -> IndexMap | None:
-    """The map from an array that has the same layout as its copy; None if it has another one."""
+    """The map that reads the array in place of its copy, if both have one layout; else None."""
     strides = _strides(packed, layouts)
     if strides is None or not any(stride.constant == 1 for stride in strides):
         return None

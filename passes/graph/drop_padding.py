@@ -1,4 +1,4 @@
-"""Graph -> Graph: ops whose conditions leave out padding read what is padded."""
+"""Graph -> Graph: ops whose conditions exclude padding read the unpadded operand."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from axiomjit.symbolic.index_maps import (
 
 
 def drop_padding(graph: Graph, context: Context) -> Graph:
-    """Read past a join the one part to which the reader's conditions keep it.
+    """Read the one part of a join that the reader's conditions allow, not the join.
 
-    A fold over windows leaves out what is outside of its operand. So it needs no padding, and no
-    padded copy is made; nor do elementwise ops between the two.
+    A fold over windows skips points outside its operand, so it needs no padded copy; elementwise
+    ops in between need none either.
 
     Needs: a legal graph in which only outputs are views.
     Gives: a legal graph; maps may name elements outside an operand where a condition does not hold.
@@ -42,7 +42,7 @@ def _drop(node: Node) -> Node:
 
 
 def _reading(op: Op, reads: Sequence[Read]) -> Op:
-    """The op with other operands; itself where they are the same."""
+    """The op with other operands; itself if they are the same."""
     operands = tuple(child for child, _ in reads)
     if operands == op.operands:
         return op
@@ -86,7 +86,7 @@ def _computed_within(child: Node, index: IndexMap, conditions: Conditions) -> No
 
 
 def _in_own_iterators(conditions: Conditions, index: IndexMap) -> Conditions:
-    """The conditions of a reader that hold for an operand read through a map, in its dimensions."""
+    """A reader's conditions in the iterators of an operand that it reads through a map."""
     places: dict[int, int] = {}
     for d, function in enumerate(index):
         if len(function.terms) != 1 or function.offset.constant != 0:

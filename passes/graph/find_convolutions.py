@@ -14,16 +14,16 @@ from axiomjit.symbolic.dims import Dim, bound, product
 from axiomjit.symbolic.index_maps import IndexMap, iterators_of
 
 OUTPUTS: Final = 8
-"""Results of each window from which on a product of matrices is faster than loops."""
+"""Fewest outputs per window at which a matrix product is faster than loops."""
 DEPTH: Final = 8
-"""Elements of each window, likewise."""
+"""Fewest elements per window, likewise."""
 
 
 def find_convolutions(graph: Graph, context: Context) -> Graph:
-    """Compute sums of products by matrices where an operand is read in windows.
+    """Replace sums of products over windows of an operand by convolutions.
 
-    Each dimension of the result belongs to one operand, each folded iterator to both. Short windows
-    and few outputs are left to loops: how many there are leaves guards in the scope.
+    Each dimension of the result belongs to one operand, each folded iterator to both. Loops compute
+    short windows and few outputs; these comparisons leave guards in the scope.
 
     Needs: a legal graph in which only outputs are views.
     Gives: a legal graph.
@@ -63,7 +63,7 @@ def _is_at_hand(node: Node) -> bool:
 
 
 def _is_convolution(op: Op, windows: IndexMap, kernel: IndexMap) -> bool:
-    """True if iterators and conditions are those of windows and a filter, both large enough."""
+    """True if iterators and conditions are a convolution's, with enough outputs and depth."""
     kept, folded = set(range(op.rank)), set(range(op.rank, len(op.extents)))
     own, others = set(iterators_of(windows)), set(iterators_of(kernel))
     if not folded <= own & others or kept & own & others or not kept <= own | others:

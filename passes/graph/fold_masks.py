@@ -1,4 +1,4 @@
-"""Graph -> Graph: folds of what a mask chooses become folds over the mask."""
+"""Graph -> Graph: folds over the elements that a mask selects become folds over the mask."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from axiomjit.symbolic.index_maps import (
 
 
 def fold_masks(graph: Graph, context: Context) -> Graph:
-    """Fold over a mask, with the neutral value where it is false, what it chooses.
+    """Fold over the whole mask, with the neutral value where it is false.
 
-    `x[x > 0].sum()` becomes the sum of `where(x > 0, x, 0)`: one loop, without the array of what is
-    chosen. A number of chosen elements that is used as a number is a count of the mask, which is
-    another fold over it. Counts that nobody needs any more are dropped.
+    `x[x > 0].sum()` becomes the sum of `where(x > 0, x, 0)`: one loop, without an array of the
+    selected elements. A count of selected elements that is used as a number becomes another fold
+    over the mask. Unused counts are dropped.
 
     Needs: a legal graph in which only outputs are views.
-    Gives: a legal graph in which no number is a length that only the running program knows.
+    Gives: a legal graph in which no number is a data-dependent length.
     Keeps: the value of every output; sums may be added in another order.
     """
     if not graph.data_dependent:
@@ -88,7 +88,7 @@ def _without_counts(graph: Graph, outputs: Sequence[Node]) -> Graph:
 
 
 def _over_masks(op: Op) -> Op:
-    """The op with each fold over what a mask chooses as a fold over the mask, where possible."""
+    """The op with its folds over selected elements as folds over the mask, where possible."""
     if not isinstance(op.fold, UfuncFold) or is_scan(op) or op.conditions:
         return op
     if op.primitive is PRODUCT:  # has no meaning without its fold
@@ -103,13 +103,13 @@ def _over_masks(op: Op) -> Op:
 
 
 def _symbol(length: Dim) -> Symbol | None:
-    """The symbol of chosen elements that a length is; None if it is anything else."""
+    """The symbol of a data-dependent length; None for other lengths."""
     symbol = symbol_of(length)
     return symbol if symbol in data_dependent_in(length) else None
 
 
 def _places_of(op: Op, symbol: Symbol) -> Op | None:
-    """The op that gives the positions of what is chosen, among what an op depends on."""
+    """The op, among those an op depends on, that gives the positions of selected elements."""
     for node in post_order((op,)):
         if (
             isinstance(node, Op)
@@ -121,9 +121,9 @@ def _places_of(op: Op, symbol: Symbol) -> Op | None:
 
 
 class _MaskRewrite:
-    """Rewrites ops over the elements that a mask chooses as ops over all elements of the mask.
+    """Rewrites ops over the elements that a mask selects as ops over all elements of the mask.
 
-    `places` has the positions of what is chosen, one row for each dimension of the mask.
+    `places` holds the positions of the selected elements, one row per dimension of the mask.
     """
 
     def __init__(self, places: Op) -> None:
@@ -132,7 +132,7 @@ class _MaskRewrite:
         self.made: dict[tuple[Op, int], Op | None] = {}
 
     def fold(self, op: Op, k: int) -> Op | None:
-        """A fold over iterator k as one over the mask; None where an operand stands in the way."""
+        """A fold over iterator k as one over the mask; None if an operand prevents it."""
         assert isinstance(op.fold, UfuncFold)
         reads = self.reads(op, k)
         if reads is None:
@@ -176,7 +176,7 @@ class _MaskRewrite:
         return None if whole is None else (whole, (*before, *mask, *after))
 
     def is_chosen(self, op: Op, d: int) -> bool:
-        """True if an op takes, along its dimension d, the elements that the mask chooses."""
+        """True if an op gathers, along its dimension d, the elements that the mask selects."""
         rows = [(fixed(j), iterator(d)) for j in range(len(self.lengths))]
         return (
             op.primitive is GATHER
@@ -185,18 +185,18 @@ class _MaskRewrite:
         )
 
     def op(self, op: Op, d: int) -> Op | None:
-        """An op whose dimension d is replaced by those of the mask; None where that cannot be."""
+        """An op whose dimension d is replaced by those of the mask; None if that is impossible."""
         if (op, d) not in self.made:
             self.made[op, d] = self.new_op(op, d)
         return self.made[op, d]
 
     def new_op(self, op: Op, d: int) -> Op | None:
-        """As `op`, for an op that was not asked for yet."""
+        """Compute `op` for a pair that is not cached."""
         special = isinstance(op.primitive, LibraryOperation) or op.primitive in (POSITION, STATE)
         if special or op.fold is not None or op.regions or op.conditions or isinstance(op, Update):
             return None
         if op.primitive is GATHER and any(d in iterators_of(index) for index in op.maps[1:]):
-            return None  # positions that the mask leaves out may be out of range
+            return None  # positions that the mask excludes may be out of range
         reads = self.reads(op, d)
         if reads is None:
             return None
@@ -207,5 +207,5 @@ class _MaskRewrite:
 
 
 def _end(index: IndexMap, k: int) -> int:
-    """One more than the largest iterator that a map names, or than k."""
+    """One more than the largest iterator in a map, or than k."""
     return max(iterators_of(index), default=k) + 1

@@ -27,17 +27,17 @@ from axiomjit.symbolic.index_maps import (
 )
 
 GAIN: Final = 2
-"""Steps of two operands are preferred to one loop nest if that saves this factor of the work."""
+"""Pairwise steps replace one loop nest if they save this factor of the work."""
 LARGE: Final = 16_384
-"""Multiplications of one matrix product from which on a library is faster than loops."""
+"""Fewest multiplications of a matrix product at which a library is faster than loops."""
 EACH: Final = 27
-"""Multiplications of each product of a stack from which on the same holds for all together."""
+"""Fewest multiplications per product of a stack that may count as one large product."""
 SEARCHED: Final = 6
-"""Operands up to which NumPy looks at every order."""
+"""Most operands for which NumPy tries every order."""
 _MULTIPLY: Final = PRIMITIVES["multiply"]
 
 Sizes = Sequence[int]
-"""The extent of each iterator of the sum, in the call at hand."""
+"""The extent of each iterator of the sum, in this call."""
 
 
 class Factor(Record):
@@ -48,21 +48,21 @@ class Factor(Record):
 
     @property
     def iterators(self) -> frozenset[int]:
-        """Those along which it differs."""
+        """The iterators that it depends on."""
         return iterators_of(self.read)
 
 
 def order_contractions(graph: Graph, context: Context) -> Graph:
-    """Choose in which order operands of a sum of products are contracted, two at a time.
+    """Contract the operands of a sum of products two at a time, in a cheap order.
 
-    The order is that of opt_einsum where it can be imported, else NumPy's. What only one operand
-    has is summed there first. Where steps save little, the products of all operands stay one loop
-    nest without temporaries. Large products of stacks of matrices, or with axes in another order,
-    go to BLAS; `choose_storage` sends plain ones there. Lengths at hand decide about speed alone,
-    so they leave no guard.
+    The order is opt_einsum's if it can be imported, else NumPy's. An iterator of only one operand
+    is summed there first. If pairwise steps save little, all operands stay in one loop nest without
+    temporaries. Large stacks of matrix products, and products with permuted axes, go to BLAS;
+    `choose_storage` sends plain ones there. The lengths of this call decide about speed alone, so
+    they leave no guard.
 
     Needs: a legal graph in which only outputs are views.
-    Gives: a legal graph without products of any number of operands.
+    Gives: a legal graph without products of more than two operands as one op.
     Keeps: every value, up to the rounding of sums that are taken in another order.
     """
 
@@ -75,7 +75,7 @@ def order_contractions(graph: Graph, context: Context) -> Graph:
 
 
 class _Contraction:
-    """Chooses the steps in which one sum of products is computed, and makes their ops."""
+    """Chooses the pairwise steps of one sum of products, and builds their ops."""
 
     def __init__(self, op: Op, sizes: Sizes) -> None:
         self.op, self.sizes = op, sizes
@@ -83,7 +83,7 @@ class _Contraction:
         self.factors = [Factor(*pair) for pair in zip(op.operands, op.maps, strict=True)]
 
     def node(self) -> Node:
-        """The sum, in steps; at once where points are left out of it."""
+        """The sum, in steps; in one loop nest if conditions exclude points."""
         steps = None if self.op.conditions else self._steps()
         if steps is None:
             return self._at_once(self.factors)
@@ -97,7 +97,7 @@ class _Contraction:
         return self._last(factors)
 
     def _steps(self) -> list[tuple[int, ...]] | None:
-        """The operands of each step; None where one loop nest is as good."""
+        """The places of the operands of each step; None if one loop nest is as fast."""
         sets = [factor.iterators for factor in self.factors]
         shown = self.kept & frozenset().union(*sets)
         path = _path([sorted(own) for own in sets], sorted(shown), self.sizes)
@@ -132,7 +132,7 @@ class _Contraction:
         return bool(rows and columns and met) and large
 
     def _contracted(self, factors: Sequence[Factor], wanted: frozenset[int]) -> Factor:
-        """The product of operands, summed over what nobody else wants."""
+        """The product of operands, summed over the iterators that are not `wanted`."""
         factors = self._summed_alone(factors, wanted)
         every = list(dict.fromkeys(k for f in factors for k in _in_order(f)))
         kept = [k for k in every if k in wanted]
@@ -140,12 +140,12 @@ class _Contraction:
         return Factor(node, permutation(kept))
 
     def _summed_alone(self, factors: Sequence[Factor], wanted: frozenset[int]) -> list[Factor]:
-        """The operands, summed over iterators that only one of them has, where others have more."""
+        """The operands, each first summed over iterators that it alone has, if others have more."""
         found: list[Factor] = []
         for k, factor in enumerate(factors):
             others = frozenset().union(*(f.iterators for j, f in enumerate(factors) if j != k))
             alone = factor.iterators - others - wanted
-            windows = any(len(f.terms) > 1 for f in factor.read)  # each element is in several
+            windows = any(len(f.terms) > 1 for f in factor.read)  # an element is in several
             if windows or not alone or not others - factor.iterators:
                 found.append(factor)
                 continue
@@ -165,7 +165,7 @@ class _Contraction:
         return self._product(taken, range(self.op.rank), self._folded(taken))
 
     def _folded(self, factors: Sequence[Factor]) -> list[int]:
-        """The iterators to sum over: those of the factors, and those that no operand had."""
+        """The iterators to sum over: of the factors, and of no operand at all."""
         summed = frozenset().union(*(f.iterators for f in self.factors))
         left = frozenset().union(*(f.iterators for f in factors))
         return [k for k in range(self.op.rank, len(self.sizes)) if k in left or k not in summed]
@@ -173,7 +173,7 @@ class _Contraction:
     def _product(
         self, factors: Sequence[Factor], kept: Sequence[int], folded: Sequence[int]
     ) -> Node:
-        """An op for the product, whose iterators are these."""
+        """The op of the product, with these iterators."""
         if len(factors) != 2:
             return self._at_once(factors, kept, folded)
         local, extents = self._local([*kept, *folded])
@@ -229,7 +229,7 @@ class _Contraction:
         return Op(dtype, _MULTIPLY, fold, operands, maps, extents, len(kept), (), within)
 
     def _local(self, iterators: Sequence[int]) -> tuple[dict[int, int], tuple[Dim, ...]]:
-        """The numbers of iterators in an op of their own, and their extents."""
+        """The new number of each iterator in an op over these alone, and their extents."""
         return {k: n for n, k in enumerate(iterators)}, tuple(self.op.extents[k] for k in iterators)
 
 
@@ -244,7 +244,7 @@ def _renumbered(index: IndexMap, local: Mapping[int, int]) -> tuple[Affine, ...]
 def _path(
     operands: Sequence[Sequence[int]], result: Sequence[int], sizes: Sizes
 ) -> list[tuple[int, ...]]:
-    """The places of the operands of each step, among those that are left then."""
+    """For each step the places of its operands among the remaining ones."""
     if len(operands) == 2:
         return [(0, 1)]
     names = {k: chr(0x100 + k) for k in range(len(sizes))}

@@ -14,7 +14,7 @@ from axiomjit.symbolic.dims import Symbol
 
 
 class Order(Record):
-    """Stored ops in order; `late` are versions that would be read after they are written over."""
+    """Stored ops in order; `late` are versions that would be read after they are overwritten."""
 
     ops: tuple[Op, ...]
     late: frozenset[Node]
@@ -23,12 +23,11 @@ class Order(Record):
 def order_writes(graph: Graph, stored: Collection[Node]) -> Order:
     """Put the stored ops in an order in which each version is read before the next is written.
 
-    If no such order exists, some versions are `late`, and the order is one
-    in which copies of them are read. Without updates the order is that of the graph. What masks
-    choose is counted early, in the order of the graph, and before its number is used. What may
-    raise an error comes early.
+    If no such order exists, some versions are `late`: copies of them must be read. Without updates
+    the order is the graph's. Counts of selected elements come early, in the order of the graph, and
+    before their values are used. Ops that may raise an error come early.
 
-    Needs: a legal graph in which only outputs are views, and which of its ops are stored.
+    Needs: a legal graph in which only outputs are views, and its stored ops.
     Gives: every stored op once.
     Keeps: operands before users.
     """
@@ -53,9 +52,9 @@ def order_writes(graph: Graph, stored: Collection[Node]) -> Order:
 
 
 def _failing_first(units: list[Op], before: dict[Op, set[Node]]) -> list[Op]:
-    """The ops with those that may raise an error, and what these need, first.
+    """The ops, with those that may raise an error and their dependences first.
 
-    What is written later needs no copy for the case that an error is raised.
+    Later writes then need no copy to undo them after an error.
     """
     early: set[Node] = set()
     for unit in reversed(units):
@@ -65,7 +64,7 @@ def _failing_first(units: list[Op], before: dict[Op, set[Node]]) -> list[Op]:
 
 
 def _count_first(graph: Graph, stored: Collection[Node], before: dict[Op, set[Node]]) -> None:
-    """Let each op come after the counts of the lengths it names, and each count after the last."""
+    """Order each op after the counts of its lengths, and the counts in sequence."""
     counts: dict[Symbol, Node] = {}
     last: Node | None = None
     for choice, node in zip(graph.data_dependent, graph.counts, strict=True):
@@ -88,7 +87,7 @@ def _count_first(graph: Graph, stored: Collection[Node], before: dict[Op, set[No
 def _scheduled(
     units: list[Op], before: dict[Op, set[Node]], readers: dict[Node, set[Op | None]]
 ) -> Order:
-    """ReadState the first op that is ready, repeatedly; if none is, save a version."""
+    """Schedule the first ready op, repeatedly; if none is ready, mark a version as late."""
     done: set[Node | None] = set()
     late: set[Node] = set()
     order: list[Op] = []
@@ -109,7 +108,7 @@ def _scheduled(
 def _waits(
     unit: Op, readers: dict[Node, set[Op | None]], done: set[Node | None], late: set[Node]
 ) -> bool:
-    """True if ops that read the version overwritten by an update are still to come."""
+    """True if an update must wait for ops that read the version it overwrites."""
     if not isinstance(unit, Update) or unit.operands[0] in late:
         return False
     return not readers[unit.operands[0]] - {unit} <= done

@@ -27,16 +27,16 @@ from axiomjit.symbolic.dims import Dim
 from axiomjit.symbolic.index_maps import IndexMap, compose, identity, iterator, iterators_of
 
 MANY: Final = 4
-"""Parts of a version that are copied one by one; of more, the version is."""
+"""Most parts of a version that are copied one by one; with more, the version is copied."""
 
 
 def save_versions(graph: Graph, context: Context) -> Graph:
-    """Copy versions that have a later reader, and values that are read elsewhere while written.
+    """Copy versions that are read after the next write, and values that alias their target.
 
-    A version of a storage that some reader cannot read before the next version is written (two
-    storages that are exchanged, an output that is no last version) is copied first; where little
-    of it is read (a row of a matrix), that is copied. A value whose elements depend on other
-    elements of the storage it is written into is computed beside it.
+    A version that must be read after the next one is written (two arrays that are swapped, an
+    output that is not the last version) is copied first, or only its part that is read (a row of a
+    matrix). A value that depends on other elements of the storage it is written into is computed in
+    a temporary.
 
     Needs: a legal graph in which only outputs are views.
     Gives: a graph whose writes have an order, each into the memory of the version before.
@@ -45,7 +45,7 @@ def save_versions(graph: Graph, context: Context) -> Graph:
     if not any(isinstance(node, Update) for node in post_order(graph.outputs)):
         return graph
     while True:
-        graph = _apart(graph)
+        graph = _with_one_successor(graph)
         stored = choose_storage(graph, context.scope)
         changed = _beside(graph, stored)
         if changed is graph:
@@ -56,7 +56,7 @@ def save_versions(graph: Graph, context: Context) -> Graph:
         graph = changed
 
 
-def _apart(graph: Graph) -> Graph:
+def _with_one_successor(graph: Graph) -> Graph:
     """The graph in which each version has one successor; a second one is written into a copy."""
     followed: Counter[Node] = Counter()
 
@@ -75,7 +75,7 @@ def _apart(graph: Graph) -> Graph:
 
 def _saved_copy(node: Node, number: int = 0) -> Op:
     rank = len(node.shape)
-    if isinstance(node, Op) and node.primitive is COPY:  # what it is a copy of serves as well
+    if isinstance(node, Op) and node.primitive is COPY:  # copy its operand directly
         parts = node.operands, node.maps, node.extents, rank
     else:
         parts = (node,), (identity(rank),), node.shape, rank
@@ -100,23 +100,23 @@ def _beside(graph: Graph, stored: Collection[Node]) -> Graph:
 
 
 def _shifts(op: Update, k: int, stored: Collection[Node]) -> bool:
-    """True if an operand is read, where it is computed, from other elements than are written.
+    """True if an operand reads elements of the target other than those written.
 
-    A scatter writes anywhere: no value or position may be read from there meanwhile.
+    A scatter may write any element, so its operands must not read the target at all.
     """
     places = reads_of(op, stored, k).get(op.operands[0], set())
     return any(place != op.maps[0] or op.walked != op.extents for place in places)
 
 
 def _copy(value: Node, index: IndexMap, extents: tuple[Dim, ...]) -> Node:
-    """A value at each point of an iteration space, stored."""
+    """A stored copy of a value at each point of an iteration space."""
     return Op(value.dtype, SAVE, None, (value,), (index,), extents, len(extents))
 
 
 def _saved(graph: Graph, late: frozenset[Node]) -> Graph:
-    """The graph in which copies of some versions are read, except by what writes the next one.
+    """The graph in which copies of the late versions are read, except by the next write.
 
-    Where readers of a version read small parts of it, these are copied.
+    If only small parts of a version are read, only these are copied.
     """
     parts = _parts(graph, late)
     copies: dict[Node, Node] = {}
@@ -126,7 +126,7 @@ def _saved(graph: Graph, late: frozenset[Node]) -> Graph:
         if isinstance(node, Update):
             read[0] = new[node.operands[0]]
         rebuilt = with_operands(node, read)
-        if isinstance(node, Op) and node.primitive is not SAVE:  # that is a copy already
+        if isinstance(node, Op) and node.primitive is not SAVE:  # a copy already
             rebuilt = _reading_parts(node, rebuilt, parts)
         if node in late and node not in parts:
             copies[node] = _saved_copy(rebuilt)
@@ -138,7 +138,7 @@ def _saved(graph: Graph, late: frozenset[Node]) -> Graph:
 
 
 def _parts(graph: Graph, late: frozenset[Node]) -> frozenset[Node]:
-    """The versions of which a few parts of fewer dimensions are read, and no more."""
+    """The versions of which only a few parts of fewer dimensions are read."""
     read: dict[Node, set[tuple[IndexMap, tuple[Dim, ...]]]] = {node: set() for node in late}
     ends = (*graph.counts, *graph.outputs)
     entire = {node for node in map(base_of, ends) if node in late}
@@ -154,7 +154,7 @@ def _parts(graph: Graph, late: frozenset[Node]) -> frozenset[Node]:
 
 
 def _reads_part(op: Op, k: int) -> bool:
-    """True if an operand is read at all points of a box of fewer dimensions, a row for instance."""
+    """True if an operand is read only in a box of fewer dimensions, for instance a row."""
     read = iterators_of(op.maps[k])
     small = len(read) < len(op.operands[k].shape) and all(i < len(op.walked) for i in read)
     return small and not op.regions and not op.conditions
@@ -165,7 +165,7 @@ def _part_read(op: Op, k: int) -> tuple[Dim, ...]:
 
 
 def _reading_parts(node: Op, rebuilt: Node, parts: frozenset[Node]) -> Node:
-    """The op that reads copies of what it reads of some versions."""
+    """The op with copies of the parts that it reads of some versions."""
     assert isinstance(rebuilt, Op)
     operands, maps = list(rebuilt.operands), list(rebuilt.maps)
     for k in range(1 if isinstance(node, Update) else 0, len(operands)):

@@ -13,9 +13,9 @@ from axiomjit.symbolic.index_maps import identity
 
 
 class Rule(Record):
-    """An identity: what a reader may read in place of one of its operands, None where nothing.
+    """An identity: `simpler` gives the replacement of an operand, or None.
 
-    `readers` are the primitives whose operands it holds for, all of them where there are none.
+    It applies to operands of the primitives in `readers`; if there are none, of all.
     """
 
     identity: str
@@ -24,7 +24,7 @@ class Rule(Record):
 
 
 def simplify_algebra(graph: Graph, context: Context) -> Graph:
-    """Read past operations that undo each other, by the identities in `RULES`.
+    """Bypass operations that undo each other, by the identities in `RULES`.
 
     Only operands are rewritten: an output stays a fresh array.
 
@@ -57,7 +57,7 @@ def _negated_twice(child: Node) -> Node | None:
 
 
 def _cast_back(child: Node) -> Node | None:
-    """The operand of a cast to a wider type of its kind and back."""
+    """The operand of a cast to a wider type of the same kind and back; else None."""
     inner = _under(child, "cast")
     base = None if inner is None else _under(inner, "cast")
     if inner is None or base is None:

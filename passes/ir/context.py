@@ -15,9 +15,9 @@ Layouts = Mapping[int, tuple[Dim, ...]]
 class Context(Record):
     """Facts about one program that all passes share.
 
-    `scope` has the lengths at hand and takes the guards of decisions that looked at them. Kernels
-    are compiled for `target`; a pass asks for its record only where the record decides something,
-    since the first who asks imports LLVM.
+    `scope` has the lengths of the call, and records a guard for each decision based on them.
+    Kernels are compiled for `target`; a pass reads its record only if needed, since the first read
+    imports LLVM.
     """
 
     layouts: Layouts

@@ -1,4 +1,4 @@
-"""A kernel: one function of generated source, and what its words are."""
+"""A kernel: one function of generated source, and the meaning of its argument words."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Parameter(Record):
 class Traits(Record):
     """Facts about a kernel's loops that its compiler needs beside their text.
 
-    `functions` counts calls of elementary functions; `strips` says that a unit of the grid is a
-    strip which several loops walk, `rows` that inner loops run over whole dimensions, short ones
-    perhaps. The combine part does not count for either.
+    `functions` counts calls of elementary functions; `strips` is True if several loops walk a unit
+    of the grid, `rows` if inner loops run over whole dimensions, perhaps short ones. The combine
+    part is ignored.
     """
 
     functions: int = 0
@@ -37,9 +37,9 @@ class Traits(Record):
 class Kernel(Record):
     """Source of `kernel(w, lo, hi)`, its words in order, its target, and the key of both.
 
-    `combines` says that a call with lo == hi runs the combine part. The key holds the name of
-    the target, and the loop text with buffers, iterators and lengths renumbered by first use: no
-    names of the program, ids or hash order.
+    `combines`: a call with lo == hi runs the combine part. The key covers the target's name and the
+    loop text, with buffers, iterators and lengths renumbered by first use: no names of the program,
+    ids or hash order.
     """
 
     source: str
@@ -51,7 +51,7 @@ class Kernel(Record):
 
     @property
     def polls(self) -> bool:
-        """True if its last word is a flag: long loops end early where that is not 0."""
+        """True if its last word is a cancellation flag: if it is not 0, long loops end early."""
         return bool(self.parameters) and self.parameters[-1].kind == "flag"
 
 

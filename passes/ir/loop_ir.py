@@ -6,13 +6,13 @@
     Stmt     := For | If | Let | Load | Store | Alloc | Fold
               | ReadState | Push | Drain | Select
 
-Names are ours: iterators i0.., values v0.., states s0... An index is affine in the iterators, and
-in values that were found to be positions before the nest runs; it counts elements from the first
+Names are generated: iterators i0.., values v0.., states s0... An index is affine in the iterators,
+and in values that an earlier step found to be valid positions; it counts elements from the first
 element of its buffer. A reduction has a state: `Alloc` opens it with the neutral value, `Fold`
 combines elements into it, `ReadState` gives its value. A `tree` collects the states of blocks:
 `Push` adds one, `Drain` leaves the total in the state. A state of several cells is a tile, with a
 cell per iteration of a loop over a block, its lanes. A storage of role tile is one, too: a loop
-over a block stores there what a later loop over the same block loads. `Select` computes one of
+over a block stores values there for a later loop over the same block. `Select` computes one of
 several scalars, by the values of the iterators. A scatter is a `Store` at values, or with a
 combine; its loops run in order.
 """
@@ -35,7 +35,7 @@ from axiomjit.symbolic.index_maps import Conditions
 class Name(str):
     """The name of an iterator (i), a value (v) or a state (s): a letter and a number.
 
-    `lower_to_loops` gives such names; what later passes add has plain strings for names.
+    `lower_to_loops` makes such names; later passes add plain strings.
     """
 
     __slots__ = ("letter", "number")
@@ -44,13 +44,13 @@ class Name(str):
     number: int
 
     def __new__(cls, letter: str, number: int) -> Name:
-        """The letter with the number behind it."""
+        """Join a letter and a number."""
         name = super().__new__(cls, f"{letter}{number}")
         name.letter, name.number = letter, number
         return name
 
     def moved(self, by: int) -> Name:
-        """The name with the same letter and a number that is larger by `by`."""
+        """The name with its number increased by `by`."""
         return Name(self.letter, self.number + by)
 
     def __reduce__(self) -> tuple[type, tuple[str, int]]:
@@ -58,10 +58,10 @@ class Name(str):
 
 
 class Index(Record):
-    """offset + sum of stride * iterator or value, in elements; none zero.
+    """offset + sum of stride * iterator or value, in elements; no stride is zero.
 
-    Values come first (a gather), iterators in loop order; the place of a copy is before them.
-    `gathered` are the names in `terms` that are values, in their order.
+    Terms are in order: the iterator that selects a private copy, values (of a gather), iterators in
+    loop order. `gathered` are the names in `terms` that are values.
     """
 
     offset: Dim
@@ -72,7 +72,7 @@ class Index(Record):
 class Block(Record):
     """The part of a loop's range that belongs to one iteration of the loop `outer`.
 
-    It is [outer * size, (outer + unroll) * size), where `unroll` is that of the outer loop.
+    It is [outer * size, (outer + unroll) * size), with the outer loop's `unroll`.
     """
 
     outer: str
@@ -83,7 +83,7 @@ class Block(Record):
 class Limit(Record):
     """The condition low <= sum of factor * iterator < high; terms are in loop order.
 
-    The factor of a loop's own iterator is positive in limits of the loop, all factors in an `If`.
+    In limits of a loop its own iterator has a positive factor, in an `If` all have.
     """
 
     terms: tuple[tuple[str, Dim], ...]
@@ -97,8 +97,8 @@ class For(Record):
     iterator: str
     extent: Dim
     kind: str
-    """`map`: iterations are independent. `fold`: they feed a reduction. `scatter`: they may store
-    at one place, so they run in order."""
+    """`map`: iterations are independent. `fold`: they feed a reduction. `scatter`: several may
+    write one element, so they run in order."""
     body: tuple[Stmt, ...]
     block: Block | None = None
     """Only the iterations of one block."""
@@ -109,12 +109,12 @@ class For(Record):
     limits: tuple[Limit, ...] = ()
     """Only the iterations for which these hold."""
     unroll: int = 1
-    """Iterations per step of the counter: the blocks in the body cover all of them."""
+    """Iterations per body: the blocks of inner loops cover all of them."""
     under: str | None = None
-    """The first loop of the nest, which is around this one: the range that the caller of a kernel
-    gives then counts iterations of this loop, over all iterations of the first."""
+    """The first loop of the nest, around this one: the range given to the kernel then counts
+    iterations of this loop, over all iterations of the first."""
     poll_every: int = 0
-    """Iterations between checks whether the call was given up; 0: no checks."""
+    """Iterations between checks for cancellation; 0: no checks."""
 
 
 class If(Record):
@@ -145,7 +145,7 @@ class Load(Record):
 class Store(Record):
     """A scalar written to memory.
 
-    With `combine`, what is there is cast to the scalar's dtype, and the two are combined.
+    With `combine` the element in memory is cast to the scalar's dtype and combined with it.
     """
 
     buffer: Storage
@@ -155,15 +155,15 @@ class Store(Record):
 
     @property
     def scatters(self) -> bool:
-        """True if several iterations may store at one place; those that fill a partial never do."""
+        """True if several iterations may write one element; stores into partials never do."""
         found = bool(self.index.gathered) and self.buffer.role is not ArrayRole.PARTIAL
         return self.combine is not None or found
 
 
 class State(Record):
-    """The running values of a fold; `lanes` names the loop over a block that has a cell a step.
+    """The running values of a fold; `lanes` names the loop over a block with a cell per iteration.
 
-    Without `signs` a zero that is an extreme may have either sign.
+    Without `signs` a zero that is a minimum or maximum may have either sign.
     """
 
     name: str
@@ -175,7 +175,7 @@ class State(Record):
 
     @property
     def parts(self) -> tuple[DType, ...]:
-        """The dtypes of its values: of most folds one."""
+        """The dtypes of its values; most folds have one."""
         return state_parts(self.dtype)
 
 
@@ -189,7 +189,7 @@ class Alloc(Record):
 class Fold(Record):
     """Combine values, cast to the state's dtypes, into a state (into the cell of the lane).
 
-    Values that are `kept` of the state take its place.
+    With `kept` the values, saved from the state before, replace it.
     """
 
     state: State
@@ -200,7 +200,7 @@ class Fold(Record):
 class ReadState(Record):
     """Value number `part` of a state (of the cell of the lane).
 
-    With `including` the value that the state would have if these values were combined into it.
+    With `including`, the value that it would have once these values are combined into it.
     """
 
     name: str
@@ -267,21 +267,21 @@ class Nest(Record):
     tiles: tuple[Storage, ...] = ()
     """Scratch memory of the body."""
     prepass: bool = False
-    """The nest only fills its partials, which are those of the next nest, so that the chunks of
-    that nest may run in any order. It is left out where they run in order."""
+    """The nest only fills the partials of the next nest, so that the chunks of that nest may run in
+    any order; it is skipped if they run in order."""
     chunk_chain: Dim | None = None
     """Iterations per chunk of the range. A chunk needs the partials that the chunk before it left,
     or those of a prepass."""
     parallel_variant: Dim | None = None
-    """Threads may share the iterations of this nest, while those of the next nest, which gives
-    the same results, run in order. One of the two runs: the next one if this number is negative."""
+    """The nest is a parallel variant of the next one, which runs in order and gives the same
+    results. One of the two runs: the next one if this number is negative."""
 
 
 class LibraryCall(Record):
     """An operation of a library on views, into a storage.
 
-    `labels` name the iterator of each dimension of the operands; those of the target are 0, 1 and
-    so on. `where` is the user's line. Where a condition on the iterators fails, nothing is read.
+    `labels` name the iterator of each dimension of the operands; the target's are 0, 1 and so on.
+    `where` is the user's source line. Points at which a condition fails are not read.
     """
 
     operation: LibraryOperation
@@ -295,8 +295,8 @@ class LibraryCall(Record):
 class LoopProgram(Record):
     """Steps in order; storages, numbers and results as in the view program.
 
-    Storages that are `updated` are written by several steps, in their order, the others by one.
-    `costs` has one cost per step once it was estimated.
+    `updated` storages are written by several steps, in order, the others by one. `costs` has one
+    cost per step after `estimate_cost`.
     """
 
     storages: tuple[Storage, ...]
@@ -309,7 +309,7 @@ class LoopProgram(Record):
 
 
 def map_nests(program: LoopProgram, rule: Callable[[Nest], Nest]) -> LoopProgram:
-    """Replace each nest by what `rule` gives for it; the program itself where nothing changes."""
+    """Apply `rule` to each nest; the same program if nothing changes."""
     steps = tuple(step if isinstance(step, LibraryCall) else rule(step) for step in program.steps)
     if all(new is old for new, old in zip(steps, program.steps, strict=True)):
         return program
@@ -317,14 +317,14 @@ def map_nests(program: LoopProgram, rule: Callable[[Nest], Nest]) -> LoopProgram
 
 
 def bodies_of(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
-    """The bodies that stand inside a statement."""
+    """The bodies directly inside a statement."""
     if isinstance(stmt, Select):
         return tuple(part.body for part in stmt.parts)
     return (stmt.body,) if isinstance(stmt, For | If) else ()
 
 
 def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
-    """Every statement of a body and of the bodies inside; a loop or select comes before its own."""
+    """Every statement of a body, each loop or select followed by the statements inside it."""
     found: list[Stmt] = []
     _gather(body, found)
     return iter(found)
@@ -357,7 +357,7 @@ def statements(nest: Nest) -> Iterator[Stmt]:
 
 
 def cell(iterator: str, block: Block) -> Index:
-    """The index of the tile's cell that belongs to the current step of a loop over a block."""
+    """The index of a tile's cell for the current iteration of a loop over a block."""
     return Index(dim(0), ((block.outer, dim(block.size) * -1), (iterator, dim(1))))
 
 
@@ -384,7 +384,7 @@ def used(stmt: Stmt) -> tuple[str, ...]:
 def rewrite_body(
     body: tuple[Stmt, ...], rule: Callable[[Stmt], tuple[Stmt, ...]]
 ) -> tuple[Stmt, ...]:
-    """Replace each statement by what `rule` gives for it, inner loops first."""
+    """Replace each statement by the result of `rule`, inner loops first."""
     result: list[Stmt] = []
     for stmt in body:
         if isinstance(stmt, For | If):
@@ -418,7 +418,7 @@ def needed(body: tuple[Stmt, ...], value: str) -> tuple[Stmt, ...]:
 
 
 def outer_values(stmt: Stmt) -> set[str]:
-    """The scalars that a statement needs, those of the bodies inside included."""
+    """The scalars that a statement and the bodies inside it need."""
     every = list(walk((stmt,)))
     made = {s.name for s in every if isinstance(s, Let | Load | ReadState | Select)}
     picked = {part.value for s in every if isinstance(s, Select) for part in s.parts}

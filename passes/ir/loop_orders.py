@@ -21,12 +21,12 @@ from axiomjit.symbolic.dims import Dim, product
 from axiomjit.views.dense_layout import row_major_strides
 
 DEEPEST: Final = 4
-"""Loops of which all orders are tried, at most."""
+"""Most loops for which all orders are tried."""
 Body = tuple[Stmt, ...]
 
 
 def in_one_order(first: Body, second: Body) -> Iterator[tuple[Body, Body]]:
-    """Both bodies, the loops of the one without folds in the order of the other's loops."""
+    """Both bodies, with the loops of the one without folds in the order of the other's."""
     folded = [any(isinstance(stmt, Fold) for stmt in walk(body)) for body in (first, second)]
     if folded[0] == folded[1]:
         return
@@ -47,7 +47,7 @@ def in_one_order(first: Body, second: Body) -> Iterator[tuple[Body, Body]]:
 
 
 def extents_of(body: Body) -> list[Dim]:
-    """The extents of the loops in each other, of the first at each level."""
+    """The extents of nested loops, by the first loop of each body."""
     found = []
     loop = next((stmt for stmt in body if isinstance(stmt, For)), None)
     while loop is not None:
@@ -57,7 +57,7 @@ def extents_of(body: Body) -> list[Dim]:
 
 
 def in_loop_order(stmt: Stmt, loops: Sequence[For]) -> Body:
-    """The statement with the terms of its index in the order of the loops, behind the values."""
+    """The statement with the terms of its index in loop order, after gathered values."""
     if not isinstance(stmt, Load | Store):
         return (stmt,)
     places = {loop.iterator: k for k, loop in enumerate(loops)}
@@ -66,7 +66,7 @@ def in_loop_order(stmt: Stmt, loops: Sequence[For]) -> Body:
 
 
 def chain_of(loop: For) -> tuple[list[For], tuple[Stmt, ...]]:
-    """The loops of one kind that stand directly inside each other, and what they enclose."""
+    """A perfect nest of loops of one kind, and its innermost body."""
     chain = [loop]
     body = loop.body
     while len(body) == 1 and isinstance(body[0], For) and body[0].kind == loop.kind:
@@ -76,7 +76,7 @@ def chain_of(loop: For) -> tuple[list[For], tuple[Stmt, ...]]:
 
 
 def nested(loops: Sequence[For], body: Body) -> Body:
-    """Loops in each other around statements, the first one outermost."""
+    """Nested loops around statements, the first loop outermost."""
     for loop in reversed(loops):
         body = (loop.replace(body=body),)
     return body
@@ -88,13 +88,13 @@ def all_steps(loops: Iterable[For]) -> Dim:
 
 
 def counted_steps(loops: Sequence[For]) -> tuple[tuple[str, Dim], ...]:
-    """The terms of an index that counts the steps of loops in each other."""
+    """The terms of a linear index over nested loops."""
     strides = row_major_strides(tuple(loop.extent for loop in loops))
     return tuple((loop.iterator, stride) for loop, stride in zip(loops, strides, strict=True))
 
 
 def keeps_order(loop: For) -> bool:
-    """True if the results depend on the order of the iterations, which is that of the loops."""
+    """True if the results depend on the order of the iterations."""
     folds = (s.state.accumulator for s in walk((loop,)) if isinstance(s, Fold))
     if loop.kind == "fold":
         return not all(fold.commutative for fold in folds)
@@ -102,10 +102,10 @@ def keeps_order(loop: For) -> bool:
 
 
 def stride_cost(loop: For, accesses: Sequence[Load | Store]) -> tuple[float, float]:
-    """The cost of putting a loop innermost, as two numbers that are compared in order.
+    """The cost of putting a loop innermost, a pair that is compared in order.
 
-    The first counts the accesses that move by more than one element per step; the second, negated,
-    those that move by one element. A store counts one and a half.
+    The first counts the accesses with a stride of more than one element; the second, negated, those
+    with a stride of one element. A store counts one and a half.
     """
     jumps = units = 0.0
     for access in accesses:

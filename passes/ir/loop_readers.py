@@ -20,8 +20,8 @@ def loop_readers(
 ) -> Readers:
     """The ops in whose loops a value is read, given those of its users.
 
-    These are users that are stored, or fold, or look the value up at positions; any other user is
-    computed where it is read, and so the value is read there, too.
+    These are users that are stored, fold, or gather from the value. Any other user is computed
+    inline by its own readers, which then read the value.
     """
     found: Readers = {}
     for user in dict.fromkeys(users[node]):

@@ -46,7 +46,7 @@ class NumberSource(Record):
 class Window(Record):
     """A view of a buffer: offset, shape and strides, in elements of `dtype`.
 
-    The dtype is the buffer's own, or that of the real parts of its complex elements.
+    The dtype is the buffer's own, or the real type of its complex elements.
     """
 
     buffer: str
@@ -58,7 +58,7 @@ class Window(Record):
 
 
 class Allocate(Record):
-    """Make the memory of a result, a temporary or partial results."""
+    """Allocate the memory of a result, a temporary or partial results."""
 
     buffer: str
 
@@ -66,7 +66,7 @@ class Allocate(Record):
 class Launch(Record):
     """Run a kernel over `grid` units; `prepass` and the fields after it are those of its nest.
 
-    `work` is its cost in additions; a byte of memory traffic takes about as long as one.
+    `work` is its cost in additions; a byte of memory traffic counts as one.
     """
 
     kernel: Kernel
@@ -83,11 +83,10 @@ class Launch(Record):
 class Call(Record):
     """A library operation on windows, into a window.
 
-    `labels` name the dimensions of the operands; those of the target are 0, 1 and so on. `where` is
-    the user's line, for what the operation refuses.
-    Operands with `conditions` reach out of their memory where one does not hold. `more` are other
-    results of the same function of arrays, and where they are written. A call that `makes` its
-    results gives the targets their memory.
+    `labels` name the dimensions of the operands; the target's are 0, 1 and so on. `where` is the
+    user's source line, for errors. Where one of the `conditions` fails, operands are out of bounds
+    and not read. `more` are other results of the same call, with their targets. A call that `makes`
+    its results allocates the targets.
     """
 
     operation: LibraryOperation
@@ -106,13 +105,13 @@ class Call(Record):
 
 
 class Release(Record):
-    """The memory of a temporary is not needed any more."""
+    """The memory of a temporary is no longer needed."""
 
     buffer: str
 
 
 class Reuse(Record):
-    """The memory of `source`, a temporary that is not needed any more, becomes that of `buffer`.
+    """The memory of `source`, a temporary that is no longer needed, becomes that of `buffer`.
 
     Both have the same number of bytes.
     """
@@ -124,8 +123,8 @@ class Reuse(Record):
 class WriteBack(Record):
     """The memory of a buffer is the new value of the argument at a position.
 
-    Kernels have written into the memory of the argument; an argument that was converted for the
-    call gets a copy of the result.
+    Kernels write into the argument's own memory; only an argument that was converted for the call
+    needs a copy of the result.
     """
 
     buffer: str
@@ -143,7 +142,7 @@ Step = Allocate | Launch | Call | Release | Reuse | WriteBack | Choose
 
 
 class Plan(Record):
-    """Buffers, steps in order, one window per result, and what all steps cost.
+    """Buffers, steps in order, one window per result, and the cost of all steps.
 
     `early` are the positions of arguments that are written before the last step that may raise an
     error, or find that the plan does not fit the call.
@@ -162,7 +161,7 @@ class Plan(Record):
 
     @property
     def guesses(self) -> bool:
-        """True if a step may give a result of another shape or dtype."""
+        """True if a step may give a result of another shape or dtype than the plan assumes."""
         return any(isinstance(step, Call) and step.operation.guesses for step in self.steps)
 
     @property

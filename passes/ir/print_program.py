@@ -74,7 +74,7 @@ def print_program(program: AnyProgram) -> str:
 
 
 def _view_program_lines(program: ViewProgram) -> Iterator[str]:
-    """Storages, numbers, definitions, lengths that are found by counting, results."""
+    """Storages, numbers, definitions, data-dependent lengths, results."""
     yield from map(_storage_text, program.storages)
     yield from map(_number_text, program.numbers)
     yield from map(_definition_text, program.definitions)
@@ -83,7 +83,7 @@ def _view_program_lines(program: ViewProgram) -> Iterator[str]:
 
 
 def _loop_program_lines(program: LoopProgram) -> Iterator[str]:
-    """Numbers, steps, lengths that are found by counting, results."""
+    """Numbers, steps, data-dependent lengths, results."""
     yield from map(_number_text, program.numbers)
     yield from chain.from_iterable(map(_loop_step_lines, program.steps))
     yield from _count_lines(program)

@@ -40,7 +40,7 @@ from axiomjit.symbolic.dims import Dim, dim
 
 
 def rewrite_nests(program: LoopProgram, rule: Callable[[Stmt], tuple[Stmt, ...]]) -> LoopProgram:
-    """Replace each statement in the bodies of nests by what `rule` gives for it."""
+    """Replace each statement in the bodies of nests by the result of `rule`."""
 
     def rewritten(nest: Nest) -> Nest:
         body = rewrite_body(nest.body, rule)
@@ -52,7 +52,7 @@ def rewrite_nests(program: LoopProgram, rule: Callable[[Stmt], tuple[Stmt, ...]]
 def replace_nests(
     program: LoopProgram, rule: Callable[[Nest, Cost], Sequence[tuple[Nest, Cost]] | None]
 ) -> LoopProgram:
-    """Replace nests by several with their costs, which `rule` gives for a nest and its cost."""
+    """Replace nests by several with their costs, which `rule` returns, or None to keep one."""
     made: list[tuple[Nest | LibraryCall, Cost]] = []
     for step, cost in zip(program.steps, program.costs, strict=True):
         several = rule(step, cost) if isinstance(step, Nest) else None
@@ -64,7 +64,7 @@ def replace_nests(
 
 
 def map_bodies(nest: Nest, rule: Callable[[tuple[Stmt, ...]], tuple[Stmt, ...]]) -> Nest:
-    """Replace both parts of a nest by what `rule` gives for them."""
+    """Apply `rule` to both parts of a nest."""
     return nest.replace(body=rule(nest.body), combine=rule(nest.combine))
 
 
@@ -185,7 +185,7 @@ class AddedNumbers:
         self._names = {number.origin: number.name for number in numbers}
 
     def named(self, origin: Scalar | LengthNode) -> str:
-        """The name of a number, which is added if there is none like it."""
+        """The name of a number, which is added unless the program has it."""
         if origin not in self._names:
             number = Number(f"c{len(self.every)}", origin.dtype, origin)
             self.every.append(number)
@@ -194,7 +194,7 @@ class AddedNumbers:
 
 
 class PlainWalk(Record):
-    """Map loops that take all their steps, the outermost first, and the statements in them."""
+    """A perfect nest of full `map` loops, outermost first, and its body."""
 
     loops: tuple[For, ...]
     body: tuple[Stmt, ...]
@@ -212,7 +212,7 @@ class PlainWalk(Record):
 
 
 def plain_walk(nest: Nest) -> PlainWalk | None:
-    """The nest as one walk, None where it is something else."""
+    """The nest as a perfect `map` nest; None if it is not one."""
     outer = nest.body[0]
     if len(nest.body) > 1 or nest.partials or nest.tiles or not isinstance(outer, For):
         return None
@@ -228,10 +228,10 @@ def plain_walk(nest: Nest) -> PlainWalk | None:
 def in_one_walk(
     first: PlainWalk, second: PlainWalk, shared: Collection[Storage]
 ) -> tuple[PlainWalk, PlainWalk] | None:
-    """Both with the iterators of the first, in its order; None where they walk otherwise.
+    """Both walks with the iterators of the first; None if their iteration spaces differ.
 
-    What the first stores in a `shared` storage the second loads from the same place. Where loops of
-    one are collapsed that the other has, both have them.
+    The second loads each `shared` element in the iteration in which the first stores it. A
+    collapsed loop is split if the other walk has its parts.
     """
     if len(first.loops) < len(second.loops):
         first = _expanded(first, second.loops)
@@ -259,7 +259,7 @@ def in_one_walk(
 
 
 def in_one_nest(pair: tuple[PlainWalk, PlainWalk], shared: Collection[Storage]) -> Nest:
-    """Both in one nest, what is stored in a `shared` storage passed on as a value."""
+    """Both walks as one nest; elements of `shared` storages are passed on as values."""
     first, second = pair
     values = {s.buffer: s.value for s in first.writes if s.buffer in shared}
     passed = {s.name: values[s.buffer] for s in second.reads if s.buffer in shared}
@@ -278,7 +278,7 @@ def _other_values(first: PlainWalk, second: PlainWalk) -> dict[str, str]:
 
 
 def _expanded(walk: PlainWalk, finer: Sequence[For]) -> PlainWalk:
-    """The walk with loops that have the extents of `finer`, itself where its loops are no such."""
+    """The walk with its loops split to the extents of `finer`; itself if they do not match."""
     rest = list(finer)
     loops: list[For] = []
     parts: dict[str, list[For]] = {}
@@ -298,7 +298,7 @@ def _expanded(walk: PlainWalk, finer: Sequence[For]) -> PlainWalk:
 
 
 def _split(stmt: Stmt, parts: Mapping[str, Sequence[For]]) -> Stmt:
-    """The statement with each iterator as steps of the loops that it is split into."""
+    """The statement with each split iterator replaced by the iterators of its new loops."""
     if not isinstance(stmt, Load | Store):
         return stmt
     terms: list[tuple[str, Dim]] = []

@@ -119,7 +119,7 @@ def _views_faults(program: ViewProgram) -> Iterator[str]:
 
 
 def _is_dense(storage: Storage) -> bool:
-    """True if strides are those of dense memory, in some order of the dimensions."""
+    """True if the memory is dense, in some order of the dimensions."""
     left = [d for d, length in enumerate(storage.shape) if length.constant != 1]
     step = dim(1)
     while left:
@@ -151,7 +151,7 @@ def _version_faults(
 
 
 def _write_faults(definition: Definition, versions: dict[str, int]) -> Iterator[str]:
-    """A storage is written once, or its versions in order by who says so."""
+    """Check that a storage is written once, or its versions in order through a target."""
     storage, target = definition.storage, definition.target
     assert storage is not None
     if storage.role is ArrayRole.HELD or (storage.role is ArrayRole.ARGUMENT and target is None):
@@ -170,9 +170,9 @@ def _piece_faults(
     versions: Collection[str],
     pieces: dict[str, Dim],
 ) -> Iterator[str]:
-    """A storage that is first written in pieces is read when they have filled it.
+    """Check that a storage that is written in pieces is read only when they fill it.
 
-    `pieces` are the elements that are still to be written of each.
+    `pieces` counts the elements of each that are not yet written.
     """
     storage = definition.storage
     assert storage is not None
@@ -188,7 +188,7 @@ def _piece_faults(
 
 
 def _is_some(count: Dim) -> bool:
-    """True if a number of elements is positive for all lengths that are."""
+    """True if a count is positive whenever all lengths are."""
     return bool(count.terms) and all(factor > 0 for _, factor in count.terms)
 
 
@@ -220,9 +220,9 @@ def _definition_faults(
     if definition.primitive is GATHER or (definition.target is not None and not definition.regions):
         if len(definition.extents) - definition.rank != len(definition.operands) - 1:
             yield f"{definition.name} gathers by {len(definition.operands) - 1} positions"
-        apart = _apart(definition)
+        distinct = _distinct(definition)
         walked = definition.extents[: definition.rank]
-        again = any(k not in apart and n.constant != 1 for k, n in enumerate(walked))
+        again = any(k not in distinct and n.constant != 1 for k, n in enumerate(walked))
         target = definition.target
         written = walked if target is None else (*walked, *target.storage.shape)
         if again and all(n.constant != 0 for n in written):
@@ -240,8 +240,8 @@ def _definition_faults(
         yield f"{definition.name} is computed by a library but has no storage"
 
 
-def _apart(definition: Definition) -> frozenset[int]:
-    """The iterators along which a definition writes other elements, or the same in order."""
+def _distinct(definition: Definition) -> frozenset[int]:
+    """The iterators along which a definition writes distinct elements, or repeats in order."""
     if definition.target is None or not (definition.combine or len(definition.operands) > 1):
         return frozenset(range(definition.rank))
     strides = enumerate(definition.target.strides)
@@ -249,7 +249,7 @@ def _apart(definition: Definition) -> frozenset[int]:
 
 
 def _view_faults(reader: str, view: View) -> Iterator[str]:
-    """Each view names the tensor that it views, and says where its elements are."""
+    """Check that each view names the tensor that it views, and has a layout."""
     if view.tensor.base_tensor is not view.storage.tensor:
         yield f"{reader} sees {view.storage.name} as a view of another tensor"
     if view.tensor.layout is None:
@@ -267,7 +267,7 @@ def _loops_faults(program: LoopProgram) -> Iterator[str]:
             own = {buffer.name for buffer in (*step.partials, *step.tiles, POSITIONS)}
             writes -= own
             reads -= own
-            reads -= writes  # a nest may read what it has written; order is checked by names
+            reads -= writes  # a nest may read its own writes; order is checked by names
         yield from (f"{name} is read before it is written" for name in sorted(reads - filled))
         again = (writes & filled) - program.updated
         yield from (f"{name} is written twice" for name in sorted(again))
@@ -294,7 +294,7 @@ def _loops_faults(program: LoopProgram) -> Iterator[str]:
 
 
 def _kept_by(step: Nest | LibraryCall | None) -> set[str]:
-    """The storages in which a nest leaves something that is not its own; else none."""
+    """The storages that a nest writes beyond its own partials and tiles; else none."""
     if not isinstance(step, Nest):
         return set()
     own = {buffer.name for buffer in (*step.partials, *step.tiles)}
@@ -323,7 +323,7 @@ def _nest_faults(nest: Nest, numbers: set[str]) -> Iterator[str]:
 
 
 def _scatter_faults(nest: Nest) -> Iterator[str]:
-    """The target of a scatter is used by nothing else in the nest, a partial in the same loop."""
+    """Check that nothing else in the nest (for a partial: the loop) uses a scatter's target."""
     every = list(statements(nest))
     loops = [list(walk(s.body)) for s in every if isinstance(s, For) and s.kind == "scatter"]
     for buffer in {s.buffer for s in every if isinstance(s, Store) and s.scatters}:
@@ -340,9 +340,9 @@ def _body_faults(
     states: set[str],
     chained: bool,
 ) -> Iterator[str]:
-    """Names, iterators and states are visible from their statement to the end of its body.
+    """Check that names are in scope: from their statement to the end of its body.
 
-    In a nest with a chain, steps of the outer loops feed folds.
+    In a nest with a chain, iterations of the outer loops feed folds.
     """
     names, states = set(names), set(states)
     for stmt in body:
@@ -436,9 +436,9 @@ def _limit_faults(
 
 
 def _partial_faults(nest: Nest) -> Iterator[str]:
-    """Every partial is loaded after it is stored: in the combine part, or in the same body.
+    """Check that each partial is stored before it is loaded, in the combine part or the same body.
 
-    Those of a chain are filled ahead, or by the step before.
+    Partials of a chain are filled by the prepass, or by the step before.
     """
     kept = {buffer.name for buffer in nest.partials}
     stored: set[str] = set() if nest.chunk_chain is None else set(kept)
@@ -456,7 +456,7 @@ def _partial_faults(nest: Nest) -> Iterator[str]:
 def _tile_faults(
     body: tuple[Stmt, ...], loop: For | None, filled: set[tuple[str, For]]
 ) -> Iterator[str]:
-    """A tile is loaded in a loop over a block after an earlier one, of equal head, filled it."""
+    """Check that a tile is loaded in a block loop only after an equal loop filled it."""
     stored: set[tuple[str, For]] = set()
     for stmt in body:
         if isinstance(stmt, For):
@@ -517,7 +517,7 @@ def _plan_faults(plan: Plan) -> Iterator[str]:
                 if len(step.labels) != len(step.operands):
                     yield f"{user} has labels for {len(step.labels)} operands"
             case Choose():
-                launched = False  # what has this length could not be allocated before
+                launched = False  # arrays of this length are allocated only now
                 yield from _window_faults((step.count,), present, "a length")
             case WriteBack(buffer=name, position=position):
                 if positions.get(name) != position:
@@ -546,7 +546,7 @@ def _window_faults(windows: tuple[Window, ...], present: set[str], user: str) ->
 
 
 def _sharing_faults(step: Call) -> Iterator[str]:
-    """Results of one call are results of one function, each in memory of its own."""
+    """Check that the results of a call are one function's, each in memory of its own."""
     operations = [step.operation, *(operation for operation, _ in step.more)]
     if step.more and len({shared(operation) for operation in operations} | {None}) != 2:
         yield f"one call for {', '.join(map(str, operations))}"
@@ -555,7 +555,7 @@ def _sharing_faults(step: Call) -> Iterator[str]:
 
 
 def _word_faults(step: Launch) -> Iterator[str]:
-    """The words of a kernel are its buffers, numbers, lengths, and perhaps a flag, which is 0."""
+    """Check that the words are buffers, numbers, lengths, and perhaps a flag, which is 0."""
     kinds = [parameter.kind for parameter in step.kernel.parameters]
     if step.kernel.polls:
         if kinds.pop() != "flag" or not step.lengths or step.lengths[-1].constant != 0:

@@ -31,19 +31,19 @@ class ArrayRole(StrEnum):
     """An array from outside the function, or a constant."""
     RESULT = "result"
     TEMPORARY = "temporary"
-    """Stored only if that helps."""
+    """Stored only to save time."""
     MATERIALIZED = "materialized"
     """A temporary that the user asked for."""
     PARTIAL = "partial"
     """Carries states of body parts to the combine part of a nest, or rows to a later step."""
     TILE = "tile"
-    """Scratch of a kernel: one cell per step of a loop over a block."""
+    """Scratch of a kernel: one cell per iteration of a loop over a block."""
     POSITIONS = "positions"
     """No memory: the element at an index is the index."""
 
     @property
     def is_given(self) -> bool:
-        """True if the elements are there before the program runs."""
+        """True if the elements exist before the program runs."""
         return self in (ArrayRole.ARGUMENT, ArrayRole.HELD)
 
     @property
@@ -108,8 +108,8 @@ class View(Record):
     """A storage seen at offset + sum of strides * iterators of the reading op, in elements.
 
     The shape is that of the reading op, or of the result. A result that is not `writable` is
-    handed out read-only. A view of the real or imaginary parts has their dtype, and counts in
-    elements of it. `version` counts how often the storage was written before it is seen.
+    returned read-only. A view of the real or imaginary parts has their dtype, and counts in
+    elements of it. `version` counts the writes to the storage before this read.
     """
 
     storage: Storage
@@ -158,7 +158,7 @@ class View(Record):
 
 
 def tensor_strides(tensor: BasicTensorDescription) -> tuple[Dim, ...]:
-    """The strides of a tensor whose layout is known; none of another."""
+    """The strides of a tensor; empty without a layout."""
     return () if tensor.layout is None else tuple(map(dim, tensor.layout.strides))
 
 
@@ -181,10 +181,10 @@ ReadOperand = View | Value | Number
 
 
 class Library(Record):
-    """A product of matrices, or an operation on whole operands, left to a library.
+    """A product of matrices, or an operation on whole operands, computed by a library.
 
     `labels` name, for each dimension of each operand, the iterator along which it runs; `where` is
-    the user's line.
+    the user's source line.
     """
 
     operation: LibraryOperation
@@ -193,15 +193,15 @@ class Library(Record):
 
 
 class Definition(Record):
-    """One op of the program; with a storage it is computed into it, without it is an r-tensor.
+    """One op of the program, computed into its storage; without one it is an r-tensor.
 
-    `library` computes it instead of loops, where there is one. A join has a region per operand.
-    With a `target` it writes the next version of a storage that has one already, at the places
-    that the target sees. Points where one of the `conditions` does not hold are left out.
+    `library`, if any, computes it instead of loops. A join has a region per operand. With a
+    `target` it writes the next version of an existing storage, at the elements that the target
+    views. Points where one of the `conditions` fails are skipped.
 
-    A scatter's operands behind the first are positions: the iterators of its target from rank on.
-    Along iterators that are `ordered` it may write one element again, so that they run in C order;
-    `combine` says what becomes of what is there.
+    The operands of a scatter after the first are positions: the iterators of its target from rank
+    on. Along `ordered` iterators it may write one element again, so they run in C order; `combine`
+    merges the old element with the new.
     """
 
     name: str
@@ -230,7 +230,7 @@ class Count(Record):
 class ViewProgram(Record):
     """Definitions in order; a result is a view with one stride per dimension.
 
-    `counts` are computed before what has their lengths.
+    `counts` are computed before values of these lengths.
     """
 
     storages: tuple[Storage, ...]

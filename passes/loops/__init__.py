@@ -11,11 +11,10 @@ map loop a grid; `center_blocks` computes the moments of a block in two loops; `
 the position of a minimum or maximum in the one block that has it; `interleave_folds` gives
 lanes to commutative reductions of users; `buffer_rows` holds new values of an array in a
 few rows until its old values have been read; `split_scans` shares the blocks of a long scan among
-threads; `privatise_scatters` shares a long scatter into small memory, of which each block has a
-copy; `limit_loops` ends loops where windows end; `split_regions` gives each part of a padded or
-concatenated operand a loop of its own; `strip_mine` cuts loops whose parts slow each other down,
-where `estimate_time` says that this is faster; `watch_loops` lets long loops within a unit poll
-whether the call was given up.
+threads; `privatise_scatters` shares a long scatter into small memory, with a copy for each
+block; `limit_loops` ends loops where windows end; `split_regions` gives each part of a padded or
+concatenated operand a loop of its own; `strip_mine` splits loops if `estimate_time` says that
+their parts run faster alone; `watch_loops` lets long loops within a unit poll for cancellation.
 
 May import `base`, `symbolic`, `views`, `graph`, `passes.ir`, `passes.costs`, `passes.graph`.
 """

@@ -35,7 +35,7 @@ from axiomjit.symbolic.dims import Dim, bound, dim, larger, product
 BLOCK: Final = 1024
 """Elements that are added in any order; block results are added as a tree."""
 SHORT: Final = 256
-"""A fold loop below this is not cut; blocks are made of whole runs of it."""
+"""Steps of a fold loop below which it is not cut; blocks are made of whole runs of it."""
 GROUP: Final = 64
 """Blocks in one unit of the grid: a power of two, so that groups are subtrees of the tree."""
 
@@ -43,8 +43,8 @@ GROUP: Final = 64
 def block_folds(program: LoopProgram, context: Context) -> LoopProgram:
     """Cut fold loops into blocks, and a fold without map loops into groups of blocks.
 
-    Results of blocks of sums and products form a tree. States that a graph combines, and those that
-    are taken after each element, are combined block after block.
+    Block results of sums and products form a tree. States that a graph combines, and states that
+    are read after each element, are combined block after block.
 
     The blocks depend on extents alone, so a result has the same bits for every number of threads
     and every layout of chunks. A nest whose result has no dimensions gets a grid of groups and a
@@ -71,13 +71,13 @@ def _cut(nest: Nest, numbers: Iterator[int]) -> Nest:
 
 
 def _running(loop: For) -> set[str]:
-    """The states whose value is taken after each element."""
+    """The states whose value is read after each element."""
     folded = {s.state.name for s in walk((loop,)) if isinstance(s, Fold)}
     return folded & {s.state.name for s in walk((loop,)) if isinstance(s, ReadState)}
 
 
 def _is_chained(state: State) -> bool:
-    """True if blocks are combined one after the other, not as a tree."""
+    """True if blocks are combined in sequence, not as a tree."""
     return not isinstance(state.accumulator, UfuncFold) or state.accumulator.running
 
 
@@ -104,10 +104,10 @@ def _cut_rows(body: tuple[Stmt, ...], outer: Sequence[State] = ()) -> tuple[Stmt
 
 
 def _cut_fold(loop: For, states: list[State], *, whole: bool) -> tuple[For, list[State]]:
-    """A fold loop in blocks, and the states that have them.
+    """A fold loop in blocks, and the states that have blocks.
 
-    What it folds in loops of its own has a block in each block of those. What it folds beside them
-    has blocks of this loop, unless it is short and folds the `whole` of the states.
+    States folded in inner fold loops get a block per block of these. States folded directly in this
+    loop get blocks of it, unless it is short and folds the `whole` of the states.
     """
     inner = chain_of(loop)[1]
     beside = {s.state.name for s in _beside(inner) if isinstance(s, Fold)}
@@ -124,7 +124,7 @@ def _cut_fold(loop: For, states: list[State], *, whole: bool) -> tuple[For, list
 
 
 def _beside(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
-    """The statements that are in no fold loop of a body."""
+    """The statements of a body that are in no fold loop."""
     for stmt in body:
         if not isinstance(stmt, For):
             yield stmt
@@ -133,7 +133,7 @@ def _beside(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
 
 
 def _with_inner(loop: For, inner: tuple[Stmt, ...]) -> For:
-    """The chain of a loop around other statements."""
+    """The loops of a chain around other statements."""
     for each in reversed(chain_of(loop)[0]):
         inner = (each.replace(body=inner),)
     (outermost,) = inner
@@ -155,7 +155,7 @@ def _folded_in(loop: For, states: Sequence[State]) -> list[State]:
 
 
 def _as_tree(stmt: Stmt, trees: list[State]) -> Stmt:
-    """A state of `trees` is opened as a tree; its own cell is opened in each block."""
+    """Open a state of `trees` as a tree; its own cell is opened in each block."""
     is_tree = isinstance(stmt, Alloc) and stmt.state in trees
     return stmt.replace(scope="tree") if is_tree else stmt
 
@@ -200,19 +200,19 @@ def _blocked(loop: For, states: list[State]) -> For:
 
 
 class _Chained:
-    """A state that takes in the states of its blocks one after the other."""
+    """A state that combines the states of its blocks in sequence."""
 
     def __init__(self, state: State) -> None:
         self.state = state
         self.block: State = state.replace(name=f"{state.name}b")
         self.names = tuple(f"{state.name}b{k}" for k in range(len(state.parts)))
 
-    def takes(self) -> tuple[ReadState, ...]:
+    def reads(self) -> tuple[ReadState, ...]:
         """The values of the block's state."""
         return tuple(ReadState(name, self.block, k) for k, name in enumerate(self.names))
 
     def within_block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        """Statements that fold into the block's state; what they take has all blocks before."""
+        """Fold into the block's state; values that are read include all earlier blocks."""
         taken = False
 
         def rule(stmt: Stmt) -> tuple[Stmt, ...]:
@@ -221,14 +221,14 @@ class _Chained:
                 return (stmt.replace(state=self.block),)
             if isinstance(stmt, ReadState) and stmt.state == self.state:
                 first, taken = not taken, True
-                return (*(self.takes() if first else ()), stmt.replace(including=self.names))
+                return (*(self.reads() if first else ()), stmt.replace(including=self.names))
             return (stmt,)
 
         return rewrite_body(body, rule)
 
     def after_block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        """The block's state is combined into the state, in each lane that loops of `body` have."""
-        taken: tuple[Stmt, ...] = (*self.takes(), Fold(self.state, self.names))
+        """Statements that combine the block's state into the state, in each lane."""
+        taken: tuple[Stmt, ...] = (*self.reads(), Fold(self.state, self.names))
         if self.state.lanes is None:
             return taken
         lanes = next(s for s in walk(body) if isinstance(s, For) and s.iterator == self.state.lanes)
@@ -237,7 +237,7 @@ class _Chained:
 
 
 def _extents_inside(loop: For) -> Iterator[Dim]:
-    """The extents of the fold loops in a loop, of the first at each level."""
+    """The extents of the fold loops nested in a loop, by the first loop of each body."""
     inner = next((s for s in loop.body if isinstance(s, For) and s.kind == "fold"), None)
     if inner is not None:
         yield inner.extent
@@ -247,7 +247,7 @@ def _extents_inside(loop: For) -> Iterator[Dim]:
 def _in_groups(body: tuple[Stmt, ...], loop: For, numbers: Iterator[int]) -> Nest:
     """A grid of groups of blocks, and the part that combines their results.
 
-    Both compute what stands before the loop; the part that combines alone stores it, once.
+    Both repeat the statements before the loop; the combine part alone stores the result, once.
     """
     at = body.index(loop)
     states = [s.state for s in body[:at] if isinstance(s, Alloc)]

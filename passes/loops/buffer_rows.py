@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: rows are written some rows later, where their readers are behind."""
+"""LoopProgram -> LoopProgram: rows are written some rows later, after their last reader."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Storage
 from axiomjit.symbolic.dims import Dim, bound, current_scope, dim, exact_quotient, smaller
 
 ROW: Final = 512
-"""Elements of a row, at least; shorter ones are taken together."""
-TOGETHER: Final = 16
-"""Short rows that are taken as one."""
+"""Fewest elements of a row; shorter rows are grouped."""
+GROUP: Final = 16
+"""Short rows in a group."""
 LARGEST: Final = 1 << 20
-"""Elements of a row, at most: larger ones leave the cache before they are written."""
+"""Most elements of a row: larger ones leave the cache before they are written."""
 FAR: Final = 16
-"""Rows that may lie between a read and a write; a copy costs less than a larger buffer."""
+"""Most rows between a read and a write; a copy costs less than a larger buffer."""
 LONG: Final = 1 << 16
-"""Elements of a row that stay in the second-level cache, with the rows that wait."""
+"""Most elements of a row that stay in the second-level cache, with the buffered rows."""
 SHARE: Final = 16
 """The most buffers of rows in a block; where rows are few, the number of blocks."""
 LEAST: Final = 3
@@ -53,13 +53,13 @@ LEAST: Final = 3
 
 
 def buffer_rows(program: LoopProgram, context: Context) -> LoopProgram:
-    """Join a nest that computes new values beside an array with the nest that writes them there.
+    """Join a nest that computes new values of an array with the nest that writes them into it.
 
-    The values depend on old elements of the array some rows before and behind, so a row is written
-    when no later row reads it: until then its new values wait in a buffer of rows. Rows are shared
-    out in blocks. Rows at the ends of a block are read by its neighbours; these are
-    written by the combine part, when all blocks have run. So results do not depend on threads.
-    Which rows are read, and how long they are, leaves guards in the scope.
+    The values depend on old elements some rows before and behind, so a row is written only when no
+    later row reads it: until then its new values are stored in a buffer of rows. Rows are shared
+    out in blocks. Rows at the ends of a block are read by its neighbours, so the combine part
+    writes them after all blocks have run, and results do not depend on threads. The distances of
+    reads, and the lengths of rows, leave guards in the scope.
 
     Needs: a legal loop program with a cost per step.
     Gives: a legal loop program.
@@ -75,7 +75,7 @@ def buffer_rows(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 class _Steps:
-    """The steps of a program while some of them are joined; what is joined to another is None."""
+    """The steps of a program while some are joined; a step joined to another becomes None."""
 
     def __init__(self, program: LoopProgram) -> None:
         self.given = program
@@ -93,7 +93,7 @@ class _Steps:
         self.dropped: set[Storage] = set()
 
     def join(self, k: int) -> None:
-        """Join step k with the one that reads its temporaries, if that is possible."""
+        """Join step k with the step that reads its temporaries, if that is possible."""
         first = self.steps[k]
         if not isinstance(first, Nest):
             return
@@ -117,9 +117,9 @@ class _Steps:
         self.dropped |= kept
 
     def nest(self, pair: tuple[PlainWalk, PlainWalk], kept: set[Storage]) -> Nest | None:
-        """Both walks as one, None where one reads what the other writes far away."""
+        """Both walks as one nest; None if one reads far from where the other writes."""
         pairs = _pairs(*pair, kept)
-        near = [each for each in pairs if not _apart(_distances_of(*each, pair[0].loops))]
+        near = [each for each in pairs if not _disjoint(_distances_of(*each, pair[0].loops))]
         if all(_is_one_place(*each) for each in near):
             return in_one_nest(pair, kept) if pairs else None
         rows = _rows(pair[0].loops, near)
@@ -134,7 +134,7 @@ class _Steps:
         return self.numbers.named(LengthNode(INT, dim(value)))
 
     def temporaries(self, k: int) -> set[Storage]:
-        """The storages that only step k writes, once, and only one later step reads."""
+        """The storages that only step k writes, once, and that only one later step reads."""
         reads, writes = self.accessed[k]
         fresh = {s for s in writes - reads - self.seen if s.role is ArrayRole.TEMPORARY}
         fresh = {s for s in fresh if s.name not in self.given.updated}
@@ -143,17 +143,17 @@ class _Steps:
         return {s for s in alone if self.readers[s][0] == at}
 
     def may_move(self, k: int, at: int) -> bool:
-        """True if a step may run before the steps between step k and itself."""
+        """True if step `at` may run before the steps between step k and itself."""
         reads, writes = self.accessed[at]
         for n in range(k + 1, at):
             before, made = self.accessed[n]
-            called = isinstance(self.steps[n], LibraryCall)  # it may fail
+            called = isinstance(self.steps[n], LibraryCall)  # it may raise an error
             if called or writes & (before | made) or reads & made:
                 return False
         return k < at
 
     def program(self) -> LoopProgram:
-        """The program of the steps as they are now."""
+        """The program with the steps joined so far."""
         left = [k for k, step in enumerate(self.steps) if step is not None]
         return self.given.replace(
             storages=tuple(s for s in self.given.storages if s not in self.dropped),
@@ -164,15 +164,15 @@ class _Steps:
 
 
 def _rows(loops: Sequence[For], pairs: Sequence[tuple[Index, Index]]) -> Rows | None:
-    """The rows, and the distances at which they are read; None where they are too far, or unknown.
+    """The rows, and the distances at which they are read; None if these are too large or unknown.
 
-    Rows are steps of the outermost loop, or of a loop inside it where each step reads what is
-    written in the same step of the outer ones, if those rows are shorter.
+    Rows are iterations of the outermost loop, or of a loop inside it if the outer ones read only
+    what the same iteration writes, and its rows are shorter.
     """
     best: Rows | None = None
     for level in range(len(loops)):
         known = [_distances_of(*pair, loops, level) for pair in pairs]
-        near = [each for each in known if each is not None and not each.is_apart]
+        near = [each for each in known if each is not None and not each.is_disjoint]
         rows = None if None in known else _cut(loops, level, near)
         if rows is None or (best is not None and rows.cells >= best.cells):
             break
@@ -182,12 +182,12 @@ def _rows(loops: Sequence[For], pairs: Sequence[tuple[Index, Index]]) -> Rows | 
     return best if best is not None and best.cells <= LARGEST else None
 
 
-def _apart(found: Distances | None) -> bool:
-    return found is not None and found.is_apart
+def _disjoint(found: Distances | None) -> bool:
+    return found is not None and found.is_disjoint
 
 
 def _is_one_place(read: Index, written: Index) -> bool:
-    """True if each step reads what it writes."""
+    """True if each iteration reads the element that it writes."""
     return read.offset is written.offset and dict(read.terms) == dict(written.terms)
 
 
@@ -197,10 +197,10 @@ def _cut(loops: Sequence[For], level: int, near: Sequence[Distances]) -> Rows | 
     around, width = all_steps(loops[:level]), all_steps(inner)
     behind, ahead = 0, 0
     if inner:
-        height = dim(1 if width * around >= ROW else TOGETHER)
+        height = dim(1 if width * around >= ROW else GROUP)
         behind = max([0, *(-int(each.low) for each in near)])
         ahead = max([0, *(int(each.high) for each in near)])
-    else:  # a row is as long as reads are far, so that they are in the next one
+    else:  # a row is as long as the distance of reads, so that they are in the next one
         height = dim(ROW)
         for each in near:
             height = max(height, each.high, -each.low)
@@ -213,7 +213,7 @@ def _cut(loops: Sequence[For], level: int, near: Sequence[Distances]) -> Rows | 
 
 
 def _pairs(first: PlainWalk, second: PlainWalk, kept: set[Storage]) -> list[tuple[Index, Index]]:
-    """Reads of the first and writes of the second in the same buffer; none if they stay apart."""
+    """Reads of the first and writes of the second in one buffer; none if it uses other results."""
     reads, writes = first.reads, second.writes
     made = {store.buffer for store in first.writes} - kept
     used = {load.buffer for load in second.reads} | {store.buffer for store in writes}
@@ -223,7 +223,7 @@ def _pairs(first: PlainWalk, second: PlainWalk, kept: set[Storage]) -> list[tupl
 
 
 def _cost(first: Cost, second: Cost, kept: set[Storage]) -> Cost:
-    """The cost of both, without what the buffer keeps in the cache."""
+    """The cost of both steps, without the traffic that the buffer saves."""
     saved = sum((storage.size_bytes for storage in kept), dim(0))
     return Cost(
         first.bytes_read + second.bytes_read - saved,
@@ -242,9 +242,9 @@ ONE: Final = dim(1)
 class Rows(Record):
     """The rows of a walk's loop at a `level`: `count` rows of `height` iterations, in blocks.
 
-    A step has `width` elements in each step of all loops `around` this one, a block `size` rows. A
-    row is read by up to `behind` rows behind it, before which it must not be written, and by up to
-    `ahead` rows ahead of it.
+    An iteration has `width` elements in each iteration of the loops `around`, a block has `size`
+    rows. A row is read by up to `behind` later rows, before which it must not be written, and by up
+    to `ahead` earlier rows.
     """
 
     level: int
@@ -258,7 +258,7 @@ class Rows(Record):
 
     @property
     def slots(self) -> int:
-        """The rows of a buffer: the first ones of the block, then those that wait in turn."""
+        """The rows of a buffer: the first rows of the block, then those that wait in turn."""
         return self.behind + self.ahead + 1
 
     @property
@@ -276,14 +276,14 @@ class _RowNest:
     """Writes two walks over the same iterators as one nest.
 
     The second loads from buffers the values that the first stores in `kept` storages. Each row is
-    computed into the buffer of its block; the row `behind` it in that buffer is then written. The
+    computed into the buffer of its block; then the row `behind` it in that buffer is written. The
     first and the last rows of a block stay in the buffer until the combine part.
 
     Args:
         rows: the size and the number of rows.
         pair: the walk that computes rows, and the walk that writes them.
         kept: the storages that are replaced by buffers of a few rows.
-        number: gives the name of a whole number of the program.
+        number: gives the name of an integer constant of the program.
         names: one name for the buffer of each storage.
     """
 
@@ -311,7 +311,6 @@ class _RowNest:
         }
 
     def nest(self) -> Nest:
-        """The whole nest."""
         rows = self.rows
         made, slot = self.slot_made()
         compute = (*made, *self.steps(self.pair[0], slot, self.row))
@@ -325,7 +324,7 @@ class _RowNest:
         return Nest(main, combine if rows.slots > 1 else (), tuple(self.buffers.values()))
 
     def left_over(self) -> tuple[Stmt, ...]:
-        """Write the first and the last rows of a block, of which the last one has fewer."""
+        """Write the first and the last rows of a block; the last block has fewer."""
         rows, found = self.rows, []
         of_block = Block(self.block, rows.size)
         if rows.ahead:
@@ -342,7 +341,7 @@ class _RowNest:
         return tuple(found)
 
     def within(self, low: int | Dim, high: Dim) -> Limit:
-        """Only these rows of the block."""
+        """The limit of a loop to these rows of the block."""
         return Limit(self.place(ONE).terms, dim(low), high)
 
     def place(self, factor: Dim) -> Index:
@@ -355,7 +354,7 @@ class _RowNest:
         return _sum(slot, Index(dim(0), ((self.block, size),)))
 
     def slot_made(self) -> tuple[tuple[Stmt, ...], Index]:
-        """The position of a row in the buffer: first rows one after the other, others in turn."""
+        """The position of a row in the buffer: first rows in sequence, the others in turn."""
         rows = self.rows
         if rows.slots == 1:
             return (), self.slot(Index(dim(0), ()))
@@ -387,7 +386,7 @@ class _RowNest:
         return (*made, *self.steps(self.pair[1], self.slot(slot), self.late, before))
 
     def steps(self, walk: PlainWalk, slot: Index, row: str, before: int = 0) -> tuple[Stmt, ...]:
-        """The statements of a row, or of the row `before` rows earlier, which is a whole one."""
+        """The statements of a row, or of the whole row `before` rows earlier."""
         rows, step = self.rows, self.outer.iterator
         shift = dim(-before) * rows.height
         whole = bool(before) or self.single
@@ -407,13 +406,13 @@ class _RowNest:
         return nested(self.around, body)
 
     def strides(self) -> Terms:
-        """The position in a row of an iteration of the other loops."""
+        """The strides of the loops around and inside in the elements of a row."""
         step = self.rows.height * self.rows.width
         around = ((name, stride * step) for name, stride in counted_steps(self.around))
         return *around, *counted_steps(self.inner)
 
     def placed(self, stmt: Stmt, here: Index, kept: Index) -> Stmt:
-        """The statement with the step of the outer loop at `here`."""
+        """The statement with the outer loop's iterator replaced by the index `here`."""
         if not isinstance(stmt, Load | Store):
             return stmt
         if stmt.buffer in self.buffers:
@@ -429,7 +428,6 @@ class _RowNest:
 
 
 def _let(name: str, primitive: str, left: str, right: str) -> Let:
-    """An operation on whole numbers."""
     return Let(name, INT, PRIMITIVES[primitive], (left, right))
 
 
@@ -446,42 +444,42 @@ def _sum(left: Index, right: Index) -> Index:
 
 
 class Distances(Record):
-    """Iteration j reads elements that j + low to j + high write; none if low > high."""
+    """Iteration j reads elements that iterations j + low to j + high write; none if low > high."""
 
     low: Dim
     high: Dim
 
     @property
-    def is_apart(self) -> bool:
+    def is_disjoint(self) -> bool:
         """True if no element that is read is written."""
         return self.low > self.high
 
 
-APART: Final = Distances(dim(1), dim(0))
+DISJOINT: Final = Distances(dim(1), dim(0))
 ZERO: Final = Distances(dim(0), dim(0))
 
 
 def _distances_of(
     read: Index, written: Index, loops: Sequence[For], level: int = 0
 ) -> Distances | None:
-    """The distances in steps of one of the loops; None where no bounds are known.
+    """The distances in iterations of one of the loops; None if no bounds are known.
 
-    Lengths and strides at hand decide, which leaves guards in the ambient scope.
+    The lengths and strides of this call decide, which leaves guards in the ambient scope.
 
     Args:
-        read: what a step reads.
-        written: what a step writes, in the same buffer.
+        read: the index that an iteration reads.
+        written: the index that an iteration writes, in the same buffer.
         loops: the loops around both, outermost first.
-        level: which loop; the distances in steps of those around it are 0.
+        level: the loop; the distances in iterations of the loops around it are 0.
     """
     if read.gathered or written.gathered:
         return None
-    low, high = _apart_at_most(read, written, loops[level + 1 :])
+    low, high = _distance_range(read, written, loops[level + 1 :])
     name = loops[level].iterator
     pace, other = dict(written.terms).get(name, dim(0)), dict(read.terms).get(name, dim(0))
     if pace is not other:
         first, last = _spans(loops[level : level + 1], read, written)
-        return APART if low + first > 0 or high + last < 0 else None
+        return DISJOINT if low + first > 0 or high + last < 0 else None
     if pace == 0:
         return None
     if pace < 0:
@@ -490,19 +488,19 @@ def _distances_of(
         exact = exact_quotient(low, pace)
         if exact is not None:
             extent = loops[level].extent
-            return APART if exact >= extent or exact <= -extent else Distances(exact, exact)
+            return DISJOINT if exact >= extent or exact <= -extent else Distances(exact, exact)
     value = current_scope().value
     least, most = -(-value(low) // value(pace)), value(high) // value(pace)
     if not (pace * (least - 1) < low and high < pace * (most + 1)):
-        return None  # never: the guards that hold in other calls
+        return None  # cannot happen: the guards hold in other calls
     return Distances(dim(least), dim(most))
 
 
-def _apart_at_most(read: Index, written: Index, inner: Sequence[For]) -> tuple[Dim, Dim]:
-    """The least and the largest place read minus a place written, in one step of the outer loop."""
-    apart = read.offset - written.offset
+def _distance_range(read: Index, written: Index, inner: Sequence[For]) -> tuple[Dim, Dim]:
+    """The least and the largest distance of a read from a write, in one outer iteration."""
+    distance = read.offset - written.offset
     low, high = _spans(inner, read, written)
-    return apart + low, apart + high
+    return distance + low, distance + high
 
 
 def _spans(loops: Sequence[For], read: Index, written: Index) -> tuple[Dim, Dim]:

@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: moments of a block are found in two loops over it."""
+"""LoopProgram -> LoopProgram: moments of a block are computed in two loops over it."""
 
 from __future__ import annotations
 
@@ -37,9 +37,8 @@ SUM: Final = ACCUMULATORS["sum"]
 def center_blocks(program: LoopProgram, context: Context) -> LoopProgram:
     """Sum a block of elements, then the squares of their distances from its mean.
 
-    Taking one element after the other into moments needs three divisions for each. The block lies
-    in the cache when it is walked a second time, both loops are vector code, and the moments of
-    whole blocks are merged.
+    Welford's update needs three divisions per element. The block is still in the cache when it is
+    read a second time, both loops are vector code, and the moments of whole blocks are merged.
 
     Needs: blocked nests.
     Gives: a legal loop program.
@@ -60,7 +59,7 @@ def _is_moment(fold: Fold) -> bool:
 
 
 def _centered(body: tuple[Stmt, ...], numbers: Iterator[int]) -> tuple[Stmt, ...]:
-    """The statements with each loop over elements that go into one state as two loops."""
+    """The statements with each loop that folds moments of elements split into two loops."""
     result: list[Stmt] = []
     for stmt in body:
         if isinstance(stmt, For):
@@ -87,10 +86,10 @@ class _Block:
         )
 
     def statements(self) -> Iterator[Stmt]:
-        """Both loops, and the fold of the moments of the block."""
-        name, (_, value, apart, _) = self.name, self.fold.values
+        """Both loops, and the fold of the block's moments into the state."""
+        name, (_, value, shifted, _) = self.name, self.fold.values
         yield from (Alloc(self.total), Alloc(self.shifted))
-        sums = Fold(self.total, (value,)), Fold(self.shifted, (apart,))
+        sums = Fold(self.total, (value,)), Fold(self.shifted, (shifted,))
         plain = (sums if s is self.fold else (s,) for s in self.inner)
         yield from nested(self.chain, tuple(s for part in plain for s in part))
         yield from (ReadState(f"{name}t", self.total), ReadState(f"{name}r", self.shifted))
@@ -99,8 +98,8 @@ class _Block:
         yield Alloc(self.square)
         distance, squared = f"{name}a", f"{name}e"
         again: tuple[Stmt, ...] = (
-            *needed(self.inner, apart),
-            Let(distance, FLOAT, PRIMITIVES["subtract"], (apart, f"{name}m")),
+            *needed(self.inner, shifted),
+            Let(distance, FLOAT, PRIMITIVES["subtract"], (shifted, f"{name}m")),
             Let(squared, FLOAT, PRIMITIVES["multiply"], (distance, distance)),
             Fold(self.square, (squared,)),
         )
@@ -110,7 +109,7 @@ class _Block:
         yield self.fold.replace(values=values)
 
     def _count(self) -> Iterator[Stmt]:
-        """The number of elements of the block, those of the last one included."""
+        """The number of elements of the block; the last one may have fewer."""
         name, cut = self.name, next((s for s in self.chain if s.block is not None), None)
         runs = all_steps(s for s in self.chain if s is not cut)
         if cut is None or cut.block is None:

@@ -23,7 +23,7 @@ from axiomjit.symbolic.dims import dim
 
 
 def collapse_loops(program: LoopProgram, context: Context) -> LoopProgram:
-    """Merge an outer loop p and the loop q directly inside it where one step of p is len(q) of q.
+    """Merge an outer loop p and the loop q directly inside it if a step of p is len(q) steps of q.
 
     For every access stride(p) == stride(q) * extent(q) must hold, as polynomials, so that a kernel
     for contiguous arrays has one flat loop whatever their rank (ngraph tensors: flattened views).
@@ -36,7 +36,7 @@ def collapse_loops(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 def _merge(stmt: Stmt) -> Stmt:
-    """The loop merged with the loop inside it, as often as that works (inner loops first)."""
+    """The loop merged with the loop inside it, if possible; inner loops were merged before."""
     if not isinstance(stmt, For) or len(stmt.body) != 1:
         return stmt
     inner = stmt.body[0]
@@ -61,7 +61,7 @@ def _walks_as_one(index: Index, outer: For, inner: For) -> bool:
 
 
 def _without(stmt: Stmt, iterator: str, flat: For) -> Stmt:
-    """The statement with the outer iterator merged into the flat one, which takes its place."""
+    """The statement with the outer iterator merged into the flat one, which replaces it."""
     if isinstance(stmt, Select):
         return stmt.replace(parts=tuple(_scaled(p, iterator, flat) for p in stmt.parts))
     if not isinstance(stmt, Load | Store):
@@ -71,7 +71,7 @@ def _without(stmt: Stmt, iterator: str, flat: For) -> Stmt:
 
 
 def _scaled(part: Part, iterator: str, flat: For) -> Part:
-    """The part with bounds of whole rows turned into bounds of the elements in them."""
+    """The part with bounds in rows turned into bounds in elements."""
     bounds = tuple(
         Bound(flat.iterator, b.low * flat.extent, b.high * flat.extent)
         if b.iterator == iterator

@@ -25,11 +25,11 @@ from axiomjit.symbolic.ranges import is_backward
 
 
 def flip_loops(program: LoopProgram, context: Context) -> LoopProgram:
-    """Run a loop from its end where every access that moves along it goes backward.
+    """Reverse a loop if every access that moves along it goes backward.
 
-    Then reversed arrays are walked as they lie in memory, and loops over them can be collapsed
-    (NumPy flips axes of negative strides likewise). Loops of folds that do not commute, of scans,
-    and loops whose iterators have limits keep their direction.
+    Reversed arrays are then read in memory order, and loops over them can be collapsed (NumPy flips
+    axes of negative strides likewise). Loops of folds that do not commute, of scans, and loops
+    whose iterators have limits keep their direction.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program.
@@ -57,17 +57,17 @@ def _goes_backward(loop: For) -> bool:
     ]
     backward = bool(strides) and all(map(is_backward, strides))
     limited = loop.iterator in limited_iterators(loop.body)
-    return backward and not (keeps_order(loop) or _takes_states(loop) or limited)
+    return backward and not (keeps_order(loop) or _reads_outer_states(loop) or limited)
 
 
-def _takes_states(loop: For) -> bool:
-    """True if states are read while the loop runs that were opened before it."""
+def _reads_outer_states(loop: For) -> bool:
+    """True if the loop reads states that are opened outside it."""
     opened = {s.state.name for s in walk(loop.body) if isinstance(s, Alloc)}
     return any(isinstance(s, ReadState) and s.state.name not in opened for s in walk(loop.body))
 
 
 def _flipped(stmt: Stmt, iterator: str, last: Dim) -> Stmt:
-    """The statement at `last - iterator`."""
+    """The statement with `last - iterator` in place of the iterator."""
     if isinstance(stmt, Select):
         parts = (
             part.replace(bounds=tuple(_flipped_bound(b, iterator, last) for b in part.bounds))

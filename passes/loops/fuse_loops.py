@@ -41,26 +41,26 @@ from axiomjit.symbolic.data_dependent import HeuristicScope, data_dependent_in
 from axiomjit.symbolic.dims import Dim, Symbol, bound
 
 ROW: Final = 65_536
-"""Iterations of loops side by side in a loop over rows: these elements stay in the cache."""
+"""Most elements of a row that several loops in a loop over rows walk: it stays in the cache."""
 LONG: Final = 64
-"""Steps of a fold from which on each run of it may be a block of a fold around it."""
+"""Fewest steps of a fold whose every run may be a block of a fold around it."""
 LARGEST: Final = 200
-"""Statements in one nest; beyond it compile time grows faster than what fusion saves."""
+"""Most statements in one nest; beyond it compile time outgrows the gain of fusion."""
 
 Stored = dict[Storage, tuple[Index, str]]
-"""The place of a storage that was written last, and the value there."""
+"""By storage the index that was written last, and the value there."""
 
 
 def fuse_loops(program: LoopProgram, context: Context) -> LoopProgram:
     """Join nests, and sibling loops inside a nest, whose loops have the same extents.
 
     A value that one nest stores and the next loads at the same index is passed on as a scalar; a
-    temporary that nobody loads any more is dropped. Loops with different extents, and a nest that
+    temporary that is no longer loaded is dropped. Loops with different extents, and a nest that
     reads elements that the other stores at another index, stay separate; so do nests that walk
-    memory in different directions. Loops that cannot be one follow each other in a loop over rows
-    where the rows are short, which leaves a guard in the scope: what they read again is in the
-    cache. Loops of a nest without folds take the order of those of a nest with folds that uses the
-    same memory.
+    memory in different directions. Loops that cannot be merged follow each other in a loop over
+    rows if the rows are short, which leaves a guard in the scope: data that they read again is in
+    the cache. Loops of a nest without folds take the order of a nest with folds that uses the same
+    memory.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program.
@@ -90,28 +90,28 @@ def _tidy(step: Nest | LibraryCall) -> Nest | LibraryCall:
 
 
 class _Facts(Record):
-    """Facts that rule out joining a step at once; `counts` hold the lengths that it names."""
+    """Facts that rule out joining a step; `counts` hold the data-dependent lengths in it."""
 
     reads: frozenset[Storage]
     writes: frozenset[Storage]
     size: int  # statements of the step
     extents: tuple[Dim, ...]
-    """Those of the loops in each other; none where it has no or several outer loops."""
+    """The extents of its nested loops; none if it has no or several outer loops."""
     limited: bool = False
-    """True if some statements are for a part of the steps only."""
+    """True if some statements run only in a part of the iterations."""
     scattered: frozenset[Storage] = frozenset()
-    """Those that are written in an order; nothing else may use them meanwhile."""
+    """The storages that are written in order; other steps must not use them meanwhile."""
     fails: bool = False
-    """True if a step may raise an error, before which no argument may be written."""
+    """True if the step may raise an error; no argument may be written before it."""
     counts: frozenset[Storage] = frozenset()
 
     @property
     def storages(self) -> frozenset[Storage]:
-        """Those that the step reads or writes."""
+        """The storages that the step reads or writes."""
         return self.reads | self.writes
 
     def may_join(self, other: _Facts) -> bool:
-        """True if the outer loops may be one, as they are or in another order."""
+        """True if the outer loops may become one, in their order or another one."""
         if self.scattered & other.storages or other.scattered & self.storages:
             return False
         if not self.extents or not other.extents or self.extents[0] is other.extents[0]:
@@ -120,7 +120,7 @@ class _Facts(Record):
 
 
 def _facts(step: Nest | LibraryCall, counts: Mapping[Symbol, Storage]) -> _Facts:
-    """The storages that a step uses; with a data-dependent length also the count of it."""
+    """The facts of a step; the counts of data-dependent lengths are among its reads."""
     reads, writes = map(frozenset, accessed(step))
     if isinstance(step, LibraryCall):
         return _Facts(reads, writes, 0, (), fails=step.operation.fails)
@@ -139,7 +139,7 @@ def _facts(step: Nest | LibraryCall, counts: Mapping[Symbol, Storage]) -> _Facts
 
 
 def _chosen(every: list[Stmt]) -> frozenset[Symbol]:
-    """The chosen lengths that statements name."""
+    """The data-dependent lengths in statements."""
     extents = [s.extent for s in every if isinstance(s, For)]
     indices = [s.index for s in every if isinstance(s, Load | Store)]
     named = [d for i in indices for d in (i.offset, *(stride for _, stride in i.terms))]
@@ -149,7 +149,7 @@ def _chosen(every: list[Stmt]) -> frozenset[Symbol]:
 def _host(
     steps: list[Nest | LibraryCall], known: list[_Facts], nest: Nest, own: _Facts
 ) -> tuple[int, Nest] | None:
-    """The latest earlier nest that can take `nest` in, and what it becomes."""
+    """The latest earlier nest that `nest` can join, and the joined nest."""
     for k in reversed(range(len(steps))):
         step, facts = steps[k], known[k]
         if own.counts & facts.writes:
@@ -167,7 +167,7 @@ def _host(
 
 
 def _join(first: Nest, second: Nest, shared: bool) -> Nest | None:
-    """Both nests as one, or None where their loops or their data do not allow it.
+    """Both nests as one; None if their loops or their data do not allow it.
 
     If they have `shared` storages, the loops of one may be put in the order of the other's.
     """
@@ -227,7 +227,7 @@ def _outside(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
 
 
 def _is_row_walk(loop: For) -> bool:
-    """True if loops side by side in a loop walk the same short rows, which stay in the cache."""
+    """True if sibling loops in a loop walk the same short rows, which stay in the cache."""
     inner = [stmt for stmt in loop.body if isinstance(stmt, For)]
     if len(inner) == 1:
         return _is_row_walk(inner[0])
@@ -263,7 +263,7 @@ def _names(body: tuple[Stmt, ...]) -> Iterator[Name]:
 
 
 def _inner_loops(body: tuple[Stmt, ...]) -> int:
-    """The largest number of loops side by side below the outermost level."""
+    """The largest number of sibling loops below the outermost level."""
     counts = [
         max(len([s for s in stmt.body if isinstance(s, For)]), _inner_loops(stmt.body))
         for stmt in body
@@ -273,9 +273,9 @@ def _inner_loops(body: tuple[Stmt, ...]) -> int:
 
 
 def _reads_other_place(body: tuple[Stmt, ...]) -> bool:
-    """True if a buffer that is stored here is still loaded here.
+    """True if a buffer that is stored here is also loaded at another index, or after its store.
 
-    It may be loaded before, where every access is to the same element: one that is written over.
+    A load before the store is fine if every access is to the same element: an update in place.
     """
     accesses = [s for s in walk(body) if isinstance(s, Load | Store)]
     stored: set[Storage] = set()
@@ -296,7 +296,7 @@ def _merge(body: tuple[Stmt, ...], within: bool = False) -> tuple[Stmt, ...]:
     The body is that of the nest, or (`within`) of a loop.
     """
     result: list[Stmt] = []
-    last = -1  # where the last loop stands
+    last = -1  # the index of the last loop
     for stmt in body:
         if not isinstance(stmt, For):
             result.append(stmt)
@@ -319,9 +319,9 @@ def _merge(body: tuple[Stmt, ...], within: bool = False) -> tuple[Stmt, ...]:
 
 
 def _alike(host: For, guest: For, within: bool) -> bool:
-    """True if two loops can be one; a reduction loop can take in a map loop without reductions.
+    """True if two loops can be one; a reduction loop can join a map loop without reductions.
 
-    Within another loop also one with folds of its own, which are long: accumulators per rank.
+    Within another loop the map loop may have a long reduction of its own: accumulators per rank.
     """
     if host.extent is not guest.extent or host.block is not None or guest.block is not None:
         return False
@@ -346,7 +346,7 @@ def _depends(loop: For, between: list[Stmt]) -> bool:
 
 
 def _forward(body: tuple[Stmt, ...], known: Stored) -> tuple[Stmt, ...]:
-    """Loads in inner loops of what was stored before them are replaced by the value stored."""
+    """Replace loads, in inner loops, of elements stored before by the stored values."""
     stored = dict(known)
     names: dict[str, str] = {}
     result: list[Stmt] = []
@@ -369,7 +369,7 @@ def _forward(body: tuple[Stmt, ...], known: Stored) -> tuple[Stmt, ...]:
 
 
 def _drop_temporaries(program: LoopProgram, before: LoopProgram) -> LoopProgram:
-    """Remove stores into temporaries that nobody loads, and the temporaries."""
+    """Remove stores into temporaries that no step loads, and the temporaries."""
     needed = {view.storage for view in program.results}
     needed |= {count.view.storage for count in program.counts}
     for step in program.steps:

@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: folds of users that commute take elements in turn into lanes."""
+"""LoopProgram -> LoopProgram: commutative folds of users take elements in turn into lanes."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from axiomjit.symbolic.dims import bound, dim
 LANES: Final = 64
 """Elements that are folded side by side: several vectors of any dtype."""
 SHORT: Final = 256
-"""A loop of fewer steps stays as it is."""
+"""Fewest steps of a loop that gets lanes."""
 
 
 def interleave_folds(program: LoopProgram, context: Context) -> LoopProgram:
     """Fold element k of a block into lane k modulo `LANES`, then one lane after the other.
 
-    A state that a graph of scalars combines waits for the last step in each step, which is scalar
-    code. Where the order of elements does not matter, `LANES` states are folded side by side: the
-    innermost loop runs over them and is vector code. Lanes are combined in order, and belong to the
-    fixed blocks of the fold, so that results depend on extents alone. Loops that fold anything
-    else, or take states, and short ones stay as they are; whether one is short leaves a guard in
-    the scope.
+    A state that a graph of scalars combines depends on the previous iteration in each one, which is
+    scalar code. If the order of elements does not matter, `LANES` states are folded side by side:
+    the innermost loop runs over them and is vector code. Lanes are combined in order, and belong to
+    the fixed blocks of the fold, so that results depend on extents alone. Loops with other folds or
+    reads of states, and short loops, are not changed; whether a loop is short leaves a guard in the
+    scope.
 
     Needs: blocked nests.
     Gives: a legal loop program.
@@ -56,7 +56,7 @@ def interleave_folds(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 def _interleaved(loop: For, numbers: Iterator[int]) -> tuple[Stmt, ...]:
-    """The loop, or loops over its lanes and what combines them."""
+    """The loop, or the loops over its lanes and the statements that combine the lanes."""
     states = [s.state for s in loop.body if isinstance(s, Fold)]
     size = LANES if loop.block is None else dim(loop.block.size).constant
     if size is None or size % LANES or not _may_have_lanes(loop, states) or loop.extent < SHORT:
@@ -85,7 +85,7 @@ def _interleaved(loop: For, numbers: Iterator[int]) -> tuple[Stmt, ...]:
 
 
 def _may_have_lanes(loop: For, states: Sequence[State]) -> bool:
-    """True if a loop runs all its iterations, and folds into each of these states once in each."""
+    """True if a loop runs all its iterations, and folds into each state once in each."""
     whole = loop.kind == "fold" and loop.span is None and loop.at is None and not loop.limits
     plain = all(isinstance(s, Let | Load | Store | Fold) for s in loop.body)
     once = bool(states) and len(set(states)) == len(states)
@@ -93,7 +93,7 @@ def _may_have_lanes(loop: For, states: Sequence[State]) -> bool:
 
 
 def _may_turn(state: State) -> bool:
-    """True if elements may be folded in any order, and are not folded in lanes already."""
+    """True if elements may be folded in any order, and the state has no lanes yet."""
     fold = state.accumulator
     known = isinstance(fold, StateFold) and not isinstance(fold, ArgReduceFold)
     return known and fold.commutative and state.lanes is None

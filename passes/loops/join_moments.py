@@ -42,16 +42,16 @@ from axiomjit.symbolic.data_dependent import HeuristicScope, data_dependent_in
 from axiomjit.symbolic.dims import bound
 
 ROW: Final = 65_536
-"""Elements of a row that stays in the cache: two loops over it are as fast (see `fuse_loops`)."""
+"""Most elements of a row that stays cached: two loops over it are as fast (see `fuse_loops`)."""
 
 
 def join_moments(program: LoopProgram, context: Context) -> LoopProgram:
-    """Fold moments, where one nest computes means and another squares of distances from them.
+    """Fold moments if one nest computes means and another the squares of distances from them.
 
     The second nest has to wait for the mean of the whole row, and reads the row from memory again.
-    Moments of parts of the row can be merged, so that the row is read once. That is done where rows
-    are long, and where all elements are one row; loops that jump in memory stay as they are.
-    Whether rows are long leaves a guard in the scope.
+    Moments of parts of the row can be merged, so that the row is read once. That is done if rows
+    are long, or if all elements are one row; loops that jump in memory are not changed. The length
+    of rows leaves a guard in the scope.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program.
@@ -65,7 +65,7 @@ def join_moments(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 class _Joining:
-    """The steps so far."""
+    """Collects the steps, some of them joined."""
 
     def __init__(self, program: LoopProgram) -> None:
         self.before = program
@@ -94,7 +94,7 @@ class _Joining:
         )
 
     def add(self, step: Nest | LibraryCall) -> None:
-        """Put a step behind the others, or join it with one of them."""
+        """Append a step, or join it with an earlier one."""
         uses = accessed(step)
         rows = _rows_of(step.body) if isinstance(step, Nest) else None
         squares = None if rows is None else _squares(rows)
@@ -111,7 +111,7 @@ class _Joining:
         self.uses.append(uses)
 
     def _may_move(self, uses: tuple[set[Storage], set[Storage]], earlier: int) -> bool:
-        """True if a nest with these uses may run where an earlier one does."""
+        """True if a nest with these uses may run in place of an earlier nest."""
         reads, writes = uses
         if any(storage.name in self.before.updated for storage in writes):
             return False
@@ -121,7 +121,7 @@ class _Joining:
         return all(reads.isdisjoint(w) and writes.isdisjoint(r | w) for r, w in between)
 
     def _joined(self, first: Nest | LibraryCall, other: _Rows) -> Nest | None:
-        """A nest that folds moments in place of one and of what another one folds."""
+        """A nest that folds moments in place of both nests; None if they do not match."""
         one = _rows_of(first.body) if isinstance(first, Nest) else None
         if one is None or not one.is_like(other) or not one.is_long:
             return None
@@ -138,9 +138,9 @@ class _Joining:
         return None
 
     def _is_mean(self, rows: _Rows, fold: Fold, squares: _Squares) -> bool:
-        """True if a nest stores the mean of the values it folds, and another one subtracts it."""
+        """True if a nest stores the mean of the values it folds, and the other one subtracts it."""
         lets = {s.name: s for s in rows.after if isinstance(s, Let)}
-        takes = {s.name: s for s in rows.after if isinstance(s, ReadState)}
+        reads = {s.name: s for s in rows.after if isinstance(s, ReadState)}
         stores = [s for s in rows.after if isinstance(s, Store) and s.buffer is squares.mean]
         if not _is_sum(fold) or len(stores) != 1 or stores[0].index != squares.place:
             return False
@@ -149,7 +149,7 @@ class _Joining:
         if quotient is None or quotient.primitive.name != "divide":
             return False
         top, bottom = quotient.operands
-        taken = takes.get(_uncast(top, lets, squares.mean.dtype))
+        taken = reads.get(_uncast(top, lets, squares.mean.dtype))
         length = self.lengths.get(bottom)
         whole = all_steps(rows.chain)
         return taken is not None and taken.state == fold.state and length is whole
@@ -157,44 +157,44 @@ class _Joining:
     def _with_moments(
         self, one: _Rows, other: _Rows, fold: Fold, squares: _Squares, number: int
     ) -> Nest | None:
-        """The first nest with moments in place of a sum, and what the second one does after it."""
+        """The first nest with moments in place of a sum, then the end of the second one."""
         value, name = fold.values[0], f"j{number}"
         begin = needed(one.inner, value)
         dtypes = dtypes_of(begin)
         loops = {loop.iterator for loop in one.chain}
         firsts = {key: f"{key}{name}f" for key in dtypes}
         opening = [_at_first(s, loops) for s in rename_iterators(begin, firsts)]
-        start, element, apart = firsts[value], value, f"{name}d"
+        start, element, distance = firsts[value], value, f"{name}d"
         steps: list[Stmt] = []
         if dtypes[value] != FLOAT:
             opening.append(Let(f"{name}k", FLOAT, CAST, (start,)))
             steps.append(Let(f"{name}e", FLOAT, CAST, (value,)))
             start, element = f"{name}k", f"{name}e"
-        steps.append(Let(apart, FLOAT, PRIMITIVES["subtract"], (element, start)))
+        steps.append(Let(distance, FLOAT, PRIMITIVES["subtract"], (element, start)))
         rule = WelfordFold()
         state = State(fold.state.name, rule, state_dtype(rule.parts))
         numbers = (Scalar(FLOAT, np.float64(value), False) for value in (1.0, 0.0))
         ones, zeros = map(self.numbers.named, numbers)
-        steps.append(Fold(state, (ones, element, apart, zeros)))
+        steps.append(Fold(state, (ones, element, distance, zeros)))
         inner = [s for stmt in one.inner for s in (steps if stmt is fold else (stmt,))]
         before = [Alloc(state) if s == Alloc(fold.state) else s for s in one.before]
-        after = [_taken(s, fold.state, state, 1) for s in one.after]
-        begun = [s for s in other.before if s != Alloc(squares.fold.state)]  # the mean, perhaps
-        after += [*begun, *(_taken(s, squares.fold.state, state, 3) for s in other.after)]
+        after = [_read_from(s, fold.state, state, 1) for s in one.after]
+        begun = [s for s in other.before if s != Alloc(squares.fold.state)]  # perhaps the mean
+        after += [*begun, *(_read_from(s, squares.fold.state, state, 3) for s in other.after)]
         walked = nested(one.chain, tuple(inner))
         ended = share_scalars(tuple(after))  # the mean may be used again
         return Nest(nested(one.loops, (*before, *opening, *walked, *ended)))
 
 
-def _taken(stmt: Stmt, old: State, new: State, part: int) -> Stmt:
-    """A statement that takes a state, with one part of another in its place."""
+def _read_from(stmt: Stmt, old: State, new: State, part: int) -> Stmt:
+    """A statement, with reads of one state replaced by reads of a part of another."""
     if isinstance(stmt, ReadState) and stmt.state == old:
         return ReadState(stmt.name, new, part)
     return stmt
 
 
 def _at_first(stmt: Stmt, loops: set[str]) -> Stmt:
-    """A statement at the first step of loops."""
+    """A statement at the first iteration of loops."""
     if not isinstance(stmt, Load):
         return stmt
     terms = tuple(term for term in stmt.index.terms if term[0] not in loops)
@@ -202,7 +202,7 @@ def _at_first(stmt: Stmt, loops: set[str]) -> Stmt:
 
 
 class _Rows(Record):
-    """Loops over rows, the fold loops over a row and what they enclose, and what stands beside."""
+    """Loops over rows, the fold loops over a row with their body, statements before and after."""
 
     loops: tuple[For, ...]
     before: tuple[Stmt, ...]
@@ -221,17 +221,17 @@ class _Rows(Record):
 
     @property
     def is_long(self) -> bool:
-        """True if rows are long and walked by one, or all is one row."""
+        """True if all is one row, or rows are long and walked by unit stride."""
         whole = all_steps(self.chain)
         loads = [s for s in self.inner if isinstance(s, Load)]
-        if data_dependent_in(whole):  # there may be none, and a first element is read
+        if data_dependent_in(whole):  # it may be empty, and a first element is read
             return False
         if not self.loops:
             return whole >= 1
         return whole > ROW and not stride_cost(self.chain[-1], loads)[0]
 
     def renamed(self, other: _Rows, suffix: str) -> _Rows:
-        """The same with iterators of another one, and names that it does not have."""
+        """The same rows with the iterators of another nest, and names that it does not use."""
         names: dict[str, str] = {}
         body = (*self.before, *self.inner, *self.after)
         for stmt in body:
@@ -247,7 +247,7 @@ class _Rows(Record):
 
 
 def _rows_of(body: tuple[Stmt, ...]) -> _Rows | None:
-    """The rows that a nest folds; None where it is anything else."""
+    """The rows that a nest folds; None if it is anything else."""
     loops: list[For] = []
     while len(body) == 1 and isinstance(body[0], For) and body[0].kind == "map":
         loops.append(body[0])
@@ -264,7 +264,7 @@ def _rows_of(body: tuple[Stmt, ...]) -> _Rows | None:
 
 
 class _Squares(Record):
-    """A sum of squares of distances between a value and what lies in a storage at a place."""
+    """A sum of squares of distances between a value and an element of a storage."""
 
     fold: Fold
     value: str
@@ -273,7 +273,7 @@ class _Squares(Record):
 
 
 def _squares(rows: _Rows) -> _Squares | None:
-    """The sum that a nest computes, if its reduction loops do nothing else."""
+    """The sum of squares that a nest computes, if its reduction loops do nothing else."""
     folds = [s for s in rows.inner if isinstance(s, Fold)]
     lets = {s.name: s for s in rows.inner if isinstance(s, Let)}
     loads = {s.name: s for s in rows.inner if isinstance(s, Load)}
@@ -288,11 +288,11 @@ def _squares(rows: _Rows) -> _Squares | None:
     if squared is None or squared.primitive.name != "multiply":
         return None
     left, right = squared.operands
-    apart = lets.get(left)
-    if left != right or apart is None or apart.primitive.name != "subtract":
+    distance = lets.get(left)
+    if left != right or distance is None or distance.primitive.name != "subtract":
         return None
     within = {loop.iterator for loop in rows.chain}
-    for value, other in (apart.operands, apart.operands[::-1]):
+    for value, other in (distance.operands, distance.operands[::-1]):
         mean = loads.get(other)
         if mean is not None and within.isdisjoint(name for name, _ in mean.index.terms):
             return _Squares(folds[0], value, mean.buffer, mean.index)
@@ -300,18 +300,18 @@ def _squares(rows: _Rows) -> _Squares | None:
 
 
 def _is_sum(fold: Fold) -> bool:
-    """True if numbers are added up in any order, in float64."""
+    """True if a fold is a sum, in any order, in float64."""
     state = fold.state
     return state.accumulator.name == "sum" and state.dtype == FLOAT and state.lanes is None
 
 
 def _is_same(one: _Rows, fold: Fold, other: _Rows, squares: _Squares) -> bool:
-    """True if one nest folds the value whose distances from the mean another one squares."""
+    """True if one nest folds the value whose distances from the mean the other one squares."""
     return _key(one.inner, fold.values[0]) == _key(other.inner, squares.value) is not None
 
 
 def _key(body: tuple[Stmt, ...], value: str) -> Hashable:
-    """A key of a value, independent of the names of its operands."""
+    """A key of a value that does not depend on the names of its operands."""
     keys: dict[str, Hashable] = {}
     for stmt in body:
         match stmt:
@@ -325,7 +325,7 @@ def _key(body: tuple[Stmt, ...], value: str) -> Hashable:
 
 
 def _uncast(name: str, lets: dict[str, Let], least: DType) -> str:
-    """The value of which casts make another one; those to whole numbers or shorter floats stay."""
+    """The value under casts that lose nothing; casts to integers or shorter floats stay."""
     while name in lets and lets[name].primitive is CAST and _holds(lets[name].dtype, least):
         (name,) = lets[name].operands
     return name
@@ -336,14 +336,14 @@ def _holds(dtype: DType, least: DType) -> bool:
 
 
 def _shared(one: _Rows, other: _Rows) -> list[Load]:
-    """The loads of a nest of what an earlier one stores."""
+    """The loads of a nest from storages that an earlier one stores."""
     stored = {s.buffer for s in walk((*one.inner, *one.after)) if isinstance(s, Store)}
     every = walk((*other.before, *other.inner, *other.after))
     return [s for s in every if isinstance(s, Load) and s.buffer in stored]
 
 
 def _without(step: Nest | LibraryCall, dead: set[Storage]) -> Nest | LibraryCall:
-    """A step without stores into storages that nobody reads."""
+    """A step without stores into storages that no step reads."""
     if isinstance(step, LibraryCall) or not dead:
         return step
 

@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: a loop over a row loads what an earlier one computed there."""
+"""LoopProgram -> LoopProgram: a loop over a row loads values that an earlier one stored there."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from axiomjit.passes.ir.loop_orders import stride_cost
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 
 EXPENSIVE: Final = 16
-"""Additions from which on a value is kept: storing and loading it costs about two."""
+"""Fewest additions of a value that is stored: storing and loading it costs about two."""
 
 
 def keep_rows(program: LoopProgram, context: Context) -> LoopProgram:
     """Store expensive values of a fold in the row of a result, from which a later loop loads them.
 
     A softmax computes exponentials to add them up, and again to divide them by the sum. The first
-    loop stores them into the row of the result, which stays in the cache; the last one loads them
-    from there and writes over them. So no memory is needed. The result is one that is written once
-    and has the dtype of the value, and both loops walk the same row.
+    loop stores them into the row of the result, which stays in the cache; the last one loads and
+    overwrites them. So no other memory is needed. The result is written once and has the dtype of
+    the value, and both loops walk the same row.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program.
@@ -67,7 +67,7 @@ def _in_rows(nest: Nest, once: set[Storage]) -> Nest:
 
 
 def _kept(body: tuple[Stmt, ...], once: set[Storage]) -> tuple[Stmt, ...]:
-    """Loops side by side, the last that stores into a result with what an earlier fold has kept."""
+    """Sibling loops, the last of which loads a value that an earlier fold stores in a result."""
     for k, last in enumerate(body):
         if not isinstance(last, For) or last.kind != "map" or not _is_plain(last):
             continue
@@ -86,7 +86,7 @@ def _kept(body: tuple[Stmt, ...], once: set[Storage]) -> tuple[Stmt, ...]:
 
 
 def _is_plain(loop: For) -> bool:
-    """True if a loop takes all steps, each of the same plain statements."""
+    """True if a loop runs all iterations, each of the same plain statements."""
     whole = loop.block is None and loop.span is None and loop.at is None and not loop.limits
     return whole and all(isinstance(s, Let | Load | Store | Fold) for s in loop.body)
 
@@ -112,7 +112,7 @@ def _shared(first: For, last: For, store: Store) -> tuple[For, For] | None:
 
 
 def _keys(loop: For) -> dict[str, Hashable]:
-    """A key of each value of a loop, independent of the names of values and iterator."""
+    """A key of each value of a loop that does not depend on names of values or of the iterator."""
     keys: dict[str, Hashable] = {}
     for stmt in loop.body:
         match stmt:
@@ -127,13 +127,13 @@ def _keys(loop: For) -> dict[str, Hashable]:
 
 
 def _after(body: tuple[Stmt, ...], name: str, added: Stmt) -> tuple[Stmt, ...]:
-    """The statements with one more behind the one that defines a name."""
+    """The statements with one more after the definition of a name."""
     at = next(k for k, s in enumerate(body) if isinstance(s, Let) and s.name == name)
     return (*body[: at + 1], added, *body[at + 1 :])
 
 
 def _used(body: list[Stmt]) -> tuple[Stmt, ...]:
-    """The statements without those that define what nobody uses."""
+    """The statements without definitions of unused values."""
     wanted: set[str] = set()
     result: list[Stmt] = []
     for stmt in reversed(body):

@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: loops take only the steps at which the limits in them hold."""
+"""LoopProgram -> LoopProgram: loops run only the iterations at which their limits hold."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from axiomjit.symbolic.dims import bound
 
 
 def limit_loops(program: LoopProgram, context: Context) -> LoopProgram:
-    """Make limits of statements limits of the loop around them, so that it needs no condition.
+    """Move limits of statements to the loop around them, so that it needs no condition.
 
-    That is the innermost loop whose iterator a limit names, if everything that this loop folds or
-    stores has the limit. A window at an edge then is a shorter loop, and an inner loop along a row
-    is vector code. Limits without iterators are looked at, which leaves guards in the scope.
+    A limit moves to the innermost loop whose iterator it names, if all folds and stores of this
+    loop have it. A window at an edge then is a shorter loop, and an inner loop along a row is
+    vector code. Limits without iterators are decided, which leaves guards in the scope.
 
     Needs: a legal loop program; blocks and lanes are made before.
     Gives: a legal loop program.
@@ -42,7 +42,7 @@ def _limit(nest: Nest) -> Nest:
 
 
 def _moved(stmt: Stmt) -> tuple[Stmt, ...]:
-    """A loop with the limits that all of its body shares; limits without iterators are decided."""
+    """A loop with the limits that its whole body shares; limits without iterators are decided."""
     if isinstance(stmt, If):
         held = {limit: limit.low <= 0 < limit.high for limit in stmt.limits if not limit.terms}
         if not all(held.values()):
@@ -68,7 +68,7 @@ def _under(limits: tuple[Limit, ...], body: tuple[Stmt, ...]) -> tuple[Stmt, ...
 
 
 def _shared(body: tuple[Stmt, ...]) -> tuple[Limit, ...] | None:
-    """The limits that everything folded or stored in a body has; None where there is nothing."""
+    """The limits that all folds and stores of a body have; None if it has no folds or stores."""
     found: tuple[Limit, ...] | None = None
     for stmt in body:
         if isinstance(stmt, Fold | Store):

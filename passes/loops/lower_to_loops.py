@@ -42,7 +42,7 @@ from axiomjit.symbolic.index_maps import Affine, IndexMap, apply_map, fixed, ite
 
 
 def lower_to_loops(program: ViewProgram, context: Context) -> LoopProgram:
-    """Turn each stored definition into a nest, or into a library call where one computes it.
+    """Turn each stored definition into a nest, or into a library call.
 
     Map loops are outside in the order of the result, fold loops inside in the listed order. An
     r-tensor becomes scalars at each index where it is read, once per index.
@@ -71,7 +71,7 @@ class _Emitter:
         self.extents: list[Dim] = []
         self.values: dict[tuple[str, tuple[Affine, ...], int], str] = {}
         self.folds: dict[tuple[str, tuple[Affine, ...], int], State] = {}
-        self.bodies: list[list[Stmt]] = []  # kept, so that no two have the same id
+        self.bodies: list[list[Stmt]] = []  # keeps bodies alive: their ids are keys
         self.count = 0
         self.states = 0
 
@@ -85,7 +85,7 @@ class _Emitter:
         state = None if scan is None else self.step(scan, place, inner)
         if state is not None:
             part = int(definition.primitive.source) if scan is not definition else 0
-            value = self.taken(state, part, definition.dtype, inner)
+            value = self.read_state(state, part, definition.dtype, inner)
         assert definition.storage is not None
         storage = definition.storage
         whole = View(storage, storage.shape, dim(0), storage.strides)
@@ -101,7 +101,7 @@ class _Emitter:
         return Nest(self.loops("map", range(last), body))
 
     def scan_of(self, definition: Definition) -> Definition | None:
-        """The scan that a definition is, or is a part of."""
+        """The scan that a definition is, or whose state it takes a part of; else None."""
         if definition.primitive.name == "part":
             (whole,) = definition.operands
             assert isinstance(whole, Value), "folds of several values are not stored"
@@ -110,7 +110,7 @@ class _Emitter:
         return definition if is_scan else None
 
     def step(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> State:
-        """The state of a fold that takes in the element at a place."""
+        """The state of a fold that combines the element at a place into it."""
         fold = definition.fold
         assert isinstance(fold, UfuncFold | StateFold)
         state = State(Name("s", self.states), fold, fold.state_dtype(definition.dtype))
@@ -123,7 +123,7 @@ class _Emitter:
         body.append(Fold(state, values))
         return state
 
-    def taken(self, state: State, part: int, dtype: DType, body: list[Stmt]) -> str:
+    def read_state(self, state: State, part: int, dtype: DType, body: list[Stmt]) -> str:
         """A value of a state, in the dtype of the result."""
         name = self.fresh()
         body.append(ReadState(name, state, part))
@@ -145,10 +145,10 @@ class _Emitter:
         body: tuple[Stmt, ...],
         ordered: frozenset[int] = frozenset(),
     ) -> tuple[Stmt, ...]:
-        """Loops around a body, first iterator outermost; one that takes one step is none.
+        """Loops around a body, first iterator outermost, without loops of one iteration.
 
-        A fold always keeps one loop: its element is computed inside a fold loop. Steps of
-        `ordered` loops write one element again.
+        A fold always keeps one loop: its element is computed inside a fold loop. Iterations of
+        `ordered` loops may write one element again.
         """
         inner = body
         for k in reversed(iterators):
@@ -159,14 +159,14 @@ class _Emitter:
         return body
 
     def place(self, k: int) -> Affine:
-        """The index of an iterator, 0 if it takes one step."""
+        """The index of an iterator, 0 if it has one value."""
         return fixed(0) if self.extents[k].constant == 1 else iterator(k)
 
     def define(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
         """The value of a definition with its map iterators at `place`, as a name."""
         if definition.fold is None:
             return self.apply(definition, place, body)
-        return self.taken(self.fold(definition, place, body), 0, definition.dtype, body)
+        return self.read_state(self.fold(definition, place, body), 0, definition.dtype, body)
 
     def fold(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> State:
         """The state of a fold after all its elements."""
@@ -212,18 +212,18 @@ class _Emitter:
         return name
 
     def gather(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
-        """The first operand, with the values of the others for the iterators from rank on."""
+        """The first operand, read with the values of the others as iterators from rank on."""
         at = self.positions(definition, place, body)
         return self.read(definition.operands[0], (*place, *at), body)
 
     def positions(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> IndexMap:
-        """The values of the operands behind the first, as iterators from rank on."""
+        """The values of the operands after the first, as iterators from rank on."""
         count = len(definition.extents) - definition.rank
         operands = definition.operands[1:] if count else ()
         return tuple(_value(self.read(operand, place, body)) for operand in operands)
 
     def select(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
-        """The value of a join: each operand is read only where its region is."""
+        """The value of a join: each operand is read only in its region."""
         parts: list[Part] = []
         for operand, region in zip(definition.operands, definition.regions, strict=True):
             inner = self.open_body()
@@ -270,7 +270,7 @@ class _Emitter:
 
 
 def _within(definition: Definition, place: IndexMap, body: list[Stmt]) -> tuple[Stmt, ...]:
-    """A body for the points that the conditions of a definition do not leave out."""
+    """A body for the points at which the conditions of a definition hold."""
     limits = tuple(
         Limit(tuple((f"i{k}", c) for k, c in one.function.terms), one.low, one.high)
         for one in through(definition.conditions, place)
@@ -297,13 +297,13 @@ def _bound(function: Affine, low: Dim, high: Dim) -> Bound:
 
 
 def _value(name: str) -> Affine:
-    """The function that is a scalar of the nest: values are numbered down from -1."""
+    """A scalar of the nest as an index function: values are numbered down from -1."""
     assert isinstance(name, Name), "positions are computed in the nest"
     return iterator(-1 - name.number)
 
 
 def _named(function: Affine) -> Index:
-    """The index by iterators and values."""
+    """The index with names of iterators and values."""
     names = [f"i{k}" if k >= 0 else f"v{-1 - k}" for k, _ in function.terms]
     terms = tuple((name, s) for name, (_, s) in zip(names, function.terms, strict=True))
     gathered = tuple(name for name, (k, _) in zip(names, function.terms, strict=True) if k < 0)
@@ -311,7 +311,7 @@ def _named(function: Affine) -> Index:
 
 
 def _library_call(definition: Definition) -> LibraryCall:
-    """Operand views get one dimension per iterator along which they run."""
+    """The library call of a definition; operand views have a dimension per own iterator."""
     library = definition.library
     assert library is not None
     assert definition.storage is not None

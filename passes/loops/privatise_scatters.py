@@ -33,19 +33,19 @@ from axiomjit.symbolic.dims import Dim, bound, dim, product, smaller
 from axiomjit.views.dense_layout import row_major_strides
 
 LONG: Final = 1 << 19
-"""Positions from which on a scatter has another form: below, one thread is about as fast."""
+"""Fewest positions of a scatter that is privatised: below, one thread is about as fast."""
 BLOCKS: Final = 16
 """Blocks of positions, each with a copy of the target; further threads have no work."""
 SHARE: Final = 8
-"""So many positions there are for each element of all copies."""
+"""Fewest positions for each element of all copies."""
 COPY: Final = 1 << 20
-"""Bytes of the copies of one block at most: they stay in a core's own cache."""
-APART: Final = 128
-"""Bytes between copies, so that no two threads write into one line of the cache."""
+"""Most bytes of the copies of one block: they stay in a core's own cache."""
+PADDING: Final = 128
+"""Bytes between copies, so that no two threads write into one cache line."""
 
 
 class Rule(Record):
-    """The rule that combines values in a copy and copies with the target, for dtypes of some kinds.
+    """The rule that combines values in a copy and copies with the target, for kinds of dtypes.
 
     A copy begins as `neutral` elements of its dtype. The result is the same for every order, so
     sums and products of floats have no rule.
@@ -74,20 +74,20 @@ RULES: Final = {
     "bitwise_or": Rule("biu", lambda _: 0, "bitwise_or"),
     "bitwise_xor": Rule("biu", lambda _: 0, "bitwise_xor"),
 }
-"""By the name of what a scatter combines with."""
+"""By the name of the primitive with which a scatter combines."""
 
 
 def privatise_scatters(program: LoopProgram, context: Context) -> LoopProgram:
-    """Give long scatters into small memory a form that threads share, as a nest before.
+    """Add, before long scatters into small memory, a parallel variant of them.
 
-    Its units are blocks of the positions: each fills a copy of the target with the neutral
-    element and scatters into that; its combine part combines the copies with the target. One
-    thread runs the scatter itself, which has no copies to fill, so the nest before is run instead
-    of it only where threads share it. Both give the same bits: only operations whose result is the
-    same for every order have this form, which those on floats but extremes have not.
+    Its units are blocks of the positions: each fills a copy of the target with the neutral element
+    and scatters into it; its combine part combines the copies with the target. One thread runs the
+    scatter itself, which has no copies to fill; the variant is run only if threads share it. Both
+    give the same bits: the variant exists only for operations that give the same result in every
+    order, on floats only minimum and maximum.
 
-    How many positions there are, and how large the target is, leaves guards in the scope. A target
-    whose length only the running program knows, as counts have, is looked at when it is there.
+    The number of positions, and the size of the target, leave guards in the scope. A target with a
+    data-dependent length, as counts have, is checked when the length is known.
 
     Needs: nests with their costs.
     Gives: a legal loop program.
@@ -112,7 +112,7 @@ def privatise_scatters(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 def _scatter_in(nest: Nest, numbers: dict[str, DType]) -> _Scatter | None:
-    """The scatter that a nest is, where another form pays; `numbers` have dtypes by name."""
+    """The scatter that a nest is, if privatising pays; `numbers` have dtypes by name."""
     loop = nest.body[0]
     if nest.partials or len(nest.body) > 1 or not isinstance(loop, For) or loop.kind != "scatter":
         return None
@@ -127,7 +127,7 @@ def _scatter_in(nest: Nest, numbers: dict[str, DType]) -> _Scatter | None:
 
 
 def _has_rule(store: Store, dtype: DType) -> bool:
-    """True if values of a dtype are combined with dense memory of the same one by a rule."""
+    """True if a rule combines values of a dtype with dense memory of the same dtype."""
     rule = None if store.combine is None else RULES.get(store.combine.name)
     buffer = store.buffer
     if rule is None or dtype != buffer.dtype or dtype.kind not in rule.kinds:
@@ -137,7 +137,7 @@ def _has_rule(store: Store, dtype: DType) -> bool:
 
 
 class _Scatter(Record):
-    """The loop of a scatter, and what it stores."""
+    """The loop of a scatter, and its stores."""
 
     loop: For
     stores: tuple[Store, ...]
@@ -152,7 +152,7 @@ class _Scatter(Record):
     def rooms(self) -> tuple[Dim, ...]:
         """Numbers that must not be negative: many positions, in many iterations, and small copies.
 
-        With that many steps no block is empty.
+        With that many iterations no block is empty.
         """
         sizes = [product(store.buffer.shape) for store in self.stores]
         return (
@@ -164,17 +164,17 @@ class _Scatter(Record):
 
     @property
     def may_pay(self) -> bool:
-        """True if all these numbers are known not to be negative before the program runs."""
+        """True if none of these numbers is known to be negative before the program runs."""
         known = [room for room in self.rooms if not data_dependent_in(room)]
         return not data_dependent_in(self.positions) and all(room >= 0 for room in known)
 
     def copies(self, numbers: Iterator[int]) -> tuple[Storage, ...]:
-        """Memory for a copy of each target in each block; no more than what would pay."""
+        """Memory for a copy of each target in each block, at most as much as may pay."""
         made: list[Storage] = []
         for store in self.stores:
             cells, dtype = _pitch(store) * BLOCKS, store.buffer.dtype
             if data_dependent_in(cells):
-                cells = smaller(cells, self.positions // SHARE + BLOCKS * APART)
+                cells = smaller(cells, self.positions // SHARE + BLOCKS * PADDING)
             made.append(Storage(f"z{next(numbers)}", ArrayRole.PARTIAL, dtype, (cells,), (dim(1),)))
         return tuple(made)
 
@@ -216,5 +216,5 @@ class _Scatter(Record):
 
 
 def _pitch(store: Store) -> Dim:
-    """From the first element of a copy to that of the next one, in elements."""
-    return product(store.buffer.shape) + APART // store.buffer.dtype.itemsize
+    """The distance between the first elements of neighbouring copies, in elements."""
+    return product(store.buffer.shape) + PADDING // store.buffer.dtype.itemsize

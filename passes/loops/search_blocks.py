@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: the place of an extreme is searched in the one block that has it."""
+"""LoopProgram -> LoopProgram: the position of an extreme is searched in the block that has it."""
 
 from __future__ import annotations
 
@@ -43,24 +43,24 @@ BLOCK: Final = 256
 """Elements of a block: enough that the step from block to block costs little, few enough that the
 search is short beside a row."""
 AHEAD: Final = 2048
-"""Bytes between a load and its prefetch: while a block is searched, no later loads go on by
-themselves."""
+"""Bytes between a load and its prefetch: while a block is searched, the processor prefetches no
+later loads."""
 NARROW: Final = np.dtype(np.int32)
-"""The dtype of places in a block."""
+"""The dtype of positions in a block."""
 SHORT: Final = 64
-"""A loop of fewer steps folds elements with their places, one by one."""
+"""Fewest iterations of a loop that is searched in blocks."""
 
 
 def search_blocks(program: LoopProgram, context: Context) -> LoopProgram:
-    """Fold extremes alone, block by block, and search the block of the extreme for its place.
+    """Fold extremes alone, block by block, and search the block of the extreme for its position.
 
-    A state of an element and its place needs the last step's result for a comparison and two
-    choices, which is scalar code. So the innermost loop folds the elements of a block, as vector
-    code; the block is then one element of the fold, the number of the block its place. In the end
-    the elements of the block that has won are computed a second time, and the first one that is
-    the extreme is the place. Loops in which elements depend on the steps before or are written
-    over, lanes of tiles, and short loops stay as they are. Whether a loop is short leaves a guard
-    in the scope.
+    A state of an element and its position needs the previous iteration's result for a comparison
+    and two selections, which is scalar code. So the innermost loop folds the elements of a block,
+    as vector code; the block is then one element of the fold, with its number as position. In the
+    end the elements of the winning block are computed a second time, and the first one that equals
+    the extreme gives the position. Loops whose elements depend on earlier iterations or are
+    overwritten, lanes of tiles, and short loops are not changed. The length of a loop leaves a
+    guard in the scope.
 
     Needs: blocked nests.
     Gives: a legal loop program.
@@ -76,7 +76,7 @@ def search_blocks(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 def _searched(loop: For, numbers: Iterator[int]) -> tuple[Stmt, ...]:
-    """The loop, or what finds the places that it folds."""
+    """The loop, or the statements that find the positions that it folds."""
     if loop.kind != "fold" or loop.limits or any(isinstance(s, For | If) for s in loop.body):
         return (loop,)
     searches = _searches(loop, numbers)
@@ -103,7 +103,7 @@ def _searched(loop: For, numbers: Iterator[int]) -> tuple[Stmt, ...]:
 
 
 def _asking(stmt: Stmt, loop: For) -> Stmt:
-    """A load of one element after the other asks for what is loaded after the block is searched."""
+    """A load with unit stride, with a prefetch of data for the time after the search."""
     if not isinstance(stmt, Load) or stmt.buffer is POSITIONS:
         return stmt
     if dict(stmt.index.terms).get(loop.iterator, dim(0)).constant != 1:
@@ -112,7 +112,7 @@ def _asking(stmt: Stmt, loop: For) -> Stmt:
 
 
 def _is_cut(loop: For) -> bool:
-    """True if a loop over a block is one over several of ours, and may be cut."""
+    """True if a loop may be cut into our blocks: it has no block, or one of several of ours."""
     if loop.block is None:
         return True
     size = dim(loop.block.size).constant
@@ -120,7 +120,7 @@ def _is_cut(loop: For) -> bool:
 
 
 def _searches(loop: For, numbers: Iterator[int]) -> list[_Search]:
-    """The searches for the positions that a loop folds; none where one cannot be searched."""
+    """The searches for the positions that a loop folds; none if one of them is impossible."""
     made = {s.name: s for s in loop.body if isinstance(s, Let | Load | ReadState | Select)}
     written = {s.buffer for s in loop.body if isinstance(s, Store)}
     searches = []
@@ -169,7 +169,7 @@ class _Search(Record):
 
     @property
     def block(self) -> State:
-        """The extreme of a block, which is compared and not given back: zeros are all equal."""
+        """The extreme of a block; it is only compared, so that signs of zeros do not matter."""
         rule = self.fold.state.accumulator
         assert isinstance(rule, ArgReduceFold)
         return State(f"{self.name}b", rule.extreme, rule.dtype, signs=False)
@@ -180,7 +180,7 @@ class _Search(Record):
         return self.fold.state.replace(name=f"{self.name}s")
 
     def search(self, loop: For, best: str) -> tuple[Stmt, ...]:
-        """Statements that search a loop over a block for an element, and fold it with its place."""
+        """Statements that search a block for an element, and fold it with its position."""
         assert loop.block is not None
         size, dtype = dim(loop.block.size), self.block.dtype
         here, found = cell(loop.iterator, loop.block), State(f"{self.name}p", MIN, NARROW)

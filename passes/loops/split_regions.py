@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: loops are split where a select goes from one part to the next."""
+"""LoopProgram -> LoopProgram: loops are split at the borders between the parts of selects."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from axiomjit.symbolic.dims import Dim, bound, current_scope, dim
 
 
 def split_regions(program: LoopProgram, context: Context) -> LoopProgram:
-    """Give each range of steps in which no select changes its part a loop of its own.
+    """Split each loop into ranges in which every select has one part.
 
     So a padded or concatenated operand is read through its selection (ngraph tensors: complex
-    views) by inner loops without conditions. The order of the ranges at hand leaves guards in
+    views) by inner loops without conditions. The order of the ranges in this call leaves guards in
     the scope.
 
     Needs: a legal loop program whose loops have no spans.
     Gives: a legal loop program without selects.
-    Keeps: the order in which steps are taken.
+    Keeps: the order of iterations.
     """
     with bound(context.scope):
         return map_nests(program, _split)
@@ -48,11 +48,11 @@ def _split(nest: Nest) -> Nest:
 def _parted(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     """The statements without selects."""
     known = _decided(body, lambda b: b.low <= 0 < b.high if b.iterator is None else None)
-    return _settled(_ranges(known))
+    return _resolved(_ranges(known))
 
 
 def _decided(body: tuple[Stmt, ...], verdict: Callable[[Bound], bool | None]) -> tuple[Stmt, ...]:
-    """The statements without the bounds that hold and the parts whose bounds do not."""
+    """The statements without bounds that hold, and without parts whose bounds do not."""
 
     def rule(stmt: Stmt) -> tuple[Stmt, ...]:
         if not isinstance(stmt, Select):
@@ -68,7 +68,7 @@ def _decided(body: tuple[Stmt, ...], verdict: Callable[[Bound], bool | None]) ->
 
 
 def _ranges(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """The statements with every loop cut where bounds of its iterator begin and end."""
+    """The statements with every loop cut at the bounds of its iterator."""
     result: list[Stmt] = []
     for stmt in body:
         if isinstance(stmt, If):
@@ -81,11 +81,11 @@ def _cut(loop: For) -> list[For]:
     own = [b for b in bounds_of(loop.body) if b.iterator == loop.iterator]
     if not own:
         return [loop.replace(body=_ranges(loop.body))]
-    if loop.extent.constant == 0:  # it takes no step, so any part will do
+    if loop.extent.constant == 0:  # it has no iterations, so any part will do
         body = _decided(loop.body, lambda b: True if b.iterator == loop.iterator else None)
         return [loop.replace(body=_ranges(body))]
     cuts, ranks = _in_order([place for b in own for place in (b.low, b.high)], loop.extent)
-    starts = {**ranks, cuts[0]: 0}  # where there are no steps, the first place is also the last
+    starts = {**ranks, cuts[0]: 0}  # of an empty range the first place is also the last
     loops = []
     for k, span in enumerate(pairwise(cuts)):
 
@@ -99,12 +99,12 @@ def _cut(loop: For) -> list[For]:
 
 
 def _is_nowhere(body: tuple[Stmt, ...]) -> bool:
-    """True if statements are in no region of a join: regions fill it, so they are never reached."""
+    """True if statements are in no region of a join: regions fill it, so they never run."""
     return any(isinstance(stmt, Select) and not stmt.parts for stmt in walk(body))
 
 
 def _in_order(places: list[Dim], extent: Dim) -> tuple[list[Dim], dict[Dim, int]]:
-    """The places within [0, extent] in their order at hand, both ends added; the rank of each."""
+    """The places within [0, extent], both ends added, in their order in this call; ranks of all."""
     first = dim(0)
     ranks: dict[Dim, int] = {}
     inner: dict[Dim, None] = {}
@@ -115,12 +115,12 @@ def _in_order(places: list[Dim], extent: Dim) -> tuple[list[Dim], dict[Dim, int]
             inner[place] = None
     cuts = [first, *sorted(inner, key=current_scope().value), extent]
     for one, next_one in pairwise(cuts):
-        assert one <= next_one  # a look that leaves a guard
+        assert one <= next_one  # leaves a guard
     ranks.update({place: k for k, place in enumerate(cuts)})
     return cuts, {place: ranks.get(place, len(cuts) - 1) for place in places}
 
 
-def _settled(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+def _resolved(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     """The statements with each select replaced by the statements of its one part."""
     result: list[Stmt] = []
     names: dict[str, str] = {}
@@ -135,6 +135,6 @@ def _settled(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
             names[stmt.name] = part.value
         else:
             if isinstance(stmt, For | If):
-                stmt = stmt.replace(body=_settled(stmt.body))
+                stmt = stmt.replace(body=_resolved(stmt.body))
             result.append(stmt)
     return tuple(result)

@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: blocks of long scans may be taken in any order, and by threads."""
+"""LoopProgram -> LoopProgram: blocks of long scans may run in any order, and in threads."""
 
 from __future__ import annotations
 
@@ -39,23 +39,23 @@ from axiomjit.symbolic.data_dependent import HeuristicScope
 from axiomjit.symbolic.dims import bound, dim
 
 LONG: Final = 1 << 18
-"""Elements from which on a scan is split: below, one thread is about as fast."""
+"""Fewest elements of a scan that is split: below, one thread is about as fast."""
 ROWS: Final = 64
-"""Rows from which on a scan of each is not split: threads take whole rows."""
+"""Fewest rows whose scans are not split: threads take whole rows."""
 
 
 def split_scans(program: LoopProgram, context: Context) -> LoopProgram:
-    """Give long scans of few rows a nest before, which finds the state at the end of each block.
+    """Add, before long scans of few rows, a prepass that finds the state at the end of each block.
 
-    A block of a scan needs the state before it. The nest before folds each block by itself, as the
-    scan does, and its combine part goes from block to block: three phases, of which the first and
-    the last are shared by threads. The scan then is a loop over blocks that loads the state before
-    a block and stores the one behind it. So one thread may take the blocks in order without the
-    nest before, which is run only where threads share the blocks of a row. Both ways combine the
-    same states in the same order: results have the same bits.
+    A block of a scan needs the state before it. The prepass folds each block by itself, as the scan
+    does, and its combine part goes from block to block: three phases, of which threads share the
+    first and the last. The scan becomes a loop over blocks that loads the state before a block and
+    stores the state after it. So one thread may run the blocks in order without the prepass, which
+    runs only if threads share the blocks of a row. Both ways combine the same states in the same
+    order: results have the same bits.
 
-    Scans that need the states of others, and those beside other folds, stay as they are. Lengths
-    leave guards in the scope.
+    Scans that need other states, and scans beside other folds, are not changed. Lengths leave
+    guards in the scope.
 
     Needs: blocked nests with their costs; folds that commute are in lanes already.
     Gives: a legal loop program.
@@ -78,7 +78,7 @@ def split_scans(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 def _scan_in(nest: Nest, known: frozenset[str]) -> _Scan | None:
-    """The scan of a nest that is nothing else, long, and of few rows.
+    """The scan of a nest, if it is nothing else, long, and of few rows; else None.
 
     `known` are the names of numbers.
     """
@@ -104,7 +104,7 @@ def _scan_in(nest: Nest, known: frozenset[str]) -> _Scan | None:
 
 
 class _Scan(Record):
-    """Loops over rows, that over blocks, the one within a block, states with those of a block.
+    """Loops over rows, over blocks, and within a block; each state with its block's state.
 
     `known` are names of scalars that are no values of the nest.
     """
@@ -124,7 +124,7 @@ class _Scan(Record):
 
     @property
     def is_plain(self) -> bool:
-        """True if all states run, and none of them needs another one."""
+        """True if all states are read after each element, and none of them needs another one."""
         folded = {s.state for s in walk((self.blocks,)) if isinstance(s, Fold)}
         taken = {s.state for s in walk((self.within,)) if isinstance(s, ReadState) and s.including}
         return (
@@ -135,7 +135,7 @@ class _Scan(Record):
 
     @property
     def is_long(self) -> bool:
-        """True if splitting pays for the current lengths; a loop over tiles takes one step."""
+        """True if splitting pays for the current lengths; a loop over tiles has one iteration."""
         if self.within.extent < LONG:
             return False
         if not self.loops:
@@ -145,9 +145,9 @@ class _Scan(Record):
 
     @property
     def waits(self) -> bool:
-        """True if each step of a fold waits for the one before: folding takes as long as scanning.
+        """True if each iteration of a fold waits for the last: folding is as slow as scanning.
 
-        Whole numbers and extremes are folded in vectors.
+        Integers and extremes are folded in vectors.
         """
         sums = (s for s, _ in self.states if s.accumulator.blocked and s.lanes is None)
         return any(isinstance(s.accumulator, StateFold) or is_inexact(s.dtype) for s in sums)
@@ -157,7 +157,7 @@ class _Scan(Record):
         return lanes is not None and lanes.block is not None and lanes.block.outer == loop.iterator
 
     def rows(self) -> tuple[For, ...]:
-        """The loops over what has a state of its own, lanes included."""
+        """The loops over rows, which have a state each, lanes included."""
         lanes = self.lanes
         rows = [loop for loop in self.loops if not self._is_over_tiles(loop)]
         return (*rows, *([] if lanes is None else [lanes]))
@@ -172,18 +172,18 @@ class _Scan(Record):
         )
 
     def _place(self, before: int = 0) -> Index:
-        """The cell of a block, or that of the block before."""
+        """The index of a block's cell, or of the cell `before` blocks earlier."""
         rows = self.rows()
         terms = ((self.blocks.iterator, all_steps(rows)), *counted_steps(rows))
         return Index(all_steps(rows) * -before, terms)
 
     def _in_lanes(self, body: Sequence[Stmt]) -> tuple[Stmt, ...]:
-        """Statements in each lane where there are lanes."""
+        """Statements in a loop over the lanes, if there are lanes."""
         lanes = self.lanes
         return tuple(body) if lanes is None else (lanes.replace(body=tuple(body)),)
 
     def _stored(self, states: Sequence[State], partials: Sequence[Storage]) -> Iterator[Stmt]:
-        """The values of states put into the cell of the block."""
+        """Store the values of states in the cell of the block."""
         each = iter(partials)
         for state in states:
             for part in range(len(state.parts)):
@@ -194,7 +194,7 @@ class _Scan(Record):
     def _loaded(
         self, states: Sequence[State], partials: Sequence[Storage], before: int
     ) -> Iterator[Stmt]:
-        """The values of a block's cell combined into states, or those of the block before kept."""
+        """Combine the values of a block's cell into states, or set them from the block before."""
         each = iter(partials)
         for state in states:
             names = tuple(f"{state.name}r{part}" for part in range(len(state.parts)))
@@ -202,14 +202,14 @@ class _Scan(Record):
             yield Fold(state, names, kept=bool(before))
 
     def folded(self) -> tuple[Stmt, ...] | None:
-        """The statements and folds of the loop within a block; None where it needs other states."""
+        """The statements and folds of the loop within a block; None if they need other states."""
         wanted: set[str] = set()
         found = _needed((self.within,), {state for _, state in self.states}, wanted)
-        found = rewrite_body(found, _taken)
+        found = rewrite_body(found, _read_after)
         return found if found and wanted <= self.known else None
 
     def _over_blocks(self, body: Sequence[Stmt]) -> tuple[Stmt, ...]:
-        """Statements of each block of each row, in units: blocks, those of a row as a chain."""
+        """Statements for each block of each row; a unit of the grid is a block."""
         rows = bool(self.loops) and not self._is_over_tiles(self.loops[0])
         inner = nested(self.loops[int(rows) :], tuple(body))
         under = self.loops[0].iterator if rows else None
@@ -217,7 +217,7 @@ class _Scan(Record):
         return (self.loops[0].replace(body=inner),) if rows else inner
 
     def prepass(self, partials: Sequence[Storage]) -> Nest:
-        """The nest that folds each block, and goes from block to block in its combine part."""
+        """The nest that folds each block; its combine part goes from block to block."""
         within = self.folded()
         assert within is not None
         own = [state for _, state in self.states]
@@ -233,7 +233,7 @@ class _Scan(Record):
         return Nest(body, nested(rows, combine), tuple(partials), prepass=True)
 
     def chained(self, partials: Sequence[Storage]) -> Nest:
-        """The scan, block after block from the state that the block before has left."""
+        """The scan, block after block, from the state that the block before has stored."""
         states = [state for state, _ in self.states]
         later = Limit(((self.blocks.iterator, dim(1)),), dim(1), self.blocks.extent)
         loaded = self._in_lanes([*self._loaded(states, partials, 1)])
@@ -253,17 +253,17 @@ class _Scan(Record):
         return nested(loops, rewrite_body(self.folded() or (), whole))
 
 
-def _taken(stmt: Stmt) -> tuple[Stmt, ...]:
-    """A fold whose state is taken after each element, so that it keeps the order of the scan."""
+def _read_after(stmt: Stmt) -> tuple[Stmt, ...]:
+    """A fold whose state is read after each element, so that it keeps the order of the scan."""
     if not isinstance(stmt, Fold):
         return (stmt,)
     return stmt, ReadState(f"{stmt.state.name}t", stmt.state)
 
 
 def _needed(body: tuple[Stmt, ...], states: set[State], wanted: set[str]) -> tuple[Stmt, ...]:
-    """The statements that fold into states, and those that compute what is folded.
+    """The statements that fold into states, and those that compute the folded values.
 
-    `wanted` are the values that are used further on, or here and were not computed.
+    `wanted` are values that later statements use, or that were used here but not computed.
     """
     found: list[Stmt] = []
     for stmt in reversed(body):

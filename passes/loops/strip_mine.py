@@ -38,21 +38,21 @@ STRIP: Final = 512
 """Iterations of a strip: enough that entering a vector loop costs little, few enough that data that
 a strip reads twice stays in the first-level cache."""
 LEAST: Final = 64
-"""Steps of a strip below which entering loops costs too much."""
+"""Fewest iterations of a strip: below, entering loops costs too much."""
 WHOLE: Final = 1024
-"""Steps of a block up to which it is its own strip."""
+"""Most iterations of a block that is its own strip."""
 SCRATCH: Final = 16_384
-"""Bytes of all tiles of a loop: they share the first-level cache with what the loop reads."""
+"""Most bytes of all tiles of a loop: they share the first-level cache with the data it reads."""
 SHORT: Final = 32
-"""A loop of fewer steps is not cut."""
+"""Fewest iterations of a loop that is split."""
 HIDDEN: Final = 10
-"""Additions per step that a processor can do while it waits for a scalar division."""
+"""Additions per iteration that a processor can do while it waits for a scalar division."""
 LOOPS: Final = 3
 """The most loops into which a chain of elementary functions is cut: each takes time to compile."""
 SHARES: Final = (0.75, 0.6, 0.5, 0.44, 0.38, 0.32)
-"""Shares of the longest chain of operations that a loop may have: the cuts to choose from."""
+"""Shares of the longest chain of operations that a loop may have: the splits to choose from."""
 WORTH: Final = 0.97
-"""A cut is made if it takes this share of the time, or less, of the loop as it is."""
+"""A split is made if it takes at most this share of the time of the unsplit loop."""
 ENTRY: Final = 1.0
 """Cycles per vector that entering and leaving one more loop takes."""
 CROSSING: Final = 2
@@ -62,16 +62,15 @@ CROSSING: Final = 2
 def strip_mine(program: LoopProgram, context: Context) -> LoopProgram:
     """Split innermost loops that run faster as several loops.
 
-    One scalar operation makes scalar code of the whole loop, and so does a running fold. Elementary
-    functions one after the other are long chains of dependent instructions: a processor, which
-    looks some hundred of them ahead, does not see the next iteration. Such a loop is cut into
-    strips, and a strip runs as several loops in turn: vector code, scalar operations, vector code;
-    or parts of each chain after the other, where `estimate_time` says that this is faster. Values
-    that cross from one to the next are kept in tiles, a cell per step of the strip, unless it is
-    cheaper to load or to compute them again. A loop over a short block is a strip as it is. Loops
-    over part of their extent, and loops that store into a buffer they load, or store or fold twice
-    into one place, are left as they are.
-    Whether a loop is long enough leaves a guard in the scope.
+    One scalar operation makes the whole loop scalar code, and so does a running fold. Elementary
+    functions in sequence are long chains of dependent instructions: a processor, which looks some
+    hundred of them ahead, does not see the next iteration. Such a loop is cut into strips, and a
+    strip runs as several loops in turn: vector code, scalar operations, vector code; or the parts
+    of each chain in sequence, if `estimate_time` says that this is faster. Values that cross from
+    one loop to the next are stored in tiles, a cell per iteration of the strip, unless it is
+    cheaper to load or to compute them again. A loop over a short block is its own strip. Loops over
+    part of their extent, and loops that store into a buffer they load, or store or fold twice into
+    one place, are not changed. The length of a loop leaves a guard in the scope.
 
     Needs: blocked nests.
     Gives: a legal loop program.
@@ -97,7 +96,7 @@ def strip_mine(program: LoopProgram, context: Context) -> LoopProgram:
 def _strips(
     loop: For, tiles: list[Storage], numbers: Iterator[int], target: ChosenTarget
 ) -> tuple[Stmt, ...]:
-    """The loop as several loops over strips where that is allowed and faster, else the loop."""
+    """The loop as several loops over strips if that is legal and faster, else the loop."""
     scalar = frozenset(let.name for let in _lets(loop) if _is_scalar(let, target))
     scalar |= {s.name for s in loop.body if isinstance(s, ReadState) and s.state in _running(loop)}
     if not _may_split(loop, scalar):
@@ -148,7 +147,7 @@ def _kind(loop: For, body: tuple[Stmt, ...]) -> str:
 
 
 def _may_split(loop: For, scalar: Set[str]) -> bool:
-    """True if there may be reason to split, and the statements may run one after the other."""
+    """True if a split may pay, and the statements may run in sequence."""
     hinder = bool(scalar) or sum(map(_is_function, _lets(loop))) > 1
     if loop.span is not None or loop.limits or not hinder:
         return False
@@ -173,17 +172,17 @@ def _lets(loop: For) -> list[Let]:
 
 
 def _is_scalar(let: Let, target: ChosenTarget) -> bool:
-    """True if this makes scalar code of the loop around it; few rows do so on any target."""
+    """True if this makes the loop around it scalar code; few rules do so on any target."""
     return bool(let.primitive.scalar) and let.primitive.is_scalar(code(let.dtype), target.record)
 
 
 def _is_function(let: Let) -> bool:
-    """True if this is an elementary function: the only results that may differ from NumPy's."""
+    """True if this is an elementary function: only these results may differ from NumPy's."""
     return let.primitive.elementary
 
 
 def _strip(loop: For, bytes_per_step: int) -> int | None:
-    """The iterations of a strip, or None where none fits; lanes need all of their block."""
+    """The iterations of a strip; None if none is possible. Lanes need all of their block."""
     block = None if loop.block is None else dim(loop.block.size).constant
     if loop.block is not None and loop.block.unroll > 1:
         return None
@@ -199,12 +198,13 @@ def _strip(loop: For, bytes_per_step: int) -> int | None:
 
 
 class _Split:
-    """The statements of a loop in groups that run one after the other.
+    """The statements of a loop in groups that run in sequence.
 
-    Odd groups are scalar operations, each in the first group that has its operands; even groups
-    are vector code, what no scalar operation needs in the last one. Within a budget of cycles, the
-    operations of a group form no longer chains; then what elementary functions need is also in the
-    first group that may have it. `tiles` are the values that cross, with their dtypes.
+    Odd groups are scalar operations, each in the first group that has its operands; even groups are
+    vector code, with statements that no scalar operation needs in the last one. Within a budget of
+    cycles, the operations of a group form no longer chains; then the operands of elementary
+    functions are also in their first possible group. `tiles` are the values that cross groups, with
+    their dtypes.
     """
 
     def __init__(self, loop: For, scalar: Set[str], budget: float) -> None:
@@ -239,7 +239,7 @@ class _Split:
 
     @cached_property
     def time(self) -> float:
-        """Cycles that a vector of results takes, without scalar operations."""
+        """Cycles per vector of results, without scalar operations."""
         total = 0.0
         for level in range(0, len(self.groups), 2):
             group = self.groups[level]
@@ -263,7 +263,7 @@ class _Split:
                 yield tuple(body)
 
     def _varying(self) -> set[str]:
-        """The values that differ from step to step; LLVM takes the others out of the loop."""
+        """The values that differ between iterations; LLVM moves the others out of the loop."""
         names: set[str] = set()
         for name, stmt in self.made.items():
             match stmt:
@@ -280,7 +280,7 @@ class _Split:
         return names
 
     def _needed(self, stmt: Stmt) -> tuple[str, ...]:
-        """The scalars that a statement needs, one that takes a running state those folded."""
+        """The scalars that a statement needs; a read of a running state needs the folded values."""
         if isinstance(stmt, ReadState) and stmt.state in self.running:
             return self.running[stmt.state].values
         return used(stmt)
@@ -289,9 +289,9 @@ class _Split:
         return not isinstance(stmt, Let | Load | ReadState) or stmt.name in self.varying
 
     def _levels(self) -> tuple[dict[str, int], int]:
-        """The group of each varying value that is a separated operation, or needed by one.
+        """The groups of varying values, and the number of groups.
 
-        And the number of groups.
+        Only values that are a separated operation, or needed by one, have a group.
         """
         first = self._first_groups()
         early: set[str] = set()
@@ -303,7 +303,7 @@ class _Split:
         return {n: level for n, level in first.items() if n in early}, 1 + last + last % 2
 
     def _first_groups(self) -> dict[str, int]:
-        """The first group that may have each varying value."""
+        """The first possible group of each varying value."""
         first: dict[str, int] = {}
         chain: dict[str, int] = {}
         for name in (n for n in self.made if n in self.varying):
@@ -372,7 +372,7 @@ class _Split:
         return CROSSING - 1 if name in self.tiles else CROSSING
 
     def _price(self, name: str, group: int, limit: int) -> int:
-        """The cost of having a value in a group without a tile for it, counted up to `limit`."""
+        """The cost of a value in a group without a tile for it, counted up to `limit`."""
         stmt = self.made.get(name)
         if name not in self.varying or stmt in self.groups[group] or name in self.crossing[group]:
             return 0

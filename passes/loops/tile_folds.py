@@ -27,24 +27,24 @@ from axiomjit.symbolic.assumptions import SMALL
 from axiomjit.symbolic.dims import bound
 
 LANES: Final = 512
-"""Lanes that one thread takes at least: long enough for vector code."""
-TOGETHER: Final = 4
-"""The lanes of a thread are this many times wider where there are enough: whole rows of memory."""
+"""Fewest lanes of one thread: long enough for vector code."""
+UNROLL: Final = 4
+"""Blocks of lanes that a thread takes as one, if there are enough: whole rows of memory."""
 NEAR: Final = 16_384
-"""Bytes of all tiles of a loop: they stay in the first-level cache."""
+"""Most bytes of all tiles of a loop: they stay in the first-level cache."""
 WINDOW: Final = 16
-"""Elements of a window up to which vectors of lanes are better; few ones are unrolled anyway."""
+"""Most elements of a window for which vectors of lanes are better; few are unrolled anyway."""
 
 
 def tile_folds(program: LoopProgram, context: Context) -> LoopProgram:
-    """Put the innermost map loop inside the fold where it, not the fold, walks by one element.
+    """Put the innermost map loop inside the fold if it, not the fold, has unit stride.
 
     Folding a C-ordered matrix along its first dimension cell by cell would touch a cache line per
-    element. Instead a block of `LANES` results is folded at once: the map loop is cut into
-    blocks, the states become a tile with a cell per lane, and the lanes run innermost. Where little
-    is computed, a thread takes up to `TOGETHER` blocks as one, since memory is read fastest along
+    element. Instead a block of `LANES` results is folded at once: the map loop is cut into blocks,
+    the states become a tile with a cell per lane, and the lanes run innermost. If little is
+    computed, a thread takes up to `UNROLL` blocks as one, since memory is read fastest along
     whole rows. Folds over short windows, and over windows that the edge of the array cuts off, are
-    tiled, too; how short they are leaves a guard in the scope.
+    tiled, too; the length of windows leaves a guard in the scope.
 
     Needs: ordered loops; a fold directly inside a map loop has no map loop inside.
     Gives: a legal loop program.
@@ -71,11 +71,11 @@ def _tiled(stmt: Stmt) -> Stmt:
     shared = tuple(s for s in before if not isinstance(s, Alloc))
     repeated = tuple(s for s in shared if not isinstance(s, Store))
     limited = bool(limited_iterators(folds[0].body))
-    together = _together(allocs, folds[0]) if across and not limited else 1
-    block = Block(tiles, LANES, together)
+    unrolled = _unroll(allocs, folds[0]) if across and not limited else 1
+    block = Block(tiles, LANES, unrolled)
 
     def lanes(body: tuple[Stmt, ...]) -> For:
-        return For(lane, stmt.extent, "map", _in_lanes(body, lane, together), block)
+        return For(lane, stmt.extent, "map", _in_lanes(body, lane, unrolled), block)
 
     def enter(inner: Stmt) -> tuple[Stmt, ...]:
         if isinstance(inner, For) and not any(isinstance(s, For) for s in inner.body):
@@ -84,28 +84,28 @@ def _tiled(stmt: Stmt) -> Stmt:
 
     fold = rewrite_body((folds[0],), enter)
     rest = (*shared, *after)
-    body = (*_in_lanes(allocs, lane, together), *fold, *((lanes(rest),) if rest else ()))
-    return For(tiles, (stmt.extent + (LANES - 1)) // LANES, "map", body, unroll=together)
+    body = (*_in_lanes(allocs, lane, unrolled), *fold, *((lanes(rest),) if rest else ()))
+    return For(tiles, (stmt.extent + (LANES - 1)) // LANES, "map", body, unroll=unrolled)
 
 
-def _together(allocs: tuple[Alloc, ...], fold: For) -> int:
-    """The blocks of lanes per iteration: one where a loop may be cut, or tiles are large.
+def _unroll(allocs: tuple[Alloc, ...], fold: For) -> int:
+    """The blocks of lanes per iteration: one if the loop may be split, or tiles are large.
 
-    A loop is cut into strips of one block (see `strip_mine`).
+    A loop is split into strips of one block (see `strip_mine`).
     """
     lets = [s for s in walk((fold,)) if isinstance(s, Let)]
     if any(let.primitive.elementary or let.primitive.scalar for let in lets):
         return 1
     cell = sum(part.itemsize for alloc in allocs for part in alloc.state.parts)
-    return max(1, min(TOGETHER, NEAR // (LANES * cell)))
+    return max(1, min(UNROLL, NEAR // (LANES * cell)))
 
 
-def _in_lanes(body: tuple[Stmt, ...], lane: str, together: int) -> tuple[Stmt, ...]:
+def _in_lanes(body: tuple[Stmt, ...], lane: str, unrolled: int) -> tuple[Stmt, ...]:
     """The statements with states that have a cell per lane."""
 
     def rule(stmt: Stmt) -> tuple[Stmt, ...]:
         if isinstance(stmt, Alloc | Fold | ReadState):
-            state: State = stmt.state.replace(lanes=lane, cells=LANES * together)
+            state: State = stmt.state.replace(lanes=lane, cells=LANES * unrolled)
             return (stmt.replace(state=state),)
         return (stmt,)
 
@@ -118,7 +118,7 @@ def _is_plain(fold: For) -> bool:
 
 
 def _walks_across(mapped: For, fold: For) -> bool:
-    """True if the map loop moves through memory in smaller steps than the fold loop."""
+    """True if the map loop walks memory in smaller steps than the fold loop."""
     innermost = chain_of(fold)[0][-1]
     accesses = [s for s in walk((fold,)) if isinstance(s, Load | Store)]
     return stride_cost(mapped, accesses) < stride_cost(innermost, accesses)
@@ -138,6 +138,6 @@ def _is_over_windows(mapped: For, fold: For) -> bool:
 
 
 def _slides(access: Load | Store, one: For, other: For) -> bool:
-    """True if an access moves by one element along either loop."""
+    """True if an access has unit stride along either loop."""
     steps = dict(access.index.terms)
     return all(k.iterator in steps and steps[k.iterator].constant == 1 for k in (one, other))

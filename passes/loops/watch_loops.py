@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: long loops within one unit look whether the call was given up."""
+"""LoopProgram -> LoopProgram: long loops within one unit check for cancellation."""
 
 from __future__ import annotations
 
@@ -22,31 +22,30 @@ from axiomjit.symbolic.data_dependent import HeuristicScope
 from axiomjit.symbolic.dims import Dim, bound, dim, smaller
 
 LONG: Final = 2**29
-"""Additions, or bytes, from which on a loop looks: some 20 ms."""
+"""Fewest additions, or bytes, of a loop that polls: some 20 ms."""
 SHORT: Final = 2**25
-"""So much work is done between two looks, where steps are not longer."""
+"""The work between two checks, if iterations are not longer."""
 STEPS: Final = (2**20, 2**15, 2**10, 2**5, 1)
-"""After how many steps a loop may look: few numbers, so that few kernels differ in them."""
+"""Possible numbers of iterations between checks: few, so that few kernels differ in them."""
 
 
 def watch_loops(program: LoopProgram, context: Context) -> LoopProgram:
-    """Let long loops within one unit of the caller's range look at a flag now and then.
+    """Let long loops within one unit of the caller's range poll a cancellation flag.
 
-    The caller of a kernel is heard between units; a unit may be a row of any length, or a fold of
-    few columns over many rows. What the flag says decides whether results are given up, never
-    what they are. A unit that was given up may leave anything in what it writes, so kernels that
-    write into arguments or variables do not look. How much work a loop is, at hand, leaves guards
-    in the scope.
+    The caller of a kernel checks between units; a unit may be a row of any length, or a fold of few
+    columns over many rows. The flag decides only whether results are discarded, never their values.
+    A cancelled unit may leave any values in its buffers, so kernels that write into arguments or
+    variables do not poll. The work of a loop in this call leaves guards in the scope.
 
     Needs: a legal loop program; all other passes over loops have run.
     Gives: a legal loop program.
-    Keeps: every result, bit for bit, of calls that are not given up.
+    Keeps: every result, bit for bit, of calls that are not cancelled.
     """
     with bound(HeuristicScope(context.scope)):
-        return map_nests(program, _watched)
+        return map_nests(program, _with_checks)
 
 
-def _watched(nest: Nest) -> Nest:
+def _with_checks(nest: Nest) -> Nest:
     if any(isinstance(s, Store) and s.buffer.role.is_given for s in statements(nest)):
         return nest
     if nest.chunk_chain is not None or nest.prepass or nest.parallel_variant is not None:
@@ -56,18 +55,17 @@ def _watched(nest: Nest) -> Nest:
 
 
 def _unit(stmt: Stmt) -> Stmt:
-    """The loop over the caller's range with inner loops that look; another statement may itself."""
-    return _inside(stmt) if isinstance(stmt, For) and stmt.kind == "map" else _looking(stmt)
+    """The loop over the caller's range with inner loops that poll; another statement may itself."""
+    return _inside(stmt) if isinstance(stmt, For) and stmt.kind == "map" else _polling(stmt)
 
 
 def _inside(loop: For) -> For:
-    """The loop with long loops inside it that look."""
-    body = tuple(map(_looking, loop.body))
+    body = tuple(map(_polling, loop.body))
     return loop if body == loop.body else loop.replace(body=body)
 
 
-def _looking(stmt: Stmt) -> Stmt:
-    """A long loop that looks; where one of its steps is long, loops inside it do."""
+def _polling(stmt: Stmt) -> Stmt:
+    """A long loop that polls; if one of its iterations is long, loops inside it do."""
     if not isinstance(stmt, For):
         return stmt
     step = _work(stmt.body)
@@ -89,7 +87,7 @@ def _trips(loop: For) -> Dim:
 
 
 def _work(body: tuple[Stmt, ...]) -> Dim:
-    """Additions, and bytes that are read and written, of statements once."""
+    """Additions, and bytes that are read and written, of one run of statements."""
     total = dim(0)
     for stmt in body:
         match stmt:

@@ -31,13 +31,13 @@ from axiomjit.symbolic.dims import Dim, Guard, Symbol, dim, product
 from axiomjit.views.dense_layout import row_major_strides
 
 Steps = Sequence[Nest | LibraryCall]
-"""Those of a loop program."""
+"""The steps of a loop program."""
 
 
 def make_plan(program: LoopProgram, context: Context) -> Plan:
     """Render each nest and put the steps in order.
 
-    Library calls that are results of one function of the same operands become one.
+    Library calls for several results of one function of the same operands become one call.
 
     All memory is allocated before the first kernel runs, so that a failure leaves nothing
     half-written; a temporary is released after its last reader, or a later one of as many bytes
@@ -95,9 +95,9 @@ def _partials(steps: Steps) -> list[Storage]:
 
 
 def _groups(steps: Steps) -> dict[int, tuple[LibraryCall, ...]]:
-    """By the place of a library call the later ones that are other results of it.
+    """By the index of a library call the later calls for other results of it.
 
-    They are computed at its place; those places themselves are left out.
+    They are computed with the first one, and have no entry of their own.
     """
     found: dict[int, tuple[LibraryCall, ...]] = {}
     known: dict[object, int] = {}
@@ -110,13 +110,13 @@ def _groups(steps: Steps) -> dict[int, tuple[LibraryCall, ...]]:
 
 
 def _shared(call: LibraryCall) -> object:
-    """The key that calls for the results of one function share; None where there is one result."""
+    """The key that calls for the results of one function share; None for a single result."""
     found: object = lazy_import("axiomjit.graph.external_calls").shared(call.operation)
     return found
 
 
 def _made(step: Nest | LibraryCall, others: Sequence[LibraryCall]) -> list[Storage]:
-    """The results that a call of NumPy's function allocates itself: those in C order."""
+    """The results that a call of a NumPy function allocates itself: those in C order."""
     if not isinstance(step, LibraryCall) or _shared(step) is None:
         return []
     targets = [step.target, *(other.target for other in others)]
@@ -125,10 +125,9 @@ def _made(step: Nest | LibraryCall, others: Sequence[LibraryCall]) -> list[Stora
 
 
 def _choices(program: LoopProgram, context: Context) -> list[Choose]:
-    """The lengths that only the running program knows, in the order in which steps count them.
+    """The data-dependent lengths, in the order in which steps count them.
 
-    Each has what was looked at of it, by who followed the function or by passes, when those that
-    are counted before are known.
+    Each has the guards, from tracing or from passes, that can be checked once it is known.
     """
     written = _written(program)
     counts = sorted(program.counts, key=lambda count: written[count.view.storage.name])
@@ -150,7 +149,7 @@ def _written(program: LoopProgram) -> dict[str, int]:
 
 
 def _early(program: LoopProgram, choices: Sequence[Choose]) -> tuple[int, ...]:
-    """The arguments written before, or while, a step finds a length that may not fit, or fails."""
+    """The arguments written before, or by, a step that may fail or find the plan wrong."""
     written = _written(program)
     asked = [written[c.count.buffer] for c in choices if c.choice.guards]
     calls = ((k, s.operation) for k, s in enumerate(program.steps) if isinstance(s, LibraryCall))
@@ -163,7 +162,7 @@ def _early(program: LoopProgram, choices: Sequence[Choose]) -> tuple[int, ...]:
 def _total(program: LoopProgram, early: Sequence[int]) -> Cost:
     """The cost of all steps, the memory of their partial results, and that of kept arguments.
 
-    Of a step that may be shared only the memory counts: the next one runs, or costs about as much.
+    Of a parallel variant only the memory counts: the next step runs, or costs about as much.
     """
     scratch = sum((buffer.size_bytes for buffer in _partials(program.steps)), dim(0))
     pairs = zip(program.steps, program.costs, strict=True)
@@ -183,7 +182,7 @@ def _uses(
     rendered: dict[int, Rendered],
     groups: Mapping[int, tuple[LibraryCall, ...]],
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """The first and the last step that uses each storage; a step that may be shared is the next."""
+    """The first and the last step that uses each storage; a parallel variant is the next step."""
     places = {more.target.name: k for k, calls in groups.items() for more in calls}
     first: dict[str, int] = {}
     last: dict[str, int] = {}
@@ -206,7 +205,7 @@ def _is_shared(step: Nest | LibraryCall) -> bool:
 def _heirs(
     scratch: Sequence[Storage], first: Mapping[str, int], last: Mapping[str, int]
 ) -> dict[str, str]:
-    """By temporary, the one whose memory it takes: of as many bytes, and not used any more."""
+    """By temporary, the dead one with as many bytes whose memory it takes."""
     heirs: dict[str, str] = {}
     dead: dict[Dim, list[Storage]] = {}
     ends = sorted(scratch, key=lambda s: last[s.name], reverse=True)
@@ -269,7 +268,6 @@ def _call(step: LibraryCall, others: Sequence[LibraryCall]) -> Call:
 
 
 def _whole(storage: Storage) -> Window:
-    """A window that shows all of a storage."""
     return _window(View(storage, storage.shape, dim(0), storage.strides))
 
 

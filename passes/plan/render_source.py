@@ -1,4 +1,4 @@
-"""Nest -> Python source of one kernel, specialised for what it bakes; runs in plain Python too.
+"""Nest -> Python source of one kernel, specialised for small lengths; runs in plain Python too.
 
 Buffers, scalars, lengths, iterators and values are numbered by first use: equal nests, equal keys.
 """
@@ -56,9 +56,9 @@ class Rendered(Record):
 def render_source(nest: Nest, numbers: tuple[Number, ...], target: ChosenTarget) -> Rendered:
     """Write the kernel of a nest for a target.
 
-    Extents and offsets up to 4 and strides up to 1 are written into the source (with larger ones
-    LLVM gathers, which is slower than loads); other lengths are words. The first map loop runs
-    over the range that the caller gives.
+    Extents and offsets up to 4 and strides up to 1 are literals in the source (with larger ones
+    LLVM gathers, which is slower than loads); other lengths are words. The first map loop runs over
+    the range that the caller gives.
 
     Needs: a legal nest with one outer map loop, or without loops.
     Gives: a kernel whose text depends on the nest alone; its key has the target's name, too.
@@ -88,12 +88,12 @@ class _Writer:
 
     @property
     def ranges(self) -> RangeSource:
-        """Writes ranges; made anew, since one that is kept would be a cycle of references."""
+        """Writes ranges; built for each use, since a stored one would be a reference cycle."""
         named = partial(self.named, "i"), self.value, self.length
         return RangeSource(*named, self.over_blocks, self.firsts, self.ends)
 
     def kernel(self, nest: Nest, target: ChosenTarget) -> Rendered:
-        """The whole function, header last since only the body knows its words."""
+        """The whole function; its header is written last, when its words are known."""
         self.written = {s.buffer for s in statements(nest) if isinstance(s, Store)}
         loops = [s for s in statements(nest) if isinstance(s, For) and s.block is not None]
         self.over_blocks = {loop.iterator: loop for loop in loops}
@@ -136,7 +136,7 @@ class _Writer:
         return f"{letter}{self.counts[letter] - 1}"
 
     def named(self, letter: str, old: str) -> str:
-        """The name in the source of something in the nest."""
+        """The name in the source of a name in the nest."""
         if (letter, old) not in self.names:
             self.names[letter, old] = self.fresh(letter)
         return self.names[letter, old]
@@ -166,7 +166,7 @@ class _Writer:
         return self.buffers[storage]
 
     def length(self, value: int | Dim, baked: int = SMALL) -> str:
-        """A literal where it is at most `baked`, else the word that holds it."""
+        """A literal if it is at most `baked`, else the word that holds it."""
         constant = value if isinstance(value, int) else value.constant
         if isinstance(value, int) or (constant is not None and -baked <= constant <= baked):
             return str(constant)
@@ -188,8 +188,8 @@ class _Writer:
         element = " + ".join(parts)
         return f"int64({element})" if storage is POSITIONS else f"{self.buffer(storage)}, {element}"
 
-    def apart(self, stmt: Load | Store) -> str:
-        """The end of the name of an access beside calls, in steps that are a length."""
+    def suffix(self, stmt: Load | Store) -> str:
+        """The suffix of an access in a kernel with function calls, if its stride is a word."""
         if not self.calls or stmt.buffer in self.scratch or stmt.buffer is POSITIONS:
             return ""
         step = dict(stmt.index.terms).get(next(reversed(self.open), ""), 0)
@@ -239,7 +239,7 @@ class _Writer:
                 yield f"{self.define(stmt.name, stmt.dtype)} = {text}"
             case Load():
                 place, name = self.place(stmt.buffer, stmt.index), stmt.name
-                load = "load" + self.apart(stmt)
+                load = "load" + self.suffix(stmt)
                 text = place if stmt.buffer is POSITIONS else f"{load}({place})"
                 if stmt.prefetch is not None:
                     text = f"load_ahead({place}, {self.length(stmt.prefetch)})"
@@ -251,7 +251,7 @@ class _Writer:
             case Fold():
                 yield from self.fold(stmt)
             case ReadState():
-                yield from self.take(stmt)
+                yield from self.read_state(stmt)
             case Push():
                 yield self.push(stmt)
             case Drain():
@@ -260,10 +260,10 @@ class _Writer:
                 raise TypeError(f"{type(stmt).__name__} has no form in source")
 
     def store(self, stmt: Store) -> Iterator[str]:
-        """A scalar, perhaps combined with what is there."""
+        """Store a scalar, perhaps combined with the old element."""
         place, dtype = self.place(stmt.buffer, stmt.index), stmt.buffer.dtype
         if stmt.combine is None:
-            yield f"store{self.apart(stmt)}({place}, {self.as_type(stmt.value, dtype)})"
+            yield f"store{self.suffix(stmt)}({place}, {self.as_type(stmt.value, dtype)})"
             return
         held, value = self.fresh("u"), self.value(stmt.value)
         yield f"{held} = load({place})"
@@ -277,12 +277,12 @@ class _Writer:
         return name
 
     def as_type(self, old: str, dtype: DType) -> str:
-        """A scalar, cast where it has another dtype."""
+        """A scalar, cast if it has another dtype."""
         name = self.value(old)
         return name if self.dtypes[name] == dtype else f"{cast_name(code(dtype))}({name})"
 
     def values_of(self, state: State) -> list[str]:
-        """The names of a state's values, or of the tiles that have a cell of it per lane."""
+        """The names of a state's values, or of the tiles with a cell of it per lane."""
         if _is_flagged(state):
             return [self.named(letter, state.name) for letter in "sgz"[: 2 + state.signs]]
         first = self.named("s", state.name)
@@ -290,13 +290,13 @@ class _Writer:
         return [first, *more]
 
     def begun(self, state: State) -> str | None:
-        """True if a state has taken in an element; None where it begins with its identity."""
+        """The name of the flag that a state has an element; None if it begins with its identity."""
         fold = state.accumulator
         counts = isinstance(fold, UfuncFold) or fold.has_identity
         return None if counts else self.named("g", state.name)
 
     def here(self, state: State, name: str) -> str:
-        """The value, or the cell of the current lane where the state has lanes."""
+        """The value, or the cell of the current lane if the state has lanes."""
         return name if state.lanes is None else f"load({name}, {self.ranges.step(state.lanes)})"
 
     def alloc(self, stmt: Alloc) -> Iterator[str]:
@@ -346,7 +346,7 @@ class _Writer:
             yield from (f"store({n}, {step}, {c})" for n, c in zip(names, combined, strict=True))
 
     def combined(self, state: State, values: list[str]) -> tuple[list[str], list[str]]:
-        """Lines that combine values into a state, and its values; the first is taken unchanged."""
+        """Lines that combine values into a state, and its values; the first element is copied."""
         begun, left = self.begun(state), [self.here(state, n) for n in self.values_of(state)]
         if isinstance(state.accumulator, StateFold) and state.lanes is not None:
             named = [self.fresh("u") for _ in left]
@@ -364,8 +364,8 @@ class _Writer:
             combined = [name for name, _ in made]
         return loads + lines, combined
 
-    def take(self, stmt: ReadState) -> Iterator[str]:
-        """A value of a state, perhaps with more combined into it."""
+    def read_state(self, stmt: ReadState) -> Iterator[str]:
+        """A value of a state, perhaps with more values combined into it."""
         state, part = stmt.state, stmt.part
         if stmt.including:
             values = [self.value(name) for name in stmt.including]
@@ -405,7 +405,7 @@ the bits of all elements, and its start, to tell the sign of a zero."""
 
 
 def _combined_element(combine: Primitive, held: str, kind: DType, value: str, dtype: DType) -> str:
-    """The expression that a scatter stores: the old element combined with a value of some dtype."""
+    """The expression that a scatter stores: the old element combined with a value."""
     result = resolve_loop(combine.ufunc, (dtype, dtype))[-1] if combine.ufunc else dtype
     codes = [code(dtype)] * 2
     cast = held if kind == dtype else f"{cast_name(code(dtype))}({held})"
@@ -417,7 +417,7 @@ def _is_flagged(state: State) -> bool:
     """True if NaN and the signs of zeros are kept beside the state, and joined when it is read.
 
     Then each step is a few independent instructions; `maximum`, which is exact in each step, is a
-    chain of six. Cells of tiles wait for nothing, and are exact.
+    chain of six. Cells of tiles do not depend on each other, and are exact.
     """
     fold = state.accumulator
     plain = isinstance(fold, UfuncFold) and not fold.running and state.lanes is None
@@ -433,12 +433,11 @@ def _flagged_step(state: State, names: Sequence[str], value: str) -> list[str]:
 
 
 def _flagged_value(names: Sequence[str]) -> str:
-    """An extreme with its flags, as the value of the state: a zero has the sign that they tell."""
+    """The value of an extreme with its flags, which tell the sign of a zero."""
     return f"extreme({', '.join(names)})"
 
 
 def _literal(value: Any, dtype: DType) -> str:
-    """A number of a dtype, as source."""
     if isinstance(value, complex):
         part = code(part_dtype(dtype))
         return f"complex_of({part}({value.real!r}), {part}({value.imag!r}))"
@@ -446,9 +445,9 @@ def _literal(value: Any, dtype: DType) -> str:
 
 
 def _start_source(state: State) -> list[str]:
-    """The values that a state is opened with; without identity they are never combined.
+    """The initial values of a state; without identity they are never combined.
 
-    A flagged extreme has met no NaN, and the bits of no element.
+    A flagged extreme has seen no NaN, and no bits.
     """
     fold = state.accumulator
     if isinstance(fold, StateFold):
@@ -470,7 +469,7 @@ def _combine_source(
 ) -> tuple[list[str], list[str]]:
     """Lines that combine two states of a dtype, and the values of the combined state.
 
-    `left` are the values of the state that stands before, `fresh("u")` names what is computed.
+    `left` are the values of the first state; `fresh("u")` names new values.
     """
     if isinstance(fold, UfuncFold):
         kind = code(dtype)
@@ -512,10 +511,10 @@ Term = tuple[str, Dim]
 
 
 class RangeSource(Record):
-    """Writes ranges and limits with the names that a source has for `iterator` and the like.
+    """Writes ranges and limits with the names that a source has for iterators, values, lengths.
 
-    `over_blocks` are the loops over blocks by their iterators, `firsts` what the first step of
-    each one's block is, and `ends` where loops end that take steps together.
+    `over_blocks` are the loops over blocks by iterator, `firsts` the first iteration of each block,
+    `ends` the ends of unrolled loops.
     """
 
     iterator: Callable[[str], str]
@@ -552,7 +551,7 @@ class RangeSource(Record):
         return *([_extreme("max", starts)] if starts else []), _extreme("min", stops)
 
     def _callers(self, loop: For) -> tuple[str, str]:
-        """The caller's range as steps of the first loop, where it counts those of one under it."""
+        """The caller's range in iterations of the first loop, even if it counts an inner loop's."""
         inner = loop.body[0] if loop.body else None
         if not isinstance(inner, For) or inner.under is None:
             return "lo", "hi"
@@ -560,7 +559,7 @@ class RangeSource(Record):
         return f"floor_divide(lo, {steps})", f"floor_divide(hi - 1, {steps}) + 1"
 
     def entered(self, loop: For, limits: tuple[str, ...], *, grid: bool) -> tuple[str, ...]:
-        """The range of a loop with these limits, about which its statements may ask."""
+        """The range of a loop with these limits; its block is recorded for its statements."""
         if loop.block is not None:
             named = limits[0].isidentifier()
             self.firsts[loop.iterator] = limits[0] if named else self.start(loop)
@@ -586,7 +585,7 @@ class RangeSource(Record):
         return f"min({state.cells}, {', '.join(stops)})"
 
     def _block_stops(self, block: Block, start: str) -> list[str]:
-        """The end of a block, and that of the last block of the caller's range."""
+        """The ends of a block, and of the last block of the caller's range."""
         if block.unroll == 1:
             return [f"{start} + {self.length(block.size)}"]
         assert isinstance(block.size, int)
@@ -600,7 +599,7 @@ class RangeSource(Record):
         return f"{self.length(first)} + {steps}" if short else self.length(last)
 
     def starts(self, loop: For) -> list[str]:
-        """First steps of a loop, one per limit; the largest holds."""
+        """First iterations of a loop, one per limit; the largest holds."""
         return [self._passed(limit.low, limit, loop.iterator) for limit in loop.limits]
 
     def stops(self, loop: For) -> list[str]:
@@ -608,7 +607,7 @@ class RangeSource(Record):
         return [self._passed(limit.high, limit, loop.iterator) for limit in loop.limits]
 
     def tests(self, limits: Sequence[Limit]) -> list[str]:
-        """Comparisons that all hold where the limits do."""
+        """Comparisons that are all true if the limits hold."""
         found = []
         for limit in limits:
             total = " + ".join(map(self._product, limit.terms)) or "0"
@@ -617,14 +616,13 @@ class RangeSource(Record):
         return found
 
     def _passed(self, place: Dim, limit: Limit, iterator: str) -> str:
-        """The first step at which the sum of a limit is not below a place."""
+        """The first iteration at which the sum of a limit is not below a place."""
         own = dict(limit.terms)[iterator]
         others = [term for term in limit.terms if term[0] != iterator]
         left = " - ".join([self.length(place + own - 1), *map(self._product, others)])
         return left if own.constant == 1 else f"floor_divide({left}, {self.length(own)})"
 
     def _product(self, term: Term) -> str:
-        """A factor times an iterator."""
         name, times = self.iterator(term[0]), self.length(term[1])
         return name if times == "1" else f"{name} * {times}"
 
@@ -636,7 +634,6 @@ def _shared_walk(loop: For) -> tuple[str, str] | None:
 
 
 def _extreme(function: str, values: Sequence[str]) -> str:
-    """The smallest or largest of some values."""
     return values[0] if len(values) == 1 else f"{function}({', '.join(values)})"
 
 

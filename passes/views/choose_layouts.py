@@ -31,12 +31,12 @@ from axiomjit.symbolic.ranges import magnitude, stride_size
 Order = tuple[int, ...]
 """Dimensions, outermost first."""
 Size = tuple[int, ...] | None
-"""The sort key of a value's stride; None where there is no stride."""
+"""The sort key of a value's stride; None without a stride."""
 _NEAR: Final[dict[int | None, int]] = {0: 0, 1: 1, -1: 1}
 _KEPT: Final = (*PACKS, GATHER, SAVE)
-"""Primitives whose values have the order that they have in NumPy."""
+"""Primitives whose results keep NumPy's memory order."""
 GAIN: Final = 0.8
-"""Another order is taken where loops cost at most this part."""
+"""Another order is chosen if it lowers the cost of loops to this fraction or less."""
 
 
 def choose_layouts(
@@ -47,13 +47,13 @@ def choose_layouts(
 ) -> dict[Node, Order]:
     """The dimensions of each op, from the outermost in memory to the innermost.
 
-    Results lie as their operands do (NumPy's K). A temporary that loops alone write and read lies
-    so that these loops cost least, whatever the lengths are; K where that makes little difference.
-    So do inputs that are `variables`, whose layout is not given; they are in C order otherwise.
+    Results are stored in the order of their operands (NumPy's K). A temporary that only loops write
+    and read is stored in the order that is cheapest for these loops at any lengths; K if the gain
+    is small. So are `variables`, inputs whose layout may be chosen; their default is C order.
 
-    Needs: a legal graph in which only outputs are views, and what is stored of it.
+    Needs: a legal graph in which only outputs are views, and its stored values.
     Gives: an order for every op that is no view, and for variables.
-    Keeps: the graph, and the order of what can be seen outside.
+    Keeps: the graph, and the order of arrays that callers see.
     """
     orders, strides = _memory_orders(graph, layouts)
     for node in variables:
@@ -64,7 +64,7 @@ def choose_layouts(
 def _memory_orders(
     graph: Graph, layouts: Layouts
 ) -> tuple[dict[Node, Order], dict[Node, tuple[Dim, ...]]]:
-    """The order of each op in NumPy, and the strides of what is given."""
+    """NumPy's order for each op, and the strides of arguments and held arrays."""
     orders: dict[Node, Order] = {}
     strides: dict[Node, tuple[Dim, ...]] = {}
     sizes: dict[Node, tuple[Size, ...]] = {}
@@ -86,7 +86,7 @@ def _memory_orders(
 
 
 def _sizes_of(strides: tuple[Dim, ...], shape: tuple[Dim, ...]) -> tuple[Size, ...]:
-    """The sizes of strides, none where elements are repeated or alone."""
+    """The sizes of strides; None for broadcast dimensions and for those of length 1."""
     return tuple(
         None if stride.constant == 0 or length.constant == 1 else stride_size(stride)
         for stride, length in zip(strides, shape, strict=True)
@@ -95,7 +95,7 @@ def _sizes_of(strides: tuple[Dim, ...], shape: tuple[Dim, ...]) -> tuple[Size, .
 
 def _order(op: Op, sizes: Mapping[Node, tuple[Size, ...]]) -> Order:
     """Dimensions in the memory order of all operands."""
-    if op.primitive in (*PACKS, GATHER):  # C order; a SAVE has the order of what it saves
+    if op.primitive in (*PACKS, GATHER):  # C order; a SAVE has its operand's order
         return tuple(range(op.rank))
     found = []
     for child, index in zip(op.operands, op.maps, strict=True):
@@ -111,8 +111,8 @@ def _order(op: Op, sizes: Mapping[Node, tuple[Size, ...]]) -> Order:
 def _memory_order(rank: int, operands: Sequence[Sequence[Size]]) -> Order:
     """Dimensions in the memory order of operands.
 
-    As in NumPy's iterator each dimension is put, from the last one on, outside those inside of
-    which it may not go; where operands disagree about two dimensions, they are in C order.
+    As in NumPy's iterator, each dimension, from the last one on, is inserted as far inside as its
+    strides allow; where operands disagree about two dimensions, they are in C order.
     """
     order: list[int] = []  # innermost first
     for d in reversed(range(rank)):
@@ -129,7 +129,7 @@ def _memory_order(rank: int, operands: Sequence[Sequence[Size]]) -> Order:
 
 
 class _Choice:
-    """Orders of temporaries, one after the other, the last ones first."""
+    """Chooses the orders of temporaries, the last ones first."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class _Choice:
         self.shown = {root_of(base_of(node)) for node in graph.outputs}
         self.nodes = list(post_order(graph.outputs))
         self.free = [node for node in self.nodes if node in orders and self._is_free(node)]
-        # what the loops of an op load, and the ops whose loops load a value
+        # the loads in the loops of each op, and the ops whose loops load each value
         self.loads: dict[Op, list[tuple[Node, IndexMap]]] = {}
         self.readers: dict[Node, Readers] = {}
 
@@ -158,7 +158,7 @@ class _Choice:
         return self.orders
 
     def _is_free(self, node: Node) -> bool:
-        """True if a value is a variable, or a temporary, that is written once, by loops."""
+        """True if a value is a variable or a temporary, and only loops write it, once."""
         if isinstance(node, Op) and (node not in self.stored or node.primitive in _KEPT):
             return False
         written = any(isinstance(u, Update) and u.operands[0] is node for u in self.users[node])
@@ -176,7 +176,7 @@ class _Choice:
                     self.loads.setdefault(reader, []).append((node, index))
 
     def _choose(self, node: Node, loops: list[Op]) -> None:
-        """ReadState the order of a value with which some loops cost least."""
+        """Choose the order of a value with which its loops cost least."""
         plain = self.orders[node]
         costs: dict[Order, float] = {}
         for inner in (plain[-1], *plain[:-1]):
@@ -195,7 +195,7 @@ class _Choice:
             yield Walk(op.dtype.itemsize, steps, STORE)
 
     def _steps(self, node: Node, index: IndexMap, count: int) -> tuple[int | None, ...]:
-        """The elements by which each of some iterators moves in the memory of a value."""
+        """The stride of each iterator in the memory of a value; None if more than one element."""
         if node in self.strides:
             strides = self.strides[node]
         elif node in self.orders:

@@ -21,18 +21,18 @@ from axiomjit.symbolic.index_maps import Region, shift
 
 Part = tuple[ReadOperand, Region]
 PIECE: Final = 8
-"""Parts of one piece of a join that is cut: they compile as fast, by part, as in smaller pieces."""
+"""Most parts of one piece of a join: up to here compile time per part does not grow."""
 
 
 def cut_joins(program: ViewProgram, context: Context) -> ViewProgram:
-    """Make several joins, each of a box of the whole, of a stored join of more than `PARTS` parts.
+    """Split stored joins of more than `PARTS` parts into several, each of a box of the whole.
 
-    Each part becomes a loop, and the time to compile a kernel grows faster than its loops. Parts
-    that are computed alike give kernels of one text, which is compiled once.
+    Each part becomes a loop, and compile time grows faster than the number of loops. Pieces that
+    compute the same have equal source, which is compiled once.
 
     Needs: a legal view program.
-    Gives: a legal view program; the storage of a join that was cut is written by several
-    definitions, none of more than `PIECE` parts unless one operand alone has more.
+    Gives: a legal view program; the storage of a split join is written by several definitions, none
+    of more than `PIECE` parts unless one operand alone has more.
     Keeps: every value, bit for bit, and where it is stored.
     """
     counts = _parts(program)
@@ -67,7 +67,7 @@ def _count(operand: ReadOperand, counts: Mapping[str, int]) -> int:
 
 
 def _pieces(definition: Definition, counts: Mapping[str, int]) -> Iterator[Definition]:
-    """The definitions that together are one; itself where it is no join of many parts."""
+    """The pieces of a definition; itself if it is no join of many parts."""
     storage, regions = definition.storage, definition.regions
     total = sum(_count(operand, counts) for operand in definition.operands)
     if not regions or storage is None or definition.target is not None or total <= PARTS:
@@ -94,7 +94,7 @@ def _pieces(definition: Definition, counts: Mapping[str, int]) -> Iterator[Defin
 def _boxes(
     definition: Definition, counts: Mapping[str, int]
 ) -> Iterator[tuple[Region, list[Part]]]:
-    """The operands in their order, in groups that fill a box and have few parts; with the box."""
+    """Boxes, each filled by a few consecutive operands, with these operands."""
     box: Region | None = None
     group: list[Part] = []
     size = 0
@@ -121,7 +121,7 @@ def _joined(first: Region, second: Region) -> Region | None:
 
 
 def _from(operand: ReadOperand, starts: tuple[Dim, ...], extents: tuple[Dim, ...]) -> ReadOperand:
-    """An operand read by iterators that count from these places on."""
+    """An operand read by iterators that start at these positions."""
     moved: ReadOperand = operand
     if isinstance(operand, Value):
         moved = Value(operand.name, shift(operand.index, starts))
@@ -137,7 +137,7 @@ def _place(index: tuple[Dim, ...], strides: tuple[Dim, ...]) -> Dim:
 
 
 def _renumbered(definition: Definition, later: Mapping[Storage, int]) -> Definition:
-    """The definition with the versions that storages have after some were written in pieces."""
+    """The definition with the versions of storages counted anew: pieces are versions, too."""
     if not later:
         return definition
     operands = tuple(_later(o, later) if isinstance(o, View) else o for o in definition.operands)

@@ -43,12 +43,11 @@ from axiomjit.views.dense_layout import ordered_strides
 
 
 def lower_to_views(graph: Graph, context: Context) -> ViewProgram:
-    """Give storage to what must be stored, and turn every read into strides.
+    """Give memory to stored values, and turn every read into strides.
 
     Outputs, operands and results of library calls, folds that others broadcast, and values too
     expensive to compute twice are stored, in the order of dimensions that `choose_layouts` finds;
-    everything else is an r-tensor. A version of a storage is written into the memory of the one
-    before.
+    everything else is an r-tensor. A version of a storage overwrites the version before.
 
     Needs: a legal graph in which only outputs are views, and versions are read before the next one.
     Gives: a legal view program with one result per output.
@@ -58,7 +57,7 @@ def lower_to_views(graph: Graph, context: Context) -> ViewProgram:
 
 
 class _Lowering:
-    """The state of one lowering: what each node became."""
+    """The state of one lowering: the storage, number or value of each node."""
 
     def __init__(
         self, graph: Graph, layouts: Layouts, stored: Mapping[Node, Library | None]
@@ -217,12 +216,12 @@ class _Lowering:
 def _ordered(op: Update) -> frozenset[int]:
     """The iterators along which an update may write one element again.
 
-    Not those that alone are the place along a dimension of what is written.
+    An iterator that alone indexes a dimension of the target is none of them.
     """
     if op.walked == op.extents and op.combine is None:
         return frozenset()
-    apart = {function.terms[0][0] for function in op.maps[0] if len(function.terms) == 1}
-    return frozenset(range(op.rank)) - apart
+    once = {function.terms[0][0] for function in op.maps[0] if len(function.terms) == 1}
+    return frozenset(range(op.rank)) - once
 
 
 def _parts(view: View, part: Op) -> View:

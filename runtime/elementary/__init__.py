@@ -1,4 +1,4 @@
-"""Elementary functions, written once and run in two ways: as LLVM code and in plain NumPy.
+"""Elementary functions, written once for two arithmetics: LLVM code and plain NumPy.
 
 `arithmetic` defines the operations of recipes; `llvm_arithmetic` and `numpy_arithmetic` implement
 them. Both round each operation alike, fused multiply-add included, so a kernel and its plain source
@@ -15,9 +15,9 @@ To add a function:
 3. Put it into `functions.RECIPES`, its row into `axiomjit/graph/primitives.py` (`_elementary`), and
    for complex numbers, where NumPy has them, a recipe into `complex_functions.py` or a rule into
    `runtime/emission/complex_rules.py`.
-4. Name its range and reference in `tools/elementary/accuracy_cases.py`, which the tests sample. A
-   function that is a ufunc of NumPy is one of arrays and tensors by its row;
-   `axiomjit/graph/powers.py` has those that NumPy lacks.
+4. Name its range and reference in `tools/elementary/accuracy_cases.py`, which the tests sample. By
+   its row a ufunc of NumPy is one of arrays and tensors, too; `axiomjit/graph/powers.py` has
+   functions that NumPy lacks.
 
 The tests of rows then compare kernels, plain source and NumPy at special values.
 

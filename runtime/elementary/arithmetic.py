@@ -124,7 +124,7 @@ class Arithmetic(ABC):
     ) -> Numeric:
         """Return recipe(x) where |x| > bound, else `usual`; for NaN either of the two.
 
-        Such x are rare, so the recipe may be slow. Compiled code holds it as a function, by `name`.
+        Such x are rare, so the recipe may be slow. Compiled code calls it by its `name`.
         """
 
     @abstractmethod
@@ -193,7 +193,7 @@ class Arithmetic(ABC):
     def within(self, x: Numeric, low: float, high: float) -> Numeric:
         """x clipped to bounds beyond which the power of x is 0 or infinite; NaN stays NaN.
 
-        Where vector instructions compute the steps, x is not clipped: then `reduced` and `scaled`
+        If vector instructions compute the steps, x is not clipped: then `reduced` and `scaled`
         accept any number.
         """
         return self.bounded(x, low, high)
@@ -209,15 +209,15 @@ class Arithmetic(ABC):
     def scaled(self, x: Numeric, exponent: Numeric) -> Numeric:
         """x * 2**floor(exponent) for x near 1; a subnormal result is rounded once.
 
-        The exponent is a multiple of 1/32. It may be up to twice that of the largest and smallest
-        numbers. Where it is NaN, x is NaN too.
+        The exponent is a multiple of 1/32. It may be up to twice the largest and smallest exponents
+        of floats. Where it is NaN, x is NaN too.
         """
         exponent = self.nearest_whole(exponent - 31 / 64, 1.0)[1]
         half = exponent >> 1
         return x * self.power_of_two(half) * self.power_of_two(exponent - half)
 
     def _normal_bits(self, x: Numeric) -> tuple[Numeric, Numeric]:
-        """Return whether x is subnormal, and x's bits; if it is, those of x * 2**(mantissa + 2)."""
+        """Return a mask of subnormal x; and bits: there of x * 2**(mantissa + 2), else of x."""
         low = x < 2.0 ** (1 - self.bias)
         return low, self.bits(self.select(low, x * 2.0 ** (self.mantissa + 2), x))
 
@@ -226,7 +226,7 @@ class Arithmetic(ABC):
         return self.entry(name, table, index & len(table) - 1)
 
     def significand(self, x: Numeric) -> Numeric:
-        """The mantissa of a positive number, from 1 to 2; of other numbers it has no meaning."""
+        """The mantissa of a positive number, from 1 to 2; meaningless for other numbers."""
         bits = self._normal_bits(x)[1]
         fraction = bits & ((1 << self.mantissa) - 1)
         return self.number(fraction | self.bits(self.constant(1.0)))

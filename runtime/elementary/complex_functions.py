@@ -1,8 +1,8 @@
 """Elementary functions of complex numbers, by textbook formulas over real functions.
 
-Where the formulas fail, at infinities, NaN and zeros, results are those of C's Annex G as glibc has
-them. A recipe takes an arithmetic, a function that computes real functions by name, and the real
-and imaginary part.
+Where the formulas fail, at infinities, NaN and zeros, results follow C's Annex G as in glibc. A
+recipe takes an arithmetic, a function that computes real functions by name, and the real and
+imaginary part.
 """
 
 import math
@@ -19,13 +19,12 @@ ComplexRecipe = Callable[[Arithmetic, RealFunction, Numeric, Numeric], RealParts
 REACH = {"f4": 88.0, "f8": 709.0}
 """Up to this exp, sinh and cosh are finite."""
 SHIFT = {"f4": 40.0, "f8": 350.0}
-"""Beyond REACH the factor e**SHIFT is multiplied separately; what is left of x is still so large
-that sinh and cosh are e**|x| / 2.
-"""
+"""Beyond REACH the factor e**SHIFT is multiplied separately; the rest of x is still so large that
+sinh and cosh are e**|x| / 2."""
 
 
 def _shifted(m: Arithmetic, far: Numeric, x: Numeric) -> RealParts:
-    """Where `far` return x moved by SHIFT towards 0, and e**SHIFT; elsewhere x and 1."""
+    """For `far` x, return x moved by SHIFT towards 0, and e**SHIFT; for others x and 1."""
     shift = SHIFT[m.code]
     factor = m.select(far, m.constant(math.exp(shift)), 1.0)
     return m.select(far, x - m.copysign(m.constant(shift), x), x), factor
@@ -44,9 +43,9 @@ def exp(m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric) -> RealParts:
 def _hyperbolic(
     m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric
 ) -> tuple[RealParts, RealParts]:
-    """Return sinh(x) and cosh(x), then cos(y) and sin(y); far from 0 the latter have the factor.
+    """Return sinh(x) and cosh(x), then cos(y) and sin(y); far from 0 these have the factor.
 
-    The factor is that of `_shifted`.
+    `_shifted` returns the factor.
     """
     less, factor = _shifted(m, abs(x) > REACH[m.code], x)
     cosine, sine = of("cos", y) * factor, of("sin", y) * factor

@@ -7,7 +7,7 @@ erfc(x) = exp(-x**2) g(x) for x >= 0, else 2 - erfc(-x).
 
 In float32 exp(-x**2) = 2**(k / 32) e**r, where the power T has 12 bits, and g(x) = V + d: V has 12
 bits too and is g at a point of the piece of x; d is a polynomial of the distance to that point. So
-the product T V is exact, and what is added to it is small (a table-driven method, as P. T. P.
+the product T V is exact, and the terms added to it are small (a table-driven method, as P. T. P.
 Tang's).
 
 In float64 g(x) = p(t) / (1 + 9/8 x) with t = (x - 3) / (x + 3), where the numerator p varies little
@@ -51,7 +51,7 @@ ERF_FLAT = 6.0
 
 
 def _pieces(m: Arithmetic, size: Numeric) -> tuple[Numeric, Numeric]:
-    """Return V and d, see the docstring of this module."""
+    """Return V and d of the module's docstring."""
     place = m.bits(size + 1.0) >> (m.mantissa - 3)
 
     def entry(row: int) -> Numeric:
@@ -66,7 +66,7 @@ def _pieces(m: Arithmetic, size: Numeric) -> tuple[Numeric, Numeric]:
 
 
 def _erfc_of_singles(m: Arithmetic, x: Numeric) -> Numeric:
-    """erfc in float32; subnormal results are computed as integers, which takes no longer."""
+    """erfc in float32; subnormal results are computed as integers, which is as fast."""
     size = m.select(abs(x) > LAST["f4"], LAST["f4"], abs(x))
     magic, (high, low) = 1.5 * 2.0**m.mantissa, STEP
     shifted = m.fma(size * size, -PARTS * LOG2_E, magic)

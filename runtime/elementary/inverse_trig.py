@@ -26,7 +26,7 @@ def _arc(m: Arithmetic, q: Numeric, lost: Numeric | None = None) -> Numeric:
 
 
 def arctan(m: Arithmetic, x: Numeric) -> Numeric:
-    """The arc tangent of a table's point c near |x|, plus that of (|x| - c) / (1 + |x| c)."""
+    """The sum of the arc tangents of a table's c near |x| and of (|x| - c) / (1 + |x| c)."""
     points, angles = (
         _placed(table[m.code][:COUNT], LEAD_OF_FIRST) for table in (ARC_POINTS, ARC_ANGLES)
     )
@@ -50,7 +50,7 @@ def _scaled(m: Arithmetic, rise: Numeric, run: Numeric) -> tuple[Numeric, Numeri
 
 
 def arctan2(m: Arithmetic, y: Numeric, x: Numeric) -> Numeric:
-    """The angle of the point (x, y): arctan(|y| / |x|), or pi minus that for negative x; y's sign.
+    """The angle of the point (x, y): arctan(|y| / |x|), or pi minus it for negative x; y's sign.
 
     The table's point c is found by the difference of the bits of rise and run, which is roughly the
     logarithm of their quotient.
@@ -72,7 +72,7 @@ def arctan2(m: Arithmetic, y: Numeric, x: Numeric) -> Numeric:
 
 
 def _half_angle(m: Arithmetic, x: Numeric) -> tuple[Numeric, Numeric, Numeric, Numeric]:
-    """Return whether |x| > 1/2; z; 2 sqrt(z); and the rounding error of the latter.
+    """Return a mask of |x| > 1/2; z; 2 sqrt(z); and the rounding error of the latter.
 
     z is (1 - |x|) / 2 where |x| > 1/2, else x**2. In float64 the error is returned as 0: its bound
     has room for it.

@@ -22,7 +22,7 @@ FLOATS = {"f4": ir.FloatType(), "f8": ir.DoubleType()}
 INTEGERS = {"f4": ir.IntType(32), "f8": ir.IntType(64)}
 INDEX = ir.IntType(32)
 SELDOM = 2000
-"""How many usual numbers LLVM expects for each slow one, when it assigns registers."""
+"""The number of usual values that LLVM expects per slow one, when it assigns registers."""
 
 
 def of_lanes(element: Any, lanes: int) -> Any:
@@ -98,7 +98,7 @@ class Lane:
 
 
 def _step(name: str, arity: int) -> Callable[..., Lane]:
-    """The method of a step of `Arithmetic`, by its vector instruction where the target has it.
+    """The method of a step of `Arithmetic`, by its vector instruction if the target has it.
 
     Arguments after the first `arity` are Python numbers.
     """
@@ -119,7 +119,7 @@ class LlvmArithmetic(Arithmetic):
     """Arithmetic whose values are `Lane`s of one builder."""
 
     def __init__(self, builder: Any, code: str, lanes: int) -> None:
-        """Emit operations of a dtype where the builder is, on vectors of `lanes` numbers."""
+        """Emit operations of a dtype at the builder's position, on vectors of `lanes` numbers."""
         self.builder, self.code, self.lanes = builder, code, lanes
 
     def lane(self, value: Any) -> Lane:
@@ -267,10 +267,10 @@ def _beyond(
     """Return the function f(x, usual), scalar or vector: slow(x) where |x| > bound, else `usual`.
 
     Args:
-        module: where it is to be called.
-        name: of the scalar function.
+        module: the module that calls it.
+        name: the name of the scalar function.
         kind: the type of a number.
-        lanes: length of the vectors; 1: scalars.
+        lanes: the length of the vectors; 1: scalars.
         bound: the largest size of numbers that keep their usual result.
         slow: emits the result of one number, from a builder and the number.
     """
@@ -338,5 +338,4 @@ def _constant_array(module: Any, name: str, kind: Any, values: tuple[float, ...]
 
 
 def _element(builder: Any, table: Any, index: Any) -> Any:
-    """Emit a load of the number at an index of a constant array."""
     return builder.load(builder.gep(table, [index.type(0), index]))

@@ -2,7 +2,7 @@
 
 Functions that loops inline are written once per target and linked: recipes before LLVM's passes
 run; steps of recipes after loops have become vector loops, and only the forms that these call. So a
-kernel's module holds nothing that most kernels do not use. Other modules hold what they call.
+kernel's module holds no functions that most kernels do not use. Other modules hold their callees.
 
 Library functions are compiled once per target. Of an elementary one a kernel's module declares the
 scalar form. Its attribute names, by LLVM's vector function ABI, the vector forms that loops call
@@ -22,7 +22,7 @@ from axiomjit.runtime.llvm.target_code import target_context, target_of
 LATE = '"function-inline-cost"="1000000"'
 """Keeps LLVM from inlining before its vectoriser has run (`kernel_library`)."""
 KEPT = "llvm.compiler.used"
-"""The list of what LLVM keeps although nothing uses it."""
+"""The list of functions that LLVM keeps although nothing uses them."""
 PURE = ("nounwind", "willreturn", "memory(none)")
 Body = Callable[[Any, Any], Any]
 """Emits the code of a function: takes a builder and the function, returns the result."""
@@ -52,7 +52,7 @@ def variants(name: str, forms: dict[str, str]) -> str:
     """Return the attribute of a function that names its vector forms.
 
     Args:
-        name: of the function.
+        name: the name of the function.
         forms: names of the forms, by length and one letter per parameter: v for a vector, l4 for a
             number that grows by 4 (the mangling of LLVM's vector function ABI).
     """
@@ -61,7 +61,7 @@ def variants(name: str, forms: dict[str, str]) -> str:
 
 
 def keep(module: Any, functions: list[Any]) -> None:
-    """Keep functions that nothing calls before loops are vectorised."""
+    """Keep functions that no code calls before loops are vectorised."""
     pointer = ir.IntType(8).as_pointer()
     used = module.globals.get(KEPT)
     if used is None:
@@ -91,20 +91,20 @@ def call_as(builder: Any, name: str, kind: Any, args: list[Any]) -> Any:
 
 
 class _Linked(NamedTuple):
-    """A module of LLVM, and the types and attributes of the functions that others may call."""
+    """An LLVM module, and the types and attributes of the functions that others may call."""
 
     module: Any
     prototypes: tuple[tuple[str, Any, tuple[str, ...]], ...]
 
 
 _LINKED: Final[dict[tuple[Target, str], _Linked]] = {}
-"""By target and name of a function, while the process runs: there are few recipes and steps."""
+"""By target and name of a function, for the process's lifetime: recipes and steps are few."""
 _LIBRARIES: dict[tuple[Target, str], Any] = {}
 """Numba's code library of each function, by target and name."""
 
 
 def declare_linked(module: Any) -> Any:
-    """Let a module declare what is linked; return it."""
+    """Let a module declare linked functions; return it."""
     module.axiomjit_links = []
     return module
 
@@ -113,8 +113,8 @@ def define_recipe(module: Any, name: str, write: Callable[[Any], None]) -> Any:
     """Return a function that loops inline at once, defined in a module or linked into it.
 
     Args:
-        module: where it is called.
-        name: of the function.
+        module: the module that calls it.
+        name: the name of the function.
         write: defines it in a module.
     """
     if _links(module) is None:
@@ -136,7 +136,7 @@ def define_step(module: Any, names: Sequence[str], write: Callable[[Any], None])
 
 
 def copy_of(target: Target, name: str) -> Any:
-    """A copy of the module that defines a function, to be linked; None if nothing is."""
+    """A copy of the module that defines a function, to be linked; None if it is not linked."""
     linked = _LINKED.get((target, name))
     return None if linked is None else linked.module.clone()
 
@@ -195,11 +195,11 @@ def library_function(module: Any, name: str, kind: Any, arity: int, lanes: int, 
     """Return a function for calls in a module; compile it first if the target does not have it yet.
 
     Args:
-        module: where the function is to be called.
-        name: of the scalar form.
+        module: the module that calls the function.
+        name: the name of the scalar form.
         kind: the type of operands and result.
-        arity: number of operands.
-        lanes: of the form to call; 1: the scalar form, for loops that LLVM vectorises.
+        arity: the number of operands.
+        lanes: the length of the form's vectors; 1: the scalar form, for loops that LLVM vectorises.
         body: emits the code of every form.
     """
     target = target_of(module)
@@ -213,11 +213,11 @@ def library_function(module: Any, name: str, kind: Any, arity: int, lanes: int, 
 def shared_function(
     module: Any, name: str, declare: Callable[[Any], Any], write: Callable[[Any], None]
 ) -> Any:
-    """A function of any type for calls in a module; compiled if it never was for its target.
+    """A function of any type for calls in a module; compiled once per target.
 
     Args:
-        module: where it is to be called.
-        name: of the function.
+        module: the module that calls it.
+        name: the name of the function.
         declare: adds the function to a module, by this name.
         write: gives it its body.
     """

@@ -82,7 +82,7 @@ def _inverse(m: Arithmetic, x: Numeric) -> Numeric:
 def terms(
     m: Arithmetic, base: Base, exponent: Numeric, x: Numeric, r: Numeric
 ) -> tuple[Numeric, Numeric]:
-    """Return exponent * log(2) - log(c) + log(1 + r) - r log(e) as a sum of two; c is that of x.
+    """Return exponent * log(2) - log(c) + log(1 + r) - r log(e) as a sum of two, for the c of x.
 
     The caller adds r log(e), the largest term near 1.
     """
@@ -98,7 +98,6 @@ def terms(
 
 
 def _of_number(m: Arithmetic, base: Base, x: Numeric) -> Numeric:
-    """The logarithm of x to a base."""
     mantissa = m.significand(x)
     r = m.fma(mantissa, _inverse(m, mantissa), -1.0)
     whole, rest = terms(m, base, m.binade(x), mantissa, r)
@@ -147,7 +146,7 @@ def of_sum(
 
 
 def _of_one_more(m: Arithmetic, base: Base, x: Numeric) -> tuple[Numeric, Numeric, Numeric]:
-    """Return two terms and r: log(1 + x) is the terms' sum plus r log(e).
+    """Return two terms and r: log(1 + x) is the sum of the terms, plus r log(e).
 
     r is (1 + x) v - 1, computed as x v + (v - 1). v - 1 is exact unless k is so large that its
     error does not matter.

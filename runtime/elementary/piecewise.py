@@ -3,7 +3,7 @@
 An odd function f that is near x for small x, and 1 for large x: f(x) = v + v p(t), where v is x
 clipped to a bound between two pieces. v is exact and the product is small beside it, so only the
 rounding of the sum matters. The last bits of u = factor * |x| + start, which is rounded to the
-spacing of floats there, are the index of the piece; t is |x| minus the number that u stands for.
+spacing of floats there, are the index of the piece; t is |x| minus the number that u represents.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ COUNT = 32
 
 
 class Pieces(NamedTuple):
-    """How the sizes of float32 numbers are divided into pieces."""
+    """The division of the sizes of float32 numbers into pieces."""
 
     name: str
     factor: float

@@ -1,12 +1,12 @@
-"""sin, cos, tan: x minus a multiple of pi / 2, which is held in three parts, then a polynomial.
+"""sin, cos, tan: x minus a multiple of pi / 2, which has three parts, then a polynomial.
 
 Fused multiply-add makes the first subtraction exact (the parts of W. J. Cody and W. Waite must be
-shorter). Numbers beyond REACH are reduced by `quarter_turns`; those of float32 are computed in
+shorter). Numbers beyond REACH are reduced by `quarter_turns`; in float32 they are computed in
 float64.
 
 Quarter turns are x * 2 / pi modulo 4, after M. Payne and R. Hanek, "Radian reduction for
-trigonometric functions", SIGNUM Newsletter 18, 1983. x is an integer times 2**s; a table has
-2**s * 2 / pi modulo 4 for every 16th s, as a sum of four floats.
+trigonometric functions", SIGNUM Newsletter 18, 1983. x is an integer times 2**s; a table has 2**s *
+2 / pi modulo 4 for every 16th s, as a sum of four floats.
 """
 
 from collections.abc import Callable
@@ -111,8 +111,8 @@ def _sine(m: Arithmetic, quarters: Numeric, r: Numeric, off: Numeric) -> Numeric
 def _tangent(m: Arithmetic, odd: Numeric, r: Numeric, off: Numeric) -> Numeric:
     """tan(r - off) for |r| <= pi / 4, or -1 / tan(r - off) if the integer `odd` is odd.
 
-    In float32 the rounding errors of r**2 and of the tangent are corrected: with them the result
-    could exceed its error bound.
+    In float32 the rounding errors of r**2 and of the tangent are corrected, since they could exceed
+    the error bound.
     """
     z = r * r
     less = off * m.fma(z, 1.5, 1.0)  # about tan(r) - tan(r - off)
@@ -133,8 +133,6 @@ def _far(m: Arithmetic, x: Numeric) -> tuple[Numeric, Numeric, Numeric]:
 
 
 def _of_angle(m: Arithmetic, x: Numeric, name: str, finish: Callable[..., Numeric]) -> Numeric:
-    """Return `finish` of the quarter turns and the remaining angle of x."""
-
     def far(m: Arithmetic, x: Numeric) -> Numeric:
         if m.code == "f4":
             return m.narrowed(_of_angle(m.wide, m.widened(x), name, finish))

@@ -5,8 +5,8 @@ vectorises basic operations only. So a recipe compiled for scalars calls a funct
 attribute names its vector forms by LLVM's vector function ABI; these forms are inlined into the
 loop after it has been vectorised (`kernel_library`).
 
-Short tables lie in registers: AVX-512 and AVX2 look up the entries of all lanes at once. The other
-steps are instructions of AVX-512 only.
+Short tables are stored in registers: AVX-512 and AVX2 look up the entries of all lanes at once. The
+other steps are instructions of AVX-512 only.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,8 +36,7 @@ ONE = INT(0b0000)
 LOGARITHM_LIMITS = 0x00 | 0x32 | 0x4 << 8 | 0x3 << 16 | 0x5 << 20 | 0x3 << 24
 """vfixupimm's answers, a hexadecimal digit per class of number, from the lowest: quiet NaN,
 signalling NaN, 0, 1, -infinity, infinity, negative, positive. The digit 0 stands for the result, 1
-and 2 for the number, 3 for NaN, 4 and 5 for the infinities.
-"""
+and 2 for the number, 3 for NaN, 4 and 5 for the infinities."""
 
 
 def _bits(kind: Any) -> int:
@@ -79,7 +78,6 @@ def _unchanged(builder: Any, x: Any, low: float, high: float) -> Any:
 
 
 def _integers(kind: Any) -> Any:
-    """The type of a vector of integers with the lanes and the width of `kind`."""
     return ir.VectorType(ir.IntType(_bits(kind) // kind.count), kind.count)
 
 
@@ -142,11 +140,11 @@ def step(
     """Return the scalar function of a step; its vector forms are the step's instruction.
 
     Args:
-        module: where the function is defined at first use.
-        name: of the step.
+        module: the module that defines the function at first use.
+        name: the name of the step.
         instruction: computes the step on vectors.
         kind: the type of a number.
-        arity: number of operands.
+        arity: the number of operands.
         basic: emits the step in basic operations, from a builder and the operands.
     """
 
@@ -171,11 +169,11 @@ def with_forms(
     """Return a scalar function (key 1) and its vector forms by length, which loops inline.
 
     Args:
-        module: where the functions are defined at first use.
-        name: without PREFIX.
+        module: the module that defines the functions at first use.
+        name: the name without PREFIX.
         kind: the type of a number.
-        arity: number of operands.
-        lengths: of the vectors.
+        arity: the number of operands.
+        lengths: the lengths of the vectors.
         body: emits the result of every form, from a builder and the function.
     """
     full = PREFIX + name

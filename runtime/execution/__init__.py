@@ -1,4 +1,4 @@
-"""How plans run: arguments bound, kernels called in chunks on threads, library calls.
+"""Execution of plans: arguments bound, kernels called in chunks on threads, library calls.
 
 May import `base`, `symbolic`, `passes.ir`, `runtime.pool`, `runtime.names`, `runtime.compiling`,
 `runtime.native_call`.

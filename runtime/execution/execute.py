@@ -1,8 +1,8 @@
 """Runs plans: in Python, or in one native call.
 
-A plan is prepared once, then bound to lengths as they come. Another kind of step is a record in
-`passes/ir/plan_ir.py` and a row of `STEP_KINDS`. Nothing outside this package turns elements into
-bytes and arrays into addresses.
+A plan is prepared once, then bound to the lengths of calls. Another kind of step is a record in
+`passes/ir/plan_ir.py` and a row of `STEP_KINDS`. Only this package turns elements into bytes and
+arrays into addresses.
 """
 
 from __future__ import annotations
@@ -44,32 +44,32 @@ from axiomjit.runtime.execution.windows import Array, Arrays, BoundWindow, PlanM
 from axiomjit.runtime.pool import memory
 from axiomjit.symbolic.dims import Symbol, Values
 
-if TYPE_CHECKING:  # what few plans have, and native calls, are imported when they are needed
+if TYPE_CHECKING:  # imported when a plan gets a native call
     from axiomjit.runtime.execution.native_plan import NativeWriter
     from axiomjit.runtime.native_call.instructions import NativePlan
 
 
 def _library_call(step: Call, plan: PlanForm) -> StepForm:
-    """A step that few plans have; what runs it is imported by the first one."""
+    """The form of a library call; its module is imported by the first plan that has one."""
     late = lazy_import("axiomjit.runtime.execution.library_calls")
     form: StepForm = late.CallForm(step, plan)
     return form
 
 
 class ContinuationForm(StepForm):
-    """The steps of a plan behind a count, which are a plan of their own."""
+    """The steps of a plan after a count, which are a plan of their own."""
 
     __slots__ = ("buffers", "later", "step")
 
     def __init__(self, step: Choose, plan: PlanForm) -> None:
-        """Prepare them."""
+        """Prepare these steps."""
         steps = plan.plan.steps
         self.step, self.buffers = step, plan.buffers
         self.later = PlanForm(plan.plan.replace(steps=steps[steps.index(step) + 1 :]))
 
     @property
     def launches(self) -> list[LaunchForm]:
-        """The runs of kernels behind the count."""
+        """The launches of kernels after the count."""
         return self.later.launches
 
     def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> Continuation:
@@ -78,12 +78,12 @@ class ContinuationForm(StepForm):
 
 
 class Continuation(BoundStep):
-    """Counts, and runs the steps behind the count; they are bound to each when that is met."""
+    """Counts, and runs the steps after the count; they are bound once per count."""
 
     __slots__ = ("_lengths", "_plans", "count", "form")
 
     def __init__(self, form: ContinuationForm, lengths: Mapping[Symbol, int]) -> None:
-        """Keep the lengths that are known."""
+        """Keep the known lengths."""
         self.form, self._lengths = form, lengths
         self.count = BoundWindow(form.step.count, form.buffers, lengths)
         self._plans = BoundedTable[int, BoundPlan]()
@@ -99,10 +99,10 @@ class Continuation(BoundStep):
         return self.bound_to(count).go_on(arrays, arguments, given)
 
     def bound_to(self, count: int) -> BoundPlan:
-        """The plan behind the count.
+        """The plan after the count.
 
         Raises:
-            OtherLengthError: what was looked at of the length looks otherwise.
+            OtherLengthError: a guard of the length does not hold.
         """
         found = self._plans.get(count)
         if found is None:
@@ -113,7 +113,7 @@ class Continuation(BoundStep):
         return found
 
     def emit(self, native: NativeWriter) -> bool:
-        """A call of what has a native call for each count."""
+        """Write a call of a function that has a native call per count."""
         return native.go_on(self, self.count)
 
 
@@ -126,25 +126,25 @@ STEP_KINDS: Final[Mapping[type[Step], Callable[[Any, PlanForm], StepForm | None]
     WriteBack: WritingBack,
     Choose: ContinuationForm,
 }
-"""By kind of step what prepares it for any lengths; the form is bound to both back ends."""
+"""By kind of step the function that prepares it for any lengths; a form binds both back ends."""
 
 
 class Otherwise(Protocol):
-    """What runs in place of a plan whose kernels cannot be had now."""
+    """Runs in place of a plan whose kernels are not available now."""
 
     def run(self, arguments: Sequence[Any], given: Sequence[object] | None) -> Sequence[Array]:
         """As `BoundPlan.run`."""
 
 
 class PlanForm(PlanMemory):
-    """A plan as all lengths have it in common: its memory by name, and its steps in order."""
+    """A plan for any lengths: its memory by name, and its steps in order."""
 
     def __init__(self, plan: Plan) -> None:
         """Name all lengths; none is evaluated yet."""
         super().__init__(plan)
         self.writes = any(isinstance(step, WriteBack) for step in plan.steps)
         self.is_entire = not any(isinstance(step, Choose) for step in plan.steps)
-        """Whether all lengths are known before it runs."""
+        """True if all lengths are known before it runs."""
         self.steps: list[StepForm] = []
         for step in plan.steps:
             form = STEP_KINDS[type(step)](step, self)
@@ -153,12 +153,12 @@ class PlanForm(PlanMemory):
                 break
 
     def bind(self, lengths: Mapping[Symbol, int], otherwise: Otherwise | None = None) -> BoundPlan:
-        """The plan for certain lengths; raises as `BoundPlan`."""
+        """The plan for these lengths; raises as `BoundPlan`."""
         return BoundPlan(self, lengths, otherwise)
 
     @property
     def launches(self) -> list[LaunchForm]:
-        """The runs of kernels of all steps."""
+        """The launches of kernels of all steps."""
         return [launch for step in self.steps for launch in step.launches]
 
 
@@ -176,9 +176,9 @@ class BoundPlan:
         """Evaluate every length once; nothing is compiled yet.
 
         Args:
-            plan: what runs; its form, where it is bound again and again.
+            plan: the plan; its form, if it is bound repeatedly.
             lengths: the value of each symbol.
-            otherwise: runs in place of the plan where its kernels cannot be had now.
+            otherwise: runs in place of the plan if its kernels are not available now.
 
         Raises:
             MemoryError: a buffer would exceed 2**63 - 1 bytes.
@@ -195,16 +195,16 @@ class BoundPlan:
 
     @property
     def launches(self) -> list[Launching]:
-        """The runs of kernels, but for those behind a count."""
+        """The launches of kernels, except after a count."""
         return [action for action in self.actions if isinstance(action, Launching)]
 
     @property
     def plan(self) -> Plan:
-        """What is bound."""
+        """The plan that is bound."""
         return self.form.plan
 
     def load(self) -> list[LoadedKernel]:
-        """The kernels, compiled or loaded where they are not; they stay while they are held.
+        """The kernels, compiled or loaded if necessary; they stay loaded while they are referenced.
 
         Raises:
             As `KernelCache.get`.
@@ -216,10 +216,10 @@ class BoundPlan:
     ) -> Sequence[Array]:
         """The results for these arguments (arrays of the bound lengths, or numbers).
 
-        `given` are the arguments before they were converted: what the plan writes is copied back.
+        `given` are the arguments before conversion: new values are copied back to them.
 
         Raises:
-            OtherLengthError: what was looked at of a chosen length looks otherwise.
+            OtherLengthError: a guard of a data-dependent length does not hold.
         """
         try:
             kernels = self.load() if self.handles else None
@@ -237,7 +237,7 @@ class BoundPlan:
     def go_on(
         self, arrays: Arrays, arguments: Sequence[object], given: Sequence[object] | None = None
     ) -> list[Array]:
-        """As `run`, with the memory that there is already; all kernels are loaded."""
+        """As `run`, with existing memory; all kernels are loaded."""
         results: Any = None
         for action in self.actions:
             results = action(arrays, arguments, given)
@@ -253,20 +253,20 @@ class BoundPlan:
         examples: Sequence[Any] | None = None,
         kind: type | None = None,
     ) -> NativePlan | None:
-        """What a native call does for the plan; None where it cannot.
+        """The native call of the plan; None if it cannot have one.
 
-        It runs plans with a kernel that is work for one thread, or with library calls, whose
-        results are arrays that it makes, views of these, or arguments. Large arrays are made, and
-        kernels that threads share are run, by Python between its other steps. Kernels that check
-        each access are run in Python, which reads their report. That arguments which are written
-        may be, and share no memory with others, is for guards to see.
+        It can have one with a kernel that is work for one thread, or with library calls, if its
+        results are arrays that it makes, views of these, or arguments. Python makes large arrays,
+        and runs kernels that threads share, between the other steps. Kernels that check each access
+        run in Python, which reads their report. Guards check that written arguments are writable
+        and share no memory with others.
 
         Args:
-            count: how many results the call gives; those behind them are lengths.
-            form: how results are put together; None where only one function may do that.
-            live: buffers whose arrays there are already, where steps before it have run.
-            of_arguments: the results that are arguments or views of them, by their numbers.
-            examples: arguments of a call that gives all results in order, as they are.
+            count: the number of results that the call gives; further ones are lengths.
+            form: how results are put together; None if only one function may do that.
+            live: buffers whose arrays exist already, if steps ran before this call.
+            of_arguments: the results that are arguments or views of them, by number.
+            examples: arguments of a call that gives all results in order, unchanged.
             kind: the container in which it gives them; None for one array.
         """
         if config.bounds or memory.empty is not np.empty:

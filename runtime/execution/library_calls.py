@@ -1,8 +1,8 @@
 """Steps of plans that a library computes, on views of the buffers, and the threads they may use.
 
 A library that computes matrix products has threads of its own, and a plan calls it only between its
-parallel sections, so that they do not come on top of ours. `threads(n)` and `AXIOMJIT_NUM_THREADS`
-hold for it too where `threadpoolctl` can be imported. The libraries know one number for the
+parallel sections, so that they do not run beside our workers. `threads(n)` and
+`AXIOMJIT_NUM_THREADS` limit it too if `threadpoolctl` can be imported. A library has one limit per
 process: while several calls have a limit, the smallest one holds for all.
 """
 
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
 
 SMALL: Final = 1024
-"""Elements of an array up to which no library starts threads, so that no limit is looked for."""
+"""Most elements of an array for which no library starts threads, so that no limit is needed."""
 FIRST_PARTS: Final = 8
-"""Parts in the first uninterrupted call; `ChunkSize` finds how many take 5 to 20 ms."""
+"""Parts in the first uninterrupted call; `ChunkSize` finds the number that takes 5 to 20 ms."""
 _lock: Final = new_lock()
 _count_call: Final = counter("library_calls")
 
@@ -64,12 +64,12 @@ class CallForm(StepForm):
 
 
 class Calling(BoundStep):
-    """A library operation for certain lengths, which writes into memory that there is."""
+    """A library operation for certain lengths, which writes into existing memory."""
 
     __slots__ = ("_bounds", "_operands", "_step", "_targets", "_work")
 
     def __init__(self, form: CallForm, lengths: Mapping[Symbol, int]) -> None:
-        """Find the windows at these lengths."""
+        """Evaluate the windows at these lengths."""
         self._step, buffers = form.step, form.buffers
         self._operands = [BoundWindow(one, buffers, lengths) for one in self._step.operands]
         self._targets = [BoundWindow(one, buffers, lengths) for one in self._step.targets]
@@ -79,7 +79,7 @@ class Calling(BoundStep):
         self._bounds = at_lengths(self._step.conditions, lengths)
 
     def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> None:
-        """Do it."""
+        """Run the operation."""
         seen = [operand.of(arrays, beyond=bool(self._bounds)) for operand in self._operands]
         self._compute(*seen, *[target.of(arrays) for target in self._targets])
 
@@ -99,16 +99,16 @@ class Calling(BoundStep):
             raise _located(error, step.where) from None
 
     def emit(self, native: NativeWriter) -> bool:
-        """A call, where all operands are inside their memory."""
+        """Write a call, if all operands are inside their memory."""
         return not self._bounds and native.call(self._compute, self._operands, self._targets)
 
     def emit_alone(
         self, plan: Plan, native: NativeWriter, examples: Sequence[Any], kind: type | None
     ) -> bool:
-        """A call of a function that makes the only result, small and in C order, itself.
+        """Write a call of a function that makes the only result, small and in C order, itself.
 
         It takes no views of its operands: that costs more than a product of small matrices. Memory
-        of large results is recycled, so they are made elsewhere.
+        of large results is recycled, so they are made by the plan.
         """
         step, target = self._step, self._targets[0]
         shorten, positions = step.operation.shorten, native.positions(self._operands)
@@ -130,7 +130,7 @@ class Making(BoundStep):
     __slots__ = ("_function", "_operands", "_results", "_step", "_targets")
 
     def __init__(self, form: CallForm, lengths: Mapping[Symbol, int]) -> None:
-        """Find the windows at these lengths."""
+        """Evaluate the windows at these lengths."""
         self._step, step, buffers = form.step, form.step, form.buffers
         self._operands = [BoundWindow(window, buffers, lengths) for window in step.operands]
         self._targets = [window.buffer for window in step.targets]
@@ -147,7 +147,7 @@ class Making(BoundStep):
         self._function = _within_limits(functions[0].bound(self._results[0][2]), shapes)
 
     def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> None:
-        """Do it."""
+        """Run the function."""
         made = self._make(*[operand.of(arrays) for operand in self._operands])
         arrays.update(zip(self._targets, made, strict=True))
 
@@ -166,13 +166,13 @@ class Making(BoundStep):
         return tuple(found)
 
     def emit(self, native: NativeWriter) -> bool:
-        """A call that makes arrays."""
+        """Write a call that makes arrays."""
         return native.call(self._make, self._operands, (), self._targets)
 
     def emit_alone(
         self, plan: Plan, native: NativeWriter, examples: Sequence[Any], kind: type | None
     ) -> bool:
-        """A call of the function itself, where that gives the results in order."""
+        """Write a call of the function itself, if it gives the results in order."""
         later = [step for step in plan.steps if step is not self._step]
         if any(not isinstance(one, Choose) or one.choice.guards for one in later):
             return False
@@ -212,7 +212,7 @@ def _keep_limits(function: Callable[..., Any], *operands: Any) -> Any:
 
 
 def _counted(function: Callable[..., Any], operands: Sequence[Any]) -> Callable[..., Any]:
-    """The function of operands like these, counted as a call of a library."""
+    """The function of operands like these, counted as a library call."""
     function = _within_limits(function, [operand.shape for operand in operands])
 
     def call(*seen: Any) -> Any:
@@ -232,7 +232,7 @@ def _located(error: Exception, where: str | None) -> Exception:
 
 
 class _Limits:
-    """The limits of calls under way, and the numbers of threads before."""
+    """The limits of running calls, and the numbers of threads before them."""
 
     under_way: tuple[int, ...] = ()
     before: tuple[tuple[Any, int], ...] = ()
@@ -240,18 +240,18 @@ class _Limits:
 
 @lru_cache(maxsize=1)
 def _is_asked() -> bool:
-    """Whether the environment names a number of threads for axiomjit."""
+    """True if the environment sets a number of threads for axiomjit."""
     return bool(os.environ.get(VARIABLES[0]))
 
 
 def is_limited() -> bool:
-    """Whether this call may use fewer threads than a library takes by itself."""
+    """True if this call may use fewer threads than a library takes by itself."""
     return asked_threads() is not None or _is_asked()
 
 
 @lru_cache(maxsize=1)
 def _libraries() -> tuple[Any, ...]:
-    """The libraries that are loaded, with `get_num_threads` and `set_num_threads`."""
+    """The loaded libraries, with `get_num_threads` and `set_num_threads`."""
     try:
         from threadpoolctl import ThreadpoolController
     except ImportError:
@@ -263,7 +263,7 @@ def _libraries() -> tuple[Any, ...]:
 def share_parts(count: int, compute: Chunk) -> None:
     """Compute parts of work that call these libraries, on the threads that the caller may use.
 
-    Where the libraries cannot be kept to one thread they use theirs, in one part after the other.
+    If the libraries cannot be limited to one thread, the parts run in sequence with their threads.
     """
     threads = available_threads() if count > 1 and _libraries() else 1
     edges = chunk_edges(count, threads)
@@ -273,7 +273,7 @@ def share_parts(count: int, compute: Chunk) -> None:
 
 @contextmanager
 def limited(threads: int | None = None) -> Iterator[None]:
-    """Let the libraries use no more threads in the block than these, or than the caller may."""
+    """Limit the libraries in the block to these threads, or to the caller's."""
     most = available_threads() if threads is None else threads
     _change(most, None)
     try:
@@ -283,7 +283,7 @@ def limited(threads: int | None = None) -> Iterator[None]:
 
 
 def _change(begun: int | None, ended: int | None) -> None:
-    """Let the limits of calls hold; when the last has ended, the numbers of before."""
+    """Apply the limits of calls; after the last one, restore the numbers of threads."""
     with _lock:
         limits = list(_Limits.under_way)
         if begun is not None:

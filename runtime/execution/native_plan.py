@@ -1,4 +1,4 @@
-"""Native plans: the instructions of a native call, as the steps of a plan write them."""
+"""Native plans: the instructions of a native call, written by the steps of a plan."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from axiomjit.symbolic.dims import Symbol
 
 Runner = Callable[..., Any]
 RELEASING_WORK: Final = 300_000
-"""Additions after which a native call lets other threads run and hears signals: about 10 us."""
+"""Additions after which a native call releases the GIL and checks signals: about 10 us."""
 
 
 class Gives(Record):
-    """How many results a call gives, put together by `form`, and which are of arguments."""
+    """The number of results of a call, their `form`, and which of them are of arguments."""
 
     count: int
     form: int
@@ -49,9 +49,9 @@ class Gives(Record):
 
 
 class NativeWriter:
-    """Writes the instructions of a plan, and knows in which slots its buffers are.
+    """Writes the instructions of a plan, and assigns slots to its buffers.
 
-    Each method returns whether a native call can do it.
+    Each method returns True if a native call can do it.
     """
 
     def __init__(
@@ -62,14 +62,14 @@ class NativeWriter:
         live: Sequence[str],
         numbers: Sequence[tuple[int, int, str]],
     ) -> None:
-        """Give what belongs to others its slots; all that the plan makes comes behind it.
+        """Assign slots to arguments and held arrays; slots of the plan's own follow.
 
         Args:
             plan: the memory of the plan.
             lengths: the value of each symbol.
-            gives: what the call gives.
-            live: buffers whose arrays there are already.
-            numbers: those among the arguments that kernels take, as in `LaunchForm.given`.
+            gives: the results of the call.
+            live: buffers whose arrays exist already.
+            numbers: the arguments that kernels take as numbers, as in `LaunchForm.given`.
         """
         self._plan, self._lengths, self._gives = plan, lengths, gives
         self.given: dict[int, tuple[int, str | None]] = {}
@@ -99,27 +99,26 @@ class NativeWriter:
         return slot
 
     def _next(self) -> int:
-        """A slot that is empty at this step."""
         if self._empty:
             return self._empty.pop()
         self._count += 1
         return self._count - 1
 
     def _number(self, position: int, dtype: str) -> bool:
-        """Whether a number among the arguments has a slot for this dtype, or gets one."""
+        """True if a number among the arguments has a slot for this dtype, or gets one."""
         if position not in self.given:
             self.given[position] = self._count, dtype
             self._count += -(-np.dtype(dtype).itemsize // 8)
         return self.given[position][1] == dtype
 
     def load(self, handles: Sequence[KernelHandle]) -> bool:
-        """Keep the kernels, which others may drop meanwhile."""
+        """Keep references to the kernels, which others may drop; True if all can be called."""
         self._loaded = {handle: handle.loaded for handle in handles}
         there = None not in self._loaded.values()
         return there and self._has_numbers and not any(one.checked for one in handles)
 
     def plan(self) -> NativePlan:
-        """What was written."""
+        """The plan with these instructions."""
         return NativePlan(
             given=self.given,
             held=tuple(self._held),
@@ -142,7 +141,7 @@ class NativeWriter:
         source: str | None,
         make: Callable[[], tuple[Any]],
     ) -> bool:
-        """The array of a buffer, in the memory of `source` or its own; large ones Python makes."""
+        """The array of a buffer, in the memory of `source` or its own; Python makes large ones."""
         base = -1 if source is None else self.slots.pop(source)
         new = NewArray(buffer.dtype, shape, strides, self._slot(buffer.name), base, takes=base >= 0)
         large = source is None and new.size_bytes >= LARGE
@@ -151,7 +150,7 @@ class NativeWriter:
         return True
 
     def drop(self, name: str) -> bool:
-        """A buffer is not needed any more."""
+        """Drop a buffer that is no longer needed."""
         return self._drop(self.slots.pop(name))
 
     def _drop(self, slot: int) -> bool:
@@ -168,9 +167,9 @@ class NativeWriter:
         grid: int,
         combines: bool,
     ) -> bool:
-        """A run of a kernel, with words of its argument block that come from slots."""
+        """A run of a kernel; `fills` are words of its argument block that come from slots."""
         kernel: Any = self._loaded[handle]
-        # Where its code begins: its entry is a ctypes function with two arguments.
+        # The address of its code: its entry is a ctypes function with two arguments.
         address = ctypes.cast(kernel.entry.func, ctypes.c_void_p).value or 0
         self._unreleased += work
         releases = self._unreleased >= RELEASING_WORK
@@ -179,7 +178,7 @@ class NativeWriter:
         return True
 
     def call_python(self, function: Runner, slots: Sequence[int]) -> bool:
-        """A call for what it does to the objects at slots."""
+        """A call for its effect on the objects at slots."""
         self._steps.append(CallPython(function, tuple(slots), ()))
         return True
 
@@ -190,7 +189,7 @@ class NativeWriter:
         targets: Sequence[BoundWindow],
         made: Sequence[str] = (),
     ) -> bool:
-        """A call, with views of what is no entire buffer; it makes no argument anew."""
+        """A call, with views of partial buffers; it must not make a buffer that exists."""
         if not self.slots.keys().isdisjoint(made):
             return False
         slots: list[int] = []
@@ -209,14 +208,14 @@ class NativeWriter:
         return all(self._drop(view.slot) for view in views)
 
     def positions(self, operands: Sequence[BoundWindow]) -> list[int] | None:
-        """Which arguments operands are, as they are; None where they are not."""
+        """The positions of the arguments that operands are; None if one is no entire argument."""
         names = [window.window.buffer for window in operands]
         found = [self._plan.buffers[name].position for name in names]
         known = [position for position in found if position is not None]
         return known if len(known) == len(found) and all(map(self._is_entire, operands)) else None
 
     def call_alone(self, function: Runner, positions: Sequence[int]) -> bool:
-        """A call of a function of arguments that gives what the call gives."""
+        """A call of a function of arguments that gives the results of the call."""
         return self._call_entire(function, [self.given[position][0] for position in positions])
 
     def _call_entire(self, function: Runner, slots: Sequence[int]) -> bool:
@@ -225,7 +224,7 @@ class NativeWriter:
         return True
 
     def go_on(self, continuation: Any, count: BoundWindow) -> bool:
-        """A call of what goes on behind a count, with all arrays and numbers that there are."""
+        """A call of the steps after a count, with all arrays and numbers that exist then."""
         arguments = {position: slot for position, (slot, _) in self.given.items() if position >= 0}
         lent = {name for name, _ in self._plan.arguments} | self._plan.held.keys()
         names = [name for name in self.slots if name not in lent]
@@ -236,7 +235,7 @@ class NativeWriter:
         return self._call_entire(later, slots)
 
     def give(self, names: Sequence[str], windows: Sequence[BoundWindow] | None) -> bool:
-        """Results; none is a view of an array that the program holds."""
+        """Give the results; none may be a view of an array that the program holds."""
         names = names[: self._gives.count]
         for number, (name, window) in enumerate(zip(names, windows or repeat(None), strict=False)):
             slot, of = self.slots[name], self._gives.of_arguments.get(number)
@@ -258,7 +257,7 @@ class NativeWriter:
         return len(set(self._results)) == len(self._results)
 
     def _result_view(self, window: BoundWindow) -> NewArray | None:
-        """A view that is a result; None where it is one of an array that the program holds."""
+        """A view that is a result; None if it is of an array that the program holds."""
         slot = self.slots[window.window.buffer]
         if slot < self._owned:
             lent = [position for position, given in self.given.items() if given[0] == slot]
@@ -270,7 +269,7 @@ class NativeWriter:
         return self._view(window, window.window.writable and not repeats)
 
     def _view(self, window: BoundWindow, writable: bool) -> NewArray | None:
-        """A window at a slot of its own; None where it is beyond its buffer, as Python says."""
+        """A window at a slot of its own; None if it is beyond its buffer, which Python refuses."""
         if not self._is_within(window):
             return None
         shape, base = window.shape, self.slots[window.window.buffer]
@@ -279,7 +278,7 @@ class NativeWriter:
         return NewArray(*view, writable=writable)
 
     def _is_entire(self, window: BoundWindow) -> bool:
-        """Whether a window is all of its buffer, seen as it is."""
+        """True if a window is all of its buffer, with the same dtype, shape and strides."""
         if window.allocated:
             return True
         buffer, layout = self._plan.buffers[window.window.buffer], self._layout(window)
@@ -288,7 +287,7 @@ class NativeWriter:
         return same and window.window.dtype == buffer.dtype and window.window.writable
 
     def _is_within(self, window: BoundWindow) -> bool:
-        """Whether a window is inside the memory of its buffer; if not, Python says so."""
+        """True if a window is inside the memory of its buffer; if not, Python refuses it."""
         shape, strides = self._layout(window)
         itemsize = self._plan.buffers[window.window.buffer].dtype.itemsize
         low, high = memory.span(window.shape, window.strides, window.window.dtype.itemsize)
@@ -303,9 +302,9 @@ class NativeWriter:
 
 
 class NativeContinuation:
-    """The steps behind a count as a function of the objects that there are then.
+    """The steps after a count as a function of the objects that exist then.
 
-    It is a native call for each count that is met again, and runs in Python for others.
+    It is a native call for each repeated count, and runs in Python for others.
     """
 
     def __init__(
@@ -316,14 +315,14 @@ class NativeContinuation:
         names: Sequence[str],
         gives: Gives,
     ) -> None:
-        """Begin.
+        """Keep the parts that do not depend on the count.
 
         Args:
-            continuation: gives the plan behind each count.
+            continuation: gives the plan after each count.
             plan: the memory of the plan.
-            positions: which arguments are given first, by position.
-            names: the buffers whose arrays are given behind them.
-            gives: what the call gives.
+            positions: the positions of the arguments that are given first.
+            names: the buffers whose arrays are given after them.
+            gives: the results of the call.
         """
         self._continuation, self._held, self._gives = continuation, plan.held, gives
         self._positions, self._names = positions, names
@@ -334,17 +333,17 @@ class NativeContinuation:
         self._runners = BoundedTable[int, Runner]()
 
     def __call__(self, *objects: Any) -> object:
-        """What the call gives.
+        """The results of the call.
 
         Raises:
-            OtherLengthError: what was looked at of the length looks otherwise.
+            OtherLengthError: a guard of the length does not hold.
         """
         count = objects[self._count].item()
         runner = self._runners.get(count) or self._runner(count, objects)
         return runner(*objects)
 
     def _runner(self, count: int, objects: Sequence[Any]) -> Runner:
-        """What runs the steps behind a count."""
+        """The function that runs the steps after a count."""
         bound = self._continuation.bound_to(count)
         runner = partial(self._run, bound)
         if count not in self._met:
@@ -353,7 +352,7 @@ class NativeContinuation:
         return self._runners.keep(count, self._native(bound, objects, runner) or runner)
 
     def _native(self, bound: Any, objects: Sequence[Any], slow: Runner) -> Runner | None:
-        """The native call for objects like these; None where there is none."""
+        """The native call for objects like these; None if there is none."""
         plan = bound.native_plan(self._gives.count, self._gives.form, self._names)
         if plan is None:
             return None
@@ -367,9 +366,9 @@ class NativeContinuation:
         return new_entry(cell)
 
     def _run(self, bound: Any, *objects: Any) -> object:
-        """What the call gives, run in Python on arrays of buffers and numbers."""
+        """The results of the call, run in Python on arrays of buffers and numbers."""
         named = zip(self._buffers, objects, strict=True)
-        # A NumPy scalar is no array, whose memory kernels read.
+        # Kernels read memory, which a NumPy scalar does not have.
         given = {name: np.asarray(one) for name, one in named if name is not None}
         arguments = at_positions(self._positions, objects)
         results = bound.go_on({**self._held, **given}, arguments)[: self._gives.count]
@@ -379,5 +378,5 @@ class NativeContinuation:
 
 
 def given_key(number: int) -> int:
-    """Where a native plan is given an array that is no argument, in place of a position."""
+    """The key, in place of a position, of an array that is no argument of a native plan."""
     return -1 - number

@@ -1,10 +1,9 @@
 """The kinds of plan steps with their two back ends, Python and native.
 
-What all lengths have in common is kept in forms, and a bound step is one small object beside its
-form, so that a function that is called with many shapes keeps little for each. A bound step is
-called to run in Python, and emits instructions of a native call. Which kind of step is prepared by
-which form is said by `execute.STEP_KINDS`; library calls, which few plans have, are in
-`library_calls`.
+A form has all that does not depend on lengths, and a bound step is one small object beside it, so
+that a function that is called with many shapes keeps little for each. A bound step is called to run
+in Python, and emits instructions of a native call. `execute.STEP_KINDS` maps kinds of steps to
+forms; library calls, which few plans have, are in `library_calls`.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from axiomjit.runtime.names.report import REPORT, refuse_report
 from axiomjit.runtime.pool import memory
 from axiomjit.symbolic.dims import Dim, Lengths, Symbol, Values
 
-if TYPE_CHECKING:  # native calls are written when calls come again
+if TYPE_CHECKING:  # native calls are written only when calls repeat
     from axiomjit.runtime.execution.native_plan import NativeWriter
 
 SERIAL_WORK: Final = 6_000_000
@@ -59,20 +58,20 @@ class BoundStep:
         return ()
 
     def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> Any:
-        """Run it in Python, with the memory that there is by name; the last step gives results.
+        """Run it in Python, given the memory by name; the last step gives the results.
 
-        `given` are the arguments before they were converted, None where they were not.
+        `given` are the arguments before conversion, None if they were not converted.
         """
         raise NotImplementedError
 
     def emit(self, native: NativeWriter) -> bool:
-        """Write what a native call does for it; False where a native call cannot do it."""
+        """Write its instructions of a native call; False if it has none."""
         raise NotImplementedError
 
     def emit_alone(
         self, plan: Plan, native: NativeWriter, examples: Sequence[Any], kind: type | None
     ) -> bool:
-        """As `emit`, of a function that gives all results of a plan, as `native_plan` says."""
+        """As `emit`, if one function gives all results of the plan; see `native_plan`."""
         return False
 
 
@@ -83,16 +82,16 @@ class StepForm:
 
     @property
     def launches(self) -> list[LaunchForm]:
-        """The runs of kernels that it may consist of."""
+        """The launches of kernels in it."""
         return []
 
     def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep:
-        """The step for these lengths, with the values of those that it has named."""
+        """The step for these lengths; `values` are those of the lengths it has named."""
         raise NotImplementedError
 
 
 class AllocateForm(StepForm):
-    """Memory that a plan makes for a buffer, or takes from another one."""
+    """The memory that a plan makes for a buffer, or takes from another one."""
 
     __slots__ = ("_shape", "_strides", "buffer", "source")
 
@@ -104,7 +103,7 @@ class AllocateForm(StepForm):
         self._strides = tuple(map(plan.lengths.number, self.buffer.strides))
 
     def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep:
-        """Find the order of its dimensions in memory; raises as `Allocation`."""
+        """Evaluate the shape and its order in memory; raises as `Allocation`."""
         shape, strides = [values[k] for k in self._shape], [values[k] for k in self._strides]
         dimensions = range(len(shape))
         order = sorted(dimensions, key=lambda d: (-strides[d], d))
@@ -120,7 +119,7 @@ class Allocation(BoundStep):
     def __init__(
         self, form: AllocateForm, laid_out: tuple[int, ...], back: tuple[int, ...] | None
     ) -> None:
-        """Keep the shape in memory, and where the dimensions are there, unless in order.
+        """Keep the shape in memory order, and the transposition back, None if in C order.
 
         Raises:
             MemoryError: it would exceed 2**63 - 1 bytes.
@@ -149,7 +148,7 @@ class Allocation(BoundStep):
         return (fresh if self._back is None else fresh.transpose(self._back),)
 
     def emit(self, native: NativeWriter) -> bool:
-        """An instruction that makes it, with strides in bytes where it is not in C order."""
+        """Write an instruction that makes it, with strides in bytes unless it is in C order."""
         form, laid_out, back = self._form, self._laid_out, self._back
         shape, strides = laid_out, None
         if back is not None:
@@ -161,7 +160,7 @@ class Allocation(BoundStep):
 
 
 class Releasing(StepForm, BoundStep):
-    """Gives the memory of a temporary up; the same for all lengths."""
+    """Gives up the memory of a temporary; the same for all lengths."""
 
     __slots__ = ("_name",)
 
@@ -174,16 +173,16 @@ class Releasing(StepForm, BoundStep):
         return self
 
     def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> None:
-        """Forget the array."""
+        """Drop the array."""
         del arrays[self._name]
 
     def emit(self, native: NativeWriter) -> bool:
-        """An instruction that drops it."""
+        """Write an instruction that drops it."""
         return native.drop(self._name)
 
 
 class WritingBack(StepForm, BoundStep):
-    """Copies what was written into a converted argument back; the same for all lengths."""
+    """Copies the new value of a converted argument back; the same for all lengths."""
 
     __slots__ = ("_step",)
 
@@ -196,23 +195,23 @@ class WritingBack(StepForm, BoundStep):
         return self
 
     def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> None:
-        """Write into what was given; an argument that was not converted has it already."""
+        """Write into the original argument; one that was not converted has the value already."""
         owner, array = (given or arguments)[self._step.position], arrays[self._step.buffer]
         if isinstance(owner, Array) and owner is not array:
             owner[...] = array
 
     def emit(self, native: NativeWriter) -> bool:
-        """Nothing: a native call gets arguments as they are."""
+        """Write nothing: a native call gets no converted arguments."""
         return True
 
 
 class GivingResults(BoundStep):
-    """Gives the results, through windows unless all are what the plan allocates."""
+    """Gives the results, through windows unless all are arrays that the plan allocates."""
 
     __slots__ = ("_names", "_windows")
 
     def __init__(self, plan: PlanMemory, lengths: Mapping[Symbol, int]) -> None:
-        """Find the windows at these lengths."""
+        """Evaluate the windows at these lengths."""
         self._names, self._windows = plan.names, None
         if plan.windows is not None:
             self._windows = [BoundWindow(one, plan.buffers, lengths) for one in plan.windows]
@@ -224,15 +223,15 @@ class GivingResults(BoundStep):
         return [window.of(arrays) for window in self._windows]
 
     def emit(self, native: NativeWriter) -> bool:
-        """Slots of results, with instructions that make views."""
+        """Write slots of results, with instructions that make views."""
         return native.give(self._names, self._windows)
 
 
 class LaunchForm(StepForm):
-    """A run of a kernel, for any lengths: its words, but for what follows from lengths.
+    """A launch of a kernel, for any lengths: its words, except those that depend on lengths.
 
     `given` are the words of numbers among the arguments: word, position and dtype. The kernel
-    `before` runs ahead of it where threads share chains, or is a variant for threads, in its place.
+    `before` runs first if threads share chains, or is a parallel variant that replaces this one.
     """
 
     __slots__ = (
@@ -264,7 +263,7 @@ class LaunchForm(StepForm):
 
     @staticmethod
     def prepare(step: Launch, plan: PlanMemory) -> LaunchForm | None:
-        """The form of a launch; None of one that the next launch runs ahead or in its place."""
+        """The form of a launch; None if it is the next one's prepass or parallel variant."""
         form = LaunchForm(step, plan.lengths, plan.waiting)
         waits = step.prepass or step.parallel_variant is not None
         plan.waiting = form if waits else None
@@ -272,7 +271,7 @@ class LaunchForm(StepForm):
 
     @property
     def launches(self) -> list[LaunchForm]:
-        """The runs of kernels that it may consist of."""
+        """The launches of kernels in it."""
         return [*([] if self.before is None else self.before.launches), self]
 
     def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> Launching:
@@ -310,12 +309,12 @@ class LaunchForm(StepForm):
 
 
 def kernel_handle(kernel: Kernel) -> KernelHandle:
-    """A kernel for a plan that runs it."""
+    """The handle of a kernel for a plan."""
     return KERNELS.handle(kernel)
 
 
 class Launching(BoundStep):
-    """Runs a kernel: in one call where the work is small, else in chunks on threads.
+    """Runs a kernel: in one call if the work is small, else in chunks on threads.
 
     `grid` units are `work` additions. Units form chains of `chain`, each of which one thread runs
     in order, unless threads share all units after the kernel `before`.
@@ -341,7 +340,7 @@ class Launching(BoundStep):
         if handle.checked:
             ends = [0] * (2 * len(form.step.buffers))
             words = [0] * REPORT + words + ends
-        self._kind = ctypes.c_int64 * len(words)  # ctypes keeps one type for each number
+        self._kind = ctypes.c_int64 * len(words)  # ctypes caches one type per length
         self._prepared = array("q", words).tobytes()
         self._chunk_size = ChunkSize(self.grid * FIRST_WORK // max(self.work, 1))
 
@@ -352,11 +351,11 @@ class Launching(BoundStep):
 
     @property
     def is_serial(self) -> bool:
-        """Whether one thread runs it."""
+        """True if one thread runs it."""
         return self.work < SERIAL_WORK
 
     def words(self) -> tuple[int, ...]:
-        """The words that all calls have in common."""
+        """The words that do not depend on the call."""
         return tuple(array("q", self._prepared))
 
     def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> None:
@@ -376,7 +375,7 @@ class Launching(BoundStep):
     def run(
         self, arrays: Arrays, arguments: Sequence[object], threads: int, chain: int = 1
     ) -> None:
-        """Run all units on so many threads, every `chain` of them in order in one thread.
+        """Run all units on `threads` threads, every `chain` of them in order in one thread.
 
         Raises:
             RuntimeError: the kernel has failed.
@@ -409,7 +408,7 @@ class Launching(BoundStep):
             refuse_report(step.kernel, words)
 
     def emit(self, native: NativeWriter) -> bool:
-        """A run of the kernel, or a call of Python, which shares it among threads."""
+        """Write a run of the kernel, or a call of Python, which shares it among threads."""
         form, step = self.form, self.form.step
         if self.is_serial:
             fills = [(word, native.slots[name]) for word, name in enumerate(step.buffers)]
@@ -427,7 +426,7 @@ class Launching(BoundStep):
 
     def _run_on(self, names: Sequence[str], positions: Sequence[int], *objects: Any) -> None:
         """Run it, given the arrays of its buffers, and the numbers that it takes."""
-        # A NumPy scalar is no array, whose memory kernels read.
+        # Kernels read memory, which a NumPy scalar does not have.
         arrays: Any = dict(zip(names, map(np.asarray, objects), strict=False))
         self(arrays, at_positions(positions, objects[len(names) :]))
 
@@ -438,7 +437,7 @@ def _check(status: int) -> None:
 
 
 def _bits(value: object, dtype: str) -> list[int]:
-    """A scalar as 64-bit words, as many as it needs."""
+    """A scalar as 64-bit words, as many as its dtype needs."""
     size = np.dtype(dtype).itemsize
     raw = np.zeros(-(-size // 8) * 8, np.uint8)
     raw[:size] = np.asarray(value, dtype).reshape(1).view(np.uint8)

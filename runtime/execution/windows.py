@@ -25,7 +25,7 @@ def lengths_at(dims: tuple[Dim, ...], lengths: Mapping[Symbol, int]) -> tuple[in
 
 
 def at_positions(positions: Sequence[int], values: Sequence[object]) -> list[object]:
-    """Arguments of a plan of which only those at some positions are known."""
+    """Arguments of a plan, None at all positions but these."""
     arguments: list[object] = [None] * (max(positions, default=-1) + 1)
     for position, value in zip(positions, values, strict=False):
         arguments[position] = value
@@ -33,7 +33,7 @@ def at_positions(positions: Sequence[int], values: Sequence[object]) -> list[obj
 
 
 def is_whole(window: Window, buffers: Mapping[str, Buffer]) -> bool:
-    """Whether the window is all of what the plan allocates for its buffer."""
+    """True if the window is all that the plan allocates for its buffer."""
     owner = buffers[window.buffer]
     return (
         owner.role in (ArrayRole.RESULT, ArrayRole.TEMPORARY)
@@ -45,12 +45,12 @@ def is_whole(window: Window, buffers: Mapping[str, Buffer]) -> bool:
 
 
 def _are_same(some: tuple[Dim, ...], others: tuple[Dim, ...]) -> bool:
-    """Whether lengths are equal whatever the values; `==` may look at those at hand."""
+    """True if lengths are equal for all values; `==` may compare the values of this call."""
     return len(some) == len(others) and all(map(operator.is_, some, others))
 
 
 class PlanMemory:
-    """The memory of a plan by name, and its lengths by number, as all its steps use them."""
+    """The memory of a plan by name, and its lengths by number, shared by all its steps."""
 
     def __init__(self, plan: Plan) -> None:
         """Name the buffers."""
@@ -62,9 +62,9 @@ class PlanMemory:
         self.names = [window.buffer for window in plan.results]
         self.windows = None if all(whole) else plan.results
         self.is_fresh = all(whole) and len(set(self.names)) == len(self.names)
-        """Whether each result is an array that the plan allocates, and no two are the same."""
+        """True if each result is an array that the plan allocates, and no two are the same."""
         self.waiting: Any = None
-        """The form of a launch that the next one runs before it, or in its place."""
+        """The form of a launch that is the next one's prepass or parallel variant."""
 
 
 class BoundWindow:
@@ -84,9 +84,9 @@ class BoundWindow:
         self.strides = tuple(s * itemsize for s in lengths_at(window.strides, lengths))
 
     def of(self, arrays: Arrays, beyond: bool = False) -> Array:
-        """The array that the window shows; the whole buffer is returned as it is.
+        """The array that the window shows; for a whole buffer its array itself.
 
-        It may reach `beyond` the buffer where the reader leaves that out.
+        The window may reach `beyond` the buffer if the reader skips these elements.
         """
         array = arrays[self.window.buffer]
         if self.allocated:

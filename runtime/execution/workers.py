@@ -1,13 +1,13 @@
-"""Worker threads, how many there may be, and the calls whose chunks they help to run.
+"""Worker threads, their number, and the calls whose chunks they help to run.
 
 A kernel releases the GIL, so the standard library's threads are enough. The caller always works
-itself and waits only for chunks that somebody is running, never for a thread to wake up; so nested
-and concurrent calls cannot block each other: they merely find fewer idle workers.
+itself and waits only for chunks that are running, never for a thread to wake up; so nested and
+concurrent calls cannot block each other: they merely find fewer idle workers.
 
 A signal handler may interrupt the calling thread at any instruction, call us again, and raise. So
-the caller changes what is shared by single operations of lists, dicts, queues and locks, which are
-whole or not at all, and each is right by itself. Several steps are taken only by the workers, which
-no signal handler interrupts.
+the caller changes shared state only by single, atomic operations of lists, dicts, queues and locks,
+and the state is valid after each. Only workers, which no signal handler interrupts, change it in
+several steps.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from axiomjit.base.locks import after_fork, new_gate, new_lock
 Chunk = Callable[[int, int], int]
 AnyPath = str | os.PathLike[str]
 WORTH: Final = 1.1
-"""How many times shorter work has to be that is divided further."""
+"""Work is divided further only if that makes it this many times shorter."""
 SMALLEST: Final = 16
-"""The smallest chunk is such a part of what each thread gets."""
+"""The smallest chunk is this part of each thread's share."""
 VARIABLES: Final = ("AXIOMJIT_NUM_THREADS", "OMP_NUM_THREADS")
 EVERYTHING: Final = 2**62
 """The chunk size of calls that are short anyway, in units."""
 LONG_S: Final = 0.02
-"""An uninterrupted call that takes longer is followed by shorter ones, so that Ctrl-C is heard."""
+"""After an uninterrupted call that takes longer, shorter ones follow, so that Ctrl-C is noticed."""
 PATIENCE_S: Final = 1.0
-"""How long a caller that watches waits for a helper before it works itself."""
+"""The time that a watching caller waits for a helper before it works itself."""
 SHORT_S: Final = 0.005
-"""One that takes less is followed by longer ones."""
+"""After an uninterrupted call that takes less, longer ones follow."""
 
 
 class ChunkSize:
-    """How many units of a kernel are run in one uninterrupted call, learnt from its calls."""
+    """The number of units of a kernel per uninterrupted call, adjusted after each call."""
 
     __slots__ = ("most",)
 
@@ -55,7 +55,7 @@ class ChunkSize:
         self.most = max(1, most)
 
     def learn(self, units: int, seconds: float) -> None:
-        """Take notice that so many units took so long."""
+        """Adjust the size after a call of that many units that took this long."""
         if seconds > LONG_S:
             self.most = max(1, int(units * (LONG_S / 2 / seconds)))
         elif seconds < SHORT_S and units >= self.most:
@@ -63,7 +63,7 @@ class ChunkSize:
 
 
 class Job:
-    """One parallel call: the chunks that nobody has taken yet, and a seat for each helper."""
+    """One parallel call: the chunks that no thread has taken yet, and a seat for each helper."""
 
     __slots__ = ("call", "chunks", "failures", "give_up", "is_open", "chunk_size", "seats")
 
@@ -75,7 +75,7 @@ class Job:
         chunk_size: ChunkSize,
         give_up: Callable[[], object] | None = None,
     ) -> None:
-        """Prepare; the last chunk is taken first. To `give_up` ends calls that are running."""
+        """Prepare; the last chunk is taken first. `give_up` ends running calls early."""
         self.call, self.chunk_size, self.give_up = call, chunk_size, give_up
         self.chunks = list(chunks)
         self.seats = tuple(new_gate() for _ in range(seats))
@@ -103,10 +103,10 @@ class Job:
                 low = end
 
     def help(self) -> bool:
-        """Work as a helper, in a free seat; False where there is none or nothing to do.
+        """Work as a helper, in a free seat; False if there is no seat or no chunk.
 
-        A chunk is taken only in a seat, so that nobody works when the caller has seen all seats
-        free and no chunks left.
+        A chunk is taken only in a seat, so once the caller sees all seats free and no chunks left,
+        no helper is working.
         """
         for seat in self.seats if self.chunks else ():
             if seat.acquire(blocking=False):
@@ -121,9 +121,9 @@ class Job:
         return False
 
     def watch(self) -> None:
-        """Leave the work to helpers; signals are heard meanwhile, within a unit too.
+        """Leave the work to helpers, so that signals are handled meanwhile, within a unit too.
 
-        Where nobody takes a seat for long, work.
+        If no helper takes a seat for long, work.
         """
         ends = perf_counter() + PATIENCE_S
         while self.chunks and True not in [seat.locked() for seat in self.seats]:
@@ -135,22 +135,22 @@ class Job:
         self.work()
 
     def wait(self) -> None:
-        """Wait until nobody is at work in a seat."""
+        """Wait until no helper is working in a seat."""
         for seat in self.seats:
             with seat:
                 pass
 
     def stop(self) -> None:
-        """Let nothing further start, of chunks under way neither."""
+        """Start nothing further, not even in chunks that are running."""
         self.chunks.clear()
         self.is_open = False
         if self.give_up is not None:
             self.give_up()
 
     def close(self) -> None:
-        """Stop, and wait for those at work: they write into the caller's arrays.
+        """Stop, and wait for working helpers: they write into the caller's arrays.
 
-        What interrupts the waiting is raised afterwards.
+        An exception that interrupts the waiting is raised afterwards.
         """
         interrupt: BaseException | None = None
         self.stop()
@@ -165,7 +165,7 @@ class Job:
             raise interrupt
 
     def abandon(self) -> None:
-        """Give up what helpers had taken, who are not in this forked process."""
+        """Give up chunks that helpers had taken, which do not exist in this forked process."""
         self.failures.append(RuntimeError("the process was forked while it ran chunks"))
         self.stop()
         self.seats = ()
@@ -181,7 +181,7 @@ class _Worker(threading.Thread):
         self.is_entered.acquire()
 
     def run(self) -> None:
-        """Enter itself in the pool, and help whenever it is called."""
+        """Join the pool, and help whenever it is called."""
         pool = self.pool
         pool.workers.append(self)
         needed = len(pool.workers) <= pool.most
@@ -195,7 +195,7 @@ class _Worker(threading.Thread):
 
 
 class Pool:
-    """The workers and open jobs of this process; it grows to the most workers ever wanted."""
+    """The workers and open jobs of this process; it grows to the most workers ever needed."""
 
     def __init__(self) -> None:
         """Start without workers."""
@@ -209,14 +209,14 @@ class Pool:
         """Run a job to its end, with helpers in its seats.
 
         Raises:
-            BaseException: what a chunk or a signal handler raised; nobody is at work then.
+            BaseException: raised by a chunk or a signal handler; no helper is working then.
         """
         try:
             try:
                 self.jobs[job] = None
                 if job.give_up is None:
                     self._call_workers(len(job.seats))
-                else:  # there is a helper for it whatever others do
+                else:  # it gets a helper whatever other jobs have
                     self._call_workers(sum([len(other.seats) for other in list(self.jobs)]))
                 if job.give_up is None or not self.workers:
                     job.work()
@@ -232,7 +232,7 @@ class Pool:
             raise job.failures[0]
 
     def help(self) -> bool:
-        """Help with a job; False where none has a seat and something to do."""
+        """Help with a job; False if none has a seat and a chunk."""
         for job in list(self.jobs):
             if job.help():
                 return True
@@ -241,7 +241,7 @@ class Pool:
         return False
 
     def busy(self) -> int:
-        """How many calls are running jobs."""
+        """The number of calls that are running jobs."""
         return sum(job.is_open for job in list(self.jobs))
 
     def _call_workers(self, count: int) -> None:
@@ -253,7 +253,7 @@ class Pool:
             self.calls.put(None)
 
     def _hire(self, count: int) -> None:
-        """Start workers; each enters itself, so that the books know those that exist."""
+        """Start workers; each joins the pool itself, so that the pool lists only live threads."""
         with self._hiring:
             self.most = max(self.most, count)
             for _ in range(count - len(self.workers)):
@@ -288,10 +288,10 @@ after_fork(_forget_workers)
 
 @lru_cache(maxsize=256)
 def chunk_edges(grid: int, threads: int) -> tuple[int, ...]:
-    """Where the chunks of a grid begin, and its end.
+    """The starts of the chunks of a grid, and its end.
 
     Chunks shrink, so that a thread that wakes up late or is slow ends with the others: each has
-    half of what every thread would get of the rest (C. Polychronopoulos and D. Kuck, "Guided
+    half of an equal share of the rest (C. Polychronopoulos and D. Kuck, "Guided
     self-scheduling", 1987), but no less than a part of SMALLEST.
     """
     edges, least = [0], -(-grid // (SMALLEST * threads))
@@ -303,7 +303,7 @@ def chunk_edges(grid: int, threads: int) -> tuple[int, ...]:
 
 
 def cuts_chains(chains: int, ahead: int, work: int, threads: int) -> bool:
-    """Whether threads are to share the units of chains, after work ahead, and not whole chains."""
+    """True if threads should share the units of chains, after the work ahead, not whole chains."""
     if threads == 1 or not chains:
         return False
     longest = -(-chains // min(threads, chains))  # chains that one thread takes
@@ -322,16 +322,16 @@ def run_chunks(
     Args:
         call: runs units lo to hi and returns a status, 0 for success; it should release the GIL.
         edges: ascending numbers of units (see `chunk_edges`).
-        threads: how many threads may work at once, the caller being one. With 1, or one chunk,
+        threads: the most threads that work at once, the caller included. With 1, or one chunk,
             everything runs in the caller in order. Calls that run at the same time share them.
-        chunk_size: how many units one call runs; it learns. Without it, chunks are not divided.
-        give_up: lets calls that are running end early. With it one unit may take long: the main
-            thread leaves the work to helpers, so that signals reach it meanwhile.
+        chunk_size: the units of one call, adjusted after each. Without it, chunks are not divided.
+        give_up: ends running calls early. With it one unit may take long: the main thread leaves
+            the work to helpers, so that signals reach it meanwhile.
 
     Raises:
         RuntimeError: a call returned another status; no further chunk was started.
-        BaseException: what a call raised, KeyboardInterrupt in the caller included, after the
-            chunks that were running have ended.
+        BaseException: raised by a call, or KeyboardInterrupt in the caller, after the running
+            chunks have ended.
     """
     chunks = [*itertools.pairwise(edges)]
     chunks.reverse()
@@ -386,7 +386,7 @@ def asked_threads() -> int | None:
 
 
 def available_threads() -> int:
-    """Threads that a call may use now: what the process was granted, and `threads(n)`."""
+    """The most threads of a call now: those granted to the process, limited by `threads(n)`."""
     most = granted()
     if most == 1:
         return 1
@@ -396,10 +396,10 @@ def available_threads() -> int:
 
 @lru_cache(maxsize=1)
 def granted() -> int:
-    """What CPUs, control group and environment let this process have.
+    """The number of threads that CPUs, control group and environment allow this process.
 
-    They are looked at once, by the first call that could use threads, and again after a fork. Of
-    the variables the first that names a number counts.
+    It is found once, by the first call that could use threads, and again after a fork. The first
+    variable that has a number counts.
     """
     affinity = getattr(os, "sched_getaffinity", None)
     cpus = len(affinity(0)) if affinity else os.cpu_count() or 1
@@ -409,17 +409,17 @@ def granted() -> int:
 
 
 def _asked(variable: str) -> int | None:
-    """The number of threads that a variable names first, None where it names none."""
+    """The first number in a variable; None if it has none."""
     first = os.environ.get(variable, "").split(",")[0].strip()
     return int(first) if first.isdecimal() and int(first) else None
 
 
 def read_quota(table: AnyPath, mount: AnyPath) -> int | None:
-    """The smallest CPU quota of the groups that `table` lists, and of those above them.
+    """The smallest CPU quota of the groups that `table` lists, and of the groups above them.
 
     Args:
         table: a file of lines "number:controllers:path", as /proc/self/cgroup.
-        mount: where control groups are mounted; version 2 directly, version 1 per controller.
+        mount: the directory of control groups: version 2 directly, version 1 per controller.
     """
     quotas: list[float] = []
     for line in _read(table).splitlines():

@@ -1,6 +1,6 @@
 """Builders of the entry's LLVM text: every value is a 64-bit integer, every variable is memory.
 
-LLVM's own passes make registers of the variables; addresses are integers until they are used.
+LLVM's own passes turn the variables into registers; addresses are integers until they are used.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ HEADER: Final = (
     *("owned", "slots", "steps", "steps_at", "results", "results_at", "form", "otherwise"),
     *("errors", "memory", "values_from", "operands_from", "block_from"),
 )
-"""The words of a guard table, behind which stand its guards, then the instructions of a plan, then
-the slots of results. `runner` is a Python function in place of a plan; the words `_at` are numbers
-of words in the table. `otherwise` is a function that answers where one of `errors` is raised.
-`memory` is how many bytes the call takes from Python, 0 where `STACK_WORDS` are enough; the words
-`_from` are numbers of words in that memory, which begins with the objects of all slots."""
+"""The words of a guard table; its guards follow, then the instructions of a plan, then the slots of
+results. `runner` is a Python function in place of a plan; the words `_at` are numbers of words in
+the table. `otherwise` is a function that answers if one of `errors` is raised. `memory` is the
+number of bytes that the call takes from Python, 0 if `STACK_WORDS` are enough; the words `_from`
+are numbers of words in that memory, which begins with the objects of all slots."""
 STACK_WORDS: Final = 256
 """Words of memory that a native call has on the stack: slots, operands and an argument block."""
 
@@ -32,7 +32,7 @@ class Builder:
     """Writes the body of one function, block after block."""
 
     def __init__(self, name: str, parameters: int) -> None:
-        """Begin a function of that many values, which gives one."""
+        """Begin a function of that many values, which returns one."""
         self.parameters = tuple(f"%p{k}" for k in range(parameters))
         given = ", ".join(f"i64 {p}" for p in self.parameters)
         self._head = [f"define i64 @{name}({given}) {{", "entry:"]
@@ -58,13 +58,13 @@ class Builder:
     # --- memory -------------------------------------------------------------------------------
 
     def block(self, words: int) -> Value:
-        """The address of fresh memory of that many words."""
+        """The address of new memory of that many words."""
         name = "%" + self._name()
         self._head.append(f" {name} = alloca [{words} x i64], align 16")
         return self._result(f"ptrtoint ptr {name} to i64")
 
     def variable(self, value: Value | int) -> Value:
-        """The address of a word that begins with this value."""
+        """The address of a word with this initial value."""
         address = self.block(1)
         self.store(value, address)
         return address
@@ -76,12 +76,12 @@ class Builder:
         return found if bits == 64 else self._result(f"zext i{bits} {found} to i64")
 
     def store(self, value: Value | int, address: Value, offset: Value | int = 0) -> None:
-        """Put a word at `offset` bytes behind an address."""
+        """Store a word at `offset` bytes behind an address."""
         pointer = self._pointer(self.add(address, offset))
         self._lines.append(f" store i64 {value}, ptr {pointer}, align 8")
 
     def store_byte(self, value: Value, address: Value, offset: Value) -> None:
-        """Put the low byte of a value there."""
+        """Store the low byte of a value there."""
         pointer = self._pointer(self.add(address, offset))
         low = self._result(f"trunc i64 {value} to i8")
         self._lines.append(f" store i8 {low}, ptr {pointer}, align 1")
@@ -106,7 +106,7 @@ class Builder:
         return left if right == 0 else self._binary("add", left, right)
 
     def both(self, left: Value, right: Value | int) -> Value:
-        """The bits that both have."""
+        """The bitwise and."""
         return self._binary("and", left, right)
 
     def shift_left(self, value: Value, bits: Value | int) -> Value:
@@ -118,36 +118,36 @@ class Builder:
         return self._binary("lshr", value, bits)
 
     def test(self, relation: str, left: Value, right: Value | int) -> Value:
-        """Whether a relation of LLVM's `icmp` holds."""
+        """The result of a comparison by LLVM's `icmp`."""
         return self._result(f"icmp {relation} i64 {left}, {right}")
 
     # --- calls --------------------------------------------------------------------------------
 
     def call(self, function: Value, *arguments: Value | int) -> Value:
-        """What a C function at an address gives for words, pointers or narrower integers."""
+        """The result of a C function at an address, called with integers or pointers."""
         given = ", ".join(f"i64 {a}" for a in arguments)
         return self._result(f"call i64 {self._pointer(function)}({given})")
 
     def call_short(self, function: Value, *arguments: Value | int) -> Value:
-        """As `call`, of a function that gives 32 bits."""
+        """As `call`, for a function that returns 32 bits."""
         given = ", ".join(f"i64 {a}" for a in arguments)
         found = self._result(f"call i32 {self._pointer(function)}({given})")
         return self._result(f"zext i32 {found} to i64")
 
     def call_format(self, function: Value, *arguments: Value | int) -> None:
-        """Call a function of two words and further arguments of any number."""
+        """Call a variadic function with two fixed words and further arguments."""
         given = ", ".join(f"i64 {a}" for a in arguments)
         self._result(f"call i64 (i64, i64, ...) {self._pointer(function)}({given})")
 
     def give(self, value: Value | int) -> None:
-        """End the function; what is written next is not reached by this way."""
+        """Return from the function; the code after it is a new block."""
         self._lines.append(f" ret i64 {value}")
         self.begin(self.label())
 
     # --- control ------------------------------------------------------------------------------
 
     def label(self) -> str:
-        """The name of a block that comes later."""
+        """The name of a later block."""
         return self._name()
 
     def begin(self, label: str) -> None:
@@ -155,22 +155,22 @@ class Builder:
         self._lines.append(f"{label}:")
 
     def go(self, label: str) -> None:
-        """Go to a block."""
+        """Branch to a block."""
         self._lines.append(f" br label %{label}")
 
     def choose(self, condition: Value, yes: str, no: str) -> None:
-        """Go to one of two blocks."""
+        """Branch to one of two blocks."""
         self._lines.append(f" br i1 {condition}, label %{yes}, label %{no}")
 
     def require(self, condition: Value, otherwise: str) -> None:
-        """Go on where a condition holds, else to a block."""
+        """Continue if a condition holds, else branch to a block."""
         following = self.label()
         self.choose(condition, following, otherwise)
         self.begin(following)
 
     @contextmanager
     def when(self, condition: Value) -> Iterator[None]:
-        """Do what follows where a condition holds."""
+        """Run the body if a condition holds."""
         inside, behind = self.label(), self.label()
         self.choose(condition, inside, behind)
         self.begin(inside)
@@ -180,7 +180,7 @@ class Builder:
 
     @contextmanager
     def count(self, end: Value, step: int = 1, first: Value | int = 0) -> Iterator[Value]:
-        """Do what follows for `first`, and every `step` numbers from there, below `end`."""
+        """Run the body for `first`, and every `step` numbers from there, below `end`."""
         number = self.variable(first)
         again, inside, behind = self.label(), self.label(), self.label()
         self.go(again)
@@ -195,7 +195,7 @@ class Builder:
 
     @contextmanager
     def records(self, address: Value, count: Value) -> Iterator[Value]:
-        """Do what follows for each record of a table, which begin with a kind and a size."""
+        """Run the body for each record of a table; a record begins with its kind and size."""
         cursor = self.variable(address)
         with self.count(count):
             record = self.load(cursor)
@@ -203,7 +203,7 @@ class Builder:
             self.store(self.at(record, self.word(record, 1)), cursor)
 
     def choose_kind(self, record: Value, kinds: Sequence[Callable[[], None]]) -> None:
-        """Do what the kind of a record says."""
+        """Run the code for the kind of a record."""
         behind, kind = self.label(), self.word(record, 0)
         for number, do in enumerate(kinds):
             with self.when(self.test("eq", kind, number)):
@@ -218,7 +218,7 @@ class Row:
     """The words of a record in a table, by name; the `tail` is behind them."""
 
     def __init__(self, entry: Builder, address: Value, words: tuple[str, ...]) -> None:
-        """Name all words, but for kind and size, which come first."""
+        """Name all words after kind and size, which come first."""
         self._entry, self._address, self._words = entry, address, ("kind", "size", *words)
 
     def __getitem__(self, name: str) -> Value:
@@ -232,7 +232,7 @@ class Row:
 
 
 class EntryBuilder(Builder):
-    """Writes the entry: what it is given, its memory, and the table at hand are values."""
+    """Writes the entry: its parameters, its memory, and the current table are values."""
 
     def __init__(self) -> None:
         """Begin the function."""
@@ -254,12 +254,12 @@ class EntryBuilder(Builder):
         return self.word(self.head("runtime"), [*RUNTIME].index(name))
 
     def fill_slot(self, slot: Value, thing: Value, word: Value) -> None:
-        """Let a slot hold an object, and the word that kernels get of it."""
+        """Store an object in a slot, with the word that kernels get of it."""
         self.store(thing, self.at(self.objects, slot))
         self.store(word, self.at(self.values, slot))
 
     def take_memory(self, missed: str) -> None:
-        """Find memory for the slots, operands and argument blocks of the table at hand."""
+        """Provide memory for the slots, operands and argument blocks of the current table."""
         self.store(0, self._taken)
         memory, size = self.variable(self._stack), self.head("memory")
         with self.when(self.test("ne", size, 0)):
@@ -273,11 +273,11 @@ class EntryBuilder(Builder):
         self.argument_block = self.at(self.objects, self.head("block_from"))
 
     def drop_memory(self) -> None:
-        """Give up the memory that was taken for the table at hand."""
+        """Release the memory of the current table."""
         taken = self.load(self._taken)
         with self.when(self.test("ne", taken, 0)):
             self.call(self.runtime("drop_memory"), taken)
 
     def drop_tables(self) -> None:
-        """Give up the reference to the tables, which end with those that keep nothing else."""
+        """Release the tables, which are freed if this call kept the last reference."""
         self.call(self.runtime("drop"), self.tables)

@@ -1,8 +1,8 @@
-"""Guard tables: what a call depends on, and what it does then, as words for the entry.
+"""Guard tables: the conditions of a call and its instructions, as words for the entry.
 
-A table is a header, a record for each object that is guarded, one for each instruction of a plan,
-and the slots of results. It refers to objects by their addresses; `Table.kept` holds them for as
-long as it lives. Another guard is one more row of `GUARDS`: its words, and the code that asks it.
+A table is a header, a record for each guarded object, one for each instruction of a plan, and the
+slots of results. It refers to objects by their addresses; `Table.kept` keeps them alive. Another
+guard is one more row of `GUARDS`: its words, and the code that checks it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from axiomjit.base.config import settings_number
 from axiomjit.base.records import Record
-from axiomjit.runtime.native_call import structures as lies
+from axiomjit.runtime.native_call import structures as fields
 from axiomjit.runtime.native_call.builder import HEADER, STACK_WORDS, EntryBuilder, Row, Value
 from axiomjit.runtime.native_call.instructions import NativePlan, Words
 from axiomjit.runtime.native_call.structures import (
@@ -31,26 +31,26 @@ from axiomjit.symbolic.data_dependent import OtherLengthError
 
 Array = np.ndarray[Any, Any]
 MOST_TABLES: Final = 8
-"""Tables of one entry; beyond them the oldest goes."""
+"""Most tables of one entry; further ones replace the oldest."""
 _NUMBERS: Final = {float: 1, complex: 2}
-"""Words of the Python numbers whose values go to kernels."""
+"""The size in words of Python numbers whose values go to kernels."""
 UNUSED_SLOTS: Final = 2
 """Slots behind the last one, for guarded values that no step uses; a complex number has two."""
 
 
 def _guard_array(e: EntryBuilder, row: Row, array: Value, missed: str) -> None:
-    """An array by its layout; the address 0 is any."""
-    e.require(e.test("eq", e.load(array, lies.TYPE), e.runtime("array_type")), missed)
-    dtype = e.both(e.load(e.load(array, lies.DTYPE), lies.DTYPE_KIND), lies.DTYPE_BYTES)
+    """Check an array by its layout; the address 0 stands for any."""
+    e.require(e.test("eq", e.load(array, fields.TYPE), e.runtime("array_type")), missed)
+    dtype = e.both(e.load(e.load(array, fields.DTYPE), fields.DTYPE_KIND), fields.DTYPE_BYTES)
     e.require(e.test("eq", dtype, row["dtype"]), missed)
-    rank = e.load(array, lies.RANK, bits=32)
+    rank = e.load(array, fields.RANK, bits=32)
     e.require(e.test("eq", rank, row["rank"]), missed)
     wanted = row["flags"]
-    e.require(e.test("eq", e.both(e.load(array, lies.FLAGS, bits=32), wanted), wanted), missed)
-    data, known = e.load(array, lies.DATA), row["address"]
+    e.require(e.test("eq", e.both(e.load(array, fields.FLAGS, bits=32), wanted), wanted), missed)
+    data, known = e.load(array, fields.DATA), row["address"]
     with e.when(e.test("ne", known, 0)):
         e.require(e.test("eq", data, known), missed)
-    shape, strides = e.load(array, lies.SHAPE), e.load(array, lies.STRIDES)
+    shape, strides = e.load(array, fields.SHAPE), e.load(array, fields.STRIDES)
     lengths = row.tail
     steps = e.at(lengths, rank)
     with e.count(rank) as number:
@@ -60,68 +60,68 @@ def _guard_array(e: EntryBuilder, row: Row, array: Value, missed: str) -> None:
 
 
 def _guard_number(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
-    """A float or complex number by its type; kernels get its value."""
-    e.require(e.test("eq", e.load(value, lies.TYPE), row["type"]), missed)
+    """Check a float or complex number by its type; kernels get its value."""
+    e.require(e.test("eq", e.load(value, fields.TYPE), row["type"]), missed)
     slot = row["slot"]
     e.store(value, e.at(e.objects, slot))
-    first, bits = e.at(e.values, slot), e.add(value, lies.VALUE)
+    first, bits = e.at(e.values, slot), e.add(value, fields.VALUE)
     with e.count(row["words"]) as number:
         e.store(e.word(bits, number), e.at(first, number))
 
 
 def _guard_scalar(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
-    """A NumPy scalar by its type; kernels read it."""
-    e.require(e.test("eq", e.load(value, lies.TYPE), row["type"]), missed)
-    e.fill_slot(row["slot"], value, e.add(value, lies.VALUE))
+    """Check a NumPy scalar by its type; kernels read it."""
+    e.require(e.test("eq", e.load(value, fields.TYPE), row["type"]), missed)
+    e.fill_slot(row["slot"], value, e.add(value, fields.VALUE))
 
 
 def _guard_integer(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
-    """An int by its value; one that does not fit gives another value than any table has."""
-    e.require(e.test("eq", e.load(value, lies.TYPE), row["type"]), missed)
+    """Check an int by its value; an overflow fails."""
+    e.require(e.test("eq", e.load(value, fields.TYPE), row["type"]), missed)
     number = e.call(e.runtime("int_value"), value, e.scratch)
     e.require(e.test("eq", e.load(e.scratch, 0, bits=32), 0), missed)
     e.require(e.test("eq", number, row["value"]), missed)
 
 
 def _guard_same(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
-    """An object."""
+    """Check an object by its identity."""
     e.require(e.test("eq", value, row["same"]), missed)
 
 
-def _guard_apart(e: EntryBuilder, row: Row, array: Value, missed: str) -> None:
-    """No byte between the first and the last of one array is between those of the other.
+def _guard_disjoint(e: EntryBuilder, row: Row, array: Value, missed: str) -> None:
+    """Check that two arrays share no byte between their first and last ones.
 
-    Both are guarded before; elements begin and end at so many bytes from the first one.
+    Other records guard both; elements begin and end at these distances from the first one.
     """
     other = _guarded(e, row, "other_source", "other_object")
-    one, two = e.load(array, lies.DATA), e.load(other, lies.DATA)
+    one, two = e.load(array, fields.DATA), e.load(other, fields.DATA)
     low, end = e.add(one, row["low"]), e.add(one, row["end"])
     other_low, other_end = e.add(two, row["other_low"]), e.add(two, row["other_end"])
-    apart = e.variable(0)
+    disjoint = e.variable(0)
     for first_end, next_low in ((end, other_low), (other_end, low)):
         with e.when(e.test("sle", first_end, next_low)):
-            e.store(1, apart)
-    e.require(e.test("ne", e.load(apart), 0), missed)
+            e.store(1, disjoint)
+    e.require(e.test("ne", e.load(disjoint), 0), missed)
 
 
 _OBJECT: Final = ("source", "object")
-"""First words of a guard: the number of an argument, or -1 for the object behind it."""
+"""First words of a guard: the number of an argument, or -1 for the object in the next word."""
 GUARDS: Final[dict[str, tuple[Words, Callable[..., None]]]] = {
     "array": (("slot", "dtype", "rank", "flags", "address"), _guard_array),
     "number": (("type", "slot", "words"), _guard_number),
     "scalar": (("type", "slot"), _guard_scalar),
     "integer": (("type", "value"), _guard_integer),
     "same": (("same",), _guard_same),
-    "apart": (
+    "disjoint": (
         ("other_source", "other_object", "low", "end", "other_low", "other_end"),
-        _guard_apart,
+        _guard_disjoint,
     ),
 }
-"""By guard its words and the code that asks it; shape and strides (bytes) follow an array's."""
+"""By guard its words and the code that checks it; shape and strides (bytes) follow an array's."""
 
 
 def guard_objects(e: EntryBuilder, missed: str) -> None:
-    """Ask the guards of a table: every argument, and every array from elsewhere."""
+    """Check the guards of a table: every argument, and every captured array."""
     with e.records(e.add(e.table, 8 * len(HEADER)), e.head("guards")) as record:
         value = _guarded(e, Row(e, record, _OBJECT), *_OBJECT)
         rows = [(Row(e, record, (*_OBJECT, *words)), ask) for words, ask in GUARDS.values()]
@@ -129,7 +129,7 @@ def guard_objects(e: EntryBuilder, missed: str) -> None:
 
 
 def _guarded(e: EntryBuilder, row: Row, source: str, thing: str) -> Value:
-    """What a record guards: an argument by its number, or else an object."""
+    """The object that a record guards: an argument by its number, or else a fixed object."""
     number, value = row[source], e.variable(0)
     e.store(row[thing], value)
     with e.when(e.test("sge", number, 0)):
@@ -138,20 +138,20 @@ def _guarded(e: EntryBuilder, row: Row, source: str, thing: str) -> Value:
 
 
 class Table(Record):
-    """The words of a table, and what they refer to."""
+    """The words of a table, and the objects they refer to."""
 
     words: bytes
     kept: tuple[object, ...]
 
 
 class Guards:
-    """The records of one table, and the objects that they refer to."""
+    """The records of one table, and the objects they refer to."""
 
     def __init__(self, plan: NativePlan | None, writes: Sequence[int] = ()) -> None:
-        """Begin; guarded objects come to the slots of the plan.
+        """Begin; guarded objects get the slots of the plan.
 
         Args:
-            plan: None where a Python function answers the call.
+            plan: None if a Python function answers the call.
             writes: the positions of arguments that are written.
         """
         self._plan, lent = plan, () if plan is None else plan.lent
@@ -161,10 +161,10 @@ class Guards:
         self.kept: list[object] = []
 
     def add(self, source: int, value: Any, position: int | None) -> bool:
-        """Guard an argument of a call, which the program has at a position if it is not static.
+        """Guard an argument of a call, which has a position in the program unless it is static.
 
         Returns:
-            Whether that can be done.
+            True if it can be guarded.
         """
         if position is None:
             return self._add_static(source, value)
@@ -187,18 +187,18 @@ class Guards:
             if code is not None:
                 return False
             self._record("scalar", source, 0, id(kind), slot)
-            self.kept.append(kind)  # else another class might come to stand there
+            self.kept.append(kind)  # else another class could get its address
         else:
             return False
         return True
 
     def _slot(self, position: int) -> tuple[int, str | None]:
-        """Where the plan has an argument, and the dtype of a number; else a slot for no step."""
+        """The slot of an argument in the plan, and the dtype of a number; else an unused slot."""
         given = {} if self._plan is None else self._plan.given
         return given.get(position, (self._unused, None))
 
     def _add_static(self, source: int, value: Any) -> bool:
-        """An argument by its value: an int, or an object that never changes."""
+        """Guard an argument by its value: an int, or an object that never changes."""
         if type(value) is int:
             if not -(2**63) <= value < 2**63:
                 return False
@@ -211,27 +211,27 @@ class Guards:
         return False
 
     def watch(self, array: Array, address_too: bool) -> None:
-        """Guard how an array lies that the program has from elsewhere, and where."""
+        """Guard the layout of a captured array, and perhaps its address."""
         where = address(array) if address_too else 0
         self._array(-1, array, self._unused, 0, where)
 
     def hold(self, array: Array, slot: int) -> None:
-        """Let a plan have an array that it holds, where that lies at each call."""
+        """Give a plan an array that it holds, at its address in each call."""
         self._array(-1, array, slot, 0, 0)
 
     def hold_argument(self, array: Array, position: int) -> None:
-        """Let a plan have an array at the position of an argument, where that lies at each call."""
+        """Give a plan an array in place of an argument, at its address in each call."""
         self.hold(array, self._slot(position)[0])
 
-    def apart(self, source: int, array: Array, other_source: int, other: Array) -> None:
-        """Guard that an argument shares no memory with another array; both are guarded before.
+    def disjoint(self, source: int, array: Array, other_source: int, other: Array) -> None:
+        """Guard that an argument shares no memory with another array; other records guard both.
 
         An array that is no argument has the source -1.
         """
         spans = [span(one.shape, one.strides, one.itemsize) for one in (array, other)]
         if array.size and other.size:
             where = other_source, 0 if other_source >= 0 else id(other)
-            self._record("apart", source, 0, *where, *spans[0], *spans[1])
+            self._record("disjoint", source, 0, *where, *spans[0], *spans[1])
 
     def _array(self, source: int, array: Array, slot: int, flags: int, where: int) -> None:
         given = source >= 0
@@ -254,8 +254,7 @@ class Guards:
     ) -> Table:
         """The table of a call that the plan answers, or else `runner`, given all arguments.
 
-        Where that finds that it does not fit the call, which it says by `errors`, `otherwise`
-        answers it.
+        If these raise one of `errors`, they do not fit the call, and `otherwise` answers it.
         """
         plan = self._plan
         for array, slot in () if plan is None else plan.held:
@@ -283,7 +282,7 @@ class Guards:
 
 
 def _plan_words(plan: NativePlan | None, steps_at: int, size: int) -> dict[str, int]:
-    """What the header says of a plan, and how the memory of a call is laid out."""
+    """The header's words about a plan, and the memory layout of a call."""
     slots, block_from = UNUSED_SLOTS, 2 * UNUSED_SLOTS
     found: dict[str, int] = {}
     if plan is not None:
@@ -305,7 +304,7 @@ def _plan_words(plan: NativePlan | None, steps_at: int, size: int) -> dict[str, 
 
 
 def with_table(tables: tuple[object, ...], table: Table) -> tuple[object, ...]:
-    """The tables of a cell with a new one in front, for which an equal one goes."""
+    """The tables of a cell with a new one in front, which replaces an equal one."""
     pairs = list(zip(tables[::2], tables[1::2], strict=True))
     others = [pair for pair in pairs if pair[0] != table.words][: MOST_TABLES - 1]
     return tuple(part for pair in ((table.words, table.kept), *others) for part in pair)

@@ -1,8 +1,8 @@
 """The instructions of native calls: for each its record in a guard table and the code that runs it.
 
-Instructions work on slots, each of which holds one object: an argument, an array that the plan has,
-or one that an instruction makes; and the word that kernels get of it: where its data begins, or the
-bits of a number. Another instruction is one more class with its row in `INSTRUCTIONS`.
+Instructions work on slots. A slot holds one object: an argument, an array of the plan, or one that
+an instruction makes; and the word that kernels get of it: the address of its data, or the bits of a
+number. Another instruction is one more class with its row in `INSTRUCTIONS`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from axiomjit.base.config import config
 from axiomjit.base.records import Record
-from axiomjit.runtime.native_call import structures as lies
+from axiomjit.runtime.native_call import structures as fields
 from axiomjit.runtime.native_call.builder import EntryBuilder, Row, Value
 from axiomjit.runtime.native_call.structures import WRITEABLE
 from axiomjit.runtime.pool.memory import poison
@@ -31,7 +31,7 @@ class Instruction(Record):
     """One step of a native plan."""
 
     def words(self) -> Sequence[int]:
-        """The words of its record: those that `INSTRUCTIONS` names, then others in any number."""
+        """The words of its record: those that `INSTRUCTIONS` names, then any number of others."""
         return [getattr(self, name) for name in INSTRUCTIONS[type(self)][0]]
 
     def record(self) -> list[int]:
@@ -41,10 +41,10 @@ class Instruction(Record):
 
 
 class NewArray(Instruction):
-    """An array: in memory of its own, or in that of the one at `base`, from `offset` bytes on.
+    """An array: in memory of its own, or of the array at `base`, from `offset` bytes on.
 
-    It is a view of that one, or `takes` the memory, and the slot of the base is empty then. Without
-    strides it is in C order.
+    It is a view of that array, or `takes` its memory and empties its slot. Without strides it is in
+    C order.
     """
 
     dtype: np.dtype[Any]
@@ -65,7 +65,7 @@ class NewArray(Instruction):
         return size
 
     def words(self) -> Sequence[int]:
-        """It is poisoned under `config.check`; flags are for given memory, NumPy knows its own."""
+        """It is filled with poison under `config.check`; flags are for memory of a base."""
         flags = WRITEABLE if self.writable and self.base >= 0 else 0
         is_filled = config.check and (self.base < 0 or self.takes)
         fill = np.full(8, poison(self.dtype), self.dtype).tobytes()[:8] if is_filled else b""
@@ -78,7 +78,7 @@ class NewArray(Instruction):
 
 
 def _make_array(e: EntryBuilder, row: Row, failed: str) -> None:
-    """The one place where the entry makes arrays; without data NumPy takes memory itself."""
+    """The one place where the entry makes arrays; without data NumPy allocates memory itself."""
     base, dtype, rank, shape = row["base"], row["dtype"], row["rank"], row.tail
     data, owner, strides = e.variable(0), e.variable(0), e.variable(0)
     with e.when(e.test("sge", base, 0)):
@@ -90,7 +90,7 @@ def _make_array(e: EntryBuilder, row: Row, failed: str) -> None:
     given = e.load(strides), e.load(data), row["flags"]
     array = e.call(e.runtime("new_array"), e.runtime("array_type"), dtype, rank, shape, *given, 0)
     e.require(e.test("ne", array, 0), failed)
-    begin = e.load(array, lies.DATA)
+    begin = e.load(array, fields.DATA)
     e.fill_slot(row["slot"], array, begin)
     with e.when(e.test("ne", row["is_filled"], 0)), e.count(row["size_bytes"]) as number:
         shift = e.shift_left(e.both(number, 7), 3)
@@ -106,13 +106,13 @@ def _make_array(e: EntryBuilder, row: Row, failed: str) -> None:
         e.call(e.runtime("take"), held)
         e.go(behind)
         e.begin(behind)
-        # It takes the reference to the owner in any case.
+        # It takes the reference to the owner even if it fails.
         found = e.call_short(e.runtime("set_base"), array, held)
         e.require(e.test("eq", found, 0), failed)
 
 
 class Run(Instruction):
-    """A run of a kernel over all its units; one that `releases` lets other threads run.
+    """A run of a kernel over all its units; if it `releases`, the GIL is free meanwhile.
 
     `fills` are pairs of a word of its argument block and the slot that it comes from.
     """
@@ -125,14 +125,14 @@ class Run(Instruction):
     releases: bool
 
     def words(self) -> Sequence[int]:
-        """Behind the named ones the words that all calls have in common, then the pairs."""
+        """After the named words come the block's words, then the pairs."""
         facts = self.kernel, self.grid, self.combines, self.releases
         pairs = [word for pair in self.fills for word in pair]
         return *facts, len(self.block), len(self.fills), *self.block, *pairs
 
 
 def _run_kernel(e: EntryBuilder, row: Row, failed: str) -> None:
-    """After one that releases the global lock signals are heard: a plan may go on for long."""
+    """A run that releases the GIL checks signals afterwards: a plan may take long."""
     _fill_block(e, row)
     status, thread, counted = e.variable(0), e.variable(0), e.runtime("kernels_run")
     e.store(e.add(e.load(counted), 1), counted)
@@ -161,7 +161,7 @@ def _run_kernel(e: EntryBuilder, row: Row, failed: str) -> None:
 
 
 def _fill_block(e: EntryBuilder, row: Row) -> None:
-    """The words that all calls have in common, then those from slots."""
+    """Copy the words that do not depend on the call, then those from slots."""
     template, words = row.tail, row["words"]
     with e.count(words) as number:
         e.store(e.word(template, number), e.at(e.argument_block, number))
@@ -176,8 +176,8 @@ def _fill_block(e: EntryBuilder, row: Row) -> None:
 class CallPython(Instruction):
     """A call of a Python function with the objects at slots.
 
-    It gives a tuple of the results, arrays of their own as the plan foresees them; where there are
-    none, what it gives is not looked at. What an `entire` one gives is one result, whatever it is.
+    It returns a tuple of the results, new arrays as the plan expects them; without results, its
+    value is ignored. The value of an `entire` call is one result of any type.
     """
 
     function: Callable[..., Any]
@@ -186,7 +186,7 @@ class CallPython(Instruction):
     entire: bool = False
 
     def words(self) -> Sequence[int]:
-        """Behind the named ones the slots of operands, then those of results."""
+        """After the named words come the slots of operands, then of results."""
         counts = len(self.operands), len(self.results), self.entire
         return id(self.function), *counts, *self.operands, *self.results
 
@@ -206,16 +206,16 @@ def _call_python(e: EntryBuilder, row: Row, failed: str) -> None:
     e.go(behind)
     e.begin(tuples)
     with e.count(row["results"]) as number:
-        one = e.load(e.at(made, number), lies.TUPLE_ITEMS)
+        one = e.load(e.at(made, number), fields.TUPLE_ITEMS)
         e.call(e.runtime("take"), one)
-        e.fill_slot(e.word(targets, number), one, e.load(one, lies.DATA))
+        e.fill_slot(e.word(targets, number), one, e.load(one, fields.DATA))
     e.call(e.runtime("drop"), made)
     e.go(behind)
     e.begin(behind)
 
 
 class Drop(Instruction):
-    """The array at a slot is not needed any more."""
+    """Drop the array at a slot, which is no longer needed."""
 
     slot: int
 
@@ -228,7 +228,7 @@ def _drop_array(e: EntryBuilder, row: Row, failed: str) -> None:
 
 
 class Share(Instruction):
-    """The object at a slot of somebody else's is held at a slot of the plan's own, too."""
+    """Hold the object at a slot of the caller's in a slot of the plan's own, too."""
 
     slot: int
     source: int
@@ -258,12 +258,12 @@ INSTRUCTIONS: Final[dict[type[Instruction], tuple[Words, Callable[..., None]]]] 
 
 
 class NativePlan(Record):
-    """A plan bound to lengths: where its objects come from, what it does, and what it gives.
+    """A plan bound to lengths: the sources of its objects, its steps, and its results.
 
     `given` has the slot of each argument by position, with the dtype of a number; `held` are the
-    arrays of the plan with their slots. Slots below `owned` belong to others; results are among
-    the others, put together by `form`. Of arguments at positions that are `lent`, results are views
-    that can be written. `kernels` are the handle of each kernel and what keeps its code in memory.
+    arrays of the plan with their slots. Slots below `owned` belong to the caller; results are in
+    the others, put together by `form`. Of arguments at positions that are `lent`, results are
+    writable views. `kernels` pairs the handle of each kernel with the owner of its code.
     """
 
     given: dict[int, tuple[int, str | None]]
@@ -287,12 +287,12 @@ class NativePlan(Record):
         return max([len(s.block) for s in self.steps if isinstance(s, Run)], default=0)
 
     def kept(self) -> tuple[object, ...]:
-        """What its records refer to; a table of a kernel is known by what keeps that."""
+        """The objects its records refer to; tables of a kernel are found by the kernel's owner."""
         return (*(owner for _, owner in self.kernels), self)
 
 
 def answer(e: EntryBuilder) -> None:
-    """Call what the table has: a Python function, or the instructions of a plan."""
+    """Call the table's Python function, or run the instructions of its plan."""
     e.call(e.runtime("take"), e.tables)
     hits = e.head("hits")
     e.store(e.add(e.load(hits), 1), hits)
@@ -326,7 +326,7 @@ def answer(e: EntryBuilder) -> None:
 
 
 def _results(e: EntryBuilder, failed: str) -> Value:
-    """The variable of what the call gives; arrays that are results leave their slots."""
+    """The variable of the call's result; arrays that are results leave their slots."""
     numbers, form, result = e.at(e.table, e.head("results_at")), e.head("form"), e.variable(0)
     tuples, single, behind = e.label(), e.label(), e.label()
     with e.when(e.test("ne", e.both(form, NOTHING), 0)):
@@ -347,7 +347,7 @@ def _results(e: EntryBuilder, failed: str) -> Value:
     with e.count(total) as number:
         item = _as_result(e, form, e.word(numbers, number))
         e.call(e.runtime("set_item"), together, number, item)
-        with e.when(e.test("eq", item, 0)):  # no memory: the tuple ends with what it has
+        with e.when(e.test("eq", item, 0)):  # no memory: the tuple frees its items
             e.call(e.runtime("drop"), together)
             e.store(0, result)
             e.go(behind)
@@ -367,7 +367,7 @@ def _as_result(e: EntryBuilder, form: Value, slot: Value) -> Value:
 
 
 def _drop_all(e: EntryBuilder) -> None:
-    """Give up the arrays that are still in their slots."""
+    """Drop the arrays that are still in their slots."""
     with e.count(e.head("slots"), first=e.head("owned")) as number:
         array = e.word(e.objects, number)
         with e.when(e.test("ne", array, 0)):
@@ -375,7 +375,7 @@ def _drop_all(e: EntryBuilder) -> None:
 
 
 def _answer_otherwise(e: EntryBuilder) -> None:
-    """Where an error has said that the call does not fit, let the table's function answer."""
+    """After an error that says that the call does not fit, let the table's function answer."""
     otherwise = e.head("otherwise")
     with e.when(e.test("ne", otherwise, 0)):
         found = e.call_short(e.runtime("is_error"), e.head("errors"))

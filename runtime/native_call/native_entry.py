@@ -1,9 +1,9 @@
 """Native entries: `(cell, arguments, number, keyword names) -> result`, and their code.
 
-The cell is a list of a tuple of tables, each followed by what it keeps alive, and of the function
-that answers a call that no table fits. All addresses come from the tables; the code, the same for
-all entries, calls nothing by name, so that its object file can be kept and loaded anywhere. It is
-loaded when it is first needed.
+The cell is a list of a tuple of tables, each followed by the objects it keeps alive, and of the
+function that answers a call that no table fits. All addresses come from the tables; the code, the
+same for all entries, calls nothing by name, so that its object file can be stored and loaded
+anywhere. It is loaded when it is first needed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from axiomjit.base.keep_alive import keep_alive
 from axiomjit.base.locks import new_lock
-from axiomjit.runtime.native_call import structures as lies
+from axiomjit.runtime.native_call import structures
 from axiomjit.runtime.native_call.builder import NAME, EntryBuilder
 from axiomjit.runtime.native_call.guard_tables import guard_objects
 from axiomjit.runtime.native_call.instructions import answer
@@ -43,11 +43,11 @@ class _Method(ctypes.Structure):
 def entry_text() -> str:
     """LLVM text of the entry."""
     e = EntryBuilder()
-    items = e.load(e.cell, lies.LIST_ITEMS)
+    items = e.load(e.cell, structures.LIST_ITEMS)
     e.tables = e.word(items, 0)
-    with e.count(e.load(e.tables, lies.SIZE), step=2) as number:
-        item = e.load(e.at(e.tables, number), lies.TUPLE_ITEMS)
-        e.table = e.add(item, lies.BYTES)
+    with e.count(e.load(e.tables, structures.SIZE), step=2) as number:
+        item = e.load(e.at(e.tables, number), structures.TUPLE_ITEMS)
+        e.table = e.add(item, structures.BYTES)
         missed, other = e.label(), e.label()
         _guard_call(e, other)
         e.take_memory(other)
@@ -60,7 +60,7 @@ def entry_text() -> str:
         e.go(other)
         e.begin(other)
     # Without a table there is no runtime block: the cell has its address once more.
-    slow, runtime = e.word(items, 1), e.add(e.word(items, 2), lies.BYTES)
+    slow, runtime = e.word(items, 1), e.add(e.word(items, 2), structures.BYTES)
     take, vectorcall, drop = (
         e.word(runtime, [*RUNTIME].index(name)) for name in ("take", "vectorcall", "drop")
     )
@@ -72,29 +72,29 @@ def entry_text() -> str:
 
 
 def _guard_call(e: EntryBuilder, missed: str) -> None:
-    """The settings, and the number and names of the arguments."""
+    """Check the settings, and the number and names of the arguments."""
     settings = e.load(e.runtime("settings"))
     e.require(e.test("eq", settings, e.head("settings")), missed)
     e.require(e.test("eq", e.given, e.head("positional")), missed)
     named = e.variable(0)
     with e.when(e.test("ne", e.names, 0)):
-        e.store(e.load(e.names, lies.SIZE), named)
+        e.store(e.load(e.names, structures.SIZE), named)
     keywords = e.load(named)
     e.require(e.test("eq", keywords, e.head("keywords")), missed)
     with e.count(keywords) as number:
-        one = e.load(e.at(e.names, number), lies.TUPLE_ITEMS)
-        other = e.load(e.at(e.head("names"), number), lies.TUPLE_ITEMS)
+        one = e.load(e.at(e.names, number), structures.TUPLE_ITEMS)
+        other = e.load(e.at(e.head("names"), number), structures.TUPLE_ITEMS)
         e.require(e.test("eq", one, other), missed)
 
 
 def _guard_errors(e: EntryBuilder, missed: str) -> None:
-    """No error state that asks for more than warnings."""
+    """Check that NumPy's error state asks for no more than warnings."""
     state = e.variable(0)
     e.call(e.runtime("context_value"), e.runtime("error_states"), 0, state)
     capsule, asked = e.load(state), e.variable(0)
     with e.when(e.test("ne", capsule, 0)):
-        bits = e.load(e.load(capsule, lies.VALUE), 0, bits=32)
-        e.store(e.both(bits, lies.ERROR_BITS), asked)
+        bits = e.load(e.load(capsule, structures.VALUE), 0, bits=32)
+        e.store(e.both(bits, structures.ERROR_BITS), asked)
         e.call(e.runtime("drop"), capsule)
     e.require(e.test("eq", e.load(asked), 0), missed)
 
@@ -104,12 +104,12 @@ _refused: str | None = None
 
 
 def refusal() -> str:
-    """Why calls of this process go through Python; empty where they have native entries."""
+    """The reason why calls of this process go through Python; empty if they have native entries."""
     global _refused, _code
     if _refused is None:
         with _lock:
             if _refused is None:
-                reason = lies.refusal()
+                reason = structures.refusal()
                 if not reason:
                     try:
                         _code = kept_code(entry_text(), NAME)
@@ -121,12 +121,12 @@ def refusal() -> str:
 
 
 def new_cell(slow: Entry) -> list[object]:
-    """What an entry refers to: its tables, and what answers calls that none of them fits."""
+    """The object of an entry: its tables, and the function for calls that none of them fits."""
     return [(), slow, runtime_block()]
 
 
 def new_entry(cell: list[object]) -> Entry:
-    """A callable of C over a cell; `refusal()` was empty."""
+    """A C callable over a cell; `refusal()` must have been empty."""
     assert _code is not None, "asked after refusal()"
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype = ctypes.py_object
@@ -142,7 +142,7 @@ def _method(address: int) -> _Method:
 
 
 def _works() -> bool:
-    """Whether an entry without tables passes its arguments on, by number and by name."""
+    """True if an entry without tables passes its arguments on, by number and by name."""
     cell = new_cell(lambda *args, **kwargs: (args, kwargs))
     given, named = (1, "two", None), {"three": 3.0}
     return bool(new_entry(cell)(*given, **named) == (given, named))

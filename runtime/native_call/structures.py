@@ -1,6 +1,6 @@
-"""CPython and NumPy as the entry finds them: offsets in objects, and addresses of functions.
+"""Layout of CPython's and NumPy's objects: offsets of fields, and addresses of functions.
 
-The offsets are found true on known objects before they are used.
+The offsets are checked on known objects before they are used.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ SIZE: Final = 16
 """The length of a tuple; a list and bytes have it there too."""
 TUPLE_ITEMS, LIST_ITEMS, BYTES = 24, 24, 32
 VALUE: Final = 16
-"""Of a float, a complex number and a NumPy scalar; a capsule has its pointer there."""
+"""The value of a float, a complex number or a NumPy scalar; a capsule's pointer."""
 DATA, RANK, SHAPE, STRIDES, DTYPE, FLAGS = 16, 24, 32, 40, 56, 64
 DTYPE_KIND: Final = 24
-"""Kind, letter, byte order, a byte that is not told apart, and the number of a dtype."""
+"""Kind, letter, byte order, an ignored byte, and the number of a dtype."""
 DTYPE_BYTES: Final = 0xFFFFFFFF_00FFFFFF
 ALIGNED, WRITEABLE = 0x100, 0x400
 ERROR_BITS: Final = 0o6666
@@ -47,12 +47,12 @@ def _short(address: int) -> int:
 
 
 def dtype_word(dtype: np.dtype[Any]) -> int:
-    """What tells a dtype apart from others in the entry."""
+    """The word by which the entry tells a dtype from others."""
     return _word(id(dtype) + DTYPE_KIND) & DTYPE_BYTES
 
 
 def refusal() -> str:
-    """Why the entry cannot be used in this process; empty if it can."""
+    """The reason why the entry cannot be used in this process; empty if it can."""
     if sys.implementation.name != "cpython" or sys.byteorder != "little":
         return "it is written for CPython on little-endian machines"
     if ctypes.sizeof(ctypes.c_void_p) != 8 or object.__basicsize__ != 16:
@@ -64,7 +64,7 @@ def refusal() -> str:
 
 
 def _failed(check: Any) -> str:
-    """The name of what a check looks at, where that is not as expected."""
+    """The name of the objects of a check that fails; empty if it holds."""
     try:
         good = check()
     except (AttributeError, TypeError, ValueError):
@@ -86,7 +86,7 @@ def _containers() -> bool:
 
 
 def _numbers() -> bool:
-    """Python's and NumPy's numbers hold their bits behind their heads."""
+    """True if Python's and NumPy's numbers hold their bits behind their headers."""
     known: list[Any] = [1.5, 2.5 - 3.5j]
     known += [dtype.type(1) for dtype in DTYPES.values()]
     return all(
@@ -120,7 +120,7 @@ def _is_laid_out(array: np.ndarray) -> bool:
 
 
 def _dtypes() -> bool:
-    """Other dtypes have other words, one dtype has one wherever it was made."""
+    """True if different dtypes have different words, and each one has one however it was made."""
     foreign = (">i2", ">f8", ">c8", "M8[s]", "S8", "V8", "U2", "O")
     codes = (*DTYPES, *foreign)
     words = [dtype_word(np.dtype(code)) for code in codes]
@@ -132,7 +132,7 @@ def _dtypes() -> bool:
 
 
 _NATIVE: Final = (ord("=") ^ ord("<")) << 16
-"""One byte order in two spellings; an array whose dtype has the other one goes the long way."""
+"""One byte order in two spellings; arrays whose dtype has the other one run in Python."""
 
 
 def error_state_variable() -> Any:
@@ -143,7 +143,7 @@ def error_state_variable() -> Any:
 
 
 def _error_states() -> bool:
-    """Its value is a capsule of a number with three bits for each kind of error."""
+    """True if its value is a capsule of a number with three bits for each kind of error."""
     modes = {"ignore": 0, "warn": 1, "raise": 2, "call": 3, "print": 4, "log": 5}
     shifts = {"divide": 0, "over": 3, "under": 6, "invalid": 9}
     changed: Any = np.errstate
@@ -157,7 +157,7 @@ def _error_states() -> bool:
 
 
 def _python(name: str) -> Callable[[], int]:
-    """What finds the address of a function of CPython."""
+    """A function that finds the address of a function of CPython."""
     return lambda: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
 
 

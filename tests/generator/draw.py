@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.generator import listed, made, opaque, operations, reads, shapes, steps, wholes
+from tests.generator import external, listed, made, operations, reads, shapes, steps, wholes
 from tests.generator.draws import Draws
 from tests.generator.exact import determined, distance
 from tests.generator.layouts import LAYOUTS
@@ -19,7 +19,7 @@ KINDS = (
     *[wholes.whole, wholes.folded, wholes.folded],
     *[made.made, made.by_spec],
     *[steps.stepped] * 3,
-    *[opaque.opaque] * 2,
+    *[external.external] * 2,
     *[listed.listed] * 2,
     *(operations.cast, operations.masked, operations.contraction),
 )

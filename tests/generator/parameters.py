@@ -272,7 +272,7 @@ def outcome(function: Callable[..., Any], arguments: Any) -> Any:
 
 
 INTERNAL = re.compile(
-    r"'?\b(Input|Op|Constant|Node|Dim|Tracer|Traced\w*|Length|Scalar)\b'? obj|_NoVal"
+    r"'?\b(Input|Op|Constant|Node|Dim|Tracer|Traced\w*|SymbolicInt|Scalar)\b'? obj|_NoVal"
 )
 
 

@@ -12,7 +12,7 @@ from axiomjit.graph.primitives import PRIMITIVES, Primitive
 from axiomjit.numpy_rules.elementwise import UFUNCS
 from axiomjit.numpy_rules.table import FUNCTIONS, METHODS
 from tests.campaign import campaign
-from tests.generator import check, opaque
+from tests.generator import check, external
 from tests.generator.draw import draw, values_of
 from tests.generator.folds import ACCUMULATORS
 from tests.generator.layouts import LAYOUTS
@@ -54,7 +54,7 @@ def test_programs_use_the_whole_table(sample):
 
 def test_programs_call_functions_without_rows(sample):
     drawn = {step.form for program in sample for step in program.steps}
-    forms = {form for _, form in opaque.FORMS}
+    forms = {form for _, form in external.FORMS}
     for form in forms:
         module, _, rest = form.partition("(")[0].partition(".")
         function = operator.attrgetter(rest)(NAMESPACE[module])

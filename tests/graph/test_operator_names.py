@@ -8,7 +8,7 @@ import pytest
 import axiomjit
 from axiomjit.base.operator_names import COMPARISONS, INFIX, OPERATORS, PREFIX
 from axiomjit.graph.primitives import PRIMITIVES
-from axiomjit.tracing.lengths import Length
+from axiomjit.tracing.lengths import SymbolicInt
 from axiomjit.tracing.tracer import Tracer
 
 PAIRS = INFIX | COMPARISONS
@@ -32,7 +32,7 @@ def test_a_prefix_operator_is_its_function(method):
         np.testing.assert_array_equal(eval(f"{sign}X"), expected)
 
 
-@pytest.mark.parametrize("kind", [np.ndarray, Length, Tracer, axiomjit.Tensor])
+@pytest.mark.parametrize("kind", [np.ndarray, SymbolicInt, Tracer, axiomjit.Tensor])
 def test_what_stands_for_numbers_has_the_operators(kind):
     mirrored = {f"r{name}" for name in INFIX}
     missing = [name for name in {*OPERATORS, *mirrored} if f"__{name}__" not in dir(kind)]

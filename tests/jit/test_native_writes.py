@@ -145,7 +145,7 @@ def test_arguments_that_overlap_in_any_way(function):
 
 @pytest.mark.filterwarnings("ignore::axiomjit.base.errors.FallbackWarning")
 def test_that_test_sees_a_guard_that_is_missing(monkeypatch):
-    monkeypatch.setattr(Guards, "apart", lambda *given: None)
+    monkeypatch.setattr(Guards, "disjoint", lambda *given: None)
     with pytest.raises(AssertionError):
         test_arguments_that_overlap_in_any_way(shifted)
 

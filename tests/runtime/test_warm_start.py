@@ -114,7 +114,8 @@ def test_a_first_call_imports_what_its_program_needs(python):
     names = set(modules.split())
     assert len(names) <= FIRST_MODULES
     assert not {name for name in names if name.startswith("axiomjit.axis")}
-    late = "passes.split_scans passes.search_blocks numpy_rules.linalg tracing.opaque tracing.draws"
+    late = "passes.loops.split_scans passes.loops.search_blocks numpy_rules.linalg "
+    late += "tracing.external_calls tracing.traced_random"
     assert not names & {f"axiomjit.{name}" for name in late.split()}
     assert others == "False False"
 

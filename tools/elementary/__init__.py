@@ -1,4 +1,4 @@
 """Measure accuracy and speed of elementary functions, and compute their tables.
 
-Tools of a clone, run from its root: they are no part of the package.
+These are tools of a clone, run from its root, and no part of the package.
 """

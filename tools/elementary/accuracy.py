@@ -37,7 +37,7 @@ Chunks = Iterable[list[Array]]
 WORST: Final = 10_000
 ALL: Final = 1 << 32
 PAIRS: Final = 10**8
-"""Samples of a function of two numbers, if all inputs of float32 are asked for."""
+"""Samples of a function of two numbers, if all inputs of float32 are requested."""
 NUMPYS_SHARE: Final = 8
 """If all inputs of float32 are measured, NumPy's function computes one chunk in this many."""
 PIECE: Final = {"f4": 512, "f8": 32}
@@ -75,7 +75,7 @@ class Tally:
         """Scan results and keep the worst.
 
         Args:
-            operands: of the results.
+            operands: the operands of the results.
             got: the results.
             exact: the exact results, in the form that `scan` takes.
         """
@@ -141,11 +141,11 @@ def look(name: str, code: str, chunks: Chunks, keep: int = WORST, single: bool =
     """Return the worst results over chunks of operands.
 
     Args:
-        name: of the function.
-        code: dtype of the operands.
+        name: the name of the function.
+        code: the dtype of the operands.
         chunks: the operands.
-        keep: how many of the worst are kept.
-        single: whether chunks are those of `every_single`; NumPy's function computes some of them.
+        keep: the number of worst results to keep.
+        single: chunks are those of `every_single`; NumPy's function computes some of them.
     """
     function, numpys = function_of(name), getattr(np, name, None)
     pair = Tally(name, code, keep), Tally(name, code, keep)
@@ -244,9 +244,9 @@ def run(
     """Yield name, dtype, number of inputs and figures of each measurement.
 
     Args:
-        names: of the functions.
+        names: the names of the functions.
         counts: number of inputs by dtype; `ALL`: every float32, for a function of one number.
-        jobs: number of processes.
+        jobs: the number of processes.
     """
     parts: list[list[Piece]] = []
     for name in names:

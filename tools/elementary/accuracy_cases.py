@@ -29,9 +29,9 @@ class Case(NamedTuple):
     """Intervals to sample besides all bit patterns; for two operands one interval each."""
     arity: int = 1
     cancels: bool = False
-    """Whether operands may cancel; then errors are in ulps of the largest operand or result."""
+    """If True, operands may cancel, and errors are in ulps of the largest operand or result."""
     parity: int = 0
-    """1 where f(-x) is f(x), -1 where it is -f(x)."""
+    """1 if f(-x) is f(x), -1 if it is -f(x)."""
 
 
 def _logaddexp(x: Any, y: Any) -> Any:
@@ -87,8 +87,8 @@ def samples(case: Case, code: str, count: int, first: int = 0, last: int = -1) -
 
     Args:
         case: the function.
-        code: dtype of the operands.
-        count: inputs in all chunks.
+        code: the dtype of the operands.
+        count: the number of inputs in all chunks.
         first: the first chunk to yield; chunks do not depend on each other.
         last: the chunk before which to stop; -1: yield all.
     """
@@ -127,7 +127,7 @@ def boundaries(name: str, code: str) -> list[Array]:
     Ends of the range, powers of two and ten, small integers and their fractions and cubes, each
     with its neighbours; for trigonometric functions multiples of pi / 2 and the floats nearest to
     one; then all points at which the recipe takes another path, or its result changes kind
-    (`recipe_edges`). For two operands all pairs of the former, and edges along each operand.
+    (`recipe_edges`). For two operands all pairs of ends and integers, and edges along each operand.
     """
     with np.errstate(all="ignore"):
         if CASES[name].arity == 2:

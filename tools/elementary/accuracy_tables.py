@@ -14,7 +14,7 @@ Row = tuple[str, list[str]]
 
 
 def replace_rows(page: Path, mark: str, rows: Iterable[Row], order: Sequence[str]) -> None:
-    """Write rows into the table between two comments; rows of other names stay as they are.
+    """Write rows into the table between two comments; rows of other names are kept.
 
     Args:
         page: the document.

@@ -20,14 +20,14 @@ HIGH_BITS = {"f4": 16, "f8": 42}
 
 
 def halved(entry: int) -> bool:
-    """Return whether an entry's mantissas are halved, so that they are near 1: from 3/2 on."""
+    """Return True if an entry's mantissas are halved, so that they are near 1: from 3/2 on."""
     return 2 * entry >= ENTRIES
 
 
 def inverse(entry: int) -> Any:
     """Return about 1 over the mantissas of an entry; exactly 1 or 1/2 in the first and last entry.
 
-    So logarithms near 0 are accurate to their own last place. The entries next to those have
+    So logarithms near 0 are accurate to their own last place. The neighbours of these entries have
     inverses of few bits, so that inverse * mantissa - 1 is exact: there is no room for its
     rounding.
     """

@@ -58,7 +58,6 @@ def fit(
 def _piece(
     bounds: tuple[Any, Any, Any], function: Callable[[Any], Any], pieces: Pieces
 ) -> list[float]:
-    """Return the coefficients of a piece."""
     point, low, high = bounds
 
     def part(x: Any) -> Any:

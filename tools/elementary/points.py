@@ -20,7 +20,7 @@ CLOSENESS = mpf(1) / 32
 ARC_BOUNDS = tuple(mpf(2 + k % 2) * mpf(2) ** (k // 2 - 5) for k in range(17))
 """1/16, 3/32, 1/8, and so on up to 16; the first interval begins at 0, the last has no end."""
 FIRST_ARC = mpf(3) / 64
-"""The point of the first interval, where 0 cannot be used."""
+"""The point of the first interval in a table where 0 cannot be used."""
 
 
 def close_to(middle: Any, function: Callable[[Any], Any], code: str) -> tuple[float, float]:

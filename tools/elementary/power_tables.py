@@ -26,8 +26,8 @@ def _middle(entry: int) -> Any:
 def _accurate(entry: int, code: str) -> tuple[Any, Any]:
     """Return about 1 over the middle of an entry, and the cube root of the reciprocal of that.
 
-    Of the floats next to the former, choose the one whose root is nearest to a float (S. Gal,
-    "Computing elementary functions: a new approach for achieving high accuracy", 1986).
+    Of the floats near it, choose the one whose root is nearest to a float (S. Gal, "Computing
+    elementary functions: a new approach for achieving high accuracy", 1986).
     """
     start = mpf(rounded(1 / _middle(entry), code))
     unit = mpf(2) ** (mp.floor(mp.log(start, 2)) - {"f4": 23, "f8": 52}[code])
@@ -44,7 +44,7 @@ def _inverse(entry: int) -> Any:
     """Return about 1 over mantissas with these leading bits; it has few bits.
 
     So mantissa * inverse - 1 is exact. It is exactly 1 or 1/2 for the first and last entry, next to
-    powers of 2; elsewhere the best one.
+    powers of 2; elsewhere it is the best such number.
     """
     if entry in (0, ENTRIES - 1):
         return mpf(1) / (1 + (entry > 0))

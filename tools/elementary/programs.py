@@ -104,7 +104,7 @@ def runs(name: str, operands: list[Array]) -> dict[str, Callable[[], object]]:
 
 
 def compare(name: str, code: str, rounds: int) -> list[str]:
-    """Return our milliseconds, then our ratio to JAX's time and its bound, then that to NumPy's.
+    """Return our milliseconds, then our ratios to JAX's and NumPy's times, each with its bound.
 
     Raises:
         BenchError: a result is not NumPy's.
@@ -128,7 +128,7 @@ def compare(name: str, code: str, rounds: int) -> list[str]:
 
 
 def difference(got: Array, want: Array) -> str | None:
-    """Return how a result differs: kind, shape, or values far off; None if it agrees.
+    """Return the difference of a result: kind, shape, or values far off; None if it agrees.
 
     Near 1, where arcsin is steep, few results may lose half of their digits.
     """

@@ -87,7 +87,7 @@ def neighbours(x: Array, steps: int) -> Array:
 
 
 def _choices(name: str, code: str, x: Array, fixed: tuple[int, float] | None) -> Array:
-    """Return what the recipe chooses, and the kinds of its results, a row each."""
+    """Return the choices of the recipe, and the kinds of its results, a row each."""
     m = Watched(code, [])
     operands = [x]
     if fixed is not None:
@@ -108,8 +108,8 @@ def edges(
     """Return pairs of adjacent floats between which a choice or a result's kind changes.
 
     Args:
-        name: of the function.
-        code: dtype of its operands.
+        name: the name of the function.
+        code: the dtype of its operands.
         spans: intervals to search besides all numbers.
         fixed: for a function of two, the index of the operand that moves, and the other's value.
     """

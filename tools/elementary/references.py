@@ -49,7 +49,7 @@ def reference(name: str, code: str) -> Callable[..., Array]:
     """Return the function on arrays of float64 ("f8") or longdouble ("g"); it accepts `out=`.
 
     Raises:
-        OSError: longdouble is not x86's, or there is no C library, where it is needed.
+        OSError: longdouble is needed and not x86's, or there is no C library.
     """
     numpys: Callable[..., Array] | None = getattr(np, name, None)
     if numpys is not None:

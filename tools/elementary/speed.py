@@ -1,10 +1,9 @@
 """Compare the time of each elementary function with NumPy's and with a plain Numba loop's.
 
-`python -m tools.elementary.speed [NAMES]` times ours and each other one, interleaved, on
-10**6 numbers, into a given output, in one thread. It prints medians of the ratios round by round;
-the bound is the upper end of the median's 95 % interval (order statistics). Time is that of the
-thread. Rounds against NumPy are limited by time, so that fast functions have many; those against
-Numba are few.
+`python -m tools.elementary.speed [NAMES]` times ours and each other one, interleaved, on 10**6
+numbers, into a given output, in one thread. It prints medians of the ratios round by round; the
+bound is the upper end of the median's 95 % interval (order statistics). Time is the thread's.
+Rounds against NumPy are limited by time, so fast functions have many; rounds against Numba are few.
 """
 
 from __future__ import annotations
@@ -116,7 +115,7 @@ def repeated(run: Function, times: int) -> Function:
 
 
 def compare(name: str, code: str, size: int, rounds: int) -> list[str]:
-    """Return our nanoseconds per number, our ratio to NumPy's time and its bound, so for Numba."""
+    """Return our nanoseconds per number, then our ratios to NumPy's and Numba's times."""
     arity, rng = ARITY.get(name, 1), np.random.default_rng(5)
     low, high = INTERVALS.get(name, (0.01, 1000))
     operands = [rng.uniform(low, high, size).astype(code) for _ in range(arity)]

@@ -24,7 +24,7 @@ SLACK: Final = {"f4": 16, "f8": 1}
 
 
 def ulps(got: Array, want: Array, operands: Sequence[Array] = ()) -> Array:
-    """Return distances from wider results in units of their last place, or that of larger operands.
+    """Return distances from wider results in ulps of these, or of larger operands.
 
     Infinity and all numbers out of range count as the power of two after the largest number. A NaN,
     a number instead of a NaN, and without operands a zero of the wrong sign are infinitely far
@@ -124,7 +124,7 @@ class Scan(NamedTuple):
     counted: int
     """The number of results whose exact value is finite and not 0."""
     off: int
-    """The number of those that are more than half a unit away, ties not counted."""
+    """The number of those results that are more than half a unit away, ties not counted."""
 
 
 def scan(
@@ -135,7 +135,7 @@ def scan(
     Args:
         got: results, float32 or float64.
         exact: the exact results, as sums of two float64 (`two_parts`), or as one.
-        size: numbers in whose units errors count, if not those of the exact results.
+        size: numbers in whose units errors count, by default the exact results.
         threshold: results with larger distances are returned one by one.
     """
     info, code = np.finfo(got.dtype), got.dtype.str[1:]

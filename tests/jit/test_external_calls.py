@@ -15,7 +15,7 @@ from axiomjit.base.errors import (
 )
 from axiomjit.numpy_rules.creation import FUNCTIONS as MADE
 from axiomjit.numpy_rules.table import FUNCTIONS, METHODS
-from tests.jit.opaque_cases import ARRAYS, difference, functions
+from tests.jit.external_cases import ARRAYS, difference, functions
 
 X = np.random.default_rng(1).uniform(0.5, 2, (6, 5))
 EVERY = functions()
@@ -317,7 +317,7 @@ def test_refused(name, monkeypatch):
     function, text = REFUSED[name]
     with pytest.raises(UnsupportedError, match=text) as caught:
         axiomjit.jit(function, strict=True)(X)
-    assert "test_opaque_calls.py:" in caught.value.where
+    assert "test_external_calls.py:" in caught.value.where
     monkeypatch.setattr(axiomjit.config, "fallback", "step")
     with pytest.raises(UnsupportedError, match=text):
         axiomjit.jit(function)(X)

@@ -1,6 +1,6 @@
-"""Calls of NumPy's ufuncs and functions with traced arrays: by rules of the table, or as steps.
+"""Calls of NumPy's ufuncs and functions with traced arrays: by rules, or as external calls.
 
-`opaque` makes the steps, which NumPy runs; it is imported by the first of them.
+`external_calls` makes the calls that NumPy runs; it is imported by the first of them.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from axiomjit.tracing.writes import store_result, ufunc_at
 
 Function = Callable[..., Any]
 Represented = Callable[[Node, bool], Any]
-"""Makes what represents a node: an array, or a number."""
+"""Makes the object that represents a node: an array, or a number."""
 
 MISFITS: Final = (TypeError, AttributeError, KeyError, AssertionError)
-"""Errors of rows that are given what they do not take."""
+"""Errors of rows whose arguments are of kinds that they do not accept."""
 OUTSIDE: Final = frozenset(
     {
         *(np.save, np.savez, np.savez_compressed, np.savetxt),
@@ -54,18 +54,18 @@ OUTSIDE: Final = frozenset(
         *(np.ndarray.setflags, np.ndarray.resize, np.ndarray.setfield, np.ndarray.view),
     }
 )
-"""Functions that write files, make text, ask where arrays lie, or change what an array is."""
+"""Functions that write files, make text, depend on memory addresses, or change an array's type."""
 
 
-def is_step(function: Function) -> bool:
-    """Whether a function may be a step of what is followed now."""
+def may_be_external(function: Function) -> bool:
+    """True if a function may be an external call of the traced function."""
     following = current()
     known = following is not None and following.arguments is not None
     return known and config.fallback != "error" and function not in OUTSIDE
 
 
 def misfit(name: str, args: Sequence[Any], error: Exception) -> UnfollowedError:
-    """The error for arguments of a function that its row does not take; NumPy may take them."""
+    """The error for arguments that a function's row does not accept; NumPy may accept them."""
     made = UnfollowedError(
         describe_call(name, *map(node_of, args)),
         "arguments of kinds that are not compiled",
@@ -76,7 +76,7 @@ def misfit(name: str, args: Sequence[Any], error: Exception) -> UnfollowedError:
     return made
 
 
-def or_opaquely(
+def or_external_call(
     row: Callable[[Sequence[Any], dict[str, Any]], object],
     function: Function,
     name: str,
@@ -84,9 +84,9 @@ def or_opaquely(
     kwargs: dict[str, Any],
     represented: Represented,
 ) -> object:
-    """What a row gives; where it refuses, what the function gives as a step of the program."""
+    """The result of a row; if it refuses, the result of the function as an external call."""
     following = current()
-    if following is None or not is_step(function):
+    if following is None or not may_be_external(function):
         try:
             return row(args, kwargs)
         except MISFITS as error:
@@ -106,21 +106,21 @@ def or_opaquely(
         not_a_step = (UnsupportedError, NeedsValuesError)
     following.refusal = before
     try:
-        return called_opaquely(function, name, args, dict(kwargs), represented)
+        return call_externally(function, name, args, dict(kwargs), represented)
     except not_a_step:
         following.refusal = before or refusal
         raise refusal from None
 
 
-def called_opaquely(
+def call_externally(
     function: Function,
     name: str,
     args: Sequence[Any],
     kwargs: dict[str, Any],
     represented: Represented,
 ) -> object:
-    """As `opaque.called_opaquely`, which is imported by the first such call."""
-    made: object = lazy_import("axiomjit.tracing.opaque").called_opaquely(
+    """As `external_calls.call_externally`, which is imported by the first such call."""
+    made: object = lazy_import("axiomjit.tracing.external_calls").call_externally(
         function, name, args, kwargs, represented
     )
     return made
@@ -139,15 +139,15 @@ def called_ufunc(
     options: dict[str, Any],
     represented: Represented,
 ) -> object:
-    """What a call of a ufunc, of its `outer` or its `at`, gives; in `out` where that is given.
+    """The result of a ufunc, of its `outer` or its `at`; in `out` if it is given.
 
     Raises:
         UnsupportedError: neither a loop of ours nor NumPy's computes it with these options.
     """
     if method == "at":
         at = partial(_at, ufunc)
-        name = f"{steps_of_ufuncs().ufunc_name(ufunc)}.at"
-        return or_opaquely(at, ufunc.at, name, inputs, {}, represented)
+        name = f"{ufunc_calls().ufunc_name(ufunc)}.at"
+        return or_external_call(at, ufunc.at, name, inputs, {}, represented)
     nodes = [node_of(value) for value in inputs]
     name = ufunc.__name__
     outer = method == "outer"
@@ -161,8 +161,8 @@ def called_ufunc(
         raise unsupported(f"numpy.{name}{suffix}", nodes)
     if ufunc not in UFUNCS and ufunc.signature is not None:
         options |= {"out": out[0]} if out else {}
-        name = steps_of_ufuncs().ufunc_name(ufunc)
-        return called_opaquely(ufunc, name, inputs, options, represented)
+        name = ufunc_calls().ufunc_name(ufunc)
+        return call_externally(ufunc, name, inputs, options, represented)
     mask = options.pop("where", True)
     given = {key: options.pop(key, None) for key in LOOPS}
     loop = {NAMES.get(key, key): value for key, value in given.items() if value is not None}
@@ -178,10 +178,10 @@ def called_ufunc(
         made = _results(ufunc, [builder.as_node(n, name) for n in nodes], loop)
     except UnsupportedError:
         plain = not out and mask is True and not outer
-        if not plain or ufunc not in UFUNCS or not is_step(ufunc):
+        if not plain or ufunc not in UFUNCS or not may_be_external(ufunc):
             raise
-        name = steps_of_ufuncs().ufunc_name(ufunc)
-        return called_opaquely(ufunc, name, inputs, loop, represented)
+        name = ufunc_calls().ufunc_name(ufunc)
+        return call_externally(ufunc, name, inputs, loop, represented)
     results = [builder.strong(n) for n in (made if isinstance(made, tuple) else (made,))]
     places = [*out, *[None] * (len(results) - len(out))]
     found = [
@@ -197,7 +197,7 @@ def _at(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) -> None
     ufunc_at(ufunc, *inputs)
 
 
-def steps_of_ufuncs() -> Any:
+def ufunc_calls() -> Any:
     """The module of ufuncs that NumPy runs, with their names and loops; few programs need it."""
     return lazy_import("axiomjit.graph.external_calls")
 
@@ -206,11 +206,11 @@ def _results(
     ufunc: np.ufunc, nodes: Sequence[Node], loop: dict[str, Any]
 ) -> Node | tuple[Node, ...]:
     if ufunc not in UFUNCS:
-        steps: tuple[Node, ...] = steps_of_ufuncs().ufunc_step(ufunc, nodes, **loop)
+        steps: tuple[Node, ...] = ufunc_calls().ufunc_step(ufunc, nodes, **loop)
         return steps if ufunc.nout > 1 else steps[0]
     if not loop:
         return UFUNCS[ufunc](*nodes)
-    *inputs, result = steps_of_ufuncs().loop_with(ufunc, nodes, **loop)
+    *inputs, result = ufunc_calls().loop_with(ufunc, nodes, **loop)
     made = UFUNCS[ufunc](*(builder.cast(n, dtype) for n, dtype in zip(nodes, inputs, strict=False)))
     if isinstance(made, tuple) or made.dtype != result:
         raise refuse(ufunc.__name__, *next(iter(loop.items())))
@@ -230,7 +230,7 @@ def _mask(value: object, name: str) -> Node:
 
 
 def _stretched(node: Node, where: Node | None, name: str) -> Node:
-    """The result, as long as the mask; where that is not true any value is as good as another."""
+    """The result, stretched to the mask; elements where the mask is false have any value."""
     if where is None:
         return node
     shape = builder.broadcast_shapes([node.shape, where.shape], name, node, where)
@@ -247,7 +247,7 @@ def piecewise(
     *args: Any,
     **kw: Any,
 ) -> Any:
-    """What `np.piecewise` gives: where a condition holds a number, or a function of the elements.
+    """The result of `np.piecewise`: a number, or a function of the elements, per condition.
 
     Raises:
         ValueError: there are too few or too many functions.
@@ -262,13 +262,13 @@ def piecewise(
             value = function(given[mask] if node.shape else given.reshape(1), *args, **kw)
         if node.shape:
             values[mask] = value
-        else:  # one bool cannot choose what the result is made of
+        else:  # one bool cannot select elements
             np.copyto(values, np.reshape(value, ()), casting="unsafe", where=mask)
     return values
 
 
 def _conditions(condlist: Any, node: Node, count: int) -> list[Node]:
-    """The masks of the functions; where there is one function more, it has all other elements."""
+    """The masks of the functions; one function more applies to all other elements."""
     first = None if np.isscalar(condlist) else condlist[0]
     if first is None or (not isinstance(first, list | np.ndarray) and node.shape):
         condlist = [condlist]

@@ -1,9 +1,9 @@
-"""Calls of NumPy functions as steps of the program, and the shapes and dtypes of their results.
+"""External calls: NumPy functions that the program calls, and their results' shapes and dtypes.
 
-A function is called before the program runs with small arrays of different lengths and values; the
-lengths of its results are found as functions of the lengths of its operands. Where no such
-functions are found, it is called once with the values of this call, whose lengths then decide. The
-program compares the shapes and dtypes of each call.
+A function is first called with small arrays of different lengths and values; the lengths of its
+results are inferred as functions of the lengths of its operands. If that fails, it is called once
+with the values of this call, whose lengths then decide. The program compares the shapes and dtypes
+of each call.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.axis.tensors import Operand
 from axiomjit.base.dtypes import (
     CODES,
     is_bool,
@@ -30,7 +31,7 @@ from axiomjit.base.trace_context import current
 from axiomjit.base.tree import LEAF, Structure, flatten_tree, unflatten_tree
 from axiomjit.graph import builder
 from axiomjit.graph.evaluate_graph import evaluate_graph
-from axiomjit.graph.external_calls import ExternalCall, ForeseenCall, Operand, Result
+from axiomjit.graph.external_calls import ExternalCall, ProbedShape, Result
 from axiomjit.graph.indexing_ops import with_counts
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Graph, Node, Op, post_order
@@ -48,10 +49,10 @@ from axiomjit.symbolic.dims import (
 )
 from axiomjit.symbolic.ranges import infer_dim
 from axiomjit.tracing.lengths import SymbolicNumber
+from axiomjit.tracing.numpy_calls import Function, Represented, may_be_external
 from axiomjit.tracing.operators import TracedOperators, node_of
 from axiomjit.tracing.outside_arrays import plain
 from axiomjit.tracing.refusals import recorded, refuse_outside, unsupported
-from axiomjit.tracing.steps import Function, Represented, is_step
 from axiomjit.tracing.writes import store_exactly, write_item
 
 Array = np.ndarray
@@ -63,18 +64,18 @@ PROBES: Final = 4
 ATTEMPTS: Final = 24
 SHORTEST: Final = 5
 LONGEST: Final = 24
-"""Lengths that are tried; shorter ones are no symbols."""
+"""Lengths that are tried; shorter ones could be constants by chance."""
 MOST: Final = 2**22
-"""Elements of an array that is made to try a function."""
+"""Most elements of an array for a probe."""
 NUMBERS: Final = (bool, int, float, complex)
 VARIED: Final = (LENGTH, DECLARED, DATA_DEPENDENT)
 
 
-def foresee(call: ExternalCall, operands: Sequence[Node]) -> ForeseenCall:
-    """The call with what it will give for operands like these.
+def infer_by_probe(call: ExternalCall, operands: Sequence[Node]) -> ProbedShape:
+    """Infer the results of a call for operands like these from probes.
 
     Raises:
-        UnsupportedError: it gives what is no array of a dtype that is compiled, or views.
+        UnsupportedError: a result is a view, or no array of a dtype that is compiled.
         InterruptedWritesError: it raises an error for the values of this call.
     """
     tried: list[tuple[Lengths, list[Array], Given]] = []
@@ -83,7 +84,7 @@ def foresee(call: ExternalCall, operands: Sequence[Node]) -> ForeseenCall:
         try:
             with np.errstate(all="ignore"):
                 tried.append((lengths, arrays, call.of(arrays)))
-        except Exception:  # it is not for such values
+        except Exception:  # it does not accept such values
             continue
     for _, arrays, made in tried:
         _check_results(call.name, arrays, made)
@@ -91,7 +92,7 @@ def foresee(call: ExternalCall, operands: Sequence[Node]) -> ForeseenCall:
 
 
 def _assignments(operands: Sequence[Node]) -> Iterator[Lengths]:
-    """Lengths for small arrays, of which what was looked at so far is true."""
+    """Lengths for small arrays, for which all guards so far hold."""
     scope = current_scope()
     every = symbols_in(*(length for node in operands for length in node.shape))
     varied = sorted((s for s in every if s.kind in VARIED), key=lambda s: s.name)
@@ -112,7 +113,7 @@ def _assignments(operands: Sequence[Node]) -> Iterator[Lengths]:
 
 
 def _small(node: Node, lengths: Lengths, number: int) -> Array:
-    """Values that functions take which take few: in order, positive definite, or of both signs."""
+    """Values that most functions accept: sorted, positive definite, or of both signs."""
     shape = tuple(evaluate(length, lengths) for length in node.shape)
     generator = np.random.default_rng(number)
     values = generator.uniform(0.1, 1, shape)
@@ -135,10 +136,10 @@ def _small(node: Node, lengths: Lengths, number: int) -> Array:
 
 
 def _check_results(name: str, arrays: Sequence[Array], made: Given) -> None:
-    """Refuse what is no array or number of a dtype that is compiled, and views.
+    """Refuse results that are views, or no arrays or numbers of a dtype that is compiled.
 
     Raises:
-        UnsupportedError: something is.
+        UnsupportedError: there is one.
     """
     leaves, structure = made
     if all(leaf is None for leaf in leaves):
@@ -156,7 +157,7 @@ def _check_results(name: str, arrays: Sequence[Array], made: Given) -> None:
 
 
 def refusal(name: str, seen: str) -> UnsupportedError:
-    """The error for a function that cannot be a step of a program."""
+    """The error for a function that cannot be an external call of a program."""
     return UnsupportedError(
         f"{name} as a step of a compiled program",
         seen,
@@ -167,8 +168,8 @@ def refusal(name: str, seen: str) -> UnsupportedError:
 
 def _related(
     call: ExternalCall, operands: Sequence[Node], tried: Sequence[tuple[Lengths, Any, Given]]
-) -> ForeseenCall | None:
-    """The call with results whose lengths are functions of those of the operands."""
+) -> ProbedShape | None:
+    """The call with results whose lengths are functions of the operands'; None if unknown."""
     varied = any(length.constant is None for node in operands for length in node.shape)
     if len(tried) < (3 if varied else 1):
         return None
@@ -185,11 +186,11 @@ def _related(
         if value is None:
             return None
         values.append(value)
-    return ForeseenCall(call, structure, tuple(values)) if same else None
+    return ProbedShape(call, structure, tuple(values)) if same else None
 
 
 def _common(leaves: Sequence[Any], known: Mapping[Dim, Sequence[int]]) -> Result | None:
-    """One result in all cases; None if no shape and dtype is found."""
+    """The result that all probes have in common; None if no shape and dtype is found."""
     if any(leaf is None for leaf in leaves):
         return None
     arrays = [np.asarray(leaf) for leaf in leaves]
@@ -205,12 +206,12 @@ def _common(leaves: Sequence[Any], known: Mapping[Dim, Sequence[int]]) -> Result
     return Result(known_shape, dtype, *what) if len(known_shape) == rank else None
 
 
-def _as_now(call: ExternalCall, operands: Sequence[Node]) -> ForeseenCall:
-    """The call with what it gives for the values of this call, and for these lengths alone."""
+def _as_now(call: ExternalCall, operands: Sequence[Node]) -> ProbedShape:
+    """The call with its results for the values of this call, and for its lengths alone."""
     for node in operands:
         for length in node.shape:
-            if not data_dependent_in(length):  # those are no facts of a call before it runs
-                int(length)  # with a guard: another length is another program
+            if not data_dependent_in(length):  # they are not known before the call runs
+                int(length)  # leaves a guard: another length is another program
     arrays = _at_hand(call.name, operands)
     try:
         with np.errstate(all="ignore"):
@@ -224,7 +225,7 @@ def _as_now(call: ExternalCall, operands: Sequence[Node]) -> ForeseenCall:
         ) from error
     _check_results(call.name, arrays, made)
     leaves, structure = made
-    return ForeseenCall(call, structure, tuple(map(_now, leaves)))
+    return ProbedShape(call, structure, tuple(map(_now, leaves)))
 
 
 def _now(leaf: Any) -> object:
@@ -236,12 +237,12 @@ def _now(leaf: Any) -> object:
 
 
 def _at_hand(name: str, operands: Sequence[Node]) -> list[Array]:
-    """The operands for the arguments of this call; values like them where these are not known.
+    """The operands for the arguments of this call; similar values if they are not known.
 
-    Numbers that are drawn are not, nor is what has other lengths than were assumed.
+    Not known are random numbers, and arrays whose lengths differ from the assumed ones.
 
     Raises:
-        UnsupportedError: neither are their lengths.
+        UnsupportedError: their lengths are not known either.
     """
     following, scope = current(), current_scope()
     counting = Scope(scope.values)
@@ -268,7 +269,7 @@ PLAIN_VALUES: Final = (None, Ellipsis, np._NoValue)
 OF_DTYPES: Final = frozenset(
     {np.iscomplexobj, np.isrealobj, np.result_type, np.can_cast, np.common_type}
 )
-"""Functions of dtypes alone, whatever the elements."""
+"""Functions of dtypes alone, which read no elements."""
 WRITING: Final = frozenset(
     {
         *(np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis),
@@ -279,26 +280,25 @@ WRITING: Final = frozenset(
 
 
 def _is_at(function: Function) -> bool:
-    """Whether a function is the `at` of a ufunc."""
     owner = getattr(function, "__self__", None)
     return type(owner) is np.ufunc and function.__name__ == "at"
 
 
 @recorded
-def called_opaquely(
+def call_externally(
     function: Function,
     name: str,
     args: Sequence[Any],
     kwargs: dict[str, Any],
     represented: Represented,
 ) -> object:
-    """What a function gives that NumPy runs as a step of the program.
+    """The results of a function that NumPy runs as an external call of the program.
 
     Raises:
-        UnsupportedError: what it gives cannot be foreseen, or it cannot be called later.
+        UnsupportedError: its results cannot be inferred, or it cannot be called later.
         InterruptedWritesError: it raises an error for the values of this call.
     """
-    if not is_step(function):
+    if not may_be_external(function):
         raise unsupported(name, map(node_of, args))
     if function in WRITING or _is_at(function):
         _write(function, name, args, kwargs)
@@ -307,25 +307,25 @@ def called_opaquely(
         return _of_dtypes(function, name, args, kwargs)
     out = kwargs.pop("out", None)
     call, operands = bound_call(function, name, args, kwargs)
-    foreseen = foresee(call, operands)
-    made = foreseen.nodes(operands)
+    probed = infer_by_probe(call, operands)
+    made = probed.nodes(operands)
     if out is not None:
         return store_exactly(out, made[0] if len(made) == 1 else tuple(made), name)
-    return unflatten_tree(foreseen.structure, _represented(foreseen, made, represented))
+    return unflatten_tree(probed.structure, _represented(probed, made, represented))
 
 
 def _represented(
-    foreseen: ForeseenCall, made: Sequence[Node], represented: Represented
+    probed: ProbedShape, made: Sequence[Node], represented: Represented
 ) -> Iterator[object]:
     nodes = iter(made)
-    for value in foreseen.values:
+    for value in probed.values:
         yield represented(next(nodes), value.is_array) if isinstance(value, Result) else value
 
 
 def bound_call(
     function: Function, name: str, args: Sequence[Any], kwargs: dict[str, Any]
 ) -> tuple[ExternalCall, list[Node]]:
-    """The call with places for arrays, and the arrays."""
+    """The call with placeholders for arrays, and the arrays."""
     given, structure = flatten_tree((tuple(args), kwargs))
     leaves: list[object] = []
     operands: list[Node] = []
@@ -339,7 +339,7 @@ def bound_call(
 
 
 def _leaf(value: Any, name: str) -> object:
-    """What stands for an argument: a node for an array, or what it is at every call."""
+    """An argument of the call: a node for an array, or the value that it has at every call."""
     if isinstance(value, TracedOperators):
         return value.node
     if isinstance(value, SymbolicNumber):
@@ -363,33 +363,32 @@ def _kind(value: Any) -> str:
     return "number" if value.node.weak else "scalar"
 
 
-class Changed:
-    """A function of an array that changes a copy of it, and gives the copy."""
+class MutatedOperand:
+    """A function that changes a copy of its first array, and returns the copy."""
 
     def __init__(self, function: Function) -> None:
         self._function = function
 
     def __call__(self, array: np.ndarray, *args: Any, **kwargs: Any) -> np.ndarray:
-        """The copy, once the function has changed it."""
+        """Return the copy after the function has changed it."""
         copy = np.array(array)
         self._function(copy, *args, **kwargs)
         return copy
 
 
-def changed_call(call: ExternalCall, target: TracedOperators) -> ForeseenCall:
-    """The call of a function that changes a copy of a traced array, and gives it."""
+def mutated_call(call: ExternalCall, target: TracedOperators) -> ProbedShape:
+    """The call of a function that changes a copy of a traced array, and returns it."""
     result = Result(target.node.shape, target.node.dtype, True)
-    return ForeseenCall(call, LEAF, (result,))
+    return ProbedShape(call, LEAF, (result,))
 
 
 def _write(function: Function, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-    """Write what a function leaves in its first argument into the traced array that this is."""
+    """Apply a function that changes its first argument to a copy, and write the copy back."""
     target, *others = args
     if not isinstance(target, TracedOperators) or target.storage is None:
         refuse_outside(name, target)
-    call, operands = bound_call(Changed(function), name, (target, *others), kwargs)
-    (made,) = changed_call(call, target).nodes(operands)
-    # what it leaves, in place of everything
+    call, operands = bound_call(MutatedOperand(function), name, (target, *others), kwargs)
+    (made,) = mutated_call(call, target).nodes(operands)
     write_item(target.storage, target.node, made)
 
 

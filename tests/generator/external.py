@@ -1,4 +1,4 @@
-"""Steps that NumPy's functions and ufuncs compute which have no row of the table."""
+"""External calls: functions and ufuncs of NumPy without a row of the table."""
 
 from tests.generator.programs import NAMESPACE, Step
 from tests.generator.steps import LINE, ROWS, forms
@@ -82,7 +82,7 @@ if "special" in NAMESPACE:
     FORMS += tuple((n, f"special.{form}") for n, form in forms(_SPECIAL, f"np.float64(1) * {LINE}"))
 
 
-def opaque(d, values):
+def external(d, values):
     """A function that the table does not have, of an array of any layout and dtype."""
     name, form = d.pick(FORMS)
     k = values.any()

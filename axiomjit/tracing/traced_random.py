@@ -1,8 +1,8 @@
-"""Random numbers in a followed function: each draw is a step of the program, done at each call.
+"""Random numbers in a traced function: each draw is a step of the program, run at each call.
 
-A generator that the function has from outside is represented by a `TracedGenerator`. Draws happen
-in the order of the program, also those that nobody uses: each has the one before as an operand, and
-the last one is computed in any case. Shape and dtype are found by one draw of another generator.
+A generator from outside the function is represented by a `TracedGenerator`. Draws happen in the
+order of the program, also unused ones: each has the one before as an operand, and the last one is
+computed in any case. Shape and dtype are inferred by a draw of another generator.
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ from axiomjit.base.errors import ImpureError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.base.trace_context import current, refused
-from axiomjit.graph.external_calls import ForeseenCall, stored
+from axiomjit.graph.external_calls import ProbedShape, stored
 from axiomjit.graph.library_operations import Labels, LibraryOperation, OperandArrays
 from axiomjit.graph.nodes import Constant, Node, Op, note
 from axiomjit.graph.primitives import ALL
 from axiomjit.symbolic.data_dependent import OtherResultError, data_dependent_in
 from axiomjit.symbolic.dims import Dim, current_scope, dim, product
 from axiomjit.symbolic.index_maps import iterator
+from axiomjit.tracing.external_calls import MutatedOperand, bound_call, infer_by_probe, mutated_call
 from axiomjit.tracing.generators import METHODS
-from axiomjit.tracing.lengths import Length, known_numbers, unwrap
-from axiomjit.tracing.opaque import Changed, bound_call, changed_call, foresee
+from axiomjit.tracing.lengths import SymbolicInt, known_numbers, unwrap
 from axiomjit.tracing.operators import traced_in
 from axiomjit.tracing.tracer import Tracer, new_array
 from axiomjit.tracing.writes import write_item
 
 WEIGHT: Final = 8
-"""Additions that one random number costs."""
+"""The cost of one random number, in additions."""
 TRIED: Final = 4096
-"""Numbers that are drawn for nothing, at most."""
+"""Most numbers that are drawn to infer a result."""
 WITH_SIZES: Final = {"rand": "random_sample", "randn": "standard_normal"}
-"""Legacy functions whose arguments are the lengths, and those that take them as `size`."""
+"""Legacy functions whose arguments are the lengths; the functions that take these as `size`."""
 
 
 class TracedGenerator:
-    """Represents a generator of random numbers while a function is followed."""
+    """Represents a generator of random numbers while a function is traced."""
 
     def __init__(self, generator: Any) -> None:
-        """Stand for a `numpy.random.Generator` or `RandomState`."""
+        """Represent a `numpy.random.Generator` or `RandomState`."""
         self._generator = generator
 
     @property  # type: ignore[misc]
@@ -57,7 +57,7 @@ class TracedGenerator:
         return partial(self._drawn, name) if name in METHODS and callable(method) else method
 
     def _drawn(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """Record a draw; as NumPy, a number, an array, or nothing where a seed is set."""
+        """Record a draw; as in NumPy it returns a number, an array, or nothing if a seed is set."""
         if current() is None:
             return getattr(self._generator, name)(*args, **kwargs)
         if name in WITH_SIZES:
@@ -89,7 +89,7 @@ class TracedGenerator:
         return new_array(node) if isinstance(found, np.ndarray) else Tracer(node)
 
     def _drawn_with(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """Record a draw with arrays: what is shuffled or chosen from, or computed parameters."""
+        """Record a draw with arrays: to shuffle or choose from, or computed parameters."""
         asked, kinds = f"random.{name}", set()
         if kwargs.get("out") is not None:
             _refuse(name, "an array to write into")
@@ -102,20 +102,20 @@ class TracedGenerator:
         method: Callable[..., Any] = getattr(self._generator, name)
         if name == "shuffle":
             target: Any = args[0]
-            call, operands = bound_call(Changed(method), asked, args, kwargs)
-            foreseen = changed_call(call, target)
+            call, operands = bound_call(MutatedOperand(method), asked, args, kwargs)
+            probed = mutated_call(call, target)
             storage, part = target.storage, target.node
-            node = _step_with(self._generator, name, foreseen, operands, False)
+            node = _step_with(self._generator, name, probed, operands, False)
             write_item(storage, part, node)
             return None
         call, operands = bound_call(tried, asked, args, kwargs)
-        foreseen = foresee(call, operands)
-        if len(foreseen.results) != 1:
+        probed = infer_by_probe(call, operands)
+        if len(probed.results) != 1:
             _refuse(name, "several results")
-        real = foreseen.replace(call=call.replace(function=method))
+        real = probed.replace(call=call.replace(function=method))
         number = kinds <= {int, float}
         node = _step_with(self._generator, name, real, operands, number)
-        return new_array(node) if foreseen.results[0].is_array else Tracer(node)
+        return new_array(node) if probed.results[0].is_array else Tracer(node)
 
 
 def _several(size: Any) -> Sequence[Any]:
@@ -123,18 +123,18 @@ def _several(size: Any) -> Sequence[Any]:
 
 
 def _length(value: Any) -> Dim:
-    return dim(unwrap(value) if isinstance(value, Length) else int(value))
+    return dim(unwrap(value) if isinstance(value, SymbolicInt) else int(value))
 
 
 def _tried(size: tuple[Dim, ...]) -> tuple[int, ...]:
-    """A size to try, that of this call where it is small: NumPy says what is wrong with it."""
+    """A size to try: this call's if it is small, so that NumPy reports its errors."""
     count = product(size)
     known = not data_dependent_in(count) and current_scope().value(count) <= TRIED
     return tuple(current_scope().value(n) if known else 1 for n in size)
 
 
 def _another(generator: Any) -> Any:
-    """A generator of the same kind, of which numbers may be drawn for nothing."""
+    """A generator of the same kind whose numbers may be discarded."""
     if isinstance(generator, np.random.RandomState):
         return np.random.RandomState(0)
     return np.random.Generator(type(generator.bit_generator)(0))
@@ -178,9 +178,9 @@ def _step(
 
 
 class _DrawnWith(Record):
-    """The evaluation of a draw with arrays, which stand behind the draw before."""
+    """The evaluation of a draw with arrays, which follow the previous draw among the operands."""
 
-    foreseen: ForeseenCall
+    probed: ProbedShape
 
     def __call__(self, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
         """Draw into `out`.
@@ -188,24 +188,24 @@ class _DrawnWith(Record):
         Raises:
             OtherResultError: NumPy refuses the arrays, or gives another shape or dtype.
         """
-        made = np.asarray(self.foreseen(*operands[1:]))
+        made = np.asarray(self.probed(*operands[1:]))
         if (made.shape, made.dtype) != (out.shape, out.dtype):
-            raise OtherResultError(f"{self.foreseen.call.name} gives {made.dtype}{made.shape}")
+            raise OtherResultError(f"{self.probed.call.name} gives {made.dtype}{made.shape}")
         out[...] = made
 
 
 def _step_with(
-    generator: Any, name: str, foreseen: ForeseenCall, operands: Sequence[Node], number: bool
+    generator: Any, name: str, probed: ProbedShape, operands: Sequence[Node], number: bool
 ) -> Node:
-    """The node of a draw with arrays, computed after the draw before."""
+    """The node of a draw with arrays, computed after the previous draw."""
     following = current()
     assert following is not None
     token = _token(following.last)
-    (result,) = foreseen.results
+    (result,) = probed.results
     every = (token, *map(stored, operands))
     ranks = tuple(len(node.shape) for node in every)
     operation = LibraryOperation(
-        *(f"random.{name}", len(every), _DrawnWith(foreseen), "", ALL),
+        *(f"random.{name}", len(every), _DrawnWith(probed), "", ALL),
         gives=result.dtype,
         weight=WEIGHT,
         generator=generator,
@@ -224,7 +224,7 @@ def _step_with(
 
 
 def _token(before: object) -> Node:
-    """The draw before, on which the next one depends."""
+    """The previous draw, on which the next one depends."""
     return before if isinstance(before, Node) else Constant(FLOAT, np.zeros(()), ())
 
 
@@ -236,7 +236,7 @@ def _draw(
     labels: object,
     out: np.ndarray,
 ) -> None:
-    """Draw random numbers; the first `lengths` dimensions are the size that is asked for."""
+    """Draw random numbers; the first `lengths` dimensions of `out` are the requested size."""
     out[...] = method(**given) if lengths is None else method(**given, size=out.shape[:lengths])
 
 
@@ -247,6 +247,5 @@ def _seed(
     labels: object,
     out: np.ndarray,
 ) -> None:
-    """Start a generator again."""
     method(**given)
     out[...] = 0
