@@ -111,8 +111,20 @@ def is_read(node):
     return isinstance(getattr(node, "ctx", None), ast.Load)
 
 
+def spec_scanners(sources):
+    """Files that look for the marks of a spec in its text."""
+    return {path for path, text in sources.items() if SCANS.search(text)}
+
+
+SCANS = re.compile(r"""\.(?:partition|split)\(["'](?:->|=>|;)|startswith\((?:mark|ELLIPSIS|FREE)""")
+
+
+def test_one_scanner_of_specs():
+    assert spec_scanners(read_sources("axiomjit")) == {"axiomjit/base/spec_tokens.py"}
+
+
 def test_one_base_of_array_values():
-    assert array_bases(read_sources(*FOLDERS)) == {"axiomjit/base/array_values.py"}
+    assert array_bases(read_sources("axiomjit")) == {"axiomjit/base/array_values.py"}
 
 
 @pytest.mark.parametrize(
@@ -120,6 +132,7 @@ def test_one_base_of_array_values():
     [
         (array_bases, "class A:\n    def __array_ufunc__(self): ..."),
         (array_bases, "class A:\n    __mul__, __imul__ = f, g"),
+        (spec_scanners, "given, arrow, results = text.partition('->')"),
         (array_bases, "from numpy.lib.mixins import NDArrayOperatorsMixin"),
         (kinds_tested, 'if node.dtype.kind in "fc": ...'),
         (installs, "def install_it(x): ..."),
