@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from axiomjit.base.array_values import ArrayValue
 from axiomjit.base.dtypes import FLOAT, DType
 from axiomjit.base.errors import AxiomError, GraphTypeError, NeedsValuesError, UnsupportedError
 from axiomjit.base.origins import user_location
@@ -18,12 +18,11 @@ from axiomjit.numpy_rules.elementwise import UFUNCS
 from axiomjit.numpy_rules.table import FUNCTIONS
 
 
-class TracedNumber(TracedValue, NDArrayOperatorsMixin):
+class TracedNumber(ArrayValue[Any], TracedValue):
     """Stands for a number while a function of numbers is traced."""
 
     __slots__ = ("defers", "node")
     __array_priority__ = 2000
-    __hash__ = object.__hash__
 
     def __init__(self, node: Node, defers: bool = False) -> None:
         """Stand for a node without dimensions.
@@ -52,20 +51,12 @@ class TracedNumber(TracedValue, NDArrayOperatorsMixin):
         """The imaginary part."""
         return TracedNumber(builder.part(self.node, "imag"), self.defers)
 
-    def __array_ufunc__(
-        self, ufunc: np.ufunc, method: str, *operands: object, **options: object
-    ) -> object:
+    def _ufunc(self, ufunc: np.ufunc, method: str, operands: Any, options: Any) -> object:
         if method != "__call__" or options or ufunc not in UFUNCS:
             raise _unknown(f"numpy.{ufunc.__name__}" + ("" if not options else " with options"))
         return self._computed(UFUNCS[ufunc], operands)
 
-    def __array_function__(
-        self,
-        function: Callable[..., object],
-        types: Sequence[type],
-        operands: Sequence[object],
-        options: dict[str, object],
-    ) -> object:
+    def _function(self, function: Any, operands: Any, options: Any) -> object:
         if function not in FUNCTIONS or options:
             raise _unknown(f"numpy.{function.__name__}")
         return self._computed(FUNCTIONS[function], operands)
@@ -81,23 +72,19 @@ class TracedNumber(TracedValue, NDArrayOperatorsMixin):
                 raise
             return RefusedNumber(error.at(user_location()))
 
-    def __bool__(self) -> NoReturn:
+    def _value(self, use: str) -> NoReturn:
+        asked, remedy = "value", "use NumPy's functions, which are followed"
+        if use == "bool":
+            asked, remedy = "truth", "write np.where(condition, a, b) instead of a branch"
         raise NeedsValuesError(
-            "the truth of a number in a function that is followed once for all elements",
+            f"the {asked} of a number in a function that is followed once for all elements",
             f"a traced {self.node.dtype}: its value is not known",
-            "write np.where(condition, a, b) instead of a branch",
+            remedy,
             user_location(),
         )
 
-    def __float__(self) -> NoReturn:
-        raise NeedsValuesError(
-            "the value of a number in a function that is followed once for all elements",
-            f"a traced {self.node.dtype}: its value is not known",
-            "use NumPy's functions, which are followed",
-            user_location(),
-        )
-
-    __int__ = __index__ = __complex__ = __float__
+    def __index__(self) -> NoReturn:
+        self._value("int")
 
 
 class RefusedNumber(TracedNumber):

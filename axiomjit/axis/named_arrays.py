@@ -101,17 +101,8 @@ class NamedArray(AxisMethods[Any], NamedValue):
         """The one element as a Python number."""
         return self.values.item()
 
-    def __bool__(self) -> bool:
-        return bool(self.values)
-
-    def __int__(self) -> int:
-        return int(self.values)
-
-    def __float__(self) -> float:
-        return float(self.values)
-
-    def __complex__(self) -> complex:
-        return complex(self.values)
+    def _value(self, use: str) -> np.ndarray:
+        return self.values
 
     def __repr__(self) -> str:
         return f"{CODES.get(self.dtype, str(self.dtype))}{self.axes}"

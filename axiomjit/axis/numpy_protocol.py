@@ -17,6 +17,7 @@ from axiomjit.axis.axis import Axis
 from axiomjit.axis.elementwise import UFUNCS, apply_ufunc, clip, paired, where
 from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.axis.tensors import Tensor, as_tensor, axis_extents, axis_map, labelled, shown
+from axiomjit.base.array_values import text_of_call
 from axiomjit.base.errors import UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.base.tree import flatten_tree, unflatten_tree
@@ -44,7 +45,7 @@ def _ufunc(ufunc: np.ufunc, method: str, operands: tuple[object, ...], options: 
     """A ufunc of NumPy on operands with axes."""
     asked = f"np.{ufunc.__name__} of {shown(operands)}"
     if method != "__call__" or options:
-        seen = f"{method} with {', '.join(options)}" if options else method
+        seen = text_of_call(method, options)
         remedy = "call the ufunc itself, without options; fold with sum(x, axes) and its like"
         raise UnsupportedError(asked, seen, remedy, user_location())
     if ufunc in UFUNCS:

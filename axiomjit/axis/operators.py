@@ -7,8 +7,9 @@ operator of the process imports.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, Generic, NoReturn, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
+from axiomjit.base.array_values import ArrayValue
 from axiomjit.base.errors import GraphTypeError
 from axiomjit.base.locks import LazyRegistry
 from axiomjit.base.operator_names import OPERATORS
@@ -28,41 +29,31 @@ def operation(name: str) -> Callable[..., Any]:
     return lambda *operands: _OPERATIONS[name](*operands)
 
 
-def _infix(method: str) -> Callable[[AxisOperand[Result], object], Result]:
-    name = OPERATORS[method]
-    return lambda self, other: self._apply(name, self, other)
-
-
-def _mirrored(method: str) -> Callable[[AxisOperand[Result], object], Result]:
-    name = OPERATORS[method]
-    return lambda self, other: self._apply(name, other, self)
-
-
-def _prefix(method: str) -> Callable[[AxisOperand[Result]], Result]:
-    name = OPERATORS[method]
-    return lambda self: self._apply(name, self)
-
-
-class AxisOperand(Generic[Result]):
+class AxisOperand(ArrayValue[Result]):
     """A tensor or named array: its operators are elementwise and return a `Result`.
 
     `==` is Python's identity, so that tensors can be keys; compare values with `equal`.
     """
 
     __slots__ = ()
+    _is_key = True
 
     def _apply(self, name: str, *operands: object) -> Result:
         result: Result = _OPERATIONS[name](*operands)
         return result
 
-    def __array_ufunc__(
-        self, ufunc: Any, method: str, *operands: object, **options: object
-    ) -> object:
+    def _operate(self, name: str, *operands: object) -> Any:
+        if name == "divmod":
+            return NotImplemented
+        return self._apply("dot" if name == "matmul" else OPERATORS[name], *operands)
+
+    def _operate_in_place(self, name: str, other: object) -> Any:
+        return NotImplemented
+
+    def _ufunc(self, ufunc: Any, method: str, operands: Any, options: Any) -> object:
         return _OPERATIONS["ufunc"](ufunc, method, operands, options)
 
-    def __array_function__(
-        self, function: Any, types: object, operands: Any, options: Any
-    ) -> object:
+    def _function(self, function: Any, operands: Any, options: Any) -> object:
         return _OPERATIONS["function"](function, operands, options)
 
     def __getitem__(self, key: object) -> Result:
@@ -75,47 +66,3 @@ class AxisOperand(Generic[Result]):
             "take parts, as in x[0] or x[{axis: 0}]",
             user_location(),
         )
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    __hash__ = object.__hash__
-
-    __add__ = _infix("add")
-    __radd__ = _mirrored("add")
-    __sub__ = _infix("sub")
-    __rsub__ = _mirrored("sub")
-    __mul__ = _infix("mul")
-    __rmul__ = _mirrored("mul")
-    __truediv__ = _infix("truediv")
-    __rtruediv__ = _mirrored("truediv")
-    __floordiv__ = _infix("floordiv")
-    __rfloordiv__ = _mirrored("floordiv")
-    __mod__ = _infix("mod")
-    __rmod__ = _mirrored("mod")
-    __pow__ = _infix("pow")
-    __rpow__ = _mirrored("pow")
-    __and__ = _infix("and")
-    __rand__ = _mirrored("and")
-    __or__ = _infix("or")
-    __ror__ = _mirrored("or")
-    __xor__ = _infix("xor")
-    __rxor__ = _mirrored("xor")
-    __lshift__ = _infix("lshift")
-    __rlshift__ = _mirrored("lshift")
-    __rshift__ = _infix("rshift")
-    __rrshift__ = _mirrored("rshift")
-    __lt__ = _infix("lt")
-    __le__ = _infix("le")
-    __gt__ = _infix("gt")
-    __ge__ = _infix("ge")
-    __neg__ = _prefix("neg")
-    __pos__ = _prefix("pos")
-    __abs__ = _prefix("abs")
-    __invert__ = _prefix("invert")
-
-    def __matmul__(self, other: object) -> Result:
-        return self._apply("dot", self, other)
-
-    def __rmatmul__(self, other: object) -> Result:
-        return self._apply("dot", other, self)

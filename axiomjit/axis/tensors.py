@@ -337,7 +337,9 @@ class Tensor(AxisMethods["Tensor"], AxisValue):
         unknown = None in self.used_axes.lengths
         return repr(self) if given or unknown else str(self.eval())
 
-    def __bool__(self) -> bool:
+    def _value(self, use: str) -> Any:
+        if use != "bool":
+            return super()._value(use)
         raise GraphTypeError(
             f"the truth of {self!r}",
             "a tensor has values only when it is evaluated",

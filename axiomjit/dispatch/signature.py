@@ -21,6 +21,7 @@ from axiomjit.base.dtypes import COMPLEX, FLOAT, supported
 from axiomjit.base.errors import GraphValueError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
+from axiomjit.base.spec_tokens import Token, scan, split
 from axiomjit.dispatch.arguments import CallArguments, Forget, statics_key
 from axiomjit.graph.nodes import Input
 from axiomjit.symbolic.assumptions import ANY, BACKWARD, DECLARED, LENGTH, SMALL, STRIDE, Kind
@@ -285,9 +286,9 @@ class DeclaredShapes:
         """
         self.text = text
         self._asked = f"jit(shapes={text!r})"
-        given, arrow, results = "".join(text.split()).partition("->")
+        given, *results = split(scan("".join(text.split())), "->", once=True)
         shapes = self._read(given)
-        self.results = self._read(results) if arrow else None
+        self.results = self._read(results[0]) if results else None
         names = [name for name in signature.parameters if name not in static]
         kinds = {signature.parameters[name].kind for name in names}
         several = kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
@@ -300,18 +301,19 @@ class DeclaredShapes:
             )
         self.by_name = dict(zip(names, shapes, strict=True))
 
-    def _read(self, text: str) -> tuple[Shape, ...]:
+    def _read(self, tokens: Sequence[Token]) -> tuple[Shape, ...]:
         found = []
-        for part in text.split(","):
-            letters = part.removeprefix(FREE)
+        for part in split(tokens, ","):
+            free = [token.kind for token in part[:1]] == [FREE]
+            letters = "".join(token.text for token in part[free:])
             if letters and not (letters.isascii() and letters.replace(ONE, "a").isalpha()):
                 raise GraphValueError(
                     self._asked,
-                    f"{part!r}",
+                    f"{FREE * free + letters!r}",
                     "write letters, 1 for a dimension to broadcast, ... in front, as in '...ij'",
                     user_location(),
                 )
-            found.append(Shape(letters != part, letters))
+            found.append(Shape(free, letters))
         return tuple(found)
 
     def names(self, call: CallArguments, arguments: Sequence[object]) -> dict[int, tuple[str, ...]]:

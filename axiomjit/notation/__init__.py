@@ -1,7 +1,7 @@
 """Label notation: specs such as `"ij;jk=>ik"` with batch, input and output axes (OCANNL shapes).
 
 - `specs.py`: the records that a spec is read into
-- `scanner.py`, `parser.py`: from text to records; every refusal has a caret below the place
+- `parser.py`: from text to records; every refusal has a caret below the place
 - `terms.py`, `solving.py`: unknown sizes and rows, and the solver of demands on them
 - `demands.py`, `sums.py`: what operations demand; `templates.py`: what a spec demands
 - `closing.py`: sizes and rows that demands leave open
@@ -18,8 +18,7 @@ May import `base`, `symbolic`, `views`, `graph`, `numpy_rules`,
 """
 
 from axiomjit.notation.leaves import arange_like
-from axiomjit.notation.parser import parse_einsum, parse_labels
-from axiomjit.notation.scanner import is_multichar
+from axiomjit.notation.parser import is_multichar, parse_einsum, parse_labels
 from axiomjit.notation.specs import (
     KINDS,
     MEMORY_ORDER,

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from axiomjit.base.errors import GraphTypeError, SpecError
+from axiomjit.base.errors import GraphTypeError, SpecError, amount
 from axiomjit.base.origins import user_location
-from axiomjit.notation.scanner import Token, is_multichar, refused, scan
+from axiomjit.base.spec_tokens import Token, refused, scan
 from axiomjit.notation.specs import (
     KINDS,
     Affine,
@@ -34,9 +34,23 @@ from axiomjit.notation.specs import (
     SlotSpec,
 )
 
+_MULTICHAR: Final = ",*+^&<"
+_LONGEST: Final = 18
+"""Digits of the largest integer, so that it is below 2^63."""
 _PADS: Final = ("<", "=")
 _OPEN: Final = ("...", "..")
 _Row = tuple[tuple[AxisSpec, ...], Token | None, tuple[AxisSpec, ...]]
+
+
+def is_multichar(spec: str) -> bool:
+    """Whether the labels of a spec have several characters, and are separated by commas.
+
+    One of `, * + ^ & <`, or `=` without `>` after it, anywhere in the spec makes it so.
+    """
+    for place, sign in enumerate(spec):
+        if sign in _MULTICHAR or (sign == "=" and spec[place + 1 : place + 2] != ">"):
+            return True
+    return False
 
 
 def parse_einsum(spec: str, use_padding: bool = False) -> EinsumSpec:
@@ -97,6 +111,41 @@ def parse_shape(spec: str) -> SlotSpec:
     return found
 
 
+def _scanned(spec: str, several: bool) -> list[Token]:
+    """The tokens of a spec, the last of kind "end".
+
+    Raises:
+        SpecError: a character that is no part of the notation, or an integer that is too large.
+    """
+    tokens = scan(spec, several)
+    for token in tokens:
+        if not token.kind:
+            raise _strange(spec, token)
+        if token.kind == "int" and len(token.text) > _LONGEST:
+            seen = f"an integer of {amount(len(token.text), 'digit')}"
+            remedy = f"write integers of at most {_LONGEST} digits"
+            raise refused(spec, token.start, seen, remedy)
+    return [*tokens, Token("end", "", len(spec))]
+
+
+def _strange(spec: str, token: Token) -> SpecError:
+    place = token.start
+    match token.text:
+        case "-":
+            return refused(spec, place, "'-' without '>'", "write '->' after the input axes")
+        case ".":
+            remedy = "write '...' or '..name..' for a row variable"
+            return refused(spec, place, "a single '.'", remedy)
+        case "&":
+            return refused(spec, place, "'&', which is reserved", "separate axes by ','")
+        case ">":
+            remedy = "write '->' after the input axes and '=>' before the result"
+            return refused(spec, place, "'>' on its own", remedy)
+        case sign:
+            remedy = "write letters, digits, '_' and the marks | -> => ; , ... * + ^ < ="
+            return refused(spec, place, f"the character {sign!r}", remedy)
+
+
 class _Parser:
     """Walks over the tokens of one spec."""
 
@@ -108,7 +157,7 @@ class _Parser:
         self.spec = spec
         self.use_padding, self.shape = use_padding, shape
         self.several = is_multichar(spec)
-        self.tokens = scan(spec)
+        self.tokens = _scanned(spec, self.several)
         self.place = 0
         self.axes: dict[str, Token] = {}
         self.variables: dict[str, Token] = {}

@@ -11,9 +11,9 @@ from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import DTypeLike
 
+from axiomjit.base.array_values import ArrayValue, text_of_call
 from axiomjit.base.dtypes import DType
 from axiomjit.base.errors import GraphTypeError, GraphValueError, PositionError, UnsupportedError
 from axiomjit.base.origins import user_location
@@ -182,7 +182,7 @@ def _known(shape: Shape) -> Rows:
     return Rows(*(sizes_of(shape.rows[kind]) for kind in KINDS))
 
 
-class ShapedTensor(NDArrayOperatorsMixin, Shaped):
+class ShapedTensor(ArrayValue["ShapedTensor"], Shaped):
     """A tensor with batch, input and output axes; what of its shape is not given is inferred.
 
     Made by `tensor` and by operations on such tensors. `x @ y` composes: the input of x meets the
@@ -192,6 +192,7 @@ class ShapedTensor(NDArrayOperatorsMixin, Shaped):
 
     __slots__ = ("__weakref__",)
     __array_priority__ = 1000
+    _is_key = _defers = True
 
     @property
     def spec(self) -> str:
@@ -260,17 +261,12 @@ class ShapedTensor(NDArrayOperatorsMixin, Shaped):
         result = record(logic, [self], project, emission.summed, asked, symbol)
         return result
 
-    def __matmul__(self, other: object) -> ShapedTensor:
-        return compose(self, other)
+    def _operate(self, name: str, *operands: Any) -> Any:
+        return compose(*operands) if name == "matmul" else super()._operate(name, *operands)
 
-    def __rmatmul__(self, other: object) -> ShapedTensor:
-        return compose(other, self)
-
-    def __array_ufunc__(
-        self, ufunc: np.ufunc, method: str, *operands: object, **options: object
-    ) -> ShapedTensor:
+    def _ufunc(self, ufunc: np.ufunc, method: str, operands: Any, options: Any) -> ShapedTensor:
         if method != "__call__" or options:
-            seen = f"{method} with {', '.join(options)}" if options else method
+            seen = text_of_call(method, options)
             remedy = "use functions of elements without options; fold with einsum(..., reduce=)"
             raise UnsupportedError(f"np.{ufunc.__name__}", seen, remedy, user_location())
         return self.elementwise(ufunc, operands)
@@ -297,20 +293,14 @@ class ShapedTensor(NDArrayOperatorsMixin, Shaped):
         """A primitive of one operand, of each element."""
         return pointwise(partial(builder.elementwise, primitive), (self,), primitive.name)
 
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    def __ne__(self, other: object) -> bool:
-        return self is not other
-
-    __hash__ = object.__hash__
-
     def __iter__(self) -> NoReturn:
         seen = "a tensor whose shape may be open"
         remedy = "take parts x[0], x[1], ... along the leading batch axis, given by batch=n"
         raise GraphTypeError(f"iteration over {self!r}", seen, remedy, user_location())
 
-    def __bool__(self) -> NoReturn:
+    def _value(self, use: str) -> Any:
+        if use != "bool":
+            return super()._value(use)
         seen = "a tensor, which has values only when it is evaluated"
         remedy = "choose with where(condition, x, y), or look at np.asarray(x)"
         raise GraphTypeError(f"the truth of {self!r}", seen, remedy, user_location())

@@ -8,8 +8,9 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base.dtypes import is_inexact
-from axiomjit.base.errors import ShapeError, SpecError, amount
+from axiomjit.base.errors import ShapeError, amount
 from axiomjit.base.origins import user_location
+from axiomjit.base.spec_tokens import Token, refused, scan, split
 from axiomjit.graph import builder
 from axiomjit.graph.contractions import Projections, in_place, sum_of_products
 from axiomjit.graph.describe import describe_length, describe_shape
@@ -106,13 +107,9 @@ class SpecReader:
         """
         self.spec = spec
         self.shapes = shapes
-        inputs, arrow, output = spec.partition("->")
-        self.inputs: list[_Written] = []
-        start = 0
-        for part in inputs.split(","):
-            self.inputs.append(self._scan(part, start))
-            start += len(part) + 1
-        self.output = self._scan(output, len(inputs) + 2) if arrow else None
+        inputs, *output = split(scan(spec), "->", once=True)
+        self.inputs = list(map(self._written, split(inputs, ",")))
+        self.output = self._written(output[0]) if output else None
         if len(self.inputs) != len(shapes):
             raise ShapeError(
                 f"einsum {spec!r}",
@@ -123,26 +120,18 @@ class SpecReader:
         self.extents: dict[Label, Dim] = {}
         self.labels = [self._labelled(k) for k in range(len(shapes))]
 
-    def _scan(self, text: str, start: int) -> _Written:
+    def _written(self, tokens: Sequence[Token]) -> _Written:
         found: _Written = []
-        k = 0
-        while k < len(text):
-            if text.startswith(ELLIPSIS, k):
-                if any(name == ELLIPSIS for name, _ in found):
-                    raise self._refuse(start + k, "a second '...'", "write one per operand")
-                found.append((ELLIPSIS, start + k))
-                k += 3
-                continue
-            if not text[k].isspace():
-                if text[k] not in LETTERS:
-                    remedy = "write letters, ',', '...' and '->', or '=>' for label notation"
-                    raise self._refuse(start + k, f"{text[k]!r} there", remedy)
-                found.append((text[k], start + k))
-            k += 1
+        for token in tokens:
+            if token.kind == ELLIPSIS and any(name == ELLIPSIS for name, _ in found):
+                raise refused(self.spec, token.start, "a second '...'", "write one per operand")
+            if token.text.isspace():
+                continue  # of the characters that only NumPy takes for white space
+            if token.kind != ELLIPSIS and token.text not in LETTERS:
+                remedy = "write letters, ',', '...' and '->', or '=>' for label notation"
+                raise refused(self.spec, token.start, f"{token.text[0]!r} there", remedy)
+            found.append((token.text, token.start))
         return found
-
-    def _refuse(self, position: int, seen: str, remedy: str) -> SpecError:
-        return SpecError(self.spec, position, seen, remedy, user_location())
 
     def _labelled(self, k: int) -> list[Label]:
         """The label of each dimension of an operand; records the lengths."""
@@ -191,16 +180,17 @@ class SpecReader:
             if name == ELLIPSIS:
                 result += several
             elif name not in self.extents:
-                raise self._refuse(position, f"{name!r}, which no operand has", "leave it out")
+                seen = f"{name!r}, which no operand has"
+                raise refused(self.spec, position, seen, "leave it out")
             elif name in result:
                 remedy = f"write it once; label notation writes diagonals: {name}=>{name}{name}"
-                raise self._refuse(position, f"{name!r} twice in the result", remedy)
+                raise refused(self.spec, position, f"{name!r} twice in the result", remedy)
             else:
                 result.append(name)
         if several and all(name != ELLIPSIS for name, _ in self.output):
             end = len(self.spec)
             seen = f"{amount(len(several), 'dimension')} of '...', which the result does not have"
-            raise self._refuse(end, seen, "write '...' in the result as well")
+            raise refused(self.spec, end, seen, "write '...' in the result as well")
         return result
 
     @property

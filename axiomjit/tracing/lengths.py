@@ -8,16 +8,17 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final, Self
 
 import numpy as np
 
+from axiomjit.base.array_values import OPERATOR_UFUNCS, ArrayValue
 from axiomjit.base.dtypes import FLOAT, INT
 from axiomjit.base.errors import AxiomError, NotDispatchedError
 from axiomjit.base.locks import lazy_import
-from axiomjit.base.operator_names import INFIX, OPERATORS
+from axiomjit.base.operator_names import COMPARISONS
 from axiomjit.base.trace_context import current, is_usable, leaked_tracer_error
 from axiomjit.graph.builder import as_node, elementwise, strong
 from axiomjit.graph.nodes import Graph, LengthNode, Node, Op, Scalar, post_order
@@ -34,7 +35,7 @@ _FACTORED: Final = frozenset({"multiply", "divide", "sqrt", "cast", "power"})
 """Primitives that are zero only if an operand is."""
 
 
-class SymbolicNumber:
+class SymbolicNumber(ArrayValue[Any]):
     """A number with its value in this call and its dependence on the arguments.
 
     Arithmetic stays symbolic if a subclass can express its result, so that the program is valid for
@@ -44,6 +45,7 @@ class SymbolicNumber:
     """
 
     __slots__ = ("__weakref__", "_following")
+    _defers = True
 
     def __init__(self) -> None:
         """Belong to the current trace."""
@@ -57,14 +59,8 @@ class SymbolicNumber:
         """The Dim or node that computations record as operand."""
         raise NotImplementedError
 
-    def __int__(self) -> int:
-        return int(self.at_hand())
-
-    def __float__(self) -> float:
-        return float(self.at_hand())
-
-    def __complex__(self) -> complex:
-        return complex(self.at_hand())
+    def _value(self, use: str) -> Any:
+        return self.at_hand()
 
     def __str__(self) -> str:
         return str(self.at_hand())
@@ -86,29 +82,49 @@ class SymbolicNumber:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.asarray(self.at_hand(), dtype)
 
-    def __array_ufunc__(
-        self, ufunc: np.ufunc, method: str, *inputs: object, **options: Any
-    ) -> object:
-        known = (SymbolicNumber, np.ndarray, np.generic, int, float, complex)
-        if not all(issubclass(type(value), known) for value in inputs):
-            return NotImplemented  # an array that is traced beside it refuses
+    def _takes(self, value: object) -> bool:
+        known = (SymbolicNumber, np.ndarray, np.generic, int, float, complex, type(None))
+        return issubclass(type(value), known)  # a traced array says that it is one, too
+
+    def _ufunc(self, ufunc: np.ufunc, method: str, inputs: Any, options: Any) -> object:
         made = _computed(ufunc, *inputs) if method == "__call__" and not options else None
         if made is not None:
             return SymbolicFloat(strong(made))
         return getattr(ufunc, method)(*map(known_numbers, inputs), **options)
 
-    def __array_function__(
-        self,
-        function: Callable[..., object],
-        types: Iterable[type],
-        args: tuple[object, ...],
-        kwargs: dict[str, object],
-    ) -> object:
-        if not all(issubclass(kind, SymbolicNumber | np.ndarray) for kind in types):
-            return NotImplemented  # beside a traced array
-        return function(
-            *map(known_numbers, args), **{k: known_numbers(v) for k, v in kwargs.items()}
-        )
+    def _function(self, function: Any, args: Any, kwargs: Any) -> object:
+        named = {k: known_numbers(v) for k, v in kwargs.items()}
+        return function(*map(known_numbers, args), **named)
+
+    def _operate(self, name: str, *operands: Any) -> Any:
+        """An operator of symbolic numbers where its result is one, else of the values."""
+        if any(issubclass(type(value), TracedValue) for value in operands):
+            return NotImplemented  # a traced array takes it as a number that it does not know
+        made = self._symbolic(name, *operands)
+        return _of_values(name, *operands) if made is None else made
+
+    def _operate_in_place(self, name: str, other: object) -> Any:
+        return NotImplemented
+
+    def _symbolic(self, name: str, *operands: Any) -> Any:
+        """The symbolic result of an operator; None where a value decides what it is or raises."""
+        if name == "pos":
+            return self
+        if name not in _FLOATS or not all(map(_is_real, operands)):
+            return None
+        left, right = operands
+        if name == "pow":
+            if left is self and type(right) is int and 0 < right <= MOST_FACTORS:
+                return functools.reduce(operator.mul, [self] * right)
+            whole = issubclass(type(right), np.integer) or (type(right) is int and right >= 0)
+            fits = left is self and not whole and _is_exponent(right)
+            if not fits or not _is_positive(unwrap(left)):
+                return None
+            right = float(right)
+        if name == "truediv" and not _is_nonzero(unwrap(right)):
+            return None
+        made = _computed(OPERATOR_UFUNCS[name], left, right)
+        return None if made is None else SymbolicFloat(made)
 
 
 class SymbolicInt(SymbolicNumber):
@@ -164,7 +180,7 @@ class SymbolicInt(SymbolicNumber):
             )
         return int(self.dim)
 
-    at_hand = __int__ = __index__
+    at_hand = __index__
 
     def operand(self) -> Dim:
         """The symbolic length."""
@@ -173,23 +189,43 @@ class SymbolicInt(SymbolicNumber):
     def __trunc__(self) -> SymbolicInt:
         return self
 
-    __floor__ = __ceil__ = __pos__ = __trunc__
+    __floor__ = __ceil__ = __trunc__
 
-    def __neg__(self) -> int | SymbolicInt:
-        return length(-self.dim)
+    def _value(self, use: str) -> Any:
+        return self.dim if use == "bool" else self.at_hand()
 
-    def __divmod__(self, other: Any) -> object:
-        return self // other, self % other
+    def _operate(self, name: str, *operands: Any) -> Any:
+        if name in ("eq", "ne"):
+            keys = [isinstance(value, SymbolicInt) and value._is_old() for value in operands]
+            pairs = zip(operands, keys, strict=True)
+            operands = tuple(value._number if is_old else value for value, is_old in pairs)
+            if self._is_old():
+                return _of_values(name, *operands)
+        return super()._operate(name, *operands)
 
-    def __bool__(self) -> bool:
-        return bool(self.dim)
+    def _symbolic(self, name: str, *operands: Any) -> Any:
+        """As of other numbers; integer arithmetic and comparisons are of symbolic lengths."""
+        if name == "neg":
+            return length(-self.dim)
+        if name == "divmod":
+            left, right = operands
+            return left // right, left % right
+        if name in COMPARISONS:
+            operands = tuple(map(_whole, operands))
+        divides = name in ("floordiv", "mod")
+        if name not in _INTEGERS or not all(map(_is_integer, operands)):
+            return super()._symbolic(name, *operands)
+        if divides and (operands[0] is not self or operands[1] == 0):
+            return None
+        result = getattr(operator, name)(*(dim(unwrap(value)) for value in operands))
+        return length(result) if isinstance(result, Dim) else result
 
     def __hash__(self) -> int:
         if self._number is None:
             self._number = int(self)
         return hash(self._number)
 
-    def _is_key(self) -> bool:
+    def _is_old(self) -> bool:
         """True if it was hashed in an earlier trace: then it is a plain number."""
         return self._number is not None and not is_usable(self._following)
 
@@ -261,9 +297,6 @@ class SymbolicFloat(SymbolicNumber):
             raise TypeError("'float' object is not subscriptable")
         return self if isinstance(key, tuple) and not key else self.at_hand()[key]
 
-    def __bool__(self) -> bool:
-        return bool(self.at_hand())
-
     def __hash__(self) -> int:
         return hash(self.at_hand())
 
@@ -285,11 +318,8 @@ class SymbolicFloat(SymbolicNumber):
     def __round__(self, digits: int | None = None) -> Any:
         return round(self.at_hand(), digits)
 
-    def __pos__(self) -> SymbolicFloat:
-        return self
-
-    def __neg__(self) -> Any:
-        return operator.mul(self, -1)
+    def _symbolic(self, name: str, *operands: Any) -> Any:
+        return operator.mul(self, -1) if name == "neg" else super()._symbolic(name, *operands)
 
 
 def _computed(ufunc: np.ufunc, *operands: Any) -> Node | None:
@@ -345,57 +375,20 @@ def _is_integer(value: object) -> bool:
     return issubclass(type(value), (SymbolicInt, int)) and not isinstance(value, bool)
 
 
-_FLOATS: Final = {
-    **dict.fromkeys(("__add__", "__radd__"), np.add),
-    **dict.fromkeys(("__sub__", "__rsub__"), np.subtract),
-    **dict.fromkeys(("__mul__", "__rmul__"), np.multiply),
-    **dict.fromkeys(("__truediv__", "__rtruediv__"), np.divide),
-    "__pow__": np.power,
-}
+def _whole(value: Any) -> Any:
+    return int(value) if issubclass(type(value), float) and value.is_integer() else value
+
+
+_FLOATS: Final = frozenset({"add", "sub", "mul", "truediv", "pow"})
 """Operators whose results may be symbolic floats."""
+_INTEGERS: Final = frozenset({"add", "sub", "mul", "floordiv", "mod", *COMPARISONS})
+"""Operators that are applied to symbolic lengths."""
 
 
-def _is_mirrored(name: str) -> bool:
-    return name.startswith("__r") and name != "__rshift__"
-
-
-def _symbolic(name: str) -> Callable[[SymbolicInt, Any], object]:
-    """Integer arithmetic that stays symbolic; with other operands it may give a float."""
-    of_floats = _of_floats(name)
-
-    def method(self: SymbolicInt, other: Any) -> object:
-        if not _is_integer(other) or (name in ("__floordiv__", "__mod__") and other == 0):
-            return of_floats(self, other)
-        result = getattr(self.dim, name)(dim(unwrap(other)))
-        return length(result) if isinstance(result, Dim) else result
-
-    return method
-
-
-def _of_floats(name: str) -> Callable[[Any, Any], object]:
-    """Arithmetic that gives a float, symbolic unless a value decides its type or an error."""
-    by_value = _by_value(name)
-    ufunc = _FLOATS.get(name)
-
-    def method(self: SymbolicNumber, other: Any) -> object:
-        if issubclass(type(other), TracedValue):
-            return NotImplemented  # the traced array computes with it as a node
-        if ufunc is None or not _is_real(other):
-            return by_value(self, other)
-        pair = (other, self) if _is_mirrored(name) else (self, other)
-        if ufunc is np.power and type(other) is int and 0 < other <= MOST_FACTORS:
-            return functools.reduce(operator.mul, [self] * other)
-        if ufunc is np.power:
-            is_whole = issubclass(type(other), np.integer) or (type(other) is int and other >= 0)
-            if is_whole or not _is_exponent(other) or not _is_positive(unwrap(self)):
-                return by_value(self, other)
-            pair = self, float(other)
-        if ufunc is np.divide and not _is_nonzero(unwrap(pair[1])):
-            return by_value(self, other)
-        made = _computed(ufunc, *pair)
-        return by_value(self, other) if made is None else SymbolicFloat(made)
-
-    return method
+def _of_values(name: str, *operands: Any) -> Any:
+    """The operator on the values of this call."""
+    function = divmod if name == "divmod" else getattr(operator, f"__{name}__")
+    return function(*map(known_numbers, operands))
 
 
 def _is_exponent(value: Any) -> bool:
@@ -428,59 +421,3 @@ def square_root(value: Any, /) -> Any:
     if not issubclass(type(value), SymbolicNumber) or not _is_positive(unwrap(value)):
         return math.sqrt(value)
     return SymbolicFloat(elementwise(PRIMITIVES["sqrt"], as_node(unwrap(value), "sqrt")))
-
-
-def _by_value(name: str) -> Callable[..., object]:
-    """The operator on the value of this call; a mirrored one has the other operand first."""
-    mirrored = _is_mirrored(name)
-    base = f"__{name[3:]}" if mirrored else name
-    function: Callable[..., object] = divmod if base == "__divmod__" else getattr(operator, base)
-
-    def method(self: SymbolicNumber, *others: Any) -> object:
-        if any(issubclass(type(other), TracedValue) for other in others):
-            return NotImplemented  # the traced array computes with it as a node
-        operands = [self.at_hand(), *map(known_numbers, others)]
-        return function(*(reversed(operands) if mirrored else operands))
-
-    return method
-
-
-def _compared(name: str) -> Callable[[SymbolicInt, Any], object]:
-    """A comparison of integers as lengths: one that is always true or false records no guard."""
-    symbolic = _symbolic(name)
-
-    def method(self: SymbolicInt, other: Any) -> object:
-        whole = issubclass(type(other), float) and other.is_integer()
-        return symbolic(self, int(other) if whole else other)
-
-    return method
-
-
-def _equality(name: str) -> Callable[[SymbolicInt, Any], object]:
-    """As other comparisons; a key of an earlier trace is a plain number."""
-    compared = _compared(name)
-    of_numbers: Callable[[object, object], object] = getattr(operator, name)
-
-    def method(self: SymbolicInt, other: Any) -> object:
-        if isinstance(other, SymbolicInt) and other._is_key():
-            other = other._number
-        return of_numbers(self._number, other) if self._is_key() else compared(self, other)
-
-    return method
-
-
-_Form = Callable[[str], Callable[..., object]]
-_FORMS: Final[dict[_Form, str]] = {
-    _symbolic: "add radd sub rsub mul rmul floordiv mod",
-    _of_floats: "truediv rtruediv pow",
-    _compared: "lt le gt ge",
-    _equality: "eq ne",
-}
-_FORM_OF: Final = {name: form for form, names in _FORMS.items() for name in names.split()}
-for _name in (*OPERATORS, *(f"r{name}" for name in INFIX), "divmod", "rdivmod"):
-    _method = f"__{_name}__"
-    if _method not in vars(SymbolicInt):
-        setattr(SymbolicInt, _method, _FORM_OF.get(_name, _by_value)(_method))
-    if _method not in vars(SymbolicFloat):
-        _made = _of_floats if _method in _FLOATS else _by_value
-        setattr(SymbolicFloat, _method, _made(_method))

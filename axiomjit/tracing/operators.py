@@ -10,12 +10,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
-import numpy as np
-from numpy.lib.mixins import NDArrayOperatorsMixin
-
+from axiomjit.base.array_values import OPERATOR_UFUNCS, ArrayValue
 from axiomjit.base.dtypes import BOOL, ELEMENT_TYPES, INT, is_integer
 from axiomjit.base.errors import AxiomError, NeedsValuesError, UnsupportedError
-from axiomjit.base.operator_names import COMPARISONS, INFIX, OPERATORS
+from axiomjit.base.operator_names import COMPARISONS, PREFIX
 from axiomjit.base.origins import user_location
 from axiomjit.base.reachable import Path, reachable
 from axiomjit.base.trace_context import refused
@@ -139,7 +137,7 @@ def result_of(row: Rule, args: Sequence[object], kwargs: dict[str, object]) -> M
     return made
 
 
-class TracedOperators(TracedValue, NDArrayOperatorsMixin):
+class TracedOperators(ArrayValue[Any], TracedValue):
     """Operators of values that represent an array or number while a function is traced."""
 
     __slots__ = ()
@@ -163,15 +161,39 @@ class TracedOperators(TracedValue, NDArrayOperatorsMixin):
         """Represent the result of an operator."""
         raise NotImplementedError
 
-    def __imatmul__(self: Any, other: Any) -> Any:
+    @recorded
+    def _operate(self, name: str, *operands: Any) -> Any:
+        """An operator; on Python numbers alone it returns one, unlike NumPy's function."""
+        if name in ("lt", "le", "gt", "ge"):
+            _refuse_order(name, operands)
+        if name in _OF_NUMBERS and all(isinstance(one, _NUMBERS) for one in operands):
+            try:
+                made = UFUNCS[OPERATOR_UFUNCS[name]](*_numbers(*map(node_of, operands)))
+            except UnsupportedError:
+                if self.node.weak or name in PREFIX:
+                    raise  # others may be a step
+            else:
+                assert isinstance(made, Node)
+                return self.represented(made)
+        return super()._operate(name, *operands)
+
+    def _operate_in_place(self, name: str, other: Any) -> Any:
+        """Write an array; numbers leave it to the infix operator."""
         if not self.is_array:
             return NotImplemented
-        if len(builder.as_node(node_of(other), "matmul").shape) < 2:
+        if name == "matmul" and len(builder.as_node(node_of(other), "matmul").shape) < 2:
             raise ValueError(
                 "inplace matrix multiplication requires the first operand to have at least one and "
                 "the second at least two dimensions."
             )
-        return np.matmul(self, other, out=(self,))
+        return super()._operate_in_place(name, other)
+
+
+_OF_NUMBERS: Final = frozenset(
+    {"add", "sub", "mul", "truediv", "pow", "floordiv", "mod", "neg", "abs", "invert"}
+)
+"""Operators that give Python numbers of Python numbers."""
+_NUMBERS: Final = TracedValue | SymbolicNumber | int | float | complex
 
 
 def _numbers(*operands: object) -> Sequence[object]:
@@ -180,38 +202,6 @@ def _numbers(*operands: object) -> Sequence[object]:
     if all(isinstance(n, Node) and n.weak and n.dtype == BOOL for n in nodes):
         return [cast(n, INT) if isinstance(n, Node) else n for n in operands]
     return operands
-
-
-def _operator(ufunc: np.ufunc, mirrored: bool) -> Callable[[TracedOperators, object], object]:
-    """An infix operator: on Python numbers alone it returns a Python number, unlike the ufunc."""
-
-    @recorded
-    def method(self: TracedOperators, other: object) -> object:
-        if not isinstance(other, TracedValue | SymbolicNumber | int | float | complex):
-            return ufunc(other, self) if mirrored else ufunc(self, other)
-        pair = (other, self) if mirrored else (self, other)
-        try:
-            made = UFUNCS[ufunc](*_numbers(*map(node_of, pair)))
-        except UnsupportedError:
-            if self.node.weak:
-                raise
-            return ufunc(*pair)  # NumPy may compute it as an external call
-        assert isinstance(made, Node)
-        return self.represented(made)
-
-    return method
-
-
-def _prefix(ufunc: np.ufunc) -> Callable[[Any], object]:
-    """A prefix operator: on a Python number it returns a Python number, unlike the ufunc."""
-
-    @recorded
-    def method(self: Any) -> object:
-        made = UFUNCS[ufunc](*_numbers(self.node))
-        assert isinstance(made, Node)
-        return self.represented(made)
-
-    return method
 
 
 def _python_kind(value: Any) -> type | None:
@@ -223,38 +213,10 @@ def _python_kind(value: Any) -> type | None:
     return type(value) if type(value) in (bool, int, float, complex) else None
 
 
-def _ordering(ufunc: np.ufunc, sign: str) -> Callable[[Any, Any], object]:
-    """A comparison such as `<`: NumPy's, but Python's complex numbers have no order."""
-
-    @recorded
-    def method(self: Any, other: Any) -> object:
-        pair = [_python_kind(one) for one in (self, other)]
-        if None not in pair and complex in pair:
-            kinds = " and ".join(repr(kind.__name__) for kind in pair if kind)
-            raise TypeError(f"{sign!r} not supported between instances of {kinds}")
-        return ufunc(self, other)
-
-    return method
-
-
-def _in_place(ufunc: np.ufunc) -> Callable[[TracedOperators, object], object]:
-    """An operator such as `+=`: arrays are written, numbers leave it to the infix operator."""
-
-    def method(self: TracedOperators, other: object) -> object:
-        return ufunc(self, other, out=(self,)) if self.is_array else NotImplemented
-
-    return method
-
-
-for _name in ("neg", "abs", "invert"):
-    setattr(TracedOperators, f"__{_name}__", _prefix(getattr(np, OPERATORS[_name])))
-for _name in ("add", "sub", "mul", "truediv", "pow", "floordiv", "mod"):
-    _ufunc = getattr(np, OPERATORS[_name])
-    setattr(TracedOperators, f"__{_name}__", _operator(_ufunc, mirrored=False))
-    setattr(TracedOperators, f"__r{_name}__", _operator(_ufunc, mirrored=True))
-for _name in ("lt", "le", "gt", "ge"):
-    _called, _sign = COMPARISONS[_name]
-    setattr(TracedOperators, f"__{_name}__", _ordering(getattr(np, _called), _sign))
-for _name in INFIX:
-    if isinstance(getattr(np, OPERATORS[_name], None), np.ufunc):
-        setattr(TracedOperators, f"__i{_name}__", _in_place(getattr(np, OPERATORS[_name])))
+def _refuse_order(name: str, operands: Sequence[object]) -> None:
+    """Refuse to compare Python's complex numbers, which have no order."""
+    pair = [_python_kind(one) for one in operands]
+    if None not in pair and complex in pair:
+        kinds = " and ".join(repr(kind.__name__) for kind in pair if kind)
+        sign = COMPARISONS[name][1]
+        raise TypeError(f"{sign!r} not supported between instances of {kinds}")

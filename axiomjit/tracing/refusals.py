@@ -120,14 +120,13 @@ class WithoutValues:
         """The type of the value, and the user's line where it was made."""
         raise NotImplementedError
 
-    def __bool__(self) -> NoReturn:
-        refuse_value(
-            "the truth of an array's values decides what the function does next",
-            self.description(),
-            "write where(condition, a, b), or make the deciding argument static_argnames",
-        )
-
-    def _number(self) -> NoReturn:
+    def _value(self, use: str) -> NoReturn:
+        if use == "bool":
+            refuse_value(
+                "the truth of an array's values decides what the function does next",
+                self.description(),
+                "write where(condition, a, b), or make the deciding argument static_argnames",
+            )
         refuse_value(
             "an array's value as a Python number",
             self.description(),
@@ -135,12 +134,13 @@ class WithoutValues:
             NotDispatchedError,
         )
 
-    __float__ = __int__ = __index__ = __complex__ = _number
+    def __index__(self) -> NoReturn:
+        self._value("int")
 
     def _rounded(self, digits: object = None) -> NoReturn:
         if isinstance(self, np.ndarray):
             raise TypeError("type numpy.ndarray doesn't define this method")
-        self._number()
+        self._value("int")
 
     __round__ = __trunc__ = __floor__ = __ceil__ = _rounded
 

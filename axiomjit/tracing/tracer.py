@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Final, NoReturn
 
@@ -212,13 +212,15 @@ class Tracer(WithoutValues, TracedOperators):
             method, asked, (self, *args), kwargs, _represented
         )
 
+    def _takes(self, value: object) -> bool:
+        known = Tracer | np.ndarray | np.generic | int | float | complex | SymbolicInt | Node
+        return isinstance(value, known) or not hasattr(value, "__array_ufunc__")
+
     @recorded
-    def __array_ufunc__(
-        self, ufunc: np.ufunc, method: str, *inputs: object, **options: object
+    def _ufunc(
+        self, ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: dict[str, Any]
     ) -> object:
         out: Any = options.pop("out", None) or ()
-        if any(not _ours(value) for value in (*inputs, *out)):
-            return NotImplemented
         rows = FOLDS.get(method, {})
         if ufunc in rows:
             if out:
@@ -235,13 +237,7 @@ class Tracer(WithoutValues, TracedOperators):
         return call_externally(getattr(ufunc, method), name, inputs, options, _represented)
 
     @recorded
-    def __array_function__(
-        self,
-        func: Callable[..., object],
-        types: Sequence[type],
-        args: Sequence[Any],
-        kwargs: dict[str, Any],
-    ) -> object:
+    def _function(self, func: Any, args: Sequence[Any], kwargs: Any) -> object:
         if func in QUERIES and len(args) == 1 and isinstance(args[0], Tracer):
             return QUERIES[func](args[0].node)
         if func is np.piecewise:
@@ -388,11 +384,6 @@ def _kind(tracer: Tracer) -> str:
     """The name of the type that a tracer represents."""
     kind = tracer.__class__
     return kind.__name__ if kind.__module__ == "builtins" else f"numpy.{kind.__name__}"
-
-
-def _ours(value: object) -> bool:
-    known = Tracer | np.ndarray | np.generic | int | float | complex | SymbolicInt | Node
-    return isinstance(value, known) or not hasattr(value, "__array_ufunc__")
 
 
 def new_array(node: Node) -> Tracer:

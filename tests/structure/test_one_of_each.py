@@ -92,9 +92,48 @@ def test_one_bounded_table():
     assert found == {"axiomjit/base/bounded_tables.py", "runtime/compiling/kernel_cache.py"}
 
 
+PROTOCOL = {"__array_ufunc__", "__array_function__", "__rtruediv__", "__rmatmul__", "__imul__"}
+
+
+def array_bases(sources):
+    """Files with a class that NumPy and its operators call, or that takes NumPy's base for them."""
+    found = set()
+    for path, text in sources.items():
+        for node in ast.walk(ast.parse(text)):
+            names = {getattr(node, field, None) for field in ("name", "id")}
+            if names & {*PROTOCOL, "NDArrayOperatorsMixin"} and not is_read(node):
+                found.add(path)
+    return found
+
+
+def is_read(node):
+    """Whether a name is used, not bound."""
+    return isinstance(getattr(node, "ctx", None), ast.Load)
+
+
+def spec_scanners(sources):
+    """Files that look for the marks of a spec in its text."""
+    return {path for path, text in sources.items() if SCANS.search(text)}
+
+
+SCANS = re.compile(r"""\.(?:partition|split)\(["'](?:->|=>|;)|startswith\((?:mark|ELLIPSIS|FREE)""")
+
+
+def test_one_scanner_of_specs():
+    assert spec_scanners(read_sources("axiomjit")) == {"axiomjit/base/spec_tokens.py"}
+
+
+def test_one_base_of_array_values():
+    assert array_bases(read_sources("axiomjit")) == {"axiomjit/base/array_values.py"}
+
+
 @pytest.mark.parametrize(
     ("find", "text"),
     [
+        (array_bases, "class A:\n    def __array_ufunc__(self): ..."),
+        (array_bases, "class A:\n    __mul__, __imul__ = f, g"),
+        (spec_scanners, "given, arrow, results = text.partition('->')"),
+        (array_bases, "from numpy.lib.mixins import NDArrayOperatorsMixin"),
         (kinds_tested, 'if node.dtype.kind in "fc": ...'),
         (installs, "def install_it(x): ..."),
         (evictions, "table.popitem(last=False)"),

@@ -1,0 +1,153 @@
+"""The base of all objects that NumPy's functions and Python's operators take for arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Final, Generic, TypeVar
+
+import numpy as np
+
+from axiomjit.base.operator_names import OPERATORS
+
+Result = TypeVar("Result")
+OPERATOR_UFUNCS: Final[Mapping[str, np.ufunc]] = {
+    **{stem: getattr(np, name) for stem, name in OPERATORS.items()},
+    **{"matmul": np.matmul, "divmod": np.divmod},
+}
+"""NumPy's ufunc for each operator, by the name of its method without underscores."""
+
+
+def _infix(name: str) -> Callable[[ArrayValue[Result], object], Result]:
+    return lambda self, other: self._operate(name, self, other)
+
+
+def _mirror(name: str) -> Callable[[ArrayValue[Result], object], Result]:
+    return lambda self, other: self._operate(name, other, self)
+
+
+def _write(name: str) -> Callable[[ArrayValue[Result], object], Result]:
+    return lambda self, other: self._operate_in_place(name, other)
+
+
+def _prefix(name: str) -> Callable[[ArrayValue[Result]], Result]:
+    return lambda self: self._operate(name, self)
+
+
+class ArrayValue(Generic[Result]):
+    """Represents an array or number; its operators give a `Result`.
+
+    Python and NumPy call the methods below, which only this class defines. A subclass states its
+    policy by overriding:
+
+    - `_operate`: an operator; by default NumPy's ufunc for it
+    - `_operate_in_place`: `x += y` and its like; by default the ufunc with `out=(x,)`
+    - `_ufunc`: a call of a ufunc or of a method of one; `_takes`: the operands that it is for
+    - `_function`: a call of another function of NumPy; by default NumPy's own, on the values
+    - `_defers`: True where functions are called by other kinds of operands, if there are any
+    - `_value`: the value for `bool`, `float`, `int` and `complex`; by default a refusal
+    - `_is_key`: True where `x == y` is `x is y`, so that a dict can have it as a key
+    - `__iter__`, `__index__`, `__array__`, `__len__`: defined where it has them, since Python and
+      NumPy look for the methods themselves
+
+    So an array that is computed when its values are first needed is a subclass of which `_operate`,
+    `_ufunc` and `_function` return new ones and note what they are computed of, while `_value`,
+    `__iter__` and `__array__` compute. Nothing else of it meets NumPy or Python's operators.
+    """
+
+    __slots__ = ()
+    _is_key: ClassVar[bool] = False
+    _defers: ClassVar[bool] = False
+
+    def _operate(self, name: str, *operands: Any) -> Any:
+        """Apply an operator, named as in `OPERATOR_UFUNCS`, to operands, one of which is this."""
+        if any(getattr(value, "__array_ufunc__", self) is None for value in operands):
+            return NotImplemented
+        return OPERATOR_UFUNCS[name](*operands)
+
+    def _operate_in_place(self, name: str, other: Any) -> Any:
+        """Write an operator's result into this; `NotImplemented` leaves it to the infix one."""
+        return OPERATOR_UFUNCS[name](self, other, out=(self,))
+
+    def _takes(self, value: object) -> bool:
+        """Return whether ufuncs with this operand are for this class, not for the operand's."""
+        return True
+
+    def _ufunc(
+        self, ufunc: np.ufunc, method: str, operands: Sequence[Any], options: dict[str, Any]
+    ) -> Any:
+        """Call a ufunc (method "__call__") or one of its methods."""
+        raise NotImplementedError
+
+    def _function(
+        self, function: Any, operands: Sequence[Any], options: Mapping[str, Any]
+    ) -> object:
+        """Call a function of NumPy that is no ufunc."""
+        return function._implementation(*operands, **options)
+
+    def _value(self, use: str) -> Any:
+        """Return the value for a `use`, the name of one of Python's types, or refuse it."""
+        kind = type(self).__name__
+        raise TypeError(f"{use}() argument must be a string or a real number, not {kind!r}")
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> Any:
+        if not all(map(self._takes, (*operands, *(options.get("out") or ())))):
+            return NotImplemented
+        return self._ufunc(ufunc, method, operands, options)
+
+    def __array_function__(
+        self,
+        function: Any,
+        types: Iterable[type],
+        operands: Sequence[Any],
+        options: dict[str, Any],
+    ) -> object:
+        others = (kind for kind in types if not issubclass(kind, np.ndarray))
+        if self._defers and not all(getattr(kind, "_defers", False) for kind in others):
+            return NotImplemented
+        return self._function(function, operands, options)
+
+    def __bool__(self) -> bool:
+        return bool(self._value("bool"))
+
+    def __float__(self) -> float:
+        return float(self._value("float"))
+
+    def __int__(self) -> int:
+        return int(self._value("int"))
+
+    def __complex__(self) -> complex:
+        return complex(self._value("complex"))
+
+    def __eq__(self, other: object) -> Any:
+        return self is other if self._is_key else self._operate("eq", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return self is not other if self._is_key else self._operate("ne", self, other)
+
+    __hash__ = object.__hash__
+
+    __lt__, __le__ = _infix("lt"), _infix("le")
+    __gt__, __ge__ = _infix("gt"), _infix("ge")
+    __neg__, __pos__ = _prefix("neg"), _prefix("pos")
+    __abs__, __invert__ = _prefix("abs"), _prefix("invert")
+    __divmod__, __rdivmod__ = _infix("divmod"), _mirror("divmod")
+    __add__, __radd__, __iadd__ = _infix("add"), _mirror("add"), _write("add")
+    __sub__, __rsub__, __isub__ = _infix("sub"), _mirror("sub"), _write("sub")
+    __mul__, __rmul__, __imul__ = _infix("mul"), _mirror("mul"), _write("mul")
+    __mod__, __rmod__, __imod__ = _infix("mod"), _mirror("mod"), _write("mod")
+    __pow__, __rpow__, __ipow__ = _infix("pow"), _mirror("pow"), _write("pow")
+    __and__, __rand__, __iand__ = _infix("and"), _mirror("and"), _write("and")
+    __or__, __ror__, __ior__ = _infix("or"), _mirror("or"), _write("or")
+    __xor__, __rxor__, __ixor__ = _infix("xor"), _mirror("xor"), _write("xor")
+    __matmul__, __rmatmul__, __imatmul__ = _infix("matmul"), _mirror("matmul"), _write("matmul")
+    __lshift__, __rlshift__, __ilshift__ = _infix("lshift"), _mirror("lshift"), _write("lshift")
+    __rshift__, __rrshift__, __irshift__ = _infix("rshift"), _mirror("rshift"), _write("rshift")
+    __truediv__, __rtruediv__ = _infix("truediv"), _mirror("truediv")
+    __floordiv__, __rfloordiv__ = _infix("floordiv"), _mirror("floordiv")
+    __itruediv__, __ifloordiv__ = _write("truediv"), _write("floordiv")
+
+
+def text_of_call(method: str, options: Iterable[str]) -> str:
+    """A call of a ufunc for a message: its method, and the names of its options."""
+    names = ", ".join(options)
+    return f"{method} with {names}" if names else method
