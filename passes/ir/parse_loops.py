@@ -3,23 +3,13 @@
 The text has the syntax of Python, of which only calls, tuples, names, numbers and arithmetic occur.
 Records that several others name come first, one a line; the program is last:
 
-    n0 = Symbol(n0, length)
-    a0 = Storage(a0, argument, f8, (n0,), (1,), origin=Input(f8, 0, (n0,)))
-    t0 = Storage(t0, result, f8, (n0,), (1,))
-    BoundProgram(
-      program=LoopProgram(
-        ...
-        steps=(
-          Nest(body=(
-            For(i0, n0, map, body=(
-              Load(v0, a0, Index(0, ((i0, 1),))),
-              Store(t0, Index(0, ((i0, 1),)), v0),
-            )),
-          )),
-        ),
-      ),
-      lengths=((n0, 1000),),
-    )
+    n0 = Symbol(n0)
+    a0 = Storage(a0, argument, f8, (n0,), (1,), Input(f8, 0, (n0,)))
+    BoundProgram(lengths=((n0, 1000),), program=LoopProgram((a0, o1), (), ..., steps=(
+      Nest(body=(
+        For(i0, n0, map, body=(
+          Load(v0, a0, Index(0, ((i0, 1),))),
+          ...
 
 A record is its class and the arguments of its constructor, without those that have their default.
 Rows of the tables of primitives, folds, library operations and kinds stand by their name, with the
@@ -31,13 +21,14 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from enum import StrEnum
 from functools import lru_cache
 from itertools import accumulate
 from keyword import iskeyword
+from textwrap import shorten
 from types import NoneType, UnionType
-from typing import Any, Final, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Any, Final, NamedTuple, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -50,15 +41,13 @@ from axiomjit.graph.nodes import Op
 from axiomjit.graph.primitives import ACCUMULATORS, GATHER, PRIMITIVES, Primitive, UfuncFold
 from axiomjit.graph.reductions import StateFold
 from axiomjit.passes.ir.loop_ir import LoopProgram, Name, State
-from axiomjit.passes.ir.view_ir import Storage
+from axiomjit.passes.ir.view_ir import POSITIONS, Storage
 from axiomjit.symbolic.assumptions import ANY, BACKWARD, DECLARED, LENGTH, STRIDE, Kind
 from axiomjit.symbolic.data_dependent import DATA_DEPENDENT
 from axiomjit.symbolic.dims import DIMS, Dim, Operators, Symbol, dim
 
-WIDTH: Final = 100
-"""Columns of a line, unless one part of it has more."""
-LONG: Final = 80
-"""Arguments that are longer have a line for each of their parts."""
+WIDTH: Final = 90
+"""A longer argument has a line for each of its parts."""
 SHARED: Final = (Symbol, Storage, State, StateFold, Op)
 """Records that are written once and named where they occur."""
 
@@ -88,27 +77,25 @@ def parse_loops(text: str, source: str = "text") -> BoundProgram:
     return _Reader(source).program(text)
 
 
-class _Field(NamedTuple):
-    """An argument of a record's constructor: its name, type and default, `_MISSING` for none."""
-
-    name: str
-    kind: Any
-    default: object
-
-
-_MISSING: Final = object()
+_NO_DEFAULT: Final = object()
 
 
 @lru_cache
-def _fields(cls: Any) -> dict[str, _Field]:
-    """The arguments of the constructor of a record, by name, in order."""
+def _fields(cls: Any) -> dict[str, tuple[Any, object]]:
+    """The type and the default of each argument of a record's constructor, in order."""
     if cls.__init__ is Record.__init__:
         hints, defaults = get_type_hints(cls), cls._defaults
     else:
         hints, parameters = get_type_hints(cls.__init__), inspect.signature(cls).parameters
         empty = inspect.Parameter.empty
         defaults = {k: p.default for k, p in parameters.items() if p.default is not empty}
-    return {f: _Field(f, hints[f], defaults.get(f, _MISSING)) for f in cls._given}
+    return {name: (hints[name], defaults.get(name, _NO_DEFAULT)) for name in cls._given}
+
+
+def _arguments(record: Any) -> list[tuple[str, Any, Any, object]]:
+    """Name, value, type and default of each argument that makes a record again."""
+    cls: Any = type(record)
+    return [(name, getattr(record, name), *field) for name, field in _fields(cls).items()]
 
 
 @lru_cache
@@ -122,6 +109,7 @@ def _tables() -> dict[type, dict[str, Any]]:
         UfuncFold: dict(ACCUMULATORS),
         LibraryOperation: {row.name: row for row in library},
         Kind: {kind.name: kind for kind in kinds},
+        Storage: {POSITIONS.name: POSITIONS},
     }
 
 
@@ -130,14 +118,16 @@ def _is_word(text: str) -> bool:
 
 
 def _as_name(text: str) -> str:
-    """The name of an iterator, value or state as a `Name`; another text as it is."""
-    number = text[1:]
-    return Name(text[0], int(number)) if text[0] in "ivs" and number.isdecimal() else text
+    """A `Name` equal to the text, where that is an iterator, value or state; else the text."""
+    letter = text.rstrip("0123456789")
+    digits = text.removeprefix(letter)
+    name = Name(letter, int(digits)) if digits and letter in ("i", "v", "s") else text
+    return name if name == text else text
 
 
 def _members(kind: Any) -> tuple[Any, ...]:
     """The types of a union; of another type itself."""
-    return get_args(kind) if isinstance(kind, UnionType) or get_origin(kind) is Union else (kind,)
+    return get_args(kind) if isinstance(kind, UnionType) else (kind,)
 
 
 def _has_several(kind: Any) -> bool:
@@ -149,52 +139,42 @@ def _same(value: object, default: object) -> bool:
     return value is default or (type(value) is type(default) and value == default)
 
 
-class _Group(NamedTuple):
-    """Text in parentheses: what stands before, the parts, each behind a prefix `name=` or none.
+class _Text(NamedTuple):
+    """A word, or text in parentheses behind one: its parts, each with a prefix `name=` or none.
 
-    A `long` group has a line for each part that is long, and for each part of a tuple.
+    A `long` text has a line for each part that is long, and for each part of a tuple.
     """
 
-    opening: str
-    parts: tuple[tuple[str, _Text], ...]
-    long: bool
+    word: str
+    parts: tuple[tuple[str, _Text], ...] | None = None
+    long: bool = False
 
     def __str__(self) -> str:
-        inside = ", ".join(f"{prefix}{part}" for prefix, part in self.parts)
-        comma = "," if len(self.parts) == 1 and not self.opening else ""
-        return f"{self.opening}({inside}{comma})"
+        if self.parts is None:
+            return self.word
+        inside = ", ".join(f"{prefix}{text}" for prefix, text in self.parts)
+        comma = "," if len(self.parts) == 1 and not self.word else ""
+        return f"{self.word}({inside}{comma})"
 
     def lines(self, indent: int) -> list[str]:
         """The text over lines; those behind the first are indented."""
-        if not self.long:
+        if not self.long or self.parts is None:
             return [str(self)]
-        short = [(p, t) for p, t in self.parts if self.opening and not _is_long(t)]
-        start = f"{self.opening}(" + ", ".join(f"{p}{t}" for p, t in short)
+        short = [(p, t) for p, t in self.parts if self.word and not t.long]
+        start = f"{self.word}(" + ", ".join(f"{p}{t}" for p, t in short)
         if len(start) + indent > WIDTH:
-            short, start = [], f"{self.opening}("
+            short, start = [], f"{self.word}("
         rest = [part for part in self.parts if part not in short]
-        if self.opening and len(rest) == 1 and str(rest[0][1])[0] == "(":  # the body of a statement
-            prefix, body = rest[0]
-            first, *others = _lines(body, indent)
+        if self.word and len(rest) == 1 and not rest[0][1].word:  # the body of a statement
+            first, *others = rest[0][1].lines(indent)
             others[-1] += ")"
-            return [f"{start}{', ' if short else ''}{prefix}{first}", *others]
+            return [f"{start}{', ' if short else ''}{rest[0][0]}{first}", *others]
         found = [start + ("," if short else "")]
-        for prefix, part in rest:
-            first, *others = _lines(part, indent + 2)
+        for prefix, text in rest:
+            first, *others = text.lines(indent + 2)
             found += [" " * (indent + 2) + prefix + first, *others]
             found[-1] += ","
         return [*found, " " * indent + ")"]
-
-
-_Text = str | _Group
-
-
-def _is_long(text: _Text) -> bool:
-    return isinstance(text, _Group) and text.long
-
-
-def _lines(text: _Text, indent: int) -> list[str]:
-    return [text] if isinstance(text, str) else text.lines(indent)
 
 
 def _grouped(text: str) -> str:
@@ -218,12 +198,11 @@ class _Writer:
 
     def __init__(self) -> None:
         self.labels: dict[Any, str] = {}
-        self.taken: set[str] = set()
         self.lines: list[str] = []
 
     def text(self, record: Record) -> str:
         self.share(record)
-        return "\n".join([*self.lines, *_lines(self.written(record), 0)]) + "\n"
+        return "\n".join([*self.lines, *self.written(record).lines(0)]) + "\n"
 
     def share(self, value: Any) -> None:
         """Write the shared records in a value, those that others need first."""
@@ -234,24 +213,20 @@ class _Writer:
             for part in value:
                 self.share(part)
         elif isinstance(value, Record) and value not in self.labels and self.row(value) is None:
-            for field in _fields(type(value)):
-                self.share(getattr(value, field))
+            for _, part, _, _ in _arguments(value):
+                self.share(part)
             if isinstance(value, SHARED):
-                text = self.written(value)
+                first, *others = self.written(value).lines(0)
                 label = self.labels[value] = self.free_label(value)
-                self.lines += _lines(text, 0)
-                self.lines[-len(_lines(text, 0))] = f"{label} = {_lines(text, 0)[0]}"
+                self.lines += [f"{label} = {first}", *others]
 
     def free_label(self, record: Any) -> str:
         """A label that no other record has: the record's name, where it has one."""
         base, number = getattr(record, "name", ""), 0
         if not _is_word(base):
             base = type(record).__name__.lower()
-        label = base
-        while label in self.taken:
+        while (label := f"{base}_{number}" if number else base) in self.labels.values():
             number += 1
-            label = f"{base}_{number}"
-        self.taken.add(label)
         return label
 
     def row(self, record: Any) -> str | None:
@@ -260,39 +235,40 @@ class _Writer:
         if row is None:
             return None
         word = row.name if _is_word(row.name) else repr(row.name)
-        changed = [f for f in _fields(type(row)) if getattr(row, f) != getattr(record, f)]
+        changed = [(f, v) for f, v, _, _ in _arguments(record) if getattr(row, f) != v]
         if not changed or not _is_word(row.name):
             return None if changed else word
-        values = (f"{f}={self.written(getattr(record, f))}" for f in changed)
-        return f"{word}({', '.join(values)})"
+        return f"{word}({', '.join(f'{f}={self.written(value)}' for f, value in changed)})"
 
     def written(self, value: Any, kind: Any = None) -> _Text:
         """The text of a value that a field of some type has."""
+        if isinstance(value, tuple):
+            parts = tuple(("", self.written(part)) for part in value)
+            several = bool(parts) and _has_several(kind)
+            return _Text("", parts, several or any(text.long for _, text in parts))
+        if isinstance(value, Record):
+            word = self.labels.get(value) or self.row(value)
+            return _Text(word) if word else self.record(value)
+        return _Text(self.word(value))
+
+    def word(self, value: Any) -> str:
+        """The text of a value that is neither a record nor a tuple."""
         match value:
             case None | bool() | int():
                 return repr(value)
             case str():
                 return str(value) if _is_word(value) else repr(str(value))
             case Dim():
-                text = value.fold(self.leaf, _WRITTEN)
-                alone = sum(factor == len(atoms) == 1 for atoms, factor in value.terms)
-                whole = alone == len(value.terms) == 1 and text[0] == "("
-                return text[1:-1] if whole else text
-            case tuple():
-                parts = [self.written(part) for part in value]
-                long = (bool(parts) and _has_several(kind)) or any(map(_is_long, parts))
-                return _Group("", tuple(("", part) for part in parts), long)
+                text = value.fold(lambda leaf: self.labels.get(leaf) or str(leaf), _WRITTEN)
+                alone = [factor == len(atoms) == 1 for atoms, factor in value.terms] == [True]
+                return text[1:-1] if alone and text[0] == "(" else text
             case frozenset():
-                return "{" + ", ".join(str(self.written(part)) for part in sorted(value)) + "}"
-            case Record():
-                return self.labels.get(value) or self.row(value) or self.record(value)
+                return "{" + ", ".join(map(self.word, sorted(value))) + "}"
             case np.dtype():
                 codes = [CODES[part] for part in state_parts(value)]
                 return codes[0] if value.names is None else f"({', '.join(codes)})"
             case np.generic():
                 return _scalar_text(value)
-            case np.ufunc():
-                return value.__name__
             case np.ndarray():
                 return f"zeros({', '.join(map(str, (CODES[value.dtype], *value.shape)))})"
         raise UnsupportedError(
@@ -301,46 +277,41 @@ class _Writer:
             "read the short text of programs with calls that only this process can make",
         )
 
-    def leaf(self, leaf: int | Symbol) -> str:
-        return str(leaf) if isinstance(leaf, int) else self.labels[leaf]
-
-    def record(self, record: Any) -> _Group:
+    def record(self, record: Any) -> _Text:
         """The class of a record and its arguments, long ones last; by name behind an omission."""
-        short: list[tuple[str, _Text]] = []
-        long: list[tuple[str, _Text]] = []
+        parts: list[tuple[str, _Text]] = []
         in_order = True
-        for field in _fields(type(record)).values():
-            value = getattr(record, field.name)
-            if _same(value, field.default):
+        for name, value, kind, default in _arguments(record):
+            if _same(value, default):
                 in_order = False
                 continue
-            text = self.written(value, field.kind)
-            if isinstance(text, _Group) and len(str(text)) > LONG:
+            text = self.written(value, kind)
+            if text.parts is not None and len(str(text)) > WIDTH:
                 text = text._replace(long=True)
-            in_order = in_order and not _is_long(text)
-            part = "" if in_order else f"{field.name}=", text
-            (long if _is_long(text) else short).append(part)
-        return _Group(type(record).__name__, (*short, *long), bool(long))
+            in_order = in_order and not text.long
+            parts.append(("" if in_order else f"{name}=", text))
+        parts.sort(key=lambda part: part[1].long)
+        return _Text(type(record).__name__, tuple(parts), any(text.long for _, text in parts))
 
 
 def _scalar_text(value: np.generic) -> str:
     """The dtype and the number of a scalar; its bytes where the number has not all of them."""
     code, number = CODES[value.dtype], value.item()
-    words = (number.real, number.imag) if isinstance(number, complex) else (number,)
+    parts = (number.real, number.imag) if isinstance(number, complex) else (number,)
+    words = [float("nan") if part != part else part for part in parts]
     if _scalar(value.dtype, words).tobytes() != value.tobytes():
         return f"{code}({value.tobytes().hex()!r})"
     return f"{code}({', '.join(map(repr, words))})"
 
 
-def _scalar(dtype: DType, words: Any) -> np.generic:
+def _scalar(dtype: DType, words: Any) -> Any:
     number = complex(*words) if len(words) == 2 else words[0]
     if isinstance(number, str):
-        return np.frombuffer(bytes.fromhex(number), dtype)[0]  # type: ignore[no-any-return]
-    return np.asarray(number).astype(dtype)[()]  # type: ignore[no-any-return]
+        return np.frombuffer(bytes.fromhex(number), dtype).reshape(())[()]
+    return np.asarray(number).astype(dtype)[()]
 
 
 _SIGNS: Final[dict[type, str]] = {ast.Add: "+", ast.Mult: "*", ast.FloorDiv: "//"}
-_FLOATS: Final = {"inf": float("inf"), "nan": float("nan")}
 
 
 class _Reader:
@@ -351,10 +322,9 @@ class _Reader:
         self.shared: dict[str, Any] = {}
         self.leaves: dict[Any, Callable[[ast.expr], Any]] = {
             str: self.string,
-            int: self.integer,
-            bool: self.truth,
+            int: lambda node: self.number(node, int, "an integer"),
+            bool: lambda node: self.number(node, bool, "True or False"),
             np.generic: self.scalar,
-            np.ufunc: self.ufunc,
             np.ndarray: self.zeros,
         }
 
@@ -362,30 +332,31 @@ class _Reader:
         try:
             body = ast.parse(text).body
         except SyntaxError as error:
-            place = f"{self.source}, line {error.lineno}, column {error.offset}"
-            raise self.refusal(error.msg, "calls, tuples, names and numbers", place) from None
+            at = ast.Pass(lineno=error.lineno or 1, col_offset=(error.offset or 1) - 1)
+            raise self.refusal(error.msg, "calls, tuples, names and numbers", at) from None
+        except (ValueError, MemoryError, RecursionError) as error:  # zero bytes, hundreds of ((
+            raise self.refusal(str(error), "a loop program") from None
         for line in body[:-1]:
             if not (isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name)):
                 raise self.wrong(line, "a line such as `a0 = Storage(...)`")
             self.shared[line.targets[0].id] = self.record(line.value, SHARED)
-        if not body or not isinstance(body[-1], ast.Expr):
-            raise self.wrong(body[-1] if body else None, "the program last: BoundProgram(...)")
+        if not body:
+            raise self.refusal("no text", "BoundProgram(...)")
+        if not isinstance(body[-1], ast.Expr):
+            raise self.wrong(body[-1], "BoundProgram(...) as the last line")
         found: BoundProgram = self.record(body[-1].value, (BoundProgram,))
+        for label, one in self.shared.items():
+            if isinstance(one, Symbol) and one not in dict(found.lengths):
+                raise self.refusal(f"no value of {label}", f"({label}, 1000) in lengths", body[-1])
         return found
 
-    def refusal(self, seen: str, expected: str, place: str) -> GraphValueError:
-        return GraphValueError("the text of a loop program", seen, f"write {expected}", place)
+    def refusal(self, seen: str, expected: str, node: Any = None) -> GraphValueError:
+        at = self.source + (f", line {node.lineno}, column {node.col_offset + 1}" if node else "")
+        return GraphValueError("the text of a loop program", seen, f"write {expected}", at)
 
-    def wrong(self, node: ast.AST | None, expected: str) -> GraphValueError:
+    def wrong(self, node: ast.AST, expected: str) -> GraphValueError:
         """The error that says what was expected in the place of a part of the text."""
-        if node is None:
-            return self.refusal("no text", expected, self.source)
-        text = ast.unparse(node)
-        seen = text if len(text) <= 40 else text[:37] + "..."
-        return self.refusal(seen, expected, self.place(node))
-
-    def place(self, node: Any) -> str:
-        return f"{self.source}, line {node.lineno}, column {node.col_offset + 1}"
+        return self.refusal(shorten(ast.unparse(node), 60), expected, node)
 
     def read(self, node: ast.expr, kind: Any) -> Any:
         """The value of a part of the text that stands for a field of some type."""
@@ -416,35 +387,28 @@ class _Reader:
             return frozenset()
         if not isinstance(node, ast.Tuple if make is tuple else ast.Set):
             raise self.wrong(node, "a tuple: (), (x,) or (x, y)" if make is tuple else "{} or {x}")
-        if make is tuple and kinds[-1] is not Ellipsis:
-            if len(kinds) != len(node.elts):
-                raise self.wrong(node, f"a tuple of {len(kinds)}")
-        else:
+        if make is frozenset or kinds[-1] is Ellipsis:
             kinds = kinds[:1] * len(node.elts)
+        if len(kinds) != len(node.elts):
+            raise self.wrong(node, f"a tuple of {len(kinds)}")
         return make(self.read(part, kind) for part, kind in zip(node.elts, kinds, strict=True))
 
     def record(self, node: ast.expr, classes: tuple[Any, ...]) -> Any:
         """A shared record, a row of a table, or a record of one of some classes."""
-        rows = [
-            row
-            for kind, table in _tables().items()
-            if any(issubclass(kind, cls) for cls in classes)
-            for row in table.items()
-        ]
-        known = dict(rows)
+        tables = [table for kind, table in _tables().items() if issubclass(kind, classes)]
+        known = {name: row for table in tables for name, row in table.items()}
         made = {cls.__name__: cls for each in classes for cls in _with_subclasses(each)}
         match node:
             case ast.Name(id=word) | ast.Constant(value=word):
-                found = known.get(word) or self.shared.get(word)
+                found = known.get(str(word)) or self.shared.get(str(word))
                 if isinstance(found, classes):
                     return found
             case ast.Call(func=ast.Name(id=word)) if word in made:
                 return self.built(node, made[word], None)
             case ast.Call(func=ast.Name(id=word)) if word in known:
                 return self.built(node, type(known[word]), known[word])
-        choices = sorted(made) if len(made) < len(known) or not known else sorted(known)
         labels = [label for label, one in self.shared.items() if isinstance(one, classes)]
-        raise self.wrong(node, f"one of {', '.join([*labels, *choices])}")
+        raise self.wrong(node, f"one of {', '.join([*labels, *sorted(known), *sorted(made)])}")
 
     def built(self, node: ast.Call, cls: Any, row: Any) -> Any:
         """The record of a class with the arguments of a call; a row with them changed."""
@@ -452,22 +416,17 @@ class _Reader:
         if len(node.args) > len(fields):
             raise self.wrong(node.args[len(fields)], f"no more than {', '.join(fields)}")
         for name, value in zip(fields, node.args, strict=False):
-            values[name] = self.read(value, fields[name].kind)
+            values[name] = self.read(value, fields[name][0])
         for keyword in node.keywords:
             if keyword.arg not in fields or keyword.arg in values:
                 raise self.wrong(keyword, f"once each of {', '.join(fields)}")
-            values[keyword.arg] = self.read(keyword.value, fields[keyword.arg].kind)
-        if row is not None:
-            return row.replace(**values)
-        missing = [
-            f.name for f in fields.values() if f.default is _MISSING and f.name not in values
-        ]
-        if missing:
-            raise self.wrong(node, f"{cls.__name__} with {', '.join(missing)}")
+            values[keyword.arg] = self.read(keyword.value, fields[keyword.arg][0])
         try:
-            made = cls(**values)
-        except AxiomError as error:
-            raise error.at(self.place(node)) from None
+            made = cls(**values) if row is None else row.replace(**values)
+        except (TypeError, ValueError) as error:
+            seen = error.seen if isinstance(error, AxiomError) else str(error)
+            expected = f"{ast.unparse(node.func)}({', '.join(fields)})"
+            raise self.refusal(seen, expected, node) from None
         row = _tables().get(cls, {}).get(getattr(made, "name", ""))
         return row if row == made else made
 
@@ -499,27 +458,18 @@ class _Reader:
             return node.value
         raise self.wrong(node, "a name, or text in quotes")
 
-    def number(self, node: ast.expr) -> Any:
+    def number(self, node: ast.expr, kind: Any = object, expected: str = "a number") -> Any:
         match node:
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return -self.number(operand)
-            case ast.Name(id=word) if word in _FLOATS:
-                return _FLOATS[word]
+                found = self.number(operand, kind, expected)
+                if not isinstance(found, str):
+                    return -found
+            case ast.Name(id="inf" | "nan" as word) if kind is object:
+                return float(word)
             case ast.Constant(value=bool() | int() | float() | str() as value):
-                return value
-        raise self.wrong(node, "a number")
-
-    def integer(self, node: ast.expr) -> int:
-        found = self.number(node)
-        if type(found) is not int:
-            raise self.wrong(node, "an integer")
-        return found
-
-    def truth(self, node: ast.expr) -> bool:
-        found = self.number(node)
-        if not isinstance(found, bool):
-            raise self.wrong(node, "True or False")
-        return found
+                if kind in (object, type(value)):
+                    return value
+        raise self.wrong(node, expected)
 
     def dtype(self, node: ast.expr) -> DType:
         """An element type by its code; a tuple of codes is that of a state."""
@@ -529,26 +479,22 @@ class _Reader:
             return DTYPES[node.id]
         raise self.wrong(node, f"one of {', '.join(DTYPES)}")
 
-    def scalar(self, node: ast.expr) -> np.generic:
+    def scalar(self, node: ast.expr) -> Any:
         match node:
             case ast.Call(func=func, args=[_] | [_, _] as words):
-                return _scalar(self.dtype(func), [self.number(word) for word in words])
-        raise self.wrong(node, "a number and its dtype, such as f8(1.5)")
-
-    def ufunc(self, node: ast.expr) -> np.ufunc:
-        found = getattr(np, node.id, None) if isinstance(node, ast.Name) else None
-        if not isinstance(found, np.ufunc):
-            raise self.wrong(node, "a ufunc of NumPy, such as add")
-        return found
+                try:
+                    return _scalar(self.dtype(func), [self.number(word) for word in words])
+                except (TypeError, ValueError, OverflowError) as error:
+                    if isinstance(error, AxiomError):
+                        raise
+        raise self.wrong(node, "a dtype and a number of it, such as f8(1.5)")
 
     def zeros(self, node: ast.expr) -> np.ndarray:
         match node:
             case ast.Call(func=ast.Name(id="zeros"), args=[dtype, *shape]):
-                return np.zeros([self.integer(n) for n in shape], self.dtype(dtype))
+                return np.zeros([self.leaves[int](n) for n in shape], self.dtype(dtype))
         raise self.wrong(node, "the dtype and the lengths of an array, such as zeros(f8, 3, 4)")
 
 
-def _with_subclasses(cls: Any) -> Iterator[Any]:
-    yield cls
-    for sub in cls.__subclasses__():
-        yield from _with_subclasses(sub)
+def _with_subclasses(cls: Any) -> list[Any]:
+    return [cls, *(one for sub in cls.__subclasses__() for one in _with_subclasses(sub))]
