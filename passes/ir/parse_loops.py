@@ -63,7 +63,7 @@ def print_loops(bound: BoundProgram) -> str:
     """The full text of a loop program, from which `parse_loops` makes an equal one.
 
     Raises:
-        UnsupportedError: the program has what no text names, as a function of the user's.
+        UnsupportedError: the program has an external call, or a draw of random numbers.
     """
     return _Writer().text(bound)
 
@@ -274,7 +274,7 @@ class _Writer:
         raise UnsupportedError(
             "the full text of a loop program",
             f"{type(value).__name__} {value!r}",
-            "read the short text of programs with calls that only this process can make",
+            "leave external calls and random draws out of the function",
         )
 
     def record(self, record: Any) -> _Text:
