@@ -159,6 +159,12 @@ PASSES: Final[tuple[Pass, ...]] = (
 )
 
 
+LOOP_PASSES: Final[dict[str, Pass]] = {
+    step.__name__: step
+    for step in PASSES[PASSES.index(lower_to_loops) + 1 : PASSES.index(make_plan)]
+}
+"""The passes that improve loops by name, in order."""
+
 NEEDED: Final = frozenset(
     ("compose_views", "order_contractions", "save_versions", "lower_to_views", "lower_to_loops")
     + ("estimate_cost", "split_regions", "make_plan")

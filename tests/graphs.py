@@ -25,10 +25,11 @@ from axiomjit.dispatch.arguments import plain_arguments, take_apart
 from axiomjit.dispatch.programs import placed_graph
 from axiomjit.dispatch.signature import classify
 from axiomjit.graph.evaluate_graph import evaluate_graph
-from axiomjit.graph.nodes import Graph, Op, post_order
+from axiomjit.graph.nodes import Constant, Graph, Op, post_order
 from axiomjit.graph.storages import with_versions
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import LoopProgram, Nest, ReadState, Select, statements
+from axiomjit.passes.ir.parse_loops import BoundProgram, parse_loops, print_loops
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
     Call,
@@ -386,11 +387,32 @@ def census(program: object) -> Counter[str]:
     raise TypeError(type(program).__name__)
 
 
+def without_arrays(program: LoopProgram) -> LoopProgram:
+    """The program with the dtypes and lengths of held arrays instead of their nodes."""
+    return program.map(Constant, lambda node: (node.dtype, node.extents))
+
+
+def read_back(program: LoopProgram, case: Case) -> BoundProgram:
+    """What is read from the full text of a program, which has to be that program."""
+    text = print_loops(BoundProgram(program, tuple(case.values.items())))
+    found = parse_loops(text)
+    assert without_arrays(found.program) == without_arrays(program)
+    assert dict(found.lengths) == case.values
+    return found
+
+
 def before_and_after(name: str, case: Case) -> str:
-    """What a pass makes of a case: both texts, and the counts that changed."""
+    """What a pass makes of a case: both texts, and the counts that changed.
+
+    Of loops it has to make the same when they are read from their full text.
+    """
     function = next(f for f in PASSES if f.__name__ == name)
     before = lower_until(name, case)
     after = apply_pass(function, before, case)
+    if isinstance(before, LoopProgram) and isinstance(after, LoopProgram):
+        found = read_back(before, case)
+        context = Context({}, Scope(dict(found.lengths)), chosen_target())
+        assert without_arrays(function(found.program, context)) == without_arrays(after)
     old, new = census(before), census(after)
     changed = [f"{k}: {old[k]} -> {new[k]}" for k in sorted({*old, *new}) if old[k] != new[k]]
     shown = print_program(after) if before is not after else "the same object\n"

@@ -1,5 +1,5 @@
-"""The command line: `axiomjit demo | info | explain | cache | bench`.
+"""The command line: `axiomjit demo | info | explain | opt | cache | bench`.
 
-May import `base`, `graph`, `axis`, `passes.ir`, `runtime.objects`, `runtime.compiling`,
-`runtime.execution`, `debug`, `dispatch`, `bench`.
+May import `base`, `symbolic`, `graph`, `axis`, `passes.ir`, `passes`, `runtime.objects`,
+`runtime.compiling`, `runtime.execution`, `debug`, `dispatch`, `bench`.
 """

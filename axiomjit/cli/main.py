@@ -1,4 +1,4 @@
-"""The command line: `axiomjit demo | info | explain | cache | bench`."""
+"""The command line: `axiomjit demo | info | explain | opt | cache | bench`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,17 @@ import numpy as np
 from axiomjit.base.commands import SPEC, load_function, package_version, run_command, whole_from
 from axiomjit.base.config import config
 from axiomjit.base.errors import GraphValueError, amount
-from axiomjit.base.target import target
+from axiomjit.base.target import chosen_target, target
 from axiomjit.cli.cache import add_cache_command, cache_summary
 from axiomjit.cli.demo import SOURCE, evaluator_reason, parameters, run_demo
 from axiomjit.dispatch.jit import Jitted, jit
+from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.parse_loops import parse_loops, print_loops
+from axiomjit.passes.ir.print_program import print_program
+from axiomjit.passes.ir.verify_program import verify_program
+from axiomjit.passes.pipeline import LOOP_PASSES
 from axiomjit.runtime.execution.workers import available_threads
+from axiomjit.symbolic.dims import Scope
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -72,9 +78,56 @@ def _parser() -> argparse.ArgumentParser:
         help="shape of a float64 argument, once per argument; () for a number",
     )
     explain.set_defaults(run=_explain)
+    _add_opt_command(commands)
     add_cache_command(commands)
     commands.add_parser("bench", help="measure against NumPy and other libraries", add_help=False)
     return parser
+
+
+def _add_opt_command(commands: Any) -> None:
+    opt = commands.add_parser(
+        "opt",
+        help="run passes on the text of a loop program",
+        description="Run passes over loops on a text that lower(...).loops_before(PASS) gave.",
+    )
+    opt.add_argument("file", metavar="FILE", help="a file with the text; - reads it from the input")
+    opt.add_argument(
+        "--passes",
+        type=_passes,
+        default=[],
+        metavar="NAME,NAME",
+        help=f"passes in the order in which they run: {', '.join(LOOP_PASSES)}",
+    )
+    opt.add_argument("--short", action="store_true", help="print loops as lower(...).loops does")
+    opt.set_defaults(run=_opt)
+
+
+def _passes(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in LOOP_PASSES:
+            raise argparse.ArgumentTypeError(
+                f"{name!r} is no pass over loops: {', '.join(LOOP_PASSES)}"
+            )
+    return names
+
+
+def _opt(arguments: argparse.Namespace) -> None:
+    file = arguments.file
+    try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        seen = getattr(error, "strerror", None) or str(error)
+        raise GraphValueError(f"read loops from {file}", seen, "name a text file") from error
+    given = parse_loops(text, "the input" if file == "-" else file)
+    context = Context({}, Scope(dict(given.lengths)), chosen_target())
+    program = given.program
+    verify_program(program)
+    for name in arguments.passes:
+        program = LOOP_PASSES[name](program, context)
+        verify_program(program)
+    given = given.replace(program=program)
+    print(print_program(program) if arguments.short else print_loops(given), end="")
 
 
 def _shape(text: str) -> tuple[int, ...]:

@@ -12,10 +12,12 @@ from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record, cached_property
 from axiomjit.debug.live import NAMES, source_of
 from axiomjit.passes.ir.kernel_ir import Kernel
+from axiomjit.passes.ir.loop_ir import LoopProgram
+from axiomjit.passes.ir.parse_loops import BoundProgram, print_loops
 from axiomjit.passes.ir.plan_ir import Allocate, Call, Launch, Plan, Release
 from axiomjit.passes.ir.print_program import AnyProgram, print_program
 from axiomjit.passes.ir.view_ir import ArrayRole
-from axiomjit.passes.pipeline import Stages, run_pipeline
+from axiomjit.passes.pipeline import LOOP_PASSES, Stages, run_pipeline
 from axiomjit.runtime.compiling.kernel_cache import KERNELS
 from axiomjit.symbolic.dims import Symbol, evaluate
 
@@ -116,7 +118,7 @@ class Lowered:
         Raises:
             GraphValueError: there is no such pass.
         """
-        return self._pass(step)[0]
+        return print_program(self._pass(step)[0])
 
     def after(self, step: str) -> str:
         """The program after the pass called `step`.
@@ -124,14 +126,32 @@ class Lowered:
         Raises:
             GraphValueError: there is no such pass.
         """
-        return self._pass(step)[1]
+        return print_program(self._pass(step)[1])
+
+    def loops_before(self, step: str) -> str:
+        """The full text of the loops before the pass called `step`: `axiomjit opt` reads it.
+
+        Raises:
+            GraphValueError: there is no such pass over loops.
+            UnsupportedError: the program calls what only this process has.
+        """
+        program = self._pass(step)[0]
+        if not isinstance(program, LoopProgram):
+            raise GraphValueError(
+                f"the loops before the pass {step!r}",
+                "a pass over another form",
+                f"name one of {', '.join(LOOP_PASSES)}",
+                user_location(),
+            )
+        lengths = self._stages.context.scope.values
+        return print_loops(BoundProgram(program, tuple(lengths.items())))
 
     @property
     def times(self) -> dict[str, float]:
         """Milliseconds of each pass, measured by running all passes again."""
         return {name: took for name, (_, _, took) in self._run_again().items()}
 
-    def _pass(self, step: str) -> tuple[str, str, float]:
+    def _pass(self, step: str) -> tuple[AnyProgram, AnyProgram, float]:
         found = self._run_again().get(step)
         if found is None:
             names = [name for name in NAMES if name.startswith(step[:4])] or NAMES
@@ -143,12 +163,12 @@ class Lowered:
             )
         return found
 
-    def _run_again(self) -> dict[str, tuple[str, str, float]]:
-        """For each pass the program before and after as text, and its milliseconds."""
-        trail: dict[str, tuple[str, str, float]] = {}
+    def _run_again(self) -> dict[str, tuple[AnyProgram, AnyProgram, float]]:
+        """For each pass the program before and after, and its milliseconds."""
+        trail: dict[str, tuple[AnyProgram, AnyProgram, float]] = {}
 
         def keep(name: str, before: AnyProgram, after: AnyProgram, took: int) -> None:
-            trail[name] = print_program(before), print_program(after), took / 1e6
+            trail[name] = before, after, took / 1e6
 
         run_pipeline(self._stages.graph, self._stages.context, keep)
         return trail
