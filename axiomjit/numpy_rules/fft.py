@@ -9,11 +9,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from axiomjit.graph.external_calls import Extent
+from axiomjit.graph.external_calls import ArrayCall, Extent
 from axiomjit.graph.library_operations import Labels, Shapes
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.shape_ops import sliced
-from axiomjit.notation.einsum import ArrayCall
 from axiomjit.numpy_rules.joins import FUNCTIONS as JOINS
 from axiomjit.numpy_rules.options import Rule, only_defaults, refuse
 from axiomjit.numpy_rules.shapes import array_node

@@ -14,6 +14,7 @@ from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast, concatenate
 from axiomjit.graph.describe import describe_length, describe_type
+from axiomjit.graph.external_calls import ArrayCall
 from axiomjit.graph.indexing_ops import (
     ZERO,
     Position,
@@ -29,7 +30,6 @@ from axiomjit.graph.library_operations import nonzero_positions
 from axiomjit.graph.nodes import Constant, Input, Node, base_of, size
 from axiomjit.graph.primitives import COPY, PRIMITIVES
 from axiomjit.graph.shape_ops import flat, insert_dimensions, positions_of
-from axiomjit.notation.einsum import ArrayCall
 from axiomjit.numpy_rules.library import OneAxis, flat_along
 from axiomjit.numpy_rules.options import Rule, only_defaults
 from axiomjit.numpy_rules.shapes import array_node

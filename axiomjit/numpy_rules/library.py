@@ -11,6 +11,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from axiomjit.base.dtypes import is_bool, wanted_dtype
 from axiomjit.base.origins import user_location
 from axiomjit.graph import external_calls
+from axiomjit.graph.external_calls import ArrayCall
 from axiomjit.graph.library_operations import (
     ARGSORT,
     SORT,
@@ -20,7 +21,6 @@ from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import MAX, MIN, PROD, SUM, UfuncFold
 from axiomjit.graph.reductions import choose_position, running_fold
 from axiomjit.graph.shape_ops import flat, insert_dimensions, merge
-from axiomjit.notation.einsum import ArrayCall
 from axiomjit.numpy_rules.options import Rule, only_defaults, reduced_dimensions, refuse
 from axiomjit.numpy_rules.shapes import array_node
 

@@ -14,15 +14,13 @@ from numpy.lib.array_utils import normalize_axis_index
 from numpy.linalg import LinAlgError
 from numpy.linalg._linalg import EighResult, EigResult, QRResult, SlogdetResult, SVDResult
 
-from axiomjit.axis.numpy_protocol import Options
 from axiomjit.base.dtypes import FLOAT, is_complex, is_inexact
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
-from axiomjit.graph.external_calls import cubic, in_tuple, refused_by
+from axiomjit.graph.external_calls import ArrayCall, Options, cubic, in_tuple, refused_by
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import MAX, MIN, PRIMITIVES, SUM, UfuncFold
 from axiomjit.graph.shape_ops import insert_dimensions, reshaped
-from axiomjit.notation.einsum import ArrayCall
 from axiomjit.numpy_rules.elementwise import matmul_node
 from axiomjit.numpy_rules.neighbours import FUNCTIONS as NEIGHBOURS
 from axiomjit.numpy_rules.options import Rule, only_defaults, refuse

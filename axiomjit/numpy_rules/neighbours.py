@@ -15,11 +15,11 @@ from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast, promotable
+from axiomjit.graph.external_calls import ArrayCall
 from axiomjit.graph.library_operations import Labels, Shapes
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import PRIMITIVES, SUM, WHERE
 from axiomjit.graph.shape_ops import insert_dimensions, reshaped, sliced
-from axiomjit.notation.einsum import ArrayCall
 from axiomjit.numpy_rules.joins import FUNCTIONS as JOINS
 from axiomjit.numpy_rules.options import Rule, only_defaults, refuse
 from axiomjit.numpy_rules.shapes import array_node, at_least_1d, lengths_of

@@ -22,13 +22,12 @@ from axiomjit.base.dtypes import FLOAT, INT, is_bool, is_integer
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
 from axiomjit.graph.describe import describe_type
-from axiomjit.graph.external_calls import WithArrays, in_tuple, may_fail, stored
+from axiomjit.graph.external_calls import ArrayCall, WithArrays, in_tuple, may_fail, stored
 from axiomjit.graph.indexing_ops import no_integers
 from axiomjit.graph.library_operations import END, Labels, Shapes
 from axiomjit.graph.nodes import Node, Op, Scalar, note
 from axiomjit.graph.primitives import COPY, PRIMITIVES
 from axiomjit.graph.storages import update
-from axiomjit.notation.einsum import ArrayCall
 from axiomjit.numpy_rules.library import OneAxis, flat_along
 from axiomjit.numpy_rules.options import (
     AxisOption,

@@ -15,7 +15,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.axis.tensors import Operand
 from axiomjit.base.dtypes import (
     CODES,
     is_bool,
@@ -31,7 +30,7 @@ from axiomjit.base.trace_context import current
 from axiomjit.base.tree import LEAF, Structure, flatten_tree, unflatten_tree
 from axiomjit.graph import builder
 from axiomjit.graph.evaluate_graph import evaluate_graph
-from axiomjit.graph.external_calls import ExternalCall, ProbedShape, Result
+from axiomjit.graph.external_calls import ExternalCall, Operand, ProbedShape, Result
 from axiomjit.graph.indexing_ops import with_counts
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Graph, Node, Op, post_order
