@@ -25,13 +25,11 @@ class Traits(Record):
     """Facts about a kernel's loops that its compiler needs beside their text.
 
     `functions` counts calls of elementary functions; `strips` says that a unit of the grid is a
-    strip which several loops walk, `rows` that inner loops run over whole dimensions, short ones
-    perhaps. The combine part does not count for either.
+    strip which several loops walk. The combine part does not count for either.
     """
 
     functions: int = 0
     strips: bool = False
-    rows: bool = False
 
 
 class Kernel(Record):

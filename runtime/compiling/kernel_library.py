@@ -2,8 +2,7 @@
 
 LLVM's inliner runs before loops are made vector loops, but what those call for a step of a recipe
 is known only then (`elementary.vector_steps`). Loops over what is left of a vector take the forms
-for single numbers. After that long loops start divisions early, and loops over strips become
-functions of their own.
+for single numbers. After that loops over strips become functions of their own.
 """
 
 from collections.abc import Iterable
@@ -11,17 +10,12 @@ from typing import Any
 
 from llvmlite import binding
 
-from axiomjit.base.counters import counter
 from axiomjit.base.target import Target
 from axiomjit.passes.ir.kernel_ir import Traits
 from axiomjit.runtime.elementary.llvm_functions import KEPT, copy_of, declare_linked
 from axiomjit.runtime.elementary.vector_steps import PREFIX
-from axiomjit.runtime.llvm.early_divisions import start_early
 from axiomjit.runtime.llvm.pass_managers import run_passes
 from axiomjit.runtime.llvm.target_code import TargetLibrary, target_context
-
-AVX512 = 64
-_count_refused = counter("rewrites_refused")
 
 
 class KernelLibrary(TargetLibrary):
@@ -32,8 +26,6 @@ class KernelLibrary(TargetLibrary):
 
     LLVM takes constants out of all loops at once, and loads them again in every step where several
     loops need more of them than there are registers."""
-    divides_early = False
-    """Whether loops over vectors have the steps and the registers to divide one vector ahead."""
 
     def create_ir_module(self, name: str) -> Any:
         """A module whose recipes and steps are linked."""
@@ -56,8 +48,6 @@ class KernelLibrary(TargetLibrary):
             declared = [function.name for function in self._final_module.functions]
             self._link(name for name in declared if name.startswith(PREFIX))
             self._run("always_inliner", "new_gvn", "instruction_combine")
-            if self.divides_early:
-                self._start_divisions_early()
             if self.loops_apart:
                 self._run("loop_extract")
 
@@ -71,19 +61,6 @@ class KernelLibrary(TargetLibrary):
         self._run("global_dead_code_eliminate")
         return True
 
-    def _start_divisions_early(self) -> None:
-        text = start_early(str(self._final_module))
-        if text is None:
-            return
-        try:
-            module = binding.parse_assembly(text)
-            module.verify()
-        except RuntimeError:  # what LLVM refuses is not used: the loops stay as they were
-            _count_refused()
-            return
-        module.name = self._final_module.name
-        self._final_module = module
-
     def _run(self, *names: str) -> None:
         """Run passes of LLVM over the module."""
         passes = binding.create_new_module_pass_manager()
@@ -96,10 +73,8 @@ def new_library(name: str, traits: Traits, target: Target) -> Any:
     """An empty library for a target's code of a kernel whose loops have these traits.
 
     Inner loops become functions where a unit of the grid is a strip. In rows, which may be short,
-    a call would cost more than it gains, and so would starting a division before the first step;
-    starting divisions early also needs the 32 registers of AVX-512.
+    a call would cost more than it gains.
     """
     library = KernelLibrary(target_context(target).codegen(), name)
     library.loops_apart = traits.strips
-    library.divides_early = not traits.rows and target.vector_bytes >= AVX512
     return library
