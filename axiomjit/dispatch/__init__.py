@@ -30,7 +30,6 @@ What equal programs and kernels share, with a limit or small.
 - `axiomjit/dispatch/programs.py` `_programs`: programs of graphs; graphs of one form share one
 - `runtime/compiling/kernel_cache.py` `KERNELS`: machine code by the text of its kernel
 - `runtime/compiling/kernel_cache.py` `_alive`: the same, of all kernels that somebody runs
-- `runtime/compiling/parts_apart.py` `_results`: what parts of kernels give, 256 at most
 - `axiomjit/tracing/source_text.py` `_trees`: the syntax tree of a function's code, 4,000 at most
 - `axiomjit/tracing/source_text.py` `_files`: files that were compiled to find one, 64 at most
 - `runtime/elementary/llvm_functions.py` `_LIBRARIES`: compiled functions that kernels link

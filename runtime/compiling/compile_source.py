@@ -152,7 +152,7 @@ def compile_source(
             module = library.create_ir_module(symbol)
             words = WordsType([(p.kind, p.dtype) for p in parameters])
             names = _namespace(traits, checked)
-            lower_source(source, words, names, target_context(target), module, symbol, NAMES)
+            lower_source(source, words, names, target_context(target), module, symbol)
             library.add_ir_module(module)
             library.finalize()
             took_ms = (time.perf_counter() - started) * 1e3

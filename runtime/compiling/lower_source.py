@@ -10,20 +10,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from llvmlite import ir
 from numba.core import types
 
-from axiomjit.runtime.compiling.parts_apart import (
-    ENDS,
-    Around,
-    Value,
-    beginning,
-    call_apart,
-    fills,
-    part_of,
-)
 from axiomjit.runtime.emission.emitters import Rules, hidden, kept_plain
 from axiomjit.runtime.emission.intrinsic import Intrinsic
 from axiomjit.runtime.emission.kernel_types import CODES, WORD
@@ -36,6 +27,19 @@ _EXTREMES: Final = {"min": "<=", "max": ">="}
 _LITERALS: Final = {bool: types.boolean, int: types.int64, float: types.float64}
 
 
+class Value(NamedTuple):
+    """A value: its type and what holds it; `literal` is the number where the source has one."""
+
+    type: Any
+    llvm: Any
+    literal: int | None = None
+
+    @property
+    def exact_type(self) -> Any:
+        """The type that tells the number where the source has one."""
+        return self.type if self.literal is None else types.IntegerLiteral(self.literal)
+
+
 Scope = dict[str, Value]
 
 
@@ -46,7 +50,6 @@ def lower_source(
     context: Any,
     module: Any,
     symbol: str,
-    apart: Mapping[str, Any],
 ) -> None:
     """Add the function `kernel(w, lo, hi)` of a source to a module.
 
@@ -57,7 +60,6 @@ def lower_source(
         context: Numba's, for the representation of types.
         module: of LLVM code.
         symbol: the name of the function there.
-        apart: those of `names` that parts of their own may name (`parts_apart`).
 
     Raises:
         SyntaxError: the source is no Python.
@@ -76,23 +78,15 @@ def lower_source(
         )
     }
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    _Writer(builder, names, context, source.split("\n"), apart).block(kernel.body, scope)
+    _Writer(builder, names, context).block(kernel.body, scope)
     builder.ret(_DONE)
 
 
 class _Writer:
     """Writes statements where its builder stands."""
 
-    def __init__(
-        self,
-        builder: Any,
-        names: Mapping[str, Any],
-        context: Any,
-        lines: Sequence[str] = (),
-        apart: Mapping[str, Any] | None = None,
-    ) -> None:
+    def __init__(self, builder: Any, names: Mapping[str, Any], context: Any) -> None:
         self.builder, self.names, self.context = builder, names, context
-        self.lines, self.apart = lines, apart or {}
         self.nested = self.rare = 0
 
     def block(self, body: Sequence[ast.stmt], scope: Scope) -> None:
@@ -126,11 +120,8 @@ class _Writer:
         """Write a loop; its condition stands before it and at its end, as LLVM wants it."""
         builder = self.builder
         start, stop, step = self.bounds(stmt, scope)
-        if self.apart and step == 1 and not isinstance(stop, ir.Constant) and fills(stmt):
-            ends = [Value(types.int64, end) for end in (start, stop)]
-            if self.called_apart(stmt.body, scope | dict(zip(ENDS, ends, strict=True)), name):
-                return
-        if self.nested and not isinstance(start, ir.Constant):
+        over_block = not isinstance(start, ir.Constant) or isinstance(stop, ir.SelectInstr)
+        if self.nested and over_block:
             start, stop = self.unrelated(start), self.unrelated(stop)
         carried = _carried(stmt.body, scope)
         first, before = self.parts(carried, scope), builder.block
@@ -155,29 +146,6 @@ class _Writer:
         _enter(results, end, last)
         self.join(results, carried, scope)
 
-    def called_apart(
-        self,
-        body: Sequence[ast.stmt],
-        scope: Scope,
-        index: str = "",
-        after: Sequence[ast.stmt] = (),
-    ) -> bool:
-        """Whether statements are a function of their own; then call it (see `part_of`)."""
-
-        def write(builder: Any, source: str, taken: dict[str, Any]) -> dict[str, Any]:
-            writer, inside = _Writer(builder, self.apart, self.context), dict(taken)
-            writer.rare = self.rare
-            writer.block(ast.parse(source).body, inside)
-            return inside
-
-        around = Around(self.lines, scope, self.apart, f"rare {self.rare}")
-        part = part_of(body, after, around, index)
-        given = None if part is None else call_apart(self.builder, part, around, write)
-        if given is None:
-            return False
-        scope |= given
-        return True
-
     def unrelated(self, number: Any) -> Any:
         """The same number, of which LLVM does not know where it comes from.
 
@@ -185,6 +153,8 @@ class _Writer:
         addresses and counts as such formulas: that takes longer, and the code is no better. Nor is
         it better where LLVM writes all outer loops twice, with and without steps of an inner one.
         """
+        if isinstance(number, ir.Constant):
+            return number
         return hidden(self.builder, number, "noduplicate")
 
     def parts(self, names: Sequence[str], scope: Scope) -> list[Any]:
@@ -258,10 +228,7 @@ class _Writer:
             builder.position_at_end(start)
             inside = dict(scope)
             self.rare += 1
-            done = beginning(body) if self.apart else 0
-            if not self.called_apart(body[:done], inside, after=body[done:]):
-                done = 0
-            self.block(body[done:], inside)
+            self.block(body, inside)
             self.rare -= 1
             ends.append((self.parts(carried, inside), builder.block))
             builder.branch(after)
