@@ -41,7 +41,7 @@ from axiomjit.runtime.execution.plan_steps import (
     kernel_handle,
 )
 from axiomjit.runtime.execution.windows import Array, Arrays, BoundWindow, PlanMemory
-from axiomjit.runtime.pool import memory
+from axiomjit.runtime.memory import allocation
 from axiomjit.symbolic.dims import Symbol, Values
 
 if TYPE_CHECKING:  # what few plans have, and native calls, are imported when they are needed
@@ -269,7 +269,7 @@ class BoundPlan:
             examples: arguments of a call that gives all results in order, as they are.
             kind: the container in which it gives them; None for one array.
         """
-        if config.bounds or memory.empty is not np.empty:
+        if config.bounds or allocation.empty is not np.empty:
             return None
         if (self.form.writes or of_arguments) and (live or not self.form.is_entire):
             return None

@@ -9,8 +9,8 @@ import numpy as np
 from llvmlite import ir
 
 from axiomjit.runtime.emission.kernel_types import CODES, PARTS, WORD, BufferType, CheckedBufferType
+from axiomjit.runtime.memory.allocation import poison
 from axiomjit.runtime.names.report import FIRST, REPORT, TILE
-from axiomjit.runtime.pool.memory import poison
 
 AccessRange = tuple[Any, Any]
 

@@ -24,7 +24,7 @@ from axiomjit.base.dtypes import (
     value_range,
 )
 from axiomjit.runtime.elementary.functions import PLAIN_NAMES as ELEMENTARY
-from axiomjit.runtime.pool.memory import element_bounds, poison
+from axiomjit.runtime.memory.allocation import element_bounds, poison
 
 Join = Callable[[Any, Any], Any]
 

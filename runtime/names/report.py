@@ -15,7 +15,7 @@ from typing import Final
 
 from axiomjit.base.errors import BoundsError
 from axiomjit.passes.ir.kernel_ir import Kernel
-from axiomjit.runtime.pool.memory import ArgumentBlock
+from axiomjit.runtime.memory.allocation import ArgumentBlock
 
 REPORT: Final = 4
 """Words in front of those of a checked kernel."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from axiomjit.base.config import config
 from axiomjit.base.dtypes import is_inexact, value_range
-from axiomjit.runtime.pool.recycling import LARGE, recycled
+from axiomjit.runtime.memory.recycling import LARGE, recycled
 
 Array = np.ndarray[Any, Any]
 ArgumentBlock = ctypes.Array[ctypes.c_int64]
