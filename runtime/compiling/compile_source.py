@@ -31,7 +31,7 @@ from axiomjit.runtime.emission import cast_intrinsics, division_intrinsics, valu
 from axiomjit.runtime.emission.kernel_types import WordsType
 from axiomjit.runtime.llvm.target_code import target_context
 from axiomjit.runtime.names import memory_intrinsics, tree_intrinsics
-from axiomjit.runtime.objects.entry import make_entry
+from axiomjit.runtime.object_cache.entry import make_entry
 
 if TYPE_CHECKING:
     from axiomjit.runtime.names.plain import KernelWord

@@ -30,9 +30,9 @@ from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.runtime.compiling.background import BackgroundCompiler, refuse_failed
 from axiomjit.runtime.compiling.kernel_handle import KernelHandle
 from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel, load_kernel
-from axiomjit.runtime.objects.entry import make_entry
-from axiomjit.runtime.objects.keys import disk_key
-from axiomjit.runtime.objects.store import OBJECTS, ObjectStore
+from axiomjit.runtime.object_cache.entry import make_entry
+from axiomjit.runtime.object_cache.keys import disk_key
+from axiomjit.runtime.object_cache.store import OBJECTS, ObjectStore
 
 if TYPE_CHECKING:
     from axiomjit.runtime.compiling.compile_source import CompiledKernel

@@ -14,8 +14,8 @@ from axiomjit.base.target import Target
 from axiomjit.passes.ir.kernel_ir import Traits
 from axiomjit.runtime.elementary.llvm_functions import KEPT, copy_of, declare_linked
 from axiomjit.runtime.elementary.vector_steps import PREFIX
-from axiomjit.runtime.llvm.pass_managers import run_passes
 from axiomjit.runtime.llvm.target_code import TargetLibrary, target_context
+from axiomjit.runtime.object_cache.cached_code import run_passes
 
 
 class KernelLibrary(TargetLibrary):

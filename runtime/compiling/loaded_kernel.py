@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from axiomjit.base.errors import CompileError
 from axiomjit.runtime.compiling.kernel_entry import KernelEntry, make_entry
-from axiomjit.runtime.objects.entry import Entry
-from axiomjit.runtime.objects.loader import LoadedCode, load
+from axiomjit.runtime.object_cache.entry import Entry
+from axiomjit.runtime.object_cache.loader import LoadedCode, load
 
 
 class LoadedKernel:

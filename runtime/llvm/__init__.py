@@ -1,4 +1,4 @@
-"""Numba's code generation for the target, the symbols of objects, and rewriting of LLVM's loops.
+"""Numba's code generation for the target.
 
-May import `base`.
+May import `base`, `runtime.object_cache`.
 """

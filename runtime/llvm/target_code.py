@@ -16,8 +16,8 @@ from numba.core.cpu import CPUContext
 
 from axiomjit.base.errors import CompileError
 from axiomjit.base.target import Target
-from axiomjit.runtime.llvm.object_symbols import PROVIDED, defined_symbols, undefined_symbols
-from axiomjit.runtime.llvm.pass_managers import run_passes
+from axiomjit.runtime.object_cache.cached_code import run_passes
+from axiomjit.runtime.object_cache.object_file import PROVIDED, defined_symbols, undefined_symbols
 
 
 class TargetLibrary(JITCodeLibrary):

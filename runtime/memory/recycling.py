@@ -27,8 +27,8 @@ from axiomjit.base.config import config
 from axiomjit.base.counters import add_gauge
 from axiomjit.base.keep_alive import keep_alive
 from axiomjit.base.locks import FORKS_WAIT, why_not_compile
-from axiomjit.runtime.objects.kept_code import kept_code
-from axiomjit.runtime.objects.linked_code import function_address
+from axiomjit.runtime.object_cache.cached_code import cached_code
+from axiomjit.runtime.object_cache.loader import function_address
 
 NEW_FROM_DESCRIPTION, AS_SCALAR, SET_BASE, SET_HANDLER = 94, 76, 282, 304
 """Places of PyArray_NewFromDescr, PyArray_Return, PyArray_SetBaseObject, PyDataMem_SetHandler."""
@@ -52,7 +52,7 @@ def numpy_function(place: int) -> int:
 
 LISTS_AT: Final = 8
 SIZES: Final = 512
-KEPT, LIMIT, RECYCLED, FRESH, OUTSIDE = 1, 2, 3, 4, 5
+POOLED, LIMIT, RECYCLED, FRESH, OUTSIDE = 1, 2, 3, 4, 5
 State = ctypes.c_uint64 * (LISTS_AT + SIZES)
 
 _HUGE: Final = """
@@ -343,7 +343,7 @@ def load_allocator() -> dict[str, int]:
         RuntimeError, OSError, ValueError: the code can be neither loaded nor compiled.
     """
     advise = _HUGE if sys.platform == "linux" else "  br label %ready\n"
-    code = kept_code(TEXT.replace("ADVISE\n", advise.lstrip("\n")), "axiomjit_allocator")
+    code = cached_code(TEXT.replace("ADVISE\n", advise.lstrip("\n")), "axiomjit_allocator")
     table: int = ctypes.CFUNCTYPE(ctypes.c_void_p)(code.address)()
     names = ("malloc", "calloc", "realloc", "free", "trim")
     return dict(zip(names, (ctypes.c_size_t * len(names)).from_address(table), strict=True))
@@ -464,14 +464,14 @@ def trim() -> int:
     pool = _Process.pool
     if pool is None:
         return 0
-    kept = pool.state[KEPT]
+    kept = pool.state[POOLED]
     pool.trim()
     return int(kept)
 
 
 def kept_bytes() -> int:
     """Bytes that are kept now."""
-    return 0 if _Process.pool is None else int(_Process.pool.state[KEPT])
+    return 0 if _Process.pool is None else int(_Process.pool.state[POOLED])
 
 
 def counts() -> tuple[int, int]:

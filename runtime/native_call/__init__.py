@@ -3,5 +3,5 @@
 What calls depend on is written into guard tables; the function is the same for all. It reads the
 structures of CPython and NumPy where they lie, so it is used only where a look at known objects
 finds them as expected; elsewhere calls run in Python. May import `base`, `symbolic`,
-`runtime.objects`, `runtime.memory`.
+`runtime.object_cache`, `runtime.memory`.
 """

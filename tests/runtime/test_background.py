@@ -228,7 +228,7 @@ def test_a_failure_is_forgotten_when_the_kernel_is_there(monkeypatch):
 
 
 def test_kernels_from_disk_are_loaded_at_once(monkeypatch, tmp_path):
-    from axiomjit.runtime.objects.store import ObjectStore
+    from axiomjit.runtime.object_cache.store import ObjectStore
 
     monkeypatch.setattr(config, "cache_dir", str(tmp_path))
     for background in (False, True):

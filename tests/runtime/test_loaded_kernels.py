@@ -17,9 +17,9 @@ from axiomjit.base.target import target
 from axiomjit.runtime.compiling import kernel_entry as kernel_entries
 from axiomjit.runtime.compiling.kernel_cache import KERNELS, KernelCache
 from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
-from axiomjit.runtime.objects import keys, loader
-from axiomjit.runtime.objects.entry import Entry, make_entry
-from axiomjit.runtime.objects.store import OBJECTS
+from axiomjit.runtime.object_cache import keys, loader
+from axiomjit.runtime.object_cache.entry import Entry, make_entry
+from axiomjit.runtime.object_cache.store import OBJECTS
 from tests.object_runs import SYMBOL, Planted, Process, object_of, planted_kernel
 
 KEY = "0" * 64

@@ -13,11 +13,10 @@ from axiomjit.base.errors import CompileError
 from axiomjit.base.target import target
 from axiomjit.runtime.emission import half_casts
 from axiomjit.runtime.emission.emitters import call_library
-from axiomjit.runtime.llvm.object_file import read_object
-from axiomjit.runtime.llvm.object_symbols import PROVIDED, undefined_symbols
 from axiomjit.runtime.llvm.target_code import target_context
-from axiomjit.runtime.objects import loader
-from axiomjit.runtime.objects.entry import make_entry
+from axiomjit.runtime.object_cache import loader
+from axiomjit.runtime.object_cache.entry import make_entry
+from axiomjit.runtime.object_cache.object_file import PROVIDED, read_object, undefined_symbols
 
 MODULE = """
 @where = external global i64

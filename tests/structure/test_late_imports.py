@@ -12,8 +12,7 @@ HELD = {
     "axiomjit/base/target.py": {"find_target", "_known", "_host"},
     "axiomjit/axis/names.py": {"_unknown"},
     "runtime/compiling/compile_source.py": {"_namespace"},
-    "runtime/llvm/pass_managers.py": {"run_passes"},
-    "runtime/objects/kept_code.py": {"compiled"},
+    "runtime/object_cache/cached_code.py": {"compiled", "run_passes"},
     "runtime/execution/library_calls.py": {"_libraries"},
 }
 """Functions that are called under FORKS_WAIT, that report errors, or that import a library of which

@@ -18,7 +18,7 @@ ORDER = (
     *("accumulate", "notation", "nn", "gradients", "numpy", "scale"),
     *("passes.ir", "passes.costs", "passes.graph", "passes.views", "passes.loops", "passes.plan"),
     "passes",
-    *("runtime.llvm", "runtime.objects", "runtime.memory", "runtime.emission"),
+    *("runtime.object_cache", "runtime.memory", "runtime.llvm", "runtime.emission"),
     *(
         "runtime.elementary",
         "runtime.names",

@@ -1,20 +1,32 @@
-"""Object files of x86-64 to code in memory, without LLVM.
+"""Load the object files of an entry as code in memory; a function is then at an address.
 
-What LLVM writes for code in memory (its large code model) needs little of a linker: sections are
-laid out one after the other, and whole addresses are put into their places. Everything else, such
-as jumps through tables, is refused, and LLVM's own linker takes it (`loader`).
+Most are linked here, without LLVM, which takes 30 ms to import and start. What LLVM writes for code
+in memory (its large code model, x86-64) needs little of a linker: sections are laid out one after
+the other, and whole addresses are put into their places. Everything else, such as jumps through
+tables, is refused, and LLVM's linker takes it. There each kernel is a library of its own, so that
+equal names in two of them do not meet. A missing name is an error of either linker, never a call of
+address 0; which functions of the process an entry may call is checked when it is read (`entry`).
 """
 
 from __future__ import annotations
 
 import ctypes
+import itertools
 import mmap
 import struct
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
-from axiomjit.runtime.llvm.object_file import MACHINES, NO_BITS, ObjectFile, Section
+from axiomjit.base.locks import FORKS_WAIT
+from axiomjit.runtime.object_cache.entry import Entry
+from axiomjit.runtime.object_cache.object_file import (
+    MACHINES,
+    NO_BITS,
+    ObjectFile,
+    Section,
+    read_object,
+)
 
 MACHINE: Final = MACHINES["x86_64"]
 PROGRAM, UNWINDING = 1, 0x70000001
@@ -195,3 +207,97 @@ def function_address(name: str) -> int | None:
         return ctypes.cast(_process()[name], ctypes.c_void_p).value
     except AttributeError:
         return None
+
+
+LIBRARIES: Final = 64
+"""Libraries to one linker: what it keeps of unloaded ones, 8 KB each, goes when it goes."""
+
+
+class _Linkers:
+    """The linker that takes the next library; earlier ones live as long as libraries in them."""
+
+    current: Any = None
+    left = 0
+    numbers = itertools.count()
+
+
+class LoadedCode:
+    """The code of one kernel in memory, for as long as somebody holds this object."""
+
+    __slots__ = ("_library", "address")
+
+    address: int
+    """Of the function."""
+
+    def __init__(self, library: Any, address: int) -> None:
+        """Keep the library."""
+        self._library, self.address = library, address
+
+
+def load(entry: Entry) -> LoadedCode | None:
+    """Load an entry; None if it calls what is not there or LLVM refuses it.
+
+    Safe to call from several threads. A fork waits until LLVM has linked.
+
+    Raises:
+        OSError: the system gives no memory that can be executed, to LLVM neither.
+    """
+    trouble: OSError | None = None
+    try:
+        code = _linked(entry)
+        return LoadedCode(code, code.address)
+    except OSError as error:
+        trouble = error
+    except (NotLinkedError, ValueError):
+        pass
+    loaded = _load_by_llvm(entry)
+    if loaded is None and trouble is not None:
+        raise trouble
+    return loaded
+
+
+def _linked(entry: Entry) -> LinkedCode:
+    """The code of an entry, linked here.
+
+    Raises:
+        NotLinkedError: it needs more than our linker does.
+        OSError: the system gives no memory that can be executed.
+        ValueError: an object file is damaged.
+    """
+    outside = {name: function_address(name) for name in entry.calls or ()}
+    known = {name: address for name, address in outside.items() if address is not None}
+    return link([read_object(code) for code in entry.objects], entry.symbol, known)
+
+
+def _load_by_llvm(entry: Entry) -> LoadedCode | None:
+    """Let LLVM link an entry; None if it calls what is not there or LLVM refuses it."""
+    with FORKS_WAIT:
+        from llvmlite import binding
+
+        try:
+            linker, builder = _linker(binding), binding.JITLibraryBuilder()
+            for code in entry.objects:
+                builder.add_object_img(code)
+            if entry.calls is None:
+                builder.add_current_process()
+            for name in entry.calls or ():
+                address = binding.address_of_symbol(name)
+                if address is None:
+                    return None
+                builder.import_symbol(name, address)
+            builder.export_symbol(entry.symbol)
+            library = builder.link(linker, f"axiomjit-{next(_Linkers.numbers)}")
+        except RuntimeError:
+            return None
+        _Linkers.left -= 1
+        library.linker = linker  # goes after the library
+        return LoadedCode(library, int(library[entry.symbol]))
+
+
+def _linker(binding: Any) -> Any:
+    if not _Linkers.left:
+        binding.initialize_native_target()
+        binding.initialize_native_asmprinter()
+        _Linkers.current = binding.create_lljit_compiler(suppress_errors=True)
+        _Linkers.left = LIBRARIES
+    return _Linkers.current

@@ -1,4 +1,7 @@
-"""The tables of an ELF object file, read with care: LLVM ends the process over damaged ones."""
+"""The tables of an ELF object file, and the names that it needs and defines.
+
+They are read with care: LLVM ends the process over damaged ones.
+"""
 
 from __future__ import annotations
 
@@ -139,3 +142,36 @@ def _check_relocations(entries: bytes, size: int, symbols: int) -> None:
     _require(len(entries) % _RELOCATION.size == 0, "relocations")
     for place, info, _ in _RELOCATION.iter_unpack(entries):
         _require(place < size and info >> 32 < symbols, "a relocation")
+
+
+ELF: Final = b"\x7fELF"
+
+_REAL: Final = "atan2 ceil floor fma fmod hypot log rint trunc"
+_COMPLEX: Final = "cacos cacosh casin casinh catan catanh cpow csqrt ctan ctanh"
+PROVIDED: Final = frozenset(
+    ("memcpy", "memmove", "memset")
+    + tuple(name + suffix for name in (_REAL + " " + _COMPLEX).split() for suffix in ("", "f"))
+)
+"""What machine code may call outside itself: functions of the C library."""
+
+
+def undefined_symbols(code: bytes) -> set[str]:
+    """What an object file names and does not define; nothing of one that is not ELF.
+
+    Raises:
+        ValueError: the file is damaged.
+    """
+    return {s.name for s in _elf_symbols(code) if s.name and not s.section}
+
+
+def defined_symbols(code: bytes) -> set[str]:
+    """What an object file defines; nothing of one that is not ELF.
+
+    Raises:
+        ValueError: the file is damaged.
+    """
+    return {s.name for s in _elf_symbols(code) if s.name and s.section}
+
+
+def _elf_symbols(code: bytes) -> tuple[Symbol, ...]:
+    return read_object(code).symbols if code.startswith(ELF) else ()

@@ -16,8 +16,7 @@ from typing import Any, Final
 from axiomjit.base.hashing import sha256
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.records import Record
-from axiomjit.runtime.llvm.object_file import ObjectFile, read_object
-from axiomjit.runtime.llvm.object_symbols import ELF, PROVIDED
+from axiomjit.runtime.object_cache.object_file import ELF, PROVIDED, ObjectFile, read_object
 
 MAGIC: Final = b"axiomjit kernel 1\n"
 UNREADABLE: Final = (SyntaxError, MemoryError, RecursionError)

@@ -13,12 +13,22 @@ from axiomjit.base.config import config
 from axiomjit.base.hashing import sha256
 from axiomjit.base.keep_alive import keep_alive
 from axiomjit.base.locks import FORKS_WAIT
-from axiomjit.runtime.llvm.pass_managers import run_passes
-from axiomjit.runtime.objects.directory import CODE_SUFFIX
-from axiomjit.runtime.objects.entry import make_entry
-from axiomjit.runtime.objects.keys import compiler_versions
-from axiomjit.runtime.objects.loader import LoadedCode, load
-from axiomjit.runtime.objects.store import OBJECTS
+from axiomjit.runtime.object_cache.entry import make_entry
+from axiomjit.runtime.object_cache.keys import compiler_versions
+from axiomjit.runtime.object_cache.loader import LoadedCode, load
+from axiomjit.runtime.object_cache.store import CODE_SUFFIX, OBJECTS
+
+
+def run_passes(manager: Any, module: Any, builder: Any) -> None:
+    """Run a manager's passes over a module, and free the manager: 75 KB for a whole pipeline."""
+    from llvmlite.binding.newpassmanagers import NewPassManager
+
+    try:
+        manager.run(module, builder)
+    finally:
+        NewPassManager._dispose(manager)  # its close() calls an empty method of another base
+        manager.detach()
+
 
 PASSES: Final = ("sroa", "instruction_combine", "simplify_cfg")
 """What LLVM does with a text, in this order."""
@@ -26,7 +36,7 @@ MACHINE: Final = {"opt": 2, "codemodel": "jitdefault", "jit": True}
 """How it writes machine code."""
 
 
-def kept_code(text: str, symbol: str) -> LoadedCode:
+def cached_code(text: str, symbol: str) -> LoadedCode:
     """The function `symbol` of a text, in memory for good.
 
     Raises:

@@ -1,13 +1,23 @@
-"""What a processor says of itself, from which LLVM finds its name and what it can do."""
+"""LLVM's answers about this processor, kept on disk: asking it again takes 30 ms.
+
+A record is found by all that decides it: the name of the target, the processor's own answers to
+LLVM's questions, Numba's settings, the versions of Numba and llvmlite, and our code.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import platform
+from ast import literal_eval
 from functools import cache
 from typing import Final
 
-from axiomjit.runtime.objects.linked_code import plain_code
+from axiomjit.base.hashing import sha256
+from axiomjit.base.locks import lazy_import
+from axiomjit.base.target import Target
+from axiomjit.runtime.object_cache.entry import UNREADABLE
+from axiomjit.runtime.object_cache.keys import maker_digest, numba_settings
+from axiomjit.runtime.object_cache.loader import plain_code
 
 _ASK: Final = bytes.fromhex(
     "53"  # push rbx
@@ -78,3 +88,39 @@ def processor_answers() -> tuple[int, ...] | None:
     if answer(1, 0)[2] & _HAS_SAVED:
         found.append(ctypes.CFUNCTYPE(ctypes.c_uint32)(saved.address)())
     return tuple(found)
+
+
+MAGIC: Final = b"axiomjit target 1\n"
+
+
+def target_key(name: str) -> str | None:
+    """The key of the record of a target; None where what decides cannot be known."""
+    answers, maker = processor_answers(), maker_digest()
+    if answers is None or maker is None:
+        return None
+    parts = MAGIC, name, answers, numba_settings(), maker
+    return sha256(repr(parts).encode(errors="surrogateescape")).hexdigest()
+
+
+def pack_target(key: str, target: Target) -> bytes:
+    """The bytes of a record."""
+    values = [getattr(target, field) for field in Target._fields]
+    lazy_import("json")  # here, since most processes write nothing
+    import json
+
+    line = json.dumps([key, *(int(v) if type(v) is bool else v for v in values)]).encode()
+    return MAGIC + sha256(line).digest() + line
+
+
+def unpack_target(key: str, name: str, data: bytes) -> Target | None:
+    """The record of a key and a name; None if the bytes are not exactly that."""
+    digest, line = data[len(MAGIC) :][:32], data[len(MAGIC) + 32 :]
+    if not data.startswith(MAGIC) or sha256(line).digest() != digest:
+        return None
+    try:
+        owner, *values = literal_eval(line.decode())
+        kinds = [type(getattr(Target(name), field)) for field in Target._fields]
+        found = [kind(value) for kind, value in zip(kinds, values, strict=True)]
+    except (ValueError, TypeError, *UNREADABLE):
+        return None
+    return Target(*found) if owner == key and found == values and found[0] == name else None

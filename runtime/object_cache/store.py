@@ -1,5 +1,10 @@
-"""A folder of files that only its owner can write, each written whole; the oldest are dropped.
+"""The folders where this process finds and keeps machine code, asked in order.
 
+The user's own folder comes first, then one that others filled and this process only reads. A
+damaged or foreign entry is dropped and compiled again, without a word; an entry that cannot be
+written is kept in memory only.
+
+A folder is one of files that only its owner can write, each written whole; the oldest are dropped.
 Nothing is read from a folder or file that is a symbolic link, belongs to another user, or that
 other users can write: its content could be anybody's. A folder is opened and looked at for each
 use, and files are reached through it, so that it cannot be exchanged in between.
@@ -15,8 +20,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
+from axiomjit.base.config import config
 from axiomjit.base.records import Record
-from axiomjit.runtime.objects.entry import LARGEST
+from axiomjit.base.target import ChosenTarget, Target
+from axiomjit.runtime.object_cache.entry import LARGEST, Entry, pack, unpack
+from axiomjit.runtime.object_cache.known_targets import pack_target, target_key, unpack_target
+from axiomjit.runtime.object_cache.loader import LoadedCode, load
 
 SUFFIX: Final = ".kernel"
 TARGET_SUFFIX: Final = ".target"
@@ -31,7 +40,7 @@ STALE_SECONDS: Final = 3600
 """A temporary file of this age is nobody's; a use is noted that much later than the last one."""
 COUNTED: Final = 32
 """One process in so many adds up the sizes of all files when it writes one."""
-KEPT: Final = 0.8
+TRIM_FRACTION: Final = 0.8
 """The part of the bound that is left when files are dropped."""
 ROOT: Final = 0
 SUPPORTED: Final = os.open in os.supports_dir_fd and hasattr(os, "geteuid")
@@ -202,7 +211,7 @@ class Directory:
             total = sum(size for _, size, _ in found)
             if total > bound_bytes:
                 for _, size, name in sorted(found):
-                    if total <= KEPT * bound_bytes:
+                    if total <= TRIM_FRACTION * bound_bytes:
                         break
                     total -= size * _dropped(folder, name)
             return total
@@ -233,3 +242,99 @@ def _dropped(folder: int, name: str) -> bool:
         except OSError:
             return False
     return True
+
+
+MEGABYTE: Final = 2**20
+_LASTING: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
+
+
+class ObjectStore:
+    """Machine code by key, in the folders that the settings name now."""
+
+    def __init__(self) -> None:
+        """Open nothing yet."""
+        self._settings: tuple[object, ...] | None = None
+        self._own: Directory | None = None
+        self._shared: Directory | None = None
+        self.trouble: str | None = None
+        """Why nothing is written any more."""
+
+    def folders(self) -> list[Directory]:
+        """The user's own folder, if any, and the shared one, if any."""
+        settings = config.cache_dir, config.cache_shared, config.cache_mb
+        if settings != self._settings:
+            path = own_path() if config.cache_mb > 0 else None
+            self._own = Directory(path) if path else None
+            shared = config.cache_shared if config.cache_mb > 0 else ""
+            self._shared = Directory(os.path.abspath(shared), read_only=True) if shared else None
+            self.trouble = None
+            self._settings = settings
+        return [folder for folder in (self._own, self._shared) if folder]
+
+    def find(self, key: str, suffix: str = SUFFIX) -> tuple[Entry, LoadedCode] | None:
+        """The entry of a key and its code, loaded; None if there is none that can be loaded."""
+        for folder in self.folders():
+            data = folder.read(key, suffix)
+            if data is None:
+                continue
+            entry = unpack(key, data)
+            try:
+                code = None if entry is None else load(entry)
+            except OSError:  # there is no memory for code now: the file is as good as before
+                continue
+            if entry is not None and code is not None:
+                return entry, code
+            if not folder.read_only:
+                folder.remove(key, suffix)
+        return None
+
+    def record_of(self, chosen: ChosenTarget) -> Target:
+        """The record of a target, from disk where LLVM was asked before; LLVM's is kept there.
+
+        Raises:
+            GraphValueError: this CPU cannot run code of the target.
+        """
+        key = None if chosen.is_found else target_key(chosen.name)
+        if key is None:
+            return chosen.record
+        for folder in self.folders():
+            found = unpack_target(key, chosen.name, folder.read(key, TARGET_SUFFIX) or b"")
+            if found is not None:
+                chosen.take(found)
+                return found
+        self._write(key, pack_target(key, chosen.record), TARGET_SUFFIX)
+        return chosen.record
+
+    def keep(self, entry: Entry, suffix: str = SUFFIX) -> None:
+        """Write an entry, unless other processes could not load it or there is no place for it."""
+        if entry.calls is not None:
+            self._write(entry.key, pack(entry), suffix)
+
+    def _write(self, key: str, data: bytes, suffix: str) -> None:
+        """Write a file where there is a place for it."""
+        self.folders()
+        if self._own is None or self.trouble is not None:
+            return
+        try:
+            self._own.write(key, data, config.cache_mb * MEGABYTE, suffix)
+        except Unusable as error:
+            self.trouble = str(error)
+        except OSError as error:
+            if error.errno in _LASTING:
+                self.trouble = str(error)
+
+
+def own_path() -> str | None:
+    """The user's folder: the one that is set, else in the folder for caches; None if there is none.
+
+    The path is absolute; a user without a home has none.
+    """
+    if config.cache_dir is not None:
+        return os.path.abspath(config.cache_dir) if config.cache_dir else None
+    caches = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(caches):
+        caches = os.path.expanduser("~/.cache")
+    return os.path.join(caches, "axiomjit", "kernels") if os.path.isabs(caches) else None
+
+
+OBJECTS: Final = ObjectStore()

@@ -20,7 +20,10 @@ from axiomjit.passes.ir.kernel_ir import Kernel
 
 ROOMS: Final = ("compiling", "elementary", "emission", "llvm", "names")
 """The packages of the runtime whose code decides machine code."""
-FILES: Final = ("base/target.py", "base/dtypes.py", "passes/ir/kernel_ir.py")
+FILES: Final = (
+    *("base/target.py", "base/dtypes.py", "passes/ir/kernel_ir.py"),
+    *("runtime/object_cache/cached_code.py", "runtime/object_cache/object_file.py"),
+)
 """What it takes from elsewhere."""
 
 
