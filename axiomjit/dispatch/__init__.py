@@ -28,12 +28,12 @@ is computed, or holds data; gone with that.
 What equal programs and kernels share, with a limit or small.
 
 - `axiomjit/dispatch/programs.py` `_programs`: programs of graphs; graphs of one form share one
-- `runtime/compiling/kernel_cache.py` `KERNELS`: machine code by the text of its kernel
-- `runtime/compiling/kernel_cache.py` `_alive`: the same, of all kernels that somebody runs
+- `runtime/codegen/kernel_cache.py` `KERNELS`: machine code by the text of its kernel
+- `runtime/codegen/kernel_cache.py` `_alive`: the same, of all kernels that somebody runs
 - `axiomjit/tracing/source_text.py` `_trees`: the syntax tree of a function's code, 4,000 at most
 - `axiomjit/tracing/source_text.py` `_files`: files that were compiled to find one, 64 at most
-- `runtime/elementary/llvm_functions.py` `_LIBRARIES`: compiled functions that kernels link
-- `runtime/elementary/llvm_functions.py` `_LINKED`: functions that loops inline, written once
+- `runtime/codegen/llvm_functions.py` `_LIBRARIES`: compiled functions that kernels link
+- `runtime/codegen/llvm_functions.py` `_LINKED`: functions that loops inline, written once
 
 What holds for a piece of the program's run, in one thread or context.
 
@@ -56,6 +56,6 @@ Installs, where a layer calls what stands in a later one.
 
 With `debug` and `cli` the only packages that see doors, passes and runtime together. May import
 `base`, `symbolic`, `views`, `graph`, `numpy_table`, `axis`, `tracing`, `tracing.effects`,
-`passes.ir`, `passes.graph`, `passes.views`, `passes`, `runtime.compiling`, `runtime.native_call`,
+`passes.ir`, `passes.graph`, `passes.views`, `passes`, `runtime.codegen`, `runtime.native_call`,
 `runtime.execution`, `debug`.
 """

@@ -1,4 +1,4 @@
 """Cases, peers and runs: measurements, their method, and their records.
 
-May import `base`, `runtime.compiling`, `runtime.execution` beside what users see.
+May import `base`, `runtime.codegen`, `runtime.execution` beside what users see.
 """

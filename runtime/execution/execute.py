@@ -27,8 +27,7 @@ from axiomjit.passes.ir.plan_ir import (
     Step,
     WriteBack,
 )
-from axiomjit.runtime.compiling.kernel_handle import KernelHandle, load_all
-from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
+from axiomjit.runtime.codegen.kernel_handle import KernelHandle, LoadedKernel, load_all
 from axiomjit.runtime.execution.plan_steps import (
     AllocateForm,
     BoundStep,

@@ -15,8 +15,7 @@ from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.records import Record
 from axiomjit.base.tree import OfArgument
 from axiomjit.passes.ir.plan_ir import Buffer
-from axiomjit.runtime.compiling.kernel_handle import KernelHandle
-from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
+from axiomjit.runtime.codegen.kernel_handle import KernelHandle, LoadedKernel
 from axiomjit.runtime.execution.windows import BoundWindow, PlanMemory, at_positions, lengths_at
 from axiomjit.runtime.memory import allocation
 from axiomjit.runtime.memory.recycling import LARGE

@@ -21,8 +21,9 @@ from axiomjit.base.counters import counter
 from axiomjit.base.errors import GraphValueError
 from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.passes.ir.plan_ir import Allocate, Launch, Plan, Release, Reuse, WriteBack
-from axiomjit.runtime.compiling.kernel_cache import KERNELS
-from axiomjit.runtime.compiling.kernel_handle import KernelHandle
+from axiomjit.runtime.codegen.kernel_cache import KERNELS
+from axiomjit.runtime.codegen.kernel_handle import KernelHandle
+from axiomjit.runtime.codegen.report import REPORT, refuse_report
 from axiomjit.runtime.execution.windows import Array, Arrays, BoundWindow, PlanMemory, at_positions
 from axiomjit.runtime.execution.workers import (
     WORTH,
@@ -33,7 +34,6 @@ from axiomjit.runtime.execution.workers import (
     run_chunks,
 )
 from axiomjit.runtime.memory import allocation
-from axiomjit.runtime.names.report import REPORT, refuse_report
 from axiomjit.symbolic.dims import Dim, Lengths, Symbol, Values
 
 if TYPE_CHECKING:  # native calls are written when calls come again

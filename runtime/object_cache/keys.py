@@ -18,7 +18,7 @@ from axiomjit.base.hashing import sha256
 from axiomjit.base.target import Target
 from axiomjit.passes.ir.kernel_ir import Kernel
 
-ROOMS: Final = ("compiling", "elementary", "emission", "llvm", "names")
+ROOMS: Final = ("codegen", "elementary")
 """The packages of the runtime whose code decides machine code."""
 FILES: Final = (
     *("base/target.py", "base/dtypes.py", "passes/ir/kernel_ir.py"),

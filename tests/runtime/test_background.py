@@ -15,8 +15,8 @@ from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.base.errors import CompileError, FallbackWarning
 from axiomjit.base.locks import NotNowError
-from axiomjit.runtime.compiling import kernel_cache as caches
-from axiomjit.runtime.compiling.kernel_cache import KernelCache
+from axiomjit.runtime.codegen import kernel_cache as caches
+from axiomjit.runtime.codegen.kernel_cache import KernelCache
 from axiomjit.runtime.execution import plan_steps
 from tests.object_runs import Planted, planted_kernel
 from tests.structure.sources import ROOT

@@ -11,12 +11,12 @@ from axiomjit.base.target import chosen_target
 from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.passes.ir.plan_ir import Allocate, Buffer, Plan, Window
 from axiomjit.passes.ir.view_ir import ArrayRole
-from axiomjit.runtime.compiling.kernel_cache import KERNELS
+from axiomjit.runtime.codegen.kernel_cache import KERNELS
+from axiomjit.runtime.codegen.plain_builtins import DTYPES, run_plain
 from axiomjit.runtime.execution import plan_steps
 from axiomjit.runtime.execution.execute import BoundPlan
 from axiomjit.runtime.memory import allocation
 from axiomjit.runtime.memory.allocation import element_bounds, poison
-from axiomjit.runtime.names.plain import DTYPES, run_plain
 from axiomjit.symbolic.dims import dim
 from tests.graphs import run_plan_plain
 from tests.planted import COPY, copying, planted

@@ -14,9 +14,9 @@ import axiomjit
 from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.base.target import target
-from axiomjit.runtime.compiling import kernel_entry as kernel_entries
-from axiomjit.runtime.compiling.kernel_cache import KERNELS, KernelCache
-from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
+from axiomjit.runtime.codegen import kernel_handle as kernel_entries
+from axiomjit.runtime.codegen.kernel_cache import KERNELS, KernelCache
+from axiomjit.runtime.codegen.kernel_handle import LoadedKernel
 from axiomjit.runtime.object_cache import keys, loader
 from axiomjit.runtime.object_cache.entry import Entry, make_entry
 from axiomjit.runtime.object_cache.store import OBJECTS
@@ -60,7 +60,7 @@ def test_the_key_tells_apart_all_that_decides(monkeypatch):
 def test_the_digest_covers_what_makes_machine_code():
     """Modules that compiling a source imports; the others have no say in its code."""
     script = """
-import sys, axiomjit.runtime.compiling.compile_source as c
+import sys, axiomjit.runtime.codegen.compile_source as c
 print(*(m.__file__ for n, m in sys.modules.items() if n.startswith("axiomjit.runtime.")))
 """
     made = [sys.executable, "-c", script]

@@ -8,8 +8,8 @@ import pytest
 
 from axiomjit.base.errors import CompileError
 from axiomjit.base.target import target
-from axiomjit.runtime.compiling.compile_source import compile_source
-from axiomjit.runtime.names.plain import run_plain
+from axiomjit.runtime.codegen.compile_source import compile_source
+from axiomjit.runtime.codegen.plain_builtins import run_plain
 from axiomjit.runtime.object_cache import loader
 from axiomjit.runtime.object_cache.entry import make_entry
 from tests.runtime.kernels import LENGTH, buffers, compiled, run_compiled, same_bits

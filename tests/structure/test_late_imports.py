@@ -11,7 +11,7 @@ LOADED = ("numpy._core",)
 HELD = {
     "axiomjit/base/target.py": {"find_target", "_known", "_host"},
     "axiomjit/axis/names.py": {"_unknown"},
-    "runtime/compiling/compile_source.py": {"_namespace"},
+    "runtime/codegen/compile_source.py": {"_namespace"},
     "runtime/object_cache/cached_code.py": {"compiled", "run_passes"},
     "runtime/execution/library_calls.py": {"_libraries"},
 }

@@ -15,7 +15,7 @@ READS_NAMES = re.compile(
 )
 PATTERNS = {
     "axiomjit/base/target.py": "names of features, which LLVM and the user write",
-    "runtime/compiling/compile_source.py": "statistics of assembly",
+    "runtime/codegen/compile_source.py": "statistics of assembly",
 }
 
 

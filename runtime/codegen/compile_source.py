@@ -6,8 +6,12 @@ pointers are Numba's; a kernel leaves them alone.
 
 `lower_source` writes LLVM code with Numba's types, models and intrinsics. What Numba does before
 that for Python in general (byte code, inference of types, registries of functions) is left out,
-since the language of kernels needs none of it. Numba's code library has LLVM optimise it
-and make an object file, which is loaded as those from disk are.
+since the language of kernels needs none of it. `KernelLibrary`, Numba's code library, has LLVM
+optimise it and make an object file, which is loaded as those from disk are.
+
+LLVM's inliner runs before loops become vector loops, but the functions that these call for a step
+of a recipe are known only then (`vector_steps`): the library inlines them afterwards. Loops over
+the rest of a vector take the forms for single numbers. Last, loops over strips become functions.
 """
 
 from __future__ import annotations
@@ -15,38 +19,103 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from llvmlite import binding
 from numba.core.compiler_lock import global_compiler_lock
 
 from axiomjit.base.errors import AxiomError, CompileError
 from axiomjit.base.hashing import sha256
 from axiomjit.base.target import Target
 from axiomjit.passes.ir.kernel_ir import Traits
-from axiomjit.runtime.compiling.kernel_library import new_library
-from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel, load_kernel
-from axiomjit.runtime.compiling.lower_source import lower_source
-from axiomjit.runtime.emission import cast_intrinsics, division_intrinsics, value_intrinsics
-from axiomjit.runtime.emission.kernel_types import WordsType
-from axiomjit.runtime.llvm.target_code import target_context
-from axiomjit.runtime.names import memory_intrinsics, tree_intrinsics
+from axiomjit.runtime.codegen import cast_builtins, memory_builtins, tree_builtins, value_builtins
+from axiomjit.runtime.codegen.kernel_handle import LoadedKernel, load_kernel
+from axiomjit.runtime.codegen.kernel_types import WordsType
+from axiomjit.runtime.codegen.llvm_functions import COMPILER_USED, copy_of, declare_linked
+from axiomjit.runtime.codegen.lower_source import lower_source
+from axiomjit.runtime.codegen.target_code import TargetLibrary, target_context
+from axiomjit.runtime.codegen.vector_steps import PREFIX
+from axiomjit.runtime.object_cache.cached_code import run_passes
 from axiomjit.runtime.object_cache.entry import make_entry
 
 if TYPE_CHECKING:
-    from axiomjit.runtime.names.plain import KernelWord
+    from axiomjit.runtime.codegen.plain_builtins import KernelWord
+
+
+class KernelLibrary(TargetLibrary):
+    """A library that runs further LLVM passes after the vectoriser."""
+
+    loops_apart = False
+    """Whether loops inside the outer one become functions, which have all registers for themselves.
+
+    LLVM takes constants out of all loops at once, and loads them again in every step where several
+    loops need more of them than there are registers."""
+
+    def create_ir_module(self, name: str) -> Any:
+        """A module whose recipes and steps are linked."""
+        return declare_linked(super().create_ir_module(name))
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        """Add a module and the recipes that it calls."""
+        super().add_ir_module(ir_module)
+        self._link(ir_module.axiomjit_links)
+
+    def _link(self, names: Iterable[str]) -> None:
+        for name in names:
+            found = copy_of(self._codegen.target, name)
+            if found is not None:
+                self._final_module.link_in(found)
+
+    def _optimize_final_module(self) -> None:
+        super()._optimize_final_module()
+        if self._drop_kept():
+            declared = [function.name for function in self._final_module.functions]
+            self._link(name for name in declared if name.startswith(PREFIX))
+            self._run("always_inliner", "new_gvn", "instruction_combine")
+            if self.loops_apart:
+                self._run("loop_extract")
+
+    def _drop_kept(self) -> bool:
+        """Drop what was kept for the vectoriser and is not called; whether anything was kept."""
+        try:
+            kept = self._final_module.get_global_variable(COMPILER_USED)
+        except NameError:
+            return False
+        kept.name, kept.linkage = "", "private"
+        self._run("global_dead_code_eliminate")
+        return True
+
+    def _run(self, *names: str) -> None:
+        """Run passes of LLVM over the module."""
+        passes = binding.create_new_module_pass_manager()
+        for name in names:
+            getattr(passes, f"add_{name}_pass")()
+        run_passes(passes, self._final_module, self._codegen._pass_builder())
+
+
+def new_library(name: str, traits: Traits, target: Target) -> Any:
+    """An empty library for a target's code of a kernel whose loops have these traits.
+
+    Inner loops become functions where a unit of the grid is a strip. In rows, which may be short,
+    a call would cost more than it gains.
+    """
+    library = KernelLibrary(target_context(target).codegen(), name)
+    library.loops_apart = traits.strips
+    return library
+
 
 NAMES: dict[str, Any] = {
     "inf": math.inf,
     "nan": math.nan,
-    **cast_intrinsics.NAMES,
-    **memory_intrinsics.NAMES,
-    **value_intrinsics.NAMES,
-    **division_intrinsics.NAMES,
-    **tree_intrinsics.NAMES,
+    **cast_builtins.NAMES,
+    **memory_builtins.NAMES,
+    **value_builtins.NAMES,
+    **value_builtins.NAMES,
+    **tree_builtins.NAMES,
 }
 """What a kernel source may name beside elementary functions; `plain.plain_names` has both."""
-CHECKED_NAMES: dict[str, Any] = {**NAMES, **memory_intrinsics.CHECKED_NAMES}
+CHECKED_NAMES: dict[str, Any] = {**NAMES, **memory_builtins.CHECKED_NAMES}
 """The same names in a kernel that checks each access (see `report`)."""
 
 TRAITS: Final = Traits()
@@ -115,9 +184,9 @@ def _namespace(traits: Traits, checked: bool) -> dict[str, Any]:
     names = CHECKED_NAMES if checked else NAMES
     if not traits.functions:
         return names
-    from axiomjit.runtime.elementary import intrinsics as elementary
+    from axiomjit.runtime.codegen import elementary_builtins as elementary
 
-    loads = {} if checked else memory_intrinsics.PREFETCHING_NAMES
+    loads = {} if checked else memory_builtins.PREFETCHING_NAMES
     return names | elementary.names(traits.functions) | loads
 
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from llvmlite import ir
 
-from axiomjit.runtime.elementary.complex_functions import COMPLEX_RECIPES, ComplexRecipe
-from axiomjit.runtime.elementary.functions import RECIPES, Recipe
-from axiomjit.runtime.elementary.llvm_arithmetic import Lane, LlvmArithmetic
-from axiomjit.runtime.elementary.llvm_functions import (
+from axiomjit.runtime.codegen.complex_rules import complex_power
+from axiomjit.runtime.codegen.emitters import Emitter
+from axiomjit.runtime.codegen.llvm_arithmetic import Lane, LlvmArithmetic
+from axiomjit.runtime.codegen.llvm_functions import (
     add_attributes,
     define,
     define_recipe,
@@ -24,10 +24,10 @@ from axiomjit.runtime.elementary.llvm_functions import (
     lanes_of,
     library_function,
 )
-from axiomjit.runtime.emission.complex_power import power as complex_power
-from axiomjit.runtime.emission.emitters import Emitter
-from axiomjit.runtime.emission.value_intrinsics import make_binary, make_unary
-from axiomjit.runtime.llvm.target_code import target_of
+from axiomjit.runtime.codegen.target_code import target_of
+from axiomjit.runtime.codegen.value_builtins import make_binary, make_unary
+from axiomjit.runtime.elementary.complex_functions import COMPLEX_RECIPES, ComplexRecipe
+from axiomjit.runtime.elementary.functions import RECIPES, Recipe
 
 INLINED = 6
 """The most calls that a kernel inlines; with more it inlines none.

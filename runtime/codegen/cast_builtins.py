@@ -1,19 +1,87 @@
 """Casts between dtypes, as Numba intrinsics.
 
 Each gives what NumPy's `astype` gives on x86-64, for values that do not fit as well: a bare
-`fptosi` of one would be poison. `axiomjit.runtime.names.plain` has the twins.
+`fptosi` of one would be poison. `axiomjit.runtime.codegen.plain_builtins` has the twins.
+
+Casts between float16 and float32 are instructions of the target: for a cast without one, such as
+one that rounds float64 to float16, LLVM calls a function of `compiler-rt`, which is not linked.
 """
 
-from typing import Any
+from __future__ import annotations
+
+from typing import Any, Final
 
 from llvmlite import ir
 
 from axiomjit.base.dtypes import cast_name, float_route
-from axiomjit.runtime.emission import half_casts
-from axiomjit.runtime.emission.complex_rules import complex_value, parts_of
-from axiomjit.runtime.emission.emitters import Real
-from axiomjit.runtime.emission.intrinsic import intrinsic
-from axiomjit.runtime.emission.kernel_types import CODES, NUMBA_TYPES, PARTS, Typed
+from axiomjit.runtime.codegen.complex_rules import complex_value, parts_of
+from axiomjit.runtime.codegen.emitters import Real, call_declared
+from axiomjit.runtime.codegen.kernel_types import CODES, NUMBA_TYPES, PARTS, Typed, intrinsic
+from axiomjit.runtime.codegen.target_code import target_of
+
+HALF, SINGLE = ir.HalfType(), ir.FloatType()
+SHORT, INT = ir.IntType(16), ir.IntType(32)
+SIGN: Final = 1 << 31
+SHIFT: Final = 13
+"""The difference in significand bits between float32 and float16."""
+BIAS: Final = 112 << 23
+"""The difference of the exponents' biases, in the place of a float32's exponent."""
+INFINITE: Final = 0x7C00
+QUIET: Final = 0x7E00
+SMALLEST: Final = 113 << 23
+"""2**-14, the smallest normal float16, as float32."""
+TOO_LARGE: Final = 143 << 23
+"""2**16."""
+HALF_BITS: Final = 126 << 23
+"""0.5: the last bit of a float32 between it and 1 is that of a subnormal float16."""
+
+
+def narrowed(builder: Any, value: Any) -> Any:
+    """A float32 rounded to float16."""
+    target = target_of(builder.module)
+    if target.computes_halves:
+        return builder.fptrunc(value, HALF)
+    if target.converts_halves:
+        # LLVM rounds the operands of copysign in place of its result, and so a float64 to float16.
+        # It leaves alone what must be a canonical number.
+        return builder.fptrunc(call_declared("llvm.canonicalize")(builder, [value]), HALF)
+    bits = builder.bitcast(value, INT)
+    size = builder.and_(bits, INT(SIGN - 1))
+    last = builder.and_(builder.lshr(size, INT(SHIFT)), INT(1))
+    up = builder.add(last, INT((1 << SHIFT - 1) - 1 - BIAS & 0xFFFFFFFF))
+    normal = builder.lshr(builder.add(size, up), INT(SHIFT))
+    number = builder.bitcast(size, SINGLE)
+    aligned = builder.fadd(number, builder.bitcast(INT(HALF_BITS), SINGLE))
+    small = builder.sub(builder.bitcast(aligned, INT), INT(HALF_BITS))
+    payload = builder.and_(builder.lshr(size, INT(SHIFT)), INT(QUIET - INFINITE - 1))
+    is_nan = builder.icmp_signed(">", size, INT(255 << 23))
+    large = builder.select(is_nan, builder.or_(payload, INT(QUIET)), INT(INFINITE))
+    result = builder.select(builder.icmp_signed("<", size, INT(SMALLEST)), small, normal)
+    result = builder.select(builder.icmp_signed(">=", size, INT(TOO_LARGE)), large, result)
+    sign = builder.and_(builder.lshr(bits, INT(16)), INT(SIGN >> 16))
+    return builder.bitcast(builder.trunc(builder.or_(result, sign), SHORT), HALF)
+
+
+def widened(builder: Any, value: Any) -> Any:
+    """A float16 as float32."""
+    target = target_of(builder.module)
+    if target.computes_halves or target.converts_halves:
+        return builder.fpext(value, SINGLE)
+    bits = builder.zext(builder.bitcast(value, SHORT), INT)
+    size = builder.and_(bits, INT(SIGN - 1 >> 16))
+    moved = builder.shl(size, INT(SHIFT))
+    normal = builder.add(moved, INT(BIAS))
+    lifted = builder.bitcast(builder.add(moved, INT(SMALLEST)), SINGLE)
+    below = builder.fsub(lifted, builder.bitcast(INT(SMALLEST), SINGLE))
+    small = builder.bitcast(below, INT)
+    infinite = builder.or_(moved, INT(255 << 23))
+    is_nan = builder.icmp_signed(">", size, INT(INFINITE))
+    large = builder.select(is_nan, builder.or_(infinite, INT(1 << 22)), infinite)
+    smallest = INT(SMALLEST - BIAS >> SHIFT)
+    result = builder.select(builder.icmp_signed("<", size, smallest), small, normal)
+    result = builder.select(builder.icmp_signed(">=", size, INT(INFINITE)), large, result)
+    sign = builder.shl(builder.and_(bits, INT(SIGN >> 16)), INT(16))
+    return builder.bitcast(builder.or_(result, sign), SINGLE)
 
 
 def _float_to_signed(builder: Any, value: Any, bits: int) -> Any:
@@ -74,7 +142,7 @@ def _to_half(builder: Any, value: Any, source: str) -> Any:
         value = _to_odd(builder, value)
     elif source != "f4":
         value = _emit_cast(builder, value, source, "f4", single)
-    return half_casts.narrowed(builder, value)
+    return narrowed(builder, value)
 
 
 def _int_to_int(builder: Any, value: Any, source: str, code: str, target: Any) -> Any:
@@ -109,7 +177,7 @@ def _emit_cast(builder: Any, value: Any, source: str, code: str, target: Any) ->
         re = Real(builder, _emit_cast(builder, value, source, PARTS[code], part))
         return complex_value(re, re.constant(0.0))
     if source == "f2":
-        single = half_casts.widened(builder, value)
+        single = widened(builder, value)
         return _emit_cast(builder, single, "f4", code, target)
     if code == "f2":
         return _to_half(builder, value, source)

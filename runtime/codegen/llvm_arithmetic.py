@@ -13,10 +13,10 @@ from typing import Any
 
 from llvmlite import ir
 
-from axiomjit.runtime.elementary import vector_steps
+from axiomjit.runtime.codegen import vector_steps
+from axiomjit.runtime.codegen.llvm_functions import call, lanes_of, library_function
+from axiomjit.runtime.codegen.target_code import target_of
 from axiomjit.runtime.elementary.arithmetic import Arithmetic, Numeric
-from axiomjit.runtime.elementary.llvm_functions import call, lanes_of, library_function
-from axiomjit.runtime.llvm.target_code import target_of
 
 FLOATS = {"f4": ir.FloatType(), "f8": ir.DoubleType()}
 INTEGERS = {"f4": ir.IntType(32), "f8": ir.IntType(64)}

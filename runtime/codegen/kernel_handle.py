@@ -1,7 +1,13 @@
-"""A kernel as plans and native calls hold it: its machine code may be dropped and comes back."""
+"""A kernel as plans and native calls hold it: its machine code may be dropped and comes back.
+
+A loaded kernel is machine code in memory, compiled just now or read from disk, called as a Python
+function.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import itertools
 import weakref
 from array import array
@@ -9,9 +15,75 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final, Protocol
 
+from axiomjit.base.errors import CompileError
 from axiomjit.base.locks import NotNowError
 from axiomjit.passes.ir.kernel_ir import Kernel
-from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
+from axiomjit.runtime.object_cache.entry import Entry
+from axiomjit.runtime.object_cache.loader import LoadedCode, load
+
+KernelEntry = Callable[[int, int, int], int]
+"""`entry(words_address, lo, hi)` runs a kernel without the GIL; the status, 0 if done."""
+_ENTRY: Final = ctypes.CFUNCTYPE(
+    ctypes.c_int32,
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+    ctypes.c_int64,
+    ctypes.c_int64,
+)
+# Stands in for Numba's result and exception slots; a kernel without a result stores one null there,
+# so sharing it between threads is harmless.
+_SCRATCH: Final = ctypes.create_string_buffer(64)
+
+
+def make_entry(address: int, owner: object) -> KernelEntry:
+    """The function at an address; `owner` keeps its code loaded and lives as long."""
+    function = _ENTRY(address)
+    function.library = owner  # type: ignore[attr-defined]
+    scratch = ctypes.addressof(_SCRATCH)
+    return functools.partial(function, scratch, scratch)
+
+
+class LoadedKernel:
+    """Machine code of one kernel; it stays loaded as long as this object or its `entry` lives."""
+
+    __slots__ = ("__weakref__", "checked", "compile_ms", "entry")
+
+    entry: KernelEntry
+    """`entry(words_address, lo, hi)` runs the kernel without the GIL; the status, 0 if done."""
+    compile_ms: float
+    """What compiling took, in milliseconds."""
+    checked: bool
+    """Whether the argument block has the words of a checked kernel (see `report`)."""
+
+    def __init__(self, code: LoadedCode, compile_ms: float, checked: bool) -> None:
+        """Wrap loaded code."""
+        self.entry = make_entry(code.address, code)
+        self.compile_ms, self.checked = compile_ms, checked
+
+
+def load_kernel(compiled: Entry, checked: bool) -> LoadedKernel:
+    """Load what was just compiled.
+
+    Raises:
+        CompileError: LLVM refuses it, or there is no memory for code.
+    """
+    try:
+        code = load(compiled)
+    except OSError as error:
+        raise CompileError(
+            f"load the machine code of {compiled.symbol}",
+            f"the system gives no memory that can be executed ({error})",
+            "free memory, allow it, or run with AXIOMJIT_DISABLE=1",
+        ) from None
+    if code is None:
+        raise CompileError(
+            f"load the machine code of {compiled.symbol}",
+            "LLVM refuses its object file",
+            "report this, and meanwhile run with AXIOMJIT_DISABLE=1",
+        )
+    return LoadedKernel(code, compiled.compile_ms, checked)
+
 
 _USES: Final = itertools.count()
 """Numbers the uses of all kernels."""

@@ -1,11 +1,19 @@
 """The names by which a kernel source reads and writes memory, as Numba intrinsics.
 
-`plain` holds the same names for plain Python; a kernel means the same in both.
-They emit LLVM directly, as those of `cast_intrinsics`, `value_intrinsics`, `division_intrinsics`
-and `tree_intrinsics` do.
+`plain_builtins` has the same names for plain Python; a kernel means the same in both. They emit
+LLVM code directly, as those of `cast_builtins`, `value_builtins` and `tree_builtins` do. In a
+checked kernel each access passes a check first (see `report`).
+
+Some loads prefetch memory further on: arithmetic of an elementary function fills the window in
+which a processor looks for loads that it can begin early. LLVM does not vectorise a loop with a
+prefetch instruction; so a loaded number passes through a function whose vector forms have that
+instruction. They become part of the loop after it has been made a vector loop, as steps of recipes
+do (`compile_source`).
 
 Importing this module imports numba; only modules that compile do so.
 """
+
+from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
@@ -14,21 +22,185 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from axiomjit.runtime.emission.cast_intrinsics import CASTS
-from axiomjit.runtime.emission.intrinsic import Intrinsic, intrinsic
-from axiomjit.runtime.emission.kernel_types import (
+from axiomjit.runtime.codegen.cast_builtins import CASTS
+from axiomjit.runtime.codegen.kernel_types import (
     BYTE,
     CODES,
     FLAG,
     NUMBA_TYPES,
+    PARTS,
     WORD,
     BufferType,
     CheckedBufferType,
+    Intrinsic,
     Typed,
     WordsType,
+    intrinsic,
 )
-from axiomjit.runtime.names.checked_access import one, poison_cell, within
-from axiomjit.runtime.names.prefetching import passed
+from axiomjit.runtime.codegen.llvm_functions import (
+    LATE,
+    PURE,
+    add_attributes,
+    define_step,
+    keep,
+    lanes_of,
+    variants,
+)
+from axiomjit.runtime.codegen.report import FIRST, REPORT, TILE
+from axiomjit.runtime.codegen.target_code import target_of
+from axiomjit.runtime.codegen.vector_steps import PREFIX
+from axiomjit.runtime.memory.allocation import poison
+
+AHEAD_BYTES = 2048
+"""The distance of prefetches: 1024 to 8192 gain the same, 512 half as much."""
+ARGUMENT = ir.IntType(32)
+FOR_READING, INTO_EVERY_CACHE, OF_DATA = ARGUMENT(0), ARGUMENT(3), ARGUMENT(1)
+POINTER = ir.IntType(8).as_pointer()
+
+
+def passed(builder: Any, value: Any, buffer: Any, index: Any, ahead: Any = None) -> Any:
+    """The float32 or float64 that was loaded from a place of a buffer.
+
+    A load of a contiguous vector prefetches the cache line so many elements, or else AHEAD_BYTES,
+    further on, where the target gains by that.
+    """
+    module, size = builder.module, 4 if isinstance(value.type, ir.FloatType) else 8
+    if not target_of(module).prefetches:
+        return value
+    ahead = WORD(AHEAD_BYTES // size) if ahead is None else ahead
+    name = f"{PREFIX}passed_f{size}"
+    if name not in module.globals:
+        _with_forms(module, name, value.type, size)
+    # Of integers, since LLVM would compute a vector of pointers to use the first of them.
+    further = builder.mul(builder.add(index, ahead), WORD(size))
+    address = builder.add(builder.ptrtoint(buffer, WORD), further)
+    return builder.call(module.globals[name], [value, address])
+
+
+def _with_forms(module: Any, name: str, kind: Any, size: int) -> None:
+    """The scalar function, and its vector forms by the kind of their addresses."""
+    full = lanes_of(module, kind)
+    forms = {}
+    for lanes in (full[0] // 2, *full):  # half of a vector, for loops that take no wider ones
+        vector = ir.VectorType(kind, lanes)
+        for address, emit in ((WORD, _ask), (ir.VectorType(WORD, lanes), _ask_nothing)):
+            parameters = f"vl{size}" if address == WORD else "vv"
+            forms[f"{lanes}{parameters}"] = (f"{name}_{parameters}_x{lanes}", vector, address, emit)
+    named = {parameters: form[0] for parameters, form in forms.items()}
+
+    def write(own: Any) -> None:
+        for form_name, vector, address, emit in forms.values():
+            form, builder = _define(own, form_name, vector, address)
+            add_attributes(form, "nounwind", "willreturn", "alwaysinline")
+            emit(builder, form.args[1])
+            builder.ret(form.args[0])
+        keep(own, [own.globals[form_name] for form_name in named.values()])
+        single, builder = _define(own, name, kind, WORD)
+        add_attributes(single, *PURE, LATE, variants(name, named))
+        # No number is at address 0; but LLVM must not know that the result is the first operand.
+        nowhere = builder.icmp_unsigned("==", single.args[1], WORD(0))
+        builder.ret(builder.select(nowhere, ir.Constant(kind, 0.0), single.args[0]))
+
+    define_step(module, [name, *named.values()], write)
+
+
+def _define(module: Any, name: str, kind: Any, address: Any) -> tuple[Any, Any]:
+    function = ir.Function(module, ir.FunctionType(kind, [kind, address]), name)
+    function.linkage = "internal"
+    return function, ir.IRBuilder(function.append_basic_block("entry"))
+
+
+def _ask(builder: Any, address: Any) -> None:
+    given = [builder.inttoptr(address, POINTER), FOR_READING, INTO_EVERY_CACHE, OF_DATA]
+    name, module = "llvm.prefetch.p0", builder.module
+    kind = ir.FunctionType(ir.VoidType(), [value.type for value in given])
+    builder.call(module.globals.get(name) or ir.Function(module, kind, name), given)
+
+
+def _ask_nothing(builder: Any, addresses: Any) -> None:
+    """Prefetch nothing: the elements of these vectors are not contiguous."""
+
+
+AccessRange = tuple[Any, Any]
+
+
+def one(index: Any) -> Callable[[], AccessRange]:
+    """The range of the element at an index."""
+    return lambda: (index, index)
+
+
+def within(
+    builder: Any,
+    kind: BufferType | None,
+    buffer: Any,
+    reached: Callable[[], AccessRange],
+    perform: Callable[[Any], Any],
+    *,
+    stores: bool = False,
+) -> Any:
+    """`perform(pointer)` to a buffer, a checked one only if the elements reached are inside.
+
+    Args:
+        builder: of the kernel's own function.
+        kind: the type of the buffer; an unchecked buffer is its pointer.
+        buffer: its value.
+        reached: the first and the last element that is accessed.
+        perform: emits the access; its result is an element, unless it stores.
+        stores: whether it stores.
+
+    Returns:
+        The result of `perform`; poison if the access was refused.
+    """
+    if not isinstance(kind, CheckedBufferType):
+        return perform(buffer)
+    pointer, low, high = (builder.extract_value(buffer, k) for k in range(3))
+    first, last = reached()
+    above, below = builder.icmp_signed(">=", first, low), builder.icmp_signed("<", last, high)
+    with builder.if_else(builder.and_(above, below), likely=True) as (inside, outside):
+        with inside:
+            result = perform(pointer)
+            performed = builder.block
+        with outside:
+            index = builder.select(above, last, first)
+            number = kind.scope + FIRST if kind.count else TILE
+            words, place = builder.function.args[2], WORD(2 * number + stores)
+            builder.call(_report(builder.module), [words, place, index, low, high])
+            refused = builder.block
+    if stores:
+        return None
+    chosen = builder.phi(result.type)
+    chosen.add_incoming(result, performed)
+    chosen.add_incoming(poison_cell(kind, result.type), refused)
+    return chosen
+
+
+def poison_cell(kind: BufferType, element: Any) -> Any:
+    """The poison of a buffer's elements."""
+    value = poison(np.dtype(CODES[kind.dtype]))
+    if CODES[kind.dtype] in PARTS:
+        return ir.Constant(element, [value, value])
+    return ir.Constant(element, int(value) if isinstance(element, ir.IntType) else value)
+
+
+def _report(module: Any) -> Any:
+    """The module's function that keeps the first report of all threads; written at first use."""
+    name = "axiomjit_report"
+    if name in module.globals:
+        return module.globals[name]
+    arguments = [WORD.as_pointer(), WORD, WORD, WORD, WORD]
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), arguments), name)
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    function.attributes.add("cold")
+    words, place, *seen = function.args
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    front = builder.gep(words, [WORD(-REPORT)])
+    swapped = builder.cmpxchg(front, WORD(0), place, "monotonic", "monotonic")
+    with builder.if_then(builder.extract_value(swapped, 1)):
+        for k, value in enumerate(seen, 1):
+            builder.store(value, builder.gep(front, [WORD(k)]))
+    builder.ret_void()
+    return function
 
 
 def _word_index(words: Any, k: Any, kind: str) -> int | None:
@@ -291,5 +463,5 @@ _INTRINSICS = (
 )
 NAMES: dict[str, Any] = {function.__name__: function for function in _INTRINSICS}
 PREFETCHING_NAMES: dict[str, Any] = {"load": _make_load("load", _element, prefetching=True)}
-"""The same for loops with elementary functions (see `prefetching`)."""
+"""The same for loops with elementary functions (see `passed`)."""
 CHECKED_NAMES: dict[str, Any] = {"buffer": checked_buffer, "tile": checked_tile}

@@ -17,11 +17,11 @@ from typing import Any, Final, NamedTuple
 from llvmlite import binding, ir
 
 from axiomjit.base.target import Target
-from axiomjit.runtime.llvm.target_code import target_context, target_of
+from axiomjit.runtime.codegen.target_code import target_context, target_of
 
 LATE = '"function-inline-cost"="1000000"'
-"""Keeps LLVM from inlining before its vectoriser has run (`kernel_library`)."""
-KEPT = "llvm.compiler.used"
+"""Keeps LLVM from inlining before its vectoriser has run (`compile_source`)."""
+COMPILER_USED = "llvm.compiler.used"
 """The list of what LLVM keeps although nothing uses it."""
 PURE = ("nounwind", "willreturn", "memory(none)")
 Body = Callable[[Any, Any], Any]
@@ -63,9 +63,9 @@ def variants(name: str, forms: dict[str, str]) -> str:
 def keep(module: Any, functions: list[Any]) -> None:
     """Keep functions that nothing calls before loops are vectorised."""
     pointer = ir.IntType(8).as_pointer()
-    used = module.globals.get(KEPT)
+    used = module.globals.get(COMPILER_USED)
     if used is None:
-        used = ir.GlobalVariable(module, ir.ArrayType(pointer, 0), KEPT)
+        used = ir.GlobalVariable(module, ir.ArrayType(pointer, 0), COMPILER_USED)
         used.linkage, used.section = "appending", "llvm.metadata"
         used.initializer = ir.Constant(used.value_type, [])
     kept = [*used.initializer.constant, *(function.bitcast(pointer) for function in functions)]
@@ -165,7 +165,7 @@ def _linked(
             function.attributes.discard(LATE)
             add_attributes(function, "alwaysinline")
     if late:
-        own.globals.pop(KEPT, None)
+        own.globals.pop(COMPILER_USED, None)
     made = _Linked(binding.parse_assembly(str(own)), tuple(prototypes))
     _LINKED.update({(target, name): made for name in names})
     return made

@@ -1,8 +1,8 @@
 """The tree of a blocked sum or product, as Numba intrinsics: a counter of finished subtrees.
 
 Where bit k of the count is set, level k of the tree holds the sum of 2**k blocks, so that block
-results are added in pairs whatever their number. A level is one cell, or one cell
-per lane of a tile. Names that end in `_mul` multiply. `axiomjit.runtime.names.plain` has the twins.
+results are added in pairs whatever their number. A level is one cell, or one cell per lane of a
+tile. Names that end in `_mul` multiply. `axiomjit.runtime.codegen.plain_builtins` has the twins.
 
 Each is a function that kernels call, compiled once per process: LLVM would otherwise spend as long
 on these few additions as on the loop they serve.
@@ -14,12 +14,11 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from axiomjit.runtime.elementary.llvm_functions import add_attributes, shared_function
-from axiomjit.runtime.emission.complex_rules import COMPLEX
-from axiomjit.runtime.emission.emitters import Emitter, Rules, method
-from axiomjit.runtime.emission.intrinsic import intrinsic
-from axiomjit.runtime.emission.kernel_types import CODES, PARTS, WORD, BufferType, Typed
-from axiomjit.runtime.names.checked_access import within
+from axiomjit.runtime.codegen.complex_rules import COMPLEX
+from axiomjit.runtime.codegen.emitters import Emitter, Rules, method
+from axiomjit.runtime.codegen.kernel_types import CODES, PARTS, WORD, BufferType, Typed, intrinsic
+from axiomjit.runtime.codegen.llvm_functions import add_attributes, shared_function
+from axiomjit.runtime.codegen.memory_builtins import within
 
 BIT = ir.IntType(1)
 TreeBody = Callable[[Any, Any, Any, Any, Any, "Joint"], None]

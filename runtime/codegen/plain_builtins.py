@@ -1,7 +1,7 @@
 """The names of a kernel source in plain Python: what a kernel means, without numba.
 
 Values are NumPy scalars, so that float32 arithmetic stays float32. A buffer refuses any access
-outside the memory that its array spans. `axiomjit.runtime.names.memory_intrinsics` and its
+outside the memory that its array spans. `axiomjit.runtime.codegen.memory_builtins` and its
 neighbours hold the compiled twins.
 """
 

@@ -1,41 +1,136 @@
 """Compiled kernels by key: in memory, else on disk, else compiled, once whoever asks first.
 
 A kernel and its checked form (`config.bounds`) are two. A kernel lives as long as a plan may run
-it; beyond that, as long as it is one of the last `KEPT` that were asked for. Of all these no more
-than `config.kernels` are loaded: those that were not run for longest are dropped, and loaded or
-compiled again when they are.
+it; beyond that, as long as it is one of the last `MAX_IDLE_KERNELS` that were asked for. Of all
+these no more than `config.kernels` are loaded: those that were not run for longest are dropped, and
+loaded or compiled again when they are.
+
+With `config.background` a thread compiles kernels while NumPy answers the calls that need them. It
+is started by the first kernel that waits and ends after the last one, or with the program: after
+the end of the main thread it compiles no further one. A forked child has no such thread; a kernel
+that waited is asked for again by the next call there.
 """
 
 from __future__ import annotations
 
 import os
+import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
+from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
-from axiomjit.base.config import calls_wait, config
+from axiomjit.base.config import calls_wait, config, waiting
 from axiomjit.base.counters import counter, stage
+from axiomjit.base.errors import FallbackWarning
 from axiomjit.base.locks import (
     FORKS_WAIT,
     Lock,
     NotNowError,
+    after_fork,
     imported,
     new_lock,
     why_not_compile,
 )
+from axiomjit.base.origins import warn
 from axiomjit.passes.ir.kernel_ir import Kernel
-from axiomjit.runtime.compiling.background import BackgroundCompiler, refuse_failed
-from axiomjit.runtime.compiling.kernel_handle import KernelHandle
-from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel, load_kernel
+from axiomjit.runtime.codegen.kernel_handle import KernelHandle, LoadedKernel, load_kernel
 from axiomjit.runtime.object_cache.entry import make_entry
 from axiomjit.runtime.object_cache.keys import disk_key
 from axiomjit.runtime.object_cache.store import OBJECTS, ObjectStore
 
 if TYPE_CHECKING:
-    from axiomjit.runtime.compiling.compile_source import CompiledKernel
+    from axiomjit.runtime.codegen.compile_source import CompiledKernel
+
+
+Wish = tuple[KernelHandle, Context]
+"""A kernel and the context of the call that asked first, with the clock of its function."""
+
+
+class BackgroundCompiler:
+    """Kernels that are to be compiled, in the order in which they were asked for."""
+
+    def __init__(self, load: Callable[[KernelHandle], object]) -> None:
+        """Start no thread yet; `load` compiles a kernel and enters it in its handle."""
+        self._load = load
+        self._wishes: dict[int, Wish] = {}
+        self._thread: threading.Thread | None = None
+        self._lock = new_lock()
+        self._knows_forks = False
+
+    def has(self, handle: KernelHandle) -> bool:
+        """Whether a kernel is being compiled, or will be."""
+        return id(handle) in self._wishes
+
+    def ask(self, handle: KernelHandle) -> None:
+        """Have a kernel compiled; the thread starts where there is none.
+
+        Where the system has no further thread nothing is kept, and a later call asks again.
+        """
+        with self._lock:
+            self._wishes.setdefault(id(handle), (handle, copy_context()))
+            if self._thread is None:
+                if not self._knows_forks:
+                    after_fork(self._forget)
+                self._knows_forks = True
+                # No daemon, also where the caller is one: LLVM must not run while the process ends.
+                thread = threading.Thread(target=self._work, name="axiomjit-compile", daemon=False)
+                try:
+                    thread.start()
+                except RuntimeError:
+                    self._wishes.clear()
+                    return
+                self._thread = thread
+
+    def join(self) -> None:
+        """Wait until nothing is left to be compiled."""
+        thread = self._thread
+        if thread is not None:
+            thread.join()
+
+    def _work(self) -> None:
+        main = threading.main_thread()
+        while True:
+            with self._lock:
+                if not self._wishes or not main.is_alive():
+                    self._wishes.clear()
+                    self._thread = None
+                    return
+                handle, context = next(iter(self._wishes.values()))
+            try:
+                context.run(self._compile, handle)
+            finally:
+                self._wishes.pop(id(handle), None)
+
+    def _compile(self, handle: KernelHandle) -> None:
+        try:
+            with waiting():
+                self._load(handle)
+        except Exception as error:  # of Numba, LLVM or the disk: a call of the user tells it
+            handle.failure = error
+
+    def _forget(self) -> None:
+        self._wishes.clear()
+        self._thread = None
+
+
+def refuse_failed(handle: KernelHandle) -> None:
+    """Refuse a kernel whose compilation has failed in the background, and say so once.
+
+    Raises:
+        NotNowError: it has: NumPy answers the call, and later ones.
+    """
+    failure = handle.failure
+    if failure is None:
+        return
+    if not handle.is_told:
+        handle.is_told = True
+        warn(f"such calls run in NumPy, not compiled: {failure}", FallbackWarning)
+    raise NotNowError(str(failure))
+
 
 _count_compile: Final = counter("compiles")
 _count_hit: Final = counter("cache_hits")
@@ -44,10 +139,10 @@ _count_disk_miss: Final = counter("disk_misses")
 Compiler = Callable[[Kernel, bool], "CompiledKernel"]
 Key = tuple[str, bool]
 
-KEPT: Final = 256
+MAX_IDLE_KERNELS: Final = 256
 """Kernels that are kept although nobody may run them any more."""
-EIGHTH: Final = 8
-"""Beyond the limit such a part of all is dropped at once, so that uses are seldom compared."""
+EVICT_FRACTION: Final = 1 / 8
+"""The part of all that is dropped at once beyond the limit, so that uses are seldom compared."""
 
 
 class KernelCache:
@@ -57,7 +152,7 @@ class KernelCache:
         self,
         compiler: Compiler | None = None,
         objects: ObjectStore | None = None,
-        kept: int = KEPT,
+        kept: int = MAX_IDLE_KERNELS,
     ) -> None:
         """Start empty.
 
@@ -155,7 +250,7 @@ class KernelCache:
             handles = [reference() for reference in list(loaded.values())]
             others = [one for one in handles if one is not None and one is not new]
             others.sort(key=KernelHandle.last_use)
-            left = config.kernels - config.kernels // EIGHTH
+            left = config.kernels - int(config.kernels * EVICT_FRACTION)
             for handle in others[: max(0, len(others) + 1 - left)]:
                 loaded.pop(id(handle), None)
                 handle.drop()
@@ -218,7 +313,7 @@ def _compile(kernel: Kernel, checked: bool) -> CompiledKernel:
 
         if numba.config.DISABLE_JIT:
             raise ImportError("NUMBA_DISABLE_JIT is set")
-        from axiomjit.runtime.compiling.compile_source import compile_source
+        from axiomjit.runtime.codegen.compile_source import compile_source
 
         target = kernel.target.record
         return compile_source(

@@ -3,7 +3,7 @@
 `Arithmetic` computes each step by basic operations; the instructions give the same bits. LLVM
 vectorises basic operations only. So a recipe compiled for scalars calls a function per step, whose
 attribute names its vector forms by LLVM's vector function ABI; these forms are inlined into the
-loop after it has been vectorised (`kernel_library`).
+loop after it has been vectorised (`compile_source`).
 
 Short tables lie in registers: AVX-512 and AVX2 look up the entries of all lanes at once. The other
 steps are instructions of AVX-512 only.
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from axiomjit.runtime.elementary.llvm_functions import (
+from axiomjit.runtime.codegen.llvm_functions import (
     LATE,
     call_as,
     define,

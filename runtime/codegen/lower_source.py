@@ -1,9 +1,13 @@
-"""Kernel source -> LLVM code, in one walk over its statements.
+"""Kernel source -> LLVM code, in one walk over its statements; a stage of its own, read alone.
 
 The language of kernels is closed: assignments, `for` over ranges of whole numbers, `if`, operators
 on operands of one dtype, and calls of intrinsics. The type of every value follows from its operands
 when it is written, so nothing is inferred, and a name that is assigned again in a loop or a branch
 becomes a phi there. A name ends with the block that assigned it first.
+
+Operators have a rule for each kind of dtype. Whole numbers of 64 bits count and address elements,
+so LLVM may assume that they do not overflow; it makes nothing else of it. Narrower ones wrap
+around, as NumPy's do.
 """
 
 from __future__ import annotations
@@ -15,10 +19,66 @@ from typing import Any, Final, NamedTuple
 from llvmlite import ir
 from numba.core import types
 
-from axiomjit.runtime.emission.emitters import Rules, hidden, kept_plain
-from axiomjit.runtime.emission.intrinsic import Intrinsic
-from axiomjit.runtime.emission.kernel_types import CODES, WORD
-from axiomjit.runtime.emission.operators import BINARY, COMPARISONS, UNARY
+from axiomjit.runtime.codegen.complex_rules import COMPLEX
+from axiomjit.runtime.codegen.emitters import Emitter, Rules, hidden, kept_plain, method
+from axiomjit.runtime.codegen.kernel_types import CODES, WORD, Intrinsic
+
+LONG = 64
+
+
+def _whole(name: str) -> Emitter:
+    """Arithmetic of integers."""
+
+    def emit(builder: Any, args: list[Any]) -> Any:
+        flags = ("nsw",) if args[0].type.width == LONG else ()
+        return getattr(builder, name)(*args, flags=flags)
+
+    return emit
+
+
+def _compared(instruction: str, sign: str) -> Emitter:
+    return lambda b, args: getattr(b, instruction)(sign, *args)
+
+
+def _comparison(sign: str, name: str) -> Rules:
+    """Rules of a comparison; NaN is unequal to everything, and nothing else."""
+    floats = "fcmp_unordered" if sign == "!=" else "fcmp_ordered"
+    kinds = {"f": floats, "i": "icmp_signed", "ub": "icmp_unsigned"}
+    rules = {letters: _compared(rule, sign) for letters, rule in kinds.items()}
+    return rules | {"c": COMPLEX[name]}
+
+
+def _arithmetic(name: str, complex_name: str) -> Rules:
+    return {
+        "f": method("f" + name),
+        "i": _whole(name),
+        "u": method(name),
+        "c": COMPLEX[complex_name],
+    }
+
+
+BINARY: dict[type[ast.operator], Rules] = {
+    ast.Add: _arithmetic("add", "add"),
+    ast.Sub: _arithmetic("sub", "subtract"),
+    ast.Mult: _arithmetic("mul", "multiply"),
+    ast.Div: {"f": method("fdiv"), "c": COMPLEX["divide"]},
+    ast.BitAnd: {"iub": method("and_")},
+    ast.BitOr: {"iub": method("or_")},
+    ast.BitXor: {"iub": method("xor")},
+}
+UNARY: dict[type[ast.unaryop], Rules] = {
+    ast.USub: {"f": method("fneg"), "iu": method("neg"), "c": COMPLEX["negative"]},
+    ast.Invert: {"iub": method("not_")},
+}
+COMPARISONS: dict[type[ast.cmpop], Rules] = {
+    ast.Eq: _comparison("==", "equal"),
+    ast.NotEq: _comparison("!=", "not_equal"),
+    ast.Lt: _comparison("<", "less"),
+    ast.LtE: _comparison("<=", "less_equal"),
+    ast.Gt: _comparison(">", "greater"),
+    ast.GtE: _comparison(">=", "greater_equal"),
+}
+
 
 _POINTER: Final = ir.IntType(8).as_pointer()
 _STATUS: Final = ir.IntType(32)

@@ -1,4 +1,0 @@
-"""Numba's code generation for the target.
-
-May import `base`, `runtime.object_cache`.
-"""
