@@ -15,7 +15,7 @@ from llvmlite import ir
 
 from axiomjit.base.dtypes import cast_name, float_route
 from axiomjit.runtime.codegen.complex_rules import complex_value, parts_of
-from axiomjit.runtime.codegen.emitters import Real, call_declared
+from axiomjit.runtime.codegen.emitters import Real, call_intrinsic
 from axiomjit.runtime.codegen.kernel_types import CODES, NUMBA_TYPES, PARTS, Typed, intrinsic
 from axiomjit.runtime.codegen.target_code import target_of
 
@@ -44,7 +44,7 @@ def narrowed(builder: Any, value: Any) -> Any:
     if target.converts_halves:
         # LLVM rounds the operands of copysign in place of its result, and so a float64 to float16.
         # It leaves alone what must be a canonical number.
-        return builder.fptrunc(call_declared("llvm.canonicalize")(builder, [value]), HALF)
+        return builder.fptrunc(call_intrinsic(builder, "llvm.canonicalize", [value]), HALF)
     bits = builder.bitcast(value, INT)
     size = builder.and_(bits, INT(SIGN - 1))
     last = builder.and_(builder.lshr(size, INT(SHIFT)), INT(1))

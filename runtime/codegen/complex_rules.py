@@ -13,7 +13,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils
 
-from axiomjit.runtime.codegen.emitters import Bit, Emitter, Real, call_library
+from axiomjit.runtime.codegen.emitters import Bit, Emitter, Real, call_function
 
 RealPair = tuple[Real, Real]
 
@@ -163,13 +163,11 @@ def library(name: str) -> Emitter:
         if single and platform.machine() in ("x86_64", "AMD64"):
             # The calling convention packs two floats into one register.
             packed = ir.VectorType(part, 2)
-            kind = ir.FunctionType(packed, [packed] * len(args))
-            result = call_library(builder, name + "f", kind, [_packed(x) for x in numbers])
+            result = call_function(builder, name + "f", packed, [_packed(x) for x in numbers])
             lanes = [builder.extract_element(result, ir.IntType(32)(k)) for k in (0, 1)]
             return complex_value(*(Real(builder, lane) for lane in lanes))
-        kind = ir.FunctionType(args[0].type, [part] * (2 * len(args)))
         values = [part.value for number in numbers for part in number]
-        return call_library(builder, name + "f" * single, kind, values)
+        return call_function(builder, name + "f" * single, args[0].type, values)
 
     return emit
 

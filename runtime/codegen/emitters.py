@@ -16,15 +16,28 @@ Rules = dict[str, Emitter]
 """The emission for operands of the kinds whose letters the key lists."""
 
 
+def call_function(
+    builder: Any, name: str, kind: Any, args: Sequence[Any], flags: Sequence[str] = ()
+) -> Any:
+    """Emit a call of a function, declared by its full name; `kind` is the type of the result."""
+    module = builder.module
+    function = module.globals.get(name)
+    if function is None:
+        function = ir.Function(module, ir.FunctionType(kind, [arg.type for arg in args]), name)
+    return builder.call(function, args, fastmath=flags)
+
+
+def call_intrinsic(builder: Any, name: str, args: Sequence[Any], flags: Sequence[str] = ()) -> Any:
+    """Emit a call of the LLVM intrinsic `name` for the type of the operands."""
+    kind = args[0].type
+    vector = isinstance(kind, ir.VectorType)
+    lanes = f"v{kind.count}{kind.element.intrinsic_name}" if vector else kind.intrinsic_name
+    return call_function(builder, f"{name}.{lanes}", kind, args, flags)
+
+
 def call_declared(name: str, flags: Sequence[str] = ()) -> Emitter:
     """Emission of a call of the LLVM intrinsic `name` on the operands' type."""
-
-    def emit(builder: Any, args: list[Any]) -> Any:
-        function_type = ir.FunctionType(args[0].type, [arg.type for arg in args])
-        function = builder.module.declare_intrinsic(name, [args[0].type], function_type)
-        return builder.call(function, args, fastmath=flags)
-
-    return emit
+    return lambda builder, args: call_intrinsic(builder, name, args, flags)
 
 
 def method(name: str) -> Emitter:
@@ -90,14 +103,15 @@ class Real:
     def intrinsic(self, name: str, *others: Real) -> Real:
         """The LLVM intrinsic `name` of this and other numbers."""
         values = [self.value, *(other.value for other in others)]
-        return Real(self.builder, call_declared(name)(self.builder, values))
+        return Real(self.builder, call_intrinsic(self.builder, name, values))
 
     def library(self, name: str, *others: Real) -> Real:
         """The C library's function `name` of this and other numbers."""
         values = [self.value, *(other.value for other in others)]
         suffix = "f" if isinstance(self.value.type, ir.FloatType) else ""
-        kind = ir.FunctionType(self.value.type, [value.type for value in values])
-        return Real(self.builder, call_library(self.builder, name + suffix, kind, values))
+        return Real(
+            self.builder, call_function(self.builder, name + suffix, self.value.type, values)
+        )
 
     def __add__(self, other: Real) -> Real:
         return Real(self.builder, self.builder.fadd(self.value, other.value))
@@ -145,10 +159,3 @@ class Real:
     def is_finite(self) -> Bit:
         """Whether this is a number."""
         return abs(self) < self.constant(float("inf"))
-
-
-def call_library(builder: Any, name: str, kind: ir.FunctionType, values: list[Any]) -> Any:
-    """Emission of a call of a function of the C library."""
-    module = builder.module
-    function = module.globals.get(name) or ir.Function(module, kind, name)
-    return builder.call(function, values)

@@ -14,14 +14,15 @@ from typing import Any
 from llvmlite import ir
 
 from axiomjit.runtime.codegen import vector_steps
-from axiomjit.runtime.codegen.llvm_functions import call, lanes_of, library_function
+from axiomjit.runtime.codegen.emitters import call_intrinsic
+from axiomjit.runtime.codegen.llvm_functions import lanes_of, library_function
 from axiomjit.runtime.codegen.target_code import target_of
 from axiomjit.runtime.elementary.arithmetic import Arithmetic, Numeric
 
 FLOATS = {"f4": ir.FloatType(), "f8": ir.DoubleType()}
 INTEGERS = {"f4": ir.IntType(32), "f8": ir.IntType(64)}
 INDEX = ir.IntType(32)
-SELDOM = 2000
+USUAL_PER_SLOW = 2000
 """How many usual numbers LLVM expects for each slow one, when it assigns registers."""
 
 
@@ -91,7 +92,7 @@ class Lane:
         return Lane(self.builder, getattr(self.builder, name)(self.value))
 
     def __abs__(self) -> Lane:
-        return Lane(self.builder, call("llvm.fabs", self.builder, [self.value]))
+        return Lane(self.builder, call_intrinsic(self.builder, "llvm.fabs", [self.value]))
 
     def __invert__(self) -> Lane:
         return Lane(self.builder, self.builder.not_(self.value))
@@ -135,7 +136,7 @@ class LlvmArithmetic(Arithmetic):
         return [like.other(operand) for operand in operands]
 
     def _called(self, name: str, *operands: Any) -> Lane:
-        return Lane(self.builder, call(name, self.builder, self._operands(*operands)))
+        return Lane(self.builder, call_intrinsic(self.builder, name, self._operands(*operands)))
 
     def fma(self, a: Numeric, b: Numeric, c: Numeric) -> Lane:
         """a * b + c, rounded once; one operand may be a Python float."""
@@ -315,13 +316,13 @@ def _test(function: Any, builder: Any, bound: float) -> None:
     The builder is left in the block for such lanes.
     """
     x, usual = function.args
-    size = call("llvm.fabs", builder, [x])
+    size = call_intrinsic(builder, "llvm.fabs", [x])
     needed = builder.fcmp_ordered(">", size, ir.Constant(x.type, bound))
     if isinstance(x.type, ir.VectorType):
         mask = ir.IntType(x.type.count)
         needed = builder.icmp_unsigned("!=", builder.bitcast(needed, mask), mask(0))
     usually, rarely = (function.append_basic_block(n) for n in ("usually", "rarely"))
-    builder.cbranch(needed, rarely, usually).set_weights([1, SELDOM])
+    builder.cbranch(needed, rarely, usually).set_weights([1, USUAL_PER_SLOW])
     builder.position_at_end(usually)
     builder.ret(usual)
     builder.position_at_end(rarely)

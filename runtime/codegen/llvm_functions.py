@@ -73,23 +73,6 @@ def keep(module: Any, functions: list[Any]) -> None:
     used.initializer = ir.Constant(used.value_type, kept)
 
 
-def call(name: str, builder: Any, args: list[Any]) -> Any:
-    """Emit a call of the LLVM intrinsic `name` for the type of the operands."""
-    kind = args[0].type
-    vector = isinstance(kind, ir.VectorType)
-    lanes = f"v{kind.count}{kind.element.intrinsic_name}" if vector else kind.intrinsic_name
-    return call_as(builder, f"{name}.{lanes}", kind, args)
-
-
-def call_as(builder: Any, name: str, kind: Any, args: list[Any]) -> Any:
-    """Emit a call of an intrinsic by its full name; `kind` is the type of the result."""
-    function = builder.module.globals.get(name)
-    if function is None:
-        function_type = ir.FunctionType(kind, [value.type for value in args])
-        function = ir.Function(builder.module, function_type, name)
-    return builder.call(function, args)
-
-
 class _Linked(NamedTuple):
     """A module of LLVM, and the types and attributes of the functions that others may call."""
 

@@ -23,6 +23,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 
 from axiomjit.runtime.codegen.cast_builtins import CASTS
+from axiomjit.runtime.codegen.emitters import call_function
 from axiomjit.runtime.codegen.kernel_types import (
     BYTE,
     CODES,
@@ -112,9 +113,7 @@ def _define(module: Any, name: str, kind: Any, address: Any) -> tuple[Any, Any]:
 
 def _ask(builder: Any, address: Any) -> None:
     given = [builder.inttoptr(address, POINTER), FOR_READING, INTO_EVERY_CACHE, OF_DATA]
-    name, module = "llvm.prefetch.p0", builder.module
-    kind = ir.FunctionType(ir.VoidType(), [value.type for value in given])
-    builder.call(module.globals.get(name) or ir.Function(module, kind, name), given)
+    call_function(builder, "llvm.prefetch.p0", ir.VoidType(), given)
 
 
 def _ask_nothing(builder: Any, addresses: Any) -> None:

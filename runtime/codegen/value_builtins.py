@@ -16,7 +16,15 @@ from llvmlite import ir
 from numba.core import types
 
 from axiomjit.runtime.codegen.complex_rules import COMPLEX, complex_value, select_complex
-from axiomjit.runtime.codegen.emitters import Emitter, Real, Rules, call_declared, hidden, method
+from axiomjit.runtime.codegen.emitters import (
+    Emitter,
+    Real,
+    Rules,
+    call_declared,
+    call_intrinsic,
+    hidden,
+    method,
+)
 from axiomjit.runtime.codegen.kernel_types import CODES, NUMBA_TYPES, PARTS, Typed, intrinsic
 from axiomjit.runtime.codegen.target_code import target_of
 
@@ -133,7 +141,9 @@ def _some(builder: Any, args: list[Any]) -> Any:
 def _magnitude_against_infinity(comparison: str) -> Emitter:
     def emit(builder: Any, args: list[Any]) -> Any:
         infinity = ir.Constant(args[0].type, float("inf"))
-        return builder.fcmp_ordered(comparison, call_declared("llvm.fabs")(builder, args), infinity)
+        return builder.fcmp_ordered(
+            comparison, call_intrinsic(builder, "llvm.fabs", args), infinity
+        )
 
     return emit
 
@@ -244,7 +254,7 @@ def extreme(s: Any, g: Any, z: Any = None) -> Typed:
         met = hidden(builder, builder.zext(nan, ir.IntType(32)))
         for bits in signs:
             sign = builder.bitcast(hidden(builder, bits), number.type)
-            number = call_declared("llvm.copysign")(builder, [number, sign])
+            number = call_intrinsic(builder, "llvm.copysign", [number, sign])
         missing = builder.icmp_unsigned("!=", met, met.type(0))
         return builder.select(missing, ir.Constant(number.type, float("nan")), number)
 
@@ -331,7 +341,7 @@ def _by_float(builder: Any, args: list[Any], signed: bool) -> tuple[Any, Any]:
         through = ir.DoubleType()
     enter, leave = ("sitofp", "fptosi") if signed else ("uitofp", "fptoui")
     real = builder.fdiv(*(getattr(builder, enter)(v, through) for v in args))
-    quotient = getattr(builder, leave)(call_declared("llvm.floor")(builder, [real]), between)
+    quotient = getattr(builder, leave)(call_intrinsic(builder, "llvm.floor", [real]), between)
     if a.type.width < 32:
         quotient = builder.trunc(quotient, a.type)
     elif signed:  # the smallest by -1 does not fit, and wraps
@@ -351,11 +361,11 @@ def _by_double_twice(builder: Any, args: list[Any]) -> tuple[Any, Any]:
     double = ir.DoubleType()
     inverse = builder.fdiv(double(1.0), builder.sitofp(b, double))
     real = builder.fmul(builder.sitofp(a, double), inverse)
-    below = call_declared("llvm.minnum")(builder, [real, double(2.0**63 - 1024)])
+    below = call_intrinsic(builder, "llvm.minnum", [real, double(2.0**63 - 1024)])
     quotient = builder.fptosi(below, a.type)
     rest = builder.sub(a, builder.mul(quotient, b))
     real = builder.fmul(builder.sitofp(rest, double), inverse)
-    more = builder.fptosi(call_declared("llvm.rint")(builder, [real]), a.type)
+    more = builder.fptosi(call_intrinsic(builder, "llvm.rint", [real]), a.type)
     rest = builder.sub(rest, builder.mul(more, b))
     return _lowered(builder, builder.add(quotient, more), rest, b)
 

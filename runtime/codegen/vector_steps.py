@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
+from axiomjit.runtime.codegen.emitters import call_function
 from axiomjit.runtime.codegen.llvm_functions import (
     LATE,
-    call_as,
     define,
     define_step,
     keep,
@@ -51,7 +51,7 @@ def _instruction(builder: Any, name: str, kind: Any, *operands: Any) -> Any:
         given.append(CURRENT_ROUNDING)
     scalar = "s" if isinstance(kind.element, ir.FloatType) else "d"
     full = f"llvm.x86.avx512.mask.{name}.p{scalar}.{_bits(kind)}"
-    return call_as(builder, full, kind, given)
+    return call_function(builder, full, kind, given)
 
 
 def _undefined(kind: Any) -> Any:
@@ -245,7 +245,7 @@ def _in_long(builder: Any, parts: Sequence[Any], index: Any) -> Any:
         name, given = f"permvar.{'sf' if single else 'df'}", [parts[0], index]
     else:
         name, given = f"vpermi2var.{'ps' if single else 'pd'}", [parts[0], index, parts[1]]
-    return call_as(builder, f"llvm.x86.avx512.{name}.512", kind, given)
+    return call_function(builder, f"llvm.x86.avx512.{name}.512", kind, given)
 
 
 def _in_short(builder: Any, parts: Sequence[Any], index: Any) -> Any:
@@ -257,4 +257,4 @@ def _in_short(builder: Any, parts: Sequence[Any], index: Any) -> Any:
         both = builder.or_(twice, builder.shl(twice, ir.Constant(index.type, 32)))
         index = builder.add(both, ir.Constant(index.type, 1 << 32))
     halves = [builder.bitcast(part, PAIRS), builder.bitcast(index, ir.VectorType(INT, 8))]
-    return builder.bitcast(call_as(builder, "llvm.x86.avx2.permps", PAIRS, halves), part.type)
+    return builder.bitcast(call_function(builder, "llvm.x86.avx2.permps", PAIRS, halves), part.type)

@@ -12,7 +12,7 @@ import axiomjit
 from axiomjit.base.errors import CompileError
 from axiomjit.base.target import target
 from axiomjit.runtime.codegen import cast_builtins
-from axiomjit.runtime.codegen.emitters import call_library
+from axiomjit.runtime.codegen.emitters import call_function
 from axiomjit.runtime.codegen.target_code import target_context
 from axiomjit.runtime.object_cache import loader
 from axiomjit.runtime.object_cache.entry import make_entry
@@ -113,8 +113,7 @@ def test_a_kernel_that_calls_what_is_nowhere_is_refused(monkeypatch, memory_only
     """Not run, as it was when LLVM wrote a call of `__truncdfhf2`."""
 
     def call(builder, value):
-        kind = ir.FunctionType(ir.HalfType(), [value.type])
-        return call_library(builder, "axiomjit_nowhere", kind, [value])
+        return call_function(builder, "axiomjit_nowhere", ir.HalfType(), [value])
 
     monkeypatch.setattr(cast_builtins, "narrowed", call)
     with pytest.raises(CompileError, match="it calls axiomjit_nowhere, which"):
