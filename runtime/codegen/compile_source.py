@@ -114,7 +114,7 @@ NAMES: dict[str, Any] = {
     **value_builtins.NAMES,
     **tree_builtins.NAMES,
 }
-"""What a kernel source may name beside elementary functions; `plain.plain_names` has both."""
+"""The names of a kernel source but elementary functions; `plain_builtins.plain_names` has both."""
 CHECKED_NAMES: dict[str, Any] = {**NAMES, **memory_builtins.CHECKED_NAMES}
 """The same names in a kernel that checks each access (see `report`)."""
 
