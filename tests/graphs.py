@@ -44,9 +44,9 @@ from axiomjit.passes.ir.plan_ir import (
 from axiomjit.passes.ir.print_program import print_program
 from axiomjit.passes.ir.view_ir import ViewProgram
 from axiomjit.passes.pipeline import PASSES, Stages, run_pipeline
+from axiomjit.runtime.codegen.plain_builtins import run_plain
 from axiomjit.runtime.execution.windows import BoundWindow
-from axiomjit.runtime.names.plain import run_plain
-from axiomjit.runtime.pool.memory import allocate, span
+from axiomjit.runtime.memory.allocation import allocate, span
 from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import Dim, Scope, Symbol, evaluate
 from axiomjit.symbolic.index_maps import at_lengths

@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from axiomjit.runtime.pool import memory
+from axiomjit.runtime.memory import allocation
 
 SIDES = ("before", "after")
 PAGE = mmap.PAGESIZE
@@ -45,11 +45,11 @@ def guarded(array, side):
 
     What the strides leave out is poisoned; the pages of a read-only array cannot be written.
     """
-    low, high = memory.span(array.shape, array.strides, array.itemsize)
+    low, high = allocation.span(array.shape, array.strides, array.itemsize)
     pages, start = room(high - low, side)
     dtype = array.dtype
     around = np.ndarray((high - low) // array.itemsize, dtype, pages, start)
-    around.fill(memory.poison(dtype))
+    around.fill(allocation.poison(dtype))
     placed = np.ndarray(array.shape, dtype, pages, start - low, array.strides)
     placed[...] = array
     if not array.flags.writeable:
@@ -60,7 +60,7 @@ def guarded(array, side):
 
 def around(array):
     """All elements between the lowest and the highest one of a guarded array."""
-    low, high = memory.span(array.shape, array.strides, array.itemsize)
+    low, high = allocation.span(array.shape, array.strides, array.itemsize)
     first = array.__array_interface__["data"][0] + low
     begin = first - ctypes.addressof(ctypes.c_char.from_buffer(array.base))
     return np.ndarray((high - low) // array.itemsize, array.dtype, array.base, begin)
@@ -79,7 +79,7 @@ def guard_pages(side):
         pages[start : start + len(words)] = words
         return kind.from_buffer(pages, start)
 
-    with patch.multiple(memory, empty=empty, block=block):
+    with patch.multiple(allocation, empty=empty, block=block):
         yield
 
 

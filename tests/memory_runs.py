@@ -17,7 +17,7 @@ import numpy as np
 
 import axiomjit
 from axiomjit.base.config import config
-from axiomjit.runtime.compiling.kernel_cache import KEPT, KernelCache
+from axiomjit.runtime.codegen.kernel_cache import MAX_IDLE_KERNELS, KernelCache
 from tests.object_runs import Planted, planted_kernel
 
 STATM = Path("/proc/self/statm")
@@ -77,7 +77,7 @@ def main():
     parser.add_argument("--budget", type=int, default=1000)
     parser.add_argument("--most-bytes", type=int, help="growth per kernel that is too much")
     given = parser.parse_args()
-    first = min(given.budget // 2, KEPT + 50)
+    first = min(given.budget // 2, MAX_IDLE_KERNELS + 50)
     if given.campaign == "kernels":
         first = min(given.budget // 2, config.kernels)
         grown = run_kernels(first, given.budget - first, config.kernels)

@@ -26,9 +26,9 @@ from llvmlite import binding
 from axiomjit.base.config import config
 from axiomjit.base.target import chosen_target
 from axiomjit.passes.ir.kernel_ir import Kernel, Parameter
-from axiomjit.runtime.compiling.kernel_cache import KernelCache
-from axiomjit.runtime.objects import entry as entries
-from axiomjit.runtime.objects.store import ObjectStore
+from axiomjit.runtime.codegen.kernel_cache import KernelCache
+from axiomjit.runtime.object_cache import entry as entries
+from axiomjit.runtime.object_cache.store import ObjectStore
 
 ROOT = Path(__file__).resolve().parents[1]
 SYMBOL = "planted"

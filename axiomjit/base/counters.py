@@ -23,7 +23,6 @@ _NAMES: Final = (
     "library_calls",
     "opaque_calls",
     "fallbacks",
-    "rewrites_refused",
 )
 _gauges: Final[list[tuple[str, Callable[[], int]]]] = []
 _counts: Final = {name: itertools.count() for name in _NAMES}

@@ -1,5 +1,5 @@
 """The command line: `axiomjit demo | info | explain | opt | cache | bench`.
 
-May import `base`, `symbolic`, `graph`, `axis`, `passes.ir`, `passes`, `runtime.objects`,
-`runtime.compiling`, `runtime.execution`, `debug`, `dispatch`, `bench`.
+May import `base`, `symbolic`, `graph`, `axis`, `passes.ir`, `passes`, `runtime.object_cache`,
+`runtime.codegen`, `runtime.execution`, `debug`, `dispatch`, `bench`.
 """

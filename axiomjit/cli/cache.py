@@ -10,10 +10,9 @@ from typing import Any, Final
 from axiomjit.base.commands import BROKEN, OK
 from axiomjit.base.config import config
 from axiomjit.base.errors import GraphValueError
-from axiomjit.runtime.objects.directory import SUFFIXES, Directory, Found
-from axiomjit.runtime.objects.entry import unpack
-from axiomjit.runtime.objects.loader import load
-from axiomjit.runtime.objects.store import OBJECTS
+from axiomjit.runtime.object_cache.entry import unpack
+from axiomjit.runtime.object_cache.loader import load
+from axiomjit.runtime.object_cache.store import OBJECTS, SUFFIXES, Directory, Found
 
 DIGITS: Final = 12
 """Number of digits shown of a key."""

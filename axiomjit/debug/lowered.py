@@ -18,11 +18,11 @@ from axiomjit.passes.ir.plan_ir import Allocate, Call, Launch, Plan, Release
 from axiomjit.passes.ir.print_program import AnyProgram, print_program
 from axiomjit.passes.ir.view_ir import ArrayRole
 from axiomjit.passes.pipeline import LOOP_PASSES, Stages, run_pipeline
-from axiomjit.runtime.compiling.kernel_cache import KERNELS
+from axiomjit.runtime.codegen.kernel_cache import KERNELS
 from axiomjit.symbolic.dims import Symbol, evaluate
 
 if TYPE_CHECKING:
-    from axiomjit.runtime.compiling.compile_source import CompiledKernel
+    from axiomjit.runtime.codegen.compile_source import CompiledKernel
 
 
 ROLES: Final = {

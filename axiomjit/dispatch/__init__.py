@@ -28,13 +28,12 @@ computation, or hold data; freed with it.
 Shared by equal programs and kernels, limited or small.
 
 - `axiomjit/dispatch/programs.py` `_programs`: programs of graphs; graphs of one form share one
-- `runtime/compiling/kernel_cache.py` `KERNELS`: machine code by the text of its kernel
-- `runtime/compiling/kernel_cache.py` `_alive`: the same, for all kernels in use
-- `runtime/compiling/parts_apart.py` `_results`: results of parts of kernels, 256 at most
+- `runtime/codegen/kernel_cache.py` `KERNELS`: machine code by the text of its kernel
+- `runtime/codegen/kernel_cache.py` `_alive`: the same, of all kernels that somebody runs
 - `axiomjit/tracing/source_text.py` `_trees`: the syntax tree of a function's code, 4,000 at most
 - `axiomjit/tracing/source_text.py` `_files`: files compiled to find one, 64 at most
-- `runtime/elementary/llvm_functions.py` `_LIBRARIES`: compiled functions that kernels link
-- `runtime/elementary/llvm_functions.py` `_LINKED`: functions inlined into loops, written once
+- `runtime/codegen/llvm_functions.py` `_LIBRARIES`: compiled functions that kernels link
+- `runtime/codegen/llvm_functions.py` `_LINKED`: functions inlined into loops, written once
 
 Valid for a part of the program's run, in one thread or context.
 
@@ -57,6 +56,6 @@ Installed functions, by which a layer calls a later one.
 
 Besides `debug` and `cli`, the only package that imports front ends, passes and runtime together.
 May import `base`, `symbolic`, `views`, `graph`, `numpy_rules`, `axis`, `tracing`,
-`tracing.effects`, `passes.ir`, `passes.graph`, `passes.views`, `passes`, `runtime.compiling`,
+`tracing.effects`, `passes.ir`, `passes.graph`, `passes.views`, `passes`, `runtime.codegen`,
 `runtime.native_call`, `runtime.execution`, `debug`.
 """

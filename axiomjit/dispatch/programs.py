@@ -40,7 +40,7 @@ Array = np.ndarray
 _LATE: Final = (
     "axiomjit.passes.pipeline",
     "axiomjit.runtime.execution.execute",
-    "axiomjit.runtime.compiling.loaded_kernel",
+    "axiomjit.runtime.codegen.kernel_handle",
 )
 """The modules that lower and run programs, imported by the first program."""
 

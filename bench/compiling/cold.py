@@ -21,7 +21,7 @@ import numpy as np
 import axiomjit
 from axiomjit.bench.compiling.functions import FUNCTIONS, Small
 from axiomjit.passes.ir.kernel_ir import Kernel
-from axiomjit.runtime.compiling.kernel_cache import KernelCache
+from axiomjit.runtime.codegen.kernel_cache import KernelCache
 from axiomjit.runtime.execution import plan_steps
 
 NAN: Final = float("nan")
@@ -76,7 +76,7 @@ def jax_peer() -> Peer | None:
 
 def cold_call(small: Small) -> Cold:
     """Call a new function, with no kernel in memory."""
-    from axiomjit.runtime.compiling.compile_source import CompiledKernel, compile_source
+    from axiomjit.runtime.codegen.compile_source import CompiledKernel, compile_source
 
     made: list[CompiledKernel] = []
 

@@ -1,4 +1,4 @@
 """Cases, peers and runs: measurements, their method, and their records.
 
-May import `base`, `runtime.compiling`, `runtime.execution` besides the public interface.
+May import `base`, `runtime.codegen`, `runtime.execution` besides the public interface.
 """

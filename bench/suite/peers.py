@@ -128,7 +128,7 @@ JAX: Final = {
     "JAX_ENABLE_X64": "1",
     "JAX_PLATFORMS": "cpu",
 }
-COMPILER: Final = "axiomjit.runtime.compiling.compile_source"
+COMPILER: Final = "axiomjit.runtime.codegen.compile_source"
 KINDS: Final = (
     PeerKind(NUMPY, "numpy", _numpy),
     PeerKind(OURS, "axiomjit", _axiomjit, (COMPILER,), "AXIOMJIT_CACHE_DIR"),

@@ -25,13 +25,11 @@ class Traits(Record):
     """Facts about a kernel's loops that its compiler needs beside their text.
 
     `functions` counts calls of elementary functions; `strips` is True if several loops walk a unit
-    of the grid, `rows` if inner loops run over whole dimensions, perhaps short ones. The combine
-    part is ignored.
+    of the grid. The combine part is ignored.
     """
 
     functions: int = 0
     strips: bool = False
-    rows: bool = False
 
 
 class Kernel(Record):

@@ -84,7 +84,7 @@ class _Writer:
         self.firsts: dict[str, str] = {}
         self.ends: dict[str, str] = {}
         self.open: dict[str, None] = {}
-        self.strips = self.rows = self.polls = self.calls = False
+        self.strips = self.polls = self.calls = False
 
     @property
     def ranges(self) -> RangeSource:
@@ -99,7 +99,7 @@ class _Writer:
         self.over_blocks = {loop.iterator: loop for loop in loops}
         self.calls = _functions_of(nest) > 0
         lines = [*self.tiles(nest.tiles), *self.body(nest.body, 1, grid=True)]
-        traits = Traits(_functions_of(nest), self.strips, self.rows)
+        traits = Traits(_functions_of(nest), self.strips)
         if nest.combine:
             lines.append("    if lo == hi:")
             lines += self.body(nest.combine, 2, grid=False)
@@ -218,7 +218,6 @@ class _Writer:
                 self.strips |= depth == 2 and stmt is body[0]
             limits = bounds.get(walk) or self.ranges.limits(stmt, grid=grid and stmt.kind == "map")
             limits = self.ranges.entered(stmt, limits, grid=grid)
-            self.rows |= depth > 1 and limits in {(word,) for word in self.lengths.values()}
             if stmt.poll_every:
                 self.polls, strip = True, self.fresh("k")
                 strips, limits = _strips_of(limits, strip, stmt.poll_every)

@@ -1,9 +1,9 @@
 """Elementary functions, written once for two arithmetics: LLVM code and plain NumPy.
 
-`arithmetic` defines the operations of recipes; `llvm_arithmetic` and `numpy_arithmetic` implement
-them. Both round each operation alike, fused multiply-add included, so a kernel and its plain source
-agree bit for bit. `functions` is the table of recipes; it and `intrinsics` have the names that
-generated source calls.
+`arithmetic` defines the operations of recipes; `numpy_arithmetic` and `codegen.llvm_arithmetic`
+implement them. Both round each operation alike, fused multiply-add included, so a kernel and its
+plain source agree bit for bit. `functions` is the table of recipes; it and
+`codegen.elementary_builtins` have the names that generated source calls.
 
 To add a function:
 
@@ -14,12 +14,12 @@ To add a function:
    `python -m tools.elementary.coefficients`, which writes `tables.py`.
 3. Put it into `functions.RECIPES`, its row into `axiomjit/graph/primitives.py` (`_elementary`), and
    for complex numbers, where NumPy has them, a recipe into `complex_functions.py` or a rule into
-   `runtime/emission/complex_rules.py`.
+   `runtime/codegen/complex_rules.py`.
 4. Name its range and reference in `tools/elementary/accuracy_cases.py`, which the tests sample. By
    its row a ufunc of NumPy is one of arrays and tensors, too; `axiomjit/graph/powers.py` has
    functions that NumPy lacks.
 
 The tests of rows then compare kernels, plain source and NumPy at special values.
 
-May import `base`, `runtime.llvm`, `runtime.emission`.
+May import `base`.
 """

@@ -1,5 +1,5 @@
 """Execution of plans: arguments bound, kernels called in chunks on threads, library calls.
 
-May import `base`, `symbolic`, `passes.ir`, `runtime.pool`, `runtime.names`, `runtime.compiling`,
+May import `base`, `symbolic`, `passes.ir`, `runtime.memory`, `runtime.codegen`,
 `runtime.native_call`.
 """

@@ -27,8 +27,7 @@ from axiomjit.passes.ir.plan_ir import (
     Step,
     WriteBack,
 )
-from axiomjit.runtime.compiling.kernel_handle import KernelHandle, load_all
-from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
+from axiomjit.runtime.codegen.kernel_handle import KernelHandle, LoadedKernel, load_all
 from axiomjit.runtime.execution.plan_steps import (
     AllocateForm,
     BoundStep,
@@ -41,7 +40,7 @@ from axiomjit.runtime.execution.plan_steps import (
     kernel_handle,
 )
 from axiomjit.runtime.execution.windows import Array, Arrays, BoundWindow, PlanMemory
-from axiomjit.runtime.pool import memory
+from axiomjit.runtime.memory import allocation
 from axiomjit.symbolic.dims import Symbol, Values
 
 if TYPE_CHECKING:  # imported when a plan gets a native call
@@ -269,7 +268,7 @@ class BoundPlan:
             examples: arguments of a call that gives all results in order, unchanged.
             kind: the container in which it gives them; None for one array.
         """
-        if config.bounds or memory.empty is not np.empty:
+        if config.bounds or allocation.empty is not np.empty:
             return None
         if (self.form.writes or of_arguments) and (live or not self.form.is_entire):
             return None

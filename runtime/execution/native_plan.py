@@ -15,9 +15,10 @@ from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.records import Record
 from axiomjit.base.tree import OfArgument
 from axiomjit.passes.ir.plan_ir import Buffer
-from axiomjit.runtime.compiling.kernel_handle import KernelHandle
-from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
+from axiomjit.runtime.codegen.kernel_handle import KernelHandle, LoadedKernel
 from axiomjit.runtime.execution.windows import BoundWindow, PlanMemory, at_positions, lengths_at
+from axiomjit.runtime.memory import allocation
+from axiomjit.runtime.memory.recycling import LARGE
 from axiomjit.runtime.native_call.guard_tables import Guards, with_table
 from axiomjit.runtime.native_call.instructions import (
     SCALARS,
@@ -31,8 +32,6 @@ from axiomjit.runtime.native_call.instructions import (
     Share,
 )
 from axiomjit.runtime.native_call.native_entry import new_cell, new_entry
-from axiomjit.runtime.pool import memory
-from axiomjit.runtime.pool.recycling import LARGE
 from axiomjit.symbolic.dims import Symbol
 
 Runner = Callable[..., Any]
@@ -290,8 +289,8 @@ class NativeWriter:
         """True if a window is inside the memory of its buffer; if not, Python refuses it."""
         shape, strides = self._layout(window)
         itemsize = self._plan.buffers[window.window.buffer].dtype.itemsize
-        low, high = memory.span(window.shape, window.strides, window.window.dtype.itemsize)
-        first, end = memory.span(shape, strides, itemsize)
+        low, high = allocation.span(window.shape, window.strides, window.window.dtype.itemsize)
+        first, end = allocation.span(shape, strides, itemsize)
         return low == high or first <= window.offset + low <= window.offset + high <= end
 
     def _layout(self, window: BoundWindow) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -20,8 +20,9 @@ from axiomjit.base.counters import counter
 from axiomjit.base.errors import GraphValueError
 from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.passes.ir.plan_ir import Allocate, Launch, Plan, Release, Reuse, WriteBack
-from axiomjit.runtime.compiling.kernel_cache import KERNELS
-from axiomjit.runtime.compiling.kernel_handle import KernelHandle
+from axiomjit.runtime.codegen.kernel_cache import KERNELS
+from axiomjit.runtime.codegen.kernel_handle import KernelHandle
+from axiomjit.runtime.codegen.report import REPORT, refuse_report
 from axiomjit.runtime.execution.windows import Array, Arrays, BoundWindow, PlanMemory, at_positions
 from axiomjit.runtime.execution.workers import (
     WORTH,
@@ -31,8 +32,7 @@ from axiomjit.runtime.execution.workers import (
     cuts_chains,
     run_chunks,
 )
-from axiomjit.runtime.names.report import REPORT, refuse_report
-from axiomjit.runtime.pool import memory
+from axiomjit.runtime.memory import allocation
 from axiomjit.symbolic.dims import Dim, Lengths, Symbol, Values
 
 if TYPE_CHECKING:  # native calls are written only when calls repeat
@@ -139,12 +139,12 @@ class Allocation(BoundStep):
         if form.source is None:
             (arrays[form.buffer.name],) = self._make()
             return
-        taken = memory.reused(arrays.pop(form.source), self._laid_out, form.buffer.dtype)
+        taken = allocation.reused(arrays.pop(form.source), self._laid_out, form.buffer.dtype)
         arrays[form.buffer.name] = taken if self._back is None else taken.transpose(self._back)
 
     def _make(self) -> tuple[Array]:
         """The array, alone in a tuple."""
-        fresh = memory.allocate(self._laid_out, self._form.buffer.dtype, self._size_bytes)
+        fresh = allocation.allocate(self._laid_out, self._form.buffer.dtype, self._size_bytes)
         return (fresh if self._back is None else fresh.transpose(self._back),)
 
     def emit(self, native: NativeWriter) -> bool:
@@ -382,16 +382,16 @@ class Launching(BoundStep):
         """
         step, handle, chunk_size, grid = self.form.step, self.handle, self._chunk_size, self.grid
         front = REPORT if handle.checked else 0
-        words = memory.block(self._kind, self._prepared)
+        words = allocation.block(self._kind, self._prepared)
         for k, name in enumerate(step.buffers, front):
-            words[k] = memory.address(arrays[name])
+            words[k] = allocation.address(arrays[name])
         for k, position, dtype in self.form.given:
             for word, bits in enumerate(_bits(arguments[position], dtype), front + k):
                 words[word] = bits
         if handle.checked:
             behind = len(words) - 2 * len(step.buffers)
             words[behind:] = [
-                e for name in step.buffers for e in memory.element_bounds(arrays[name])
+                e for name in step.buffers for e in allocation.element_bounds(arrays[name])
             ]
         address, entry = ctypes.addressof(words) + front * _WORD_BYTES, handle.get().entry
         _count_run()

@@ -12,7 +12,7 @@ from axiomjit.base.config import config
 from axiomjit.base.errors import BoundsError
 from axiomjit.passes.ir.plan_ir import Buffer, Plan, Window
 from axiomjit.passes.ir.view_ir import ArrayRole
-from axiomjit.runtime.pool import memory
+from axiomjit.runtime.memory import allocation
 from axiomjit.symbolic.dims import Dim, Lengths, Symbol, evaluate
 
 Array = np.ndarray
@@ -107,8 +107,8 @@ class BoundWindow:
         Raises:
             BoundsError: it reaches beyond.
         """
-        low, high = memory.span(self.shape, self.strides, self.window.dtype.itemsize)
-        first, end = memory.span(array.shape, array.strides, array.itemsize)
+        low, high = allocation.span(self.shape, self.strides, self.window.dtype.itemsize)
+        first, end = allocation.span(array.shape, array.strides, array.itemsize)
         if low != high and not first <= self.offset + low <= self.offset + high <= end:
             raise BoundsError(
                 f"a view of the bytes [{self.offset + low}, {self.offset + high}) "

@@ -3,5 +3,5 @@
 The conditions of calls are written into guard tables; the function is the same for all. It reads
 the structures of CPython and NumPy directly, so it is used only if a check on known objects finds
 the expected layout; elsewhere calls run in Python. May import `base`, `symbolic`,
-`runtime.objects`, `runtime.pool`.
+`runtime.object_cache`, `runtime.memory`.
 """

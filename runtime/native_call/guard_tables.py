@@ -16,6 +16,7 @@ import numpy as np
 
 from axiomjit.base.config import settings_number
 from axiomjit.base.records import Record
+from axiomjit.runtime.memory.allocation import address, span
 from axiomjit.runtime.native_call import structures as fields
 from axiomjit.runtime.native_call.builder import HEADER, STACK_WORDS, EntryBuilder, Row, Value
 from axiomjit.runtime.native_call.instructions import NativePlan, Words
@@ -26,7 +27,6 @@ from axiomjit.runtime.native_call.structures import (
     dtype_word,
     runtime_block,
 )
-from axiomjit.runtime.pool.memory import address, span
 from axiomjit.symbolic.data_dependent import OtherLengthError
 
 Array = np.ndarray[Any, Any]

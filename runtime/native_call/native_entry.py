@@ -20,8 +20,8 @@ from axiomjit.runtime.native_call.builder import NAME, EntryBuilder
 from axiomjit.runtime.native_call.guard_tables import guard_objects
 from axiomjit.runtime.native_call.instructions import answer
 from axiomjit.runtime.native_call.structures import RUNTIME, runtime_block
-from axiomjit.runtime.objects.kept_code import kept_code
-from axiomjit.runtime.objects.loader import LoadedCode
+from axiomjit.runtime.object_cache.cached_code import cached_code
+from axiomjit.runtime.object_cache.loader import LoadedCode
 
 Entry = Callable[..., Any]
 _FLAGS: Final = 0x0080 | 0x0002
@@ -112,7 +112,7 @@ def refusal() -> str:
                 reason = structures.refusal()
                 if not reason:
                     try:
-                        _code = kept_code(entry_text(), NAME)
+                        _code = cached_code(entry_text(), NAME)
                         reason = "" if _works() else "it did not pass its own test"
                     except (ImportError, RuntimeError, OSError, ValueError) as error:
                         reason = f"it could not be compiled: {error}"

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from axiomjit.dispatch.signature import ArgumentCode, ClassSymbols
-from axiomjit.runtime.pool import memory
+from axiomjit.runtime.memory import allocation
 from axiomjit.symbolic.assumptions import LENGTH, STRIDE
 from axiomjit.symbolic.dims import evaluate
 
@@ -36,7 +36,7 @@ class Laid(NamedTuple):
 
     def buffer(self, dtype):
         """The memory around the array, and where in it the first element lies."""
-        low, high = memory.span(self.shape, self.strides)
+        low, high = allocation.span(self.shape, self.strides)
         size = high - low + 2 * MARGIN
         values = np.arange(1, size + 1) % PRIME
         if np.dtype(dtype).kind == "c":
@@ -59,7 +59,7 @@ def drawn(draws, rank, before=None):
             laid = draws.pick((_alike, _alike, _alike, _changed))(draws, before)
         else:
             laid = draws.pick((_chosen, _made, _slid))(draws, rank)
-        low, high = memory.span(laid.shape, laid.strides)
+        low, high = allocation.span(laid.shape, laid.strides)
         if math.prod(laid.shape) <= LARGEST and high - low <= REACH:
             return laid
 

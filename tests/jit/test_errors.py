@@ -18,8 +18,8 @@ from axiomjit.base.errors import (
     UnsupportedAttributeError,
     UnsupportedError,
 )
-from axiomjit.runtime.compiling import compile_source
-from axiomjit.runtime.compiling.kernel_cache import KERNELS
+from axiomjit.runtime.codegen import compile_source
+from axiomjit.runtime.codegen.kernel_cache import KERNELS
 
 HERE = Path(__file__).name
 X = np.arange(12.0).reshape(3, 4) + 1

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.runtime.compiling.kernel_cache import KERNELS
+from axiomjit.runtime.codegen.kernel_cache import KERNELS
 
 N = 10**7
 

@@ -11,8 +11,8 @@ from axiomjit.base.errors import GraphValueError
 from axiomjit.dispatch.arguments import plain_array
 from axiomjit.passes.ir.loop_ir import Load, Store, statements
 from axiomjit.passes.ir.plan_ir import Launch
-from axiomjit.runtime.compiling.compile_source import compile_source
-from axiomjit.runtime.names.plain import run_plain
+from axiomjit.runtime.codegen.compile_source import compile_source
+from axiomjit.runtime.codegen.plain_builtins import run_plain
 from axiomjit.symbolic.dims import evaluate
 from tests.graphs import follow, lowered, run_plain_case
 from tests.runtime.kernels import run_compiled

@@ -38,9 +38,9 @@ def test_lowering_alone_compiles_nothing():
 
 
 def test_kernels_from_disk_are_loaded(monkeypatch, tmp_path):
-    from axiomjit.runtime.compiling.kernel_cache import KernelCache
+    from axiomjit.runtime.codegen.kernel_cache import KernelCache
     from axiomjit.runtime.execution import plan_steps
-    from axiomjit.runtime.objects.store import ObjectStore
+    from axiomjit.runtime.object_cache.store import ObjectStore
 
     monkeypatch.setattr(config, "cache_dir", str(tmp_path))
     found = []

@@ -44,7 +44,7 @@ for k in range({rounds}):
         if not close(functions[number](x, y), parts(number)(x, y)):
             wrong.append(number)
     signal.setitimer(signal.ITIMER_REAL, 0)
-    axiomjit.runtime.compiling.kernel_cache.KERNELS.forget()
+    axiomjit.runtime.codegen.kernel_cache.KERNELS.forget()
 info = [f.cache_info() for f in functions]
 for f in functions:
     before = f.cache_info().hits

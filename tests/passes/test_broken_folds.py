@@ -11,7 +11,7 @@ from axiomjit.accumulators.fold import fold_nodes
 from axiomjit.graph import reductions
 from axiomjit.graph.nodes import Scalar
 from axiomjit.passes.loops import block_folds, order_loops, split_scans
-from axiomjit.runtime.names import plain
+from axiomjit.runtime.codegen import plain_builtins
 from tests.graphs import follow, lowered, run_plain_case, small_forms
 from tests.passes import test_elementwise, test_folded, test_scans, test_split_scans
 
@@ -66,7 +66,7 @@ def folded_after_the_function():
 
 def nan_is_dropped():
     """The larger of a number and NaN is the number."""
-    return patch.object(plain, "maximum", np.fmax)
+    return patch.object(plain_builtins, "maximum", np.fmax)
 
 
 def loops_are_permuted():

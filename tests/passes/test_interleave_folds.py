@@ -94,7 +94,7 @@ def test_results_are_those_of_the_evaluator(name, length):
 
 def test_lanes_are_vector_code():
     (kernel,) = compiled(follow(rows, np.ones((30, 5000))))
-    assert vector_loops(kernel) >= 1  # that of the lanes; what fills them is one call
+    assert vector_loops(kernel) >= 1  # that of the lanes
 
 
 def test_bits_do_not_depend_on_threads():

@@ -8,8 +8,8 @@ import pytest
 from axiomjit.base.target import target
 from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.passes.ir.plan_ir import Launch
-from axiomjit.runtime.compiling.compile_source import compile_source
-from axiomjit.runtime.elementary.llvm_functions import _LIBRARIES
+from axiomjit.runtime.codegen.compile_source import compile_source
+from axiomjit.runtime.codegen.llvm_functions import _LIBRARIES
 from tests.graphs import follow, lowered, plain_division
 from tests.passes.examples import NAMES, example
 from tests.passes.stored import MAKERS

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from axiomjit.passes.ir.plan_ir import Launch
-from axiomjit.runtime.names.plain import plain_names
+from axiomjit.runtime.codegen.plain_builtins import plain_names
 from tests.graphs import follow, lowered, small_forms
 from tests.passes.examples import NAMES, example, l2, mapped, numbers
 

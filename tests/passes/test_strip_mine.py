@@ -16,7 +16,7 @@ from axiomjit import erf
 from axiomjit.passes.ir.loop_ir import For, Let, walk
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.loops.strip_mine import LOOPS, SHORT, STRIP, strip_mine
-from axiomjit.runtime.compiling.compile_source import compile_source
+from axiomjit.runtime.codegen.compile_source import compile_source
 from axiomjit.runtime.elementary.functions import RECIPES
 from axiomjit.runtime.execution.execute import BoundPlan
 from axiomjit.symbolic.dims import evaluate

@@ -9,7 +9,7 @@ import axiomjit as aj
 from axiomjit.passes.ir.loop_ir import Fold, For, statements
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.loops.tile_folds import tile_folds
-from axiomjit.runtime.names.plain import run_plain
+from axiomjit.runtime.codegen.plain_builtins import run_plain
 from tests.graphs import (
     CONTEXT,
     before_and_after,

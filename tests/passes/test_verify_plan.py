@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from axiomjit.accumulators.arrays import ArrayFunction
 from axiomjit.base.dtypes import FLOAT
 from axiomjit.base.errors import VerifyError
 from axiomjit.base.target import chosen_target
+from axiomjit.graph.external_calls import ArrayFunction
 from axiomjit.graph.library_operations import SORT
 from axiomjit.passes.ir.kernel_ir import Kernel, Parameter
 from axiomjit.passes.ir.plan_ir import (

@@ -11,8 +11,8 @@ from axiomjit.passes.ir.loop_ir import For, statements
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.loops import watch_loops as watching
 from axiomjit.passes.loops.watch_loops import watch_loops
-from axiomjit.runtime.compiling.kernel_cache import KERNELS
-from axiomjit.runtime.names.plain import run_plain
+from axiomjit.runtime.codegen.kernel_cache import KERNELS
+from axiomjit.runtime.codegen.plain_builtins import run_plain
 from axiomjit.symbolic.dims import evaluate
 from tests.graphs import before_and_after, evaluated, follow, lower_until, lowered, run_plain_case
 from tests.passes.examples import example, numbers

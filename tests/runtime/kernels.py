@@ -8,8 +8,8 @@ import numpy as np
 
 from axiomjit.base.target import target
 from axiomjit.passes.ir.kernel_ir import Traits
-from axiomjit.runtime.compiling.compile_source import compile_source
-from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
+from axiomjit.runtime.codegen.compile_source import compile_source
+from axiomjit.runtime.codegen.kernel_handle import LoadedKernel
 from axiomjit.runtime.elementary.functions import RECIPES
 
 
@@ -30,16 +30,13 @@ LENGTH = Parameter("n", "length", "i8")
 
 
 STRIPS = re.compile(r"^    for i0 in range\(lo, hi\):\n        k0 = i0 \* ", re.MULTILINE)
-ROWS = re.compile(r"^ {8,}for \w+ in range\((?:n\d+|0, n\d+, \d+)\):", re.MULTILINE)
-COMBINE = "    if lo == hi:\n"
 
 
 def traits_of(source):
     """The traits of a kernel source, found by reading it."""
     called = [n.func.id for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Call)]
-    body = source.partition(COMBINE)[0]
     functions = sum(name in RECIPES for name in called)
-    return Traits(functions, STRIPS.search(source) is not None, ROWS.search(body) is not None)
+    return Traits(functions, STRIPS.search(source) is not None)
 
 
 def compiled(source, parameters, **options):

@@ -15,8 +15,8 @@ from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.base.errors import CompileError, FallbackWarning
 from axiomjit.base.locks import NotNowError
-from axiomjit.runtime.compiling import kernel_cache as caches
-from axiomjit.runtime.compiling.kernel_cache import KernelCache
+from axiomjit.runtime.codegen import kernel_cache as caches
+from axiomjit.runtime.codegen.kernel_cache import KernelCache
 from axiomjit.runtime.execution import plan_steps
 from tests.object_runs import Planted, planted_kernel
 from tests.structure.sources import ROOT
@@ -228,7 +228,7 @@ def test_a_failure_is_forgotten_when_the_kernel_is_there(monkeypatch):
 
 
 def test_kernels_from_disk_are_loaded_at_once(monkeypatch, tmp_path):
-    from axiomjit.runtime.objects.store import ObjectStore
+    from axiomjit.runtime.object_cache.store import ObjectStore
 
     monkeypatch.setattr(config, "cache_dir", str(tmp_path))
     for background in (False, True):

@@ -11,12 +11,12 @@ from axiomjit.base.target import chosen_target
 from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.passes.ir.plan_ir import Allocate, Buffer, Plan, Window
 from axiomjit.passes.ir.view_ir import ArrayRole
-from axiomjit.runtime.compiling.kernel_cache import KERNELS
+from axiomjit.runtime.codegen.kernel_cache import KERNELS
+from axiomjit.runtime.codegen.plain_builtins import DTYPES, run_plain
 from axiomjit.runtime.execution import plan_steps
 from axiomjit.runtime.execution.execute import BoundPlan
-from axiomjit.runtime.names.plain import DTYPES, run_plain
-from axiomjit.runtime.pool import memory
-from axiomjit.runtime.pool.memory import element_bounds, poison
+from axiomjit.runtime.memory import allocation
+from axiomjit.runtime.memory.allocation import element_bounds, poison
 from axiomjit.symbolic.dims import dim
 from tests.graphs import run_plan_plain
 from tests.planted import COPY, copying, planted
@@ -57,7 +57,7 @@ def test_access_outside_gives_poison_and_touches_nothing(dtype, monkeypatch):
     np.testing.assert_array_equal(result, want, strict=True)
     around = np.zeros(9, dtype)
     plan = BoundPlan(planted(COPY.format(to="i0 + 1", source="i0"), 1, dtype, grid=3), {})
-    monkeypatch.setattr(memory, "empty", lambda shape, dtype: around[:1])
+    monkeypatch.setattr(allocation, "empty", lambda shape, dtype: around[:1])
     plan.run([x[:1]])
     assert not around[1:].any()
 
@@ -127,7 +127,7 @@ def test_forgotten_element_shows(dtype):
 
 def test_memory_is_left_alone_unchecked(monkeypatch):
     monkeypatch.setattr(config, "check", False)
-    monkeypatch.setattr(memory, "empty", lambda shape, dtype: np.zeros(shape, dtype))
+    monkeypatch.setattr(allocation, "empty", lambda shape, dtype: np.zeros(shape, dtype))
     plan = planted(COPY.format(to="i0", source="i0"), 9, grid=8)
     assert BoundPlan(plan, {}).run([X])[0][8] == 0
 

@@ -10,8 +10,8 @@ import pytest
 
 from axiomjit.base.errors import CompileError
 from axiomjit.base.target import target
-from axiomjit.runtime.compiling.compile_source import compile_source
-from axiomjit.runtime.names.plain import run_plain
+from axiomjit.runtime.codegen.compile_source import compile_source
+from axiomjit.runtime.codegen.plain_builtins import run_plain
 from tests.runtime.kernels import (
     FOLD,
     LENGTH,

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from axiomjit.runtime.codegen.plain_builtins import run_plain
 from axiomjit.runtime.elementary.complex_functions import COMPLEX_RECIPES
-from axiomjit.runtime.names.plain import run_plain
 from tests.runtime.kernels import buffers, compiled, near, run_compiled, same_bits
 from tools.elementary.ulps import ulps
 

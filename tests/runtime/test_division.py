@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from axiomjit.base.target import target
-from axiomjit.runtime.compiling.compile_source import compile_source
+from axiomjit.runtime.codegen.compile_source import compile_source
 from tests.graphs import target_with
 from tests.runtime.kernels import buffers, run_compiled
 

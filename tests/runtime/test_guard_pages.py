@@ -46,10 +46,10 @@ def test_guarded_arrays_lie_at_the_page(name, side):
 
 @pytest.mark.parametrize("side", SIDES)
 def test_what_the_executor_allocates_lies_at_the_page(side):
-    from axiomjit.runtime.pool import memory
+    from axiomjit.runtime.memory import allocation
 
     with guard_pages(side):
-        array = memory.allocate((3, 5), np.dtype("f4"))
+        array = allocation.allocate((3, 5), np.dtype("f4"))
     low, high = np.lib.array_utils.byte_bounds(array)
     assert (low if side == "before" else high) % PAGE == 0
     assert array.shape == (3, 5)

@@ -7,7 +7,7 @@ import pytest
 
 from axiomjit.base.dtypes import CODES, DTYPES, cast_name, resolve_loop
 from axiomjit.graph.primitives import PRIMITIVES
-from axiomjit.runtime.names.plain import run_plain
+from axiomjit.runtime.codegen.plain_builtins import run_plain
 from tests.runtime.kernels import (
     LENGTH,
     Parameter,

@@ -13,7 +13,7 @@ from axiomjit.base.counters import stats
 from axiomjit.base.errors import CompileError
 from axiomjit.base.target import chosen_target
 from axiomjit.passes.ir.kernel_ir import Kernel
-from axiomjit.runtime.compiling.kernel_cache import KERNELS, KernelCache
+from axiomjit.runtime.codegen.kernel_cache import KERNELS, KernelCache
 from tests.object_runs import Planted
 
 

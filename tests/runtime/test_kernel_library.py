@@ -8,7 +8,6 @@ import pytest
 import axiomjit
 from axiomjit.base.target import target
 from axiomjit.passes.ir.plan_ir import Launch
-from axiomjit.runtime.compiling import kernel_library
 from tests.graphs import lowered, small_forms
 from tests.passes.examples import NAMES, example
 from tests.runtime.kernels import LENGTH, buffers, compiled, run_compiled, traits_of
@@ -72,7 +71,6 @@ def test_kernels_whose_grid_is_of_strips_say_so():
     flat, rows, short = (made.lower(v).kernels[0] for v in (x.ravel(), x[:, :800], x[0, :20]))
     assert all("= tile(" in kernel.source for kernel in (flat, rows))
     assert [k.traits.strips for k in (flat, rows, short)] == [True, False, False]
-    assert [k.traits.rows for k in (flat, rows, short)] == [False, True, False]
     assert {k.traits.functions for k in (flat, rows, short)} == {2}
 
 
@@ -86,24 +84,6 @@ def test_traits_are_those_that_the_source_shows(name):
         for step in stage.plan.steps:
             if isinstance(step, Launch):
                 assert step.kernel.traits == traits_of(step.kernel.source)
-
-
-def test_text_that_llvm_refuses_is_not_used(monkeypatch):
-    parameters = (*buffers("f8", "f8", "f8"), LENGTH)
-    text = "def kernel(w, lo, hi):\n    a0 = buffer(w, 0)\n    a1 = buffer(w, 1)\n"
-    text += "    o0 = buffer(w, 2)\n    for i0 in range(lo, hi):\n"
-    text += "        store(o0, i0, exp(load(a0, i0) / load(a1, i0)))\n"
-    x, y = np.random.default_rng(3).uniform(1, 2, (2, 100))
-    results = []
-    for wrong in (None, "no module", "define void @f() {\n  %a = add i32 %b, 1\n  ret void\n}\n"):
-        if wrong is not None:
-            monkeypatch.setattr(kernel_library, "start_early", lambda module, wrong=wrong: wrong)
-        monkeypatch.setattr(kernel_library, "AVX512", 0)
-        out = np.zeros(100)
-        assert run_compiled(compiled(text, parameters), parameters, [x, y, out, 100], 0, 100) == 0
-        results.append(out)
-    assert (results[0] == results[1]).all()
-    assert (results[0] == results[2]).all()
 
 
 def test_instructions_of_loops_that_are_functions_are_counted():

@@ -6,10 +6,15 @@ import platform
 import pytest
 from llvmlite import binding
 
-from axiomjit.runtime.llvm.object_file import read_object
-from axiomjit.runtime.objects import loader
-from axiomjit.runtime.objects.entry import make_entry
-from axiomjit.runtime.objects.linked_code import NotLinkedError, function_address, link, plain_code
+from axiomjit.runtime.object_cache import loader
+from axiomjit.runtime.object_cache.entry import make_entry
+from axiomjit.runtime.object_cache.loader import (
+    NotLinkedError,
+    function_address,
+    link,
+    plain_code,
+)
+from axiomjit.runtime.object_cache.object_file import read_object
 from tests.object_runs import object_of
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="code of x86-64")

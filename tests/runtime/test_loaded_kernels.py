@@ -14,12 +14,12 @@ import axiomjit
 from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.base.target import target
-from axiomjit.runtime.compiling import kernel_entry as kernel_entries
-from axiomjit.runtime.compiling.kernel_cache import KERNELS, KernelCache
-from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
-from axiomjit.runtime.objects import keys, loader
-from axiomjit.runtime.objects.entry import Entry, make_entry
-from axiomjit.runtime.objects.store import OBJECTS
+from axiomjit.runtime.codegen import kernel_handle as kernel_entries
+from axiomjit.runtime.codegen.kernel_cache import KERNELS, KernelCache
+from axiomjit.runtime.codegen.kernel_handle import LoadedKernel
+from axiomjit.runtime.object_cache import keys, loader
+from axiomjit.runtime.object_cache.entry import Entry, make_entry
+from axiomjit.runtime.object_cache.store import OBJECTS
 from tests.object_runs import SYMBOL, Planted, Process, object_of, planted_kernel
 
 KEY = "0" * 64
@@ -60,7 +60,7 @@ def test_the_key_tells_apart_all_that_decides(monkeypatch):
 def test_the_digest_covers_what_makes_machine_code():
     """Modules that compiling a source imports; the others have no say in its code."""
     script = """
-import sys, axiomjit.runtime.compiling.compile_source as c
+import sys, axiomjit.runtime.codegen.compile_source as c
 print(*(m.__file__ for n, m in sys.modules.items() if n.startswith("axiomjit.runtime.")))
 """
     made = [sys.executable, "-c", script]
@@ -68,7 +68,7 @@ print(*(m.__file__ for n, m in sys.modules.items() if n.startswith("axiomjit.run
     covered = {os.path.realpath(path) for path in keys.maker_files()}
     left = {os.path.realpath(path) for path in imported} - covered
     rooms = {os.path.basename(os.path.dirname(path)) for path in left}
-    assert rooms <= {"runtime", "objects", "pool", "launching", "entry"}
+    assert rooms <= {"runtime", "object_cache", "memory"}
 
 
 def test_equal_symbols_of_two_kernels_do_not_meet():

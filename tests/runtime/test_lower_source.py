@@ -8,10 +8,10 @@ import pytest
 
 from axiomjit.base.errors import CompileError
 from axiomjit.base.target import target
-from axiomjit.runtime.compiling.compile_source import compile_source
-from axiomjit.runtime.names.plain import run_plain
-from axiomjit.runtime.objects import loader
-from axiomjit.runtime.objects.entry import make_entry
+from axiomjit.runtime.codegen.compile_source import compile_source
+from axiomjit.runtime.codegen.plain_builtins import run_plain
+from axiomjit.runtime.object_cache import loader
+from axiomjit.runtime.object_cache.entry import make_entry
 from tests.runtime.kernels import LENGTH, buffers, compiled, run_compiled, same_bits
 
 HEAD = "def kernel(w, lo, hi):\n    a = buffer(w, 0)\n    o = buffer(w, 1)\n    n = length(w, 2)\n"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from axiomjit.runtime.pool import memory
+from axiomjit.runtime.memory import allocation
 
 BASE = np.arange(24.0).reshape(4, 6)
 FROZEN = np.arange(5)
@@ -27,4 +27,4 @@ FROZEN.flags.writeable = False
     ],
 )
 def test_addresses_are_numpys(array):
-    assert memory.address(array) == array.__array_interface__["data"][0]
+    assert allocation.address(array) == array.__array_interface__["data"][0]

@@ -11,13 +11,12 @@ from numba.core.compiler_lock import global_compiler_lock
 import axiomjit
 from axiomjit.base.errors import CompileError
 from axiomjit.base.target import target
-from axiomjit.runtime.emission import half_casts
-from axiomjit.runtime.emission.emitters import call_library
-from axiomjit.runtime.llvm.object_file import read_object
-from axiomjit.runtime.llvm.object_symbols import PROVIDED, undefined_symbols
-from axiomjit.runtime.llvm.target_code import target_context
-from axiomjit.runtime.objects import loader
-from axiomjit.runtime.objects.entry import make_entry
+from axiomjit.runtime.codegen import cast_builtins
+from axiomjit.runtime.codegen.emitters import call_function
+from axiomjit.runtime.codegen.target_code import target_context
+from axiomjit.runtime.object_cache import loader
+from axiomjit.runtime.object_cache.entry import make_entry
+from axiomjit.runtime.object_cache.object_file import PROVIDED, read_object, undefined_symbols
 
 MODULE = """
 @where = external global i64
@@ -114,10 +113,9 @@ def test_a_kernel_that_calls_what_is_nowhere_is_refused(monkeypatch, memory_only
     """Not run, as it was when LLVM wrote a call of `__truncdfhf2`."""
 
     def call(builder, value):
-        kind = ir.FunctionType(ir.HalfType(), [value.type])
-        return call_library(builder, "axiomjit_nowhere", kind, [value])
+        return call_function(builder, "axiomjit_nowhere", ir.HalfType(), [value])
 
-    monkeypatch.setattr(half_casts, "narrowed", call)
+    monkeypatch.setattr(cast_builtins, "narrowed", call)
     with pytest.raises(CompileError, match="it calls axiomjit_nowhere, which"):
         axiomjit.jit(lambda x: x + x + x + x)(np.ones(3, "f2"))
 

@@ -10,11 +10,10 @@ import pytest
 from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.base.errors import CompileError, GraphValueError
-from axiomjit.runtime.objects import directory as directories
-from axiomjit.runtime.objects import kept_code, loader
-from axiomjit.runtime.objects.directory import Directory
-from axiomjit.runtime.objects.entry import make_entry, pack, unpack
-from axiomjit.runtime.objects.store import own_path
+from axiomjit.runtime.object_cache import cached_code, loader
+from axiomjit.runtime.object_cache import store as directories
+from axiomjit.runtime.object_cache.entry import make_entry, pack, unpack
+from axiomjit.runtime.object_cache.store import Directory, own_path
 from tests.object_runs import (
     DAMAGES,
     SYMBOL,
@@ -331,7 +330,7 @@ def test_a_shortage_of_memory_is_no_damage(folder, monkeypatch):
 
 @pytest.mark.parametrize("what", ["PASSES", "MACHINE"])
 def test_what_llvm_does_with_own_code_is_in_its_key(what, monkeypatch):
-    before = kept_code._key("text")
-    changed = {"PASSES": ("sroa",), "MACHINE": {**kept_code.MACHINE, "opt": 1}}
-    monkeypatch.setattr(kept_code, what, changed[what])
-    assert before != kept_code._key("text") != ""
+    before = cached_code._key("text")
+    changed = {"PASSES": ("sroa",), "MACHINE": {**cached_code.MACHINE, "opt": 1}}
+    monkeypatch.setattr(cached_code, what, changed[what])
+    assert before != cached_code._key("text") != ""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.runtime.pool import memory
+from axiomjit.runtime.memory import allocation
 from tests.passes.folded import MEANT
 from tests.passes.test_rows_in_cache import argmax, layernorm, logsumexp, ranks, softmax
 
@@ -69,7 +69,7 @@ PROGRAMS = {
 def beside_results(program):
     """Bytes that a call of a compiled program allocates beside its results."""
     taken: list[int] = []
-    allocate = memory.allocate
+    allocate = allocation.allocate
 
     def counted(shape, dtype, size_bytes=0):
         made = allocate(shape, dtype, size_bytes)
@@ -79,7 +79,7 @@ def beside_results(program):
     x = np.random.default_rng(0).uniform(0.5, 1.5, SHAPE)
     function = aj.jit(program)
     function(x)
-    with patch.object(memory, "allocate", counted):
+    with patch.object(allocation, "allocate", counted):
         made = function(x)
     results = made if isinstance(made, tuple | list) else (made,)
     return sum(taken) - sum(np.asarray(one).nbytes for one in results)

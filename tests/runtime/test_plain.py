@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from axiomjit.runtime.names.plain import (
+from axiomjit.runtime.codegen.plain_builtins import (
     CASTS,
     PlainBuffer,
     load,

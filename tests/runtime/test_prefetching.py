@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from axiomjit.base.target import target
-from axiomjit.runtime.names.plain import run_plain
-from axiomjit.runtime.names.prefetching import AHEAD_BYTES
+from axiomjit.runtime.codegen.memory_builtins import AHEAD_BYTES
+from axiomjit.runtime.codegen.plain_builtins import run_plain
 from tests.graphs import target_with
 from tests.runtime.kernels import buffers, compiled, run_compiled, same_bits
 

@@ -13,8 +13,8 @@ import pytest
 import axiomjit
 from axiomjit.base.config import config
 from axiomjit.base.errors import GraphValueError
-from axiomjit.runtime.pool import recycling
-from axiomjit.runtime.pool.recycling import LARGE, counts, kept_bytes, recycled
+from axiomjit.runtime.memory import recycling
+from axiomjit.runtime.memory.recycling import LARGE, counts, kept_bytes, recycled
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="memory is recycled on POSIX systems")
 BYTE = np.dtype(np.uint8)

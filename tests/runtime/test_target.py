@@ -12,7 +12,7 @@ from axiomjit.base import target as targets
 from axiomjit.base.config import config
 from axiomjit.base.errors import GraphValueError
 from axiomjit.base.target import CPUS, LEVELS, NAMES, UNUSED, find_target, target
-from axiomjit.runtime.compiling.kernel_cache import KERNELS
+from axiomjit.runtime.codegen.kernel_cache import KERNELS
 from tests import target_runs
 from tests.graphs import follow, target_with
 from tests.passes.test_render_source import kernels

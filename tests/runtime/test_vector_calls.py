@@ -6,10 +6,10 @@ import re
 import numpy as np
 import pytest
 
+from axiomjit.runtime.codegen.elementary_builtins import INLINED
+from axiomjit.runtime.codegen.plain_builtins import run_plain
 from axiomjit.runtime.elementary.complex_functions import COMPLEX_RECIPES
 from axiomjit.runtime.elementary.functions import RECIPES
-from axiomjit.runtime.elementary.intrinsics import INLINED
-from axiomjit.runtime.names.plain import run_plain
 from tests.runtime.kernels import buffers, compiled, run_compiled, same_bits
 
 OF_ONE = [n for n, recipe in RECIPES.items() if len(inspect.signature(recipe).parameters) == 2]

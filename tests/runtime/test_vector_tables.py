@@ -8,11 +8,11 @@ from llvmlite import ir
 from numba.core.compiler_lock import global_compiler_lock
 
 from axiomjit.base.target import target
-from axiomjit.runtime.elementary.llvm_arithmetic import FLOATS, LlvmArithmetic, of_lanes
+from axiomjit.runtime.codegen.llvm_arithmetic import FLOATS, LlvmArithmetic, of_lanes
+from axiomjit.runtime.codegen.target_code import target_context
 from axiomjit.runtime.elementary.numpy_arithmetic import NumpyArithmetic
-from axiomjit.runtime.llvm.target_code import target_context
-from axiomjit.runtime.objects import loader
-from axiomjit.runtime.objects.entry import make_entry
+from axiomjit.runtime.object_cache import loader
+from axiomjit.runtime.object_cache.entry import make_entry
 from tests.graphs import target_with
 from tests.runtime.kernels import same_bits
 

@@ -11,9 +11,8 @@ LOADED = ("numpy._core",)
 HELD = {
     "axiomjit/base/target.py": {"find_target", "_known", "_host"},
     "axiomjit/axis/names.py": {"_unknown"},
-    "runtime/compiling/compile_source.py": {"_namespace"},
-    "runtime/llvm/pass_managers.py": {"run_passes"},
-    "runtime/objects/kept_code.py": {"compiled"},
+    "runtime/codegen/compile_source.py": {"_namespace"},
+    "runtime/object_cache/cached_code.py": {"compiled", "run_passes"},
     "runtime/execution/library_calls.py": {"_libraries"},
 }
 """Functions that are called under FORKS_WAIT, that report errors, or that import a library of which

@@ -18,8 +18,8 @@ ORDER = (
     *("accumulators", "notation", "nn", "gradients", "numpy", "scale"),
     *("passes.ir", "passes.costs", "passes.graph", "passes.views", "passes.loops", "passes.plan"),
     "passes",
-    *("runtime.llvm", "runtime.objects", "runtime.pool", "runtime.emission", "runtime.elementary"),
-    *("runtime.names", "runtime.compiling", "runtime.native_call", "runtime.execution", "runtime"),
+    *("runtime.object_cache", "runtime.memory", "runtime.elementary", "runtime.codegen"),
+    *("runtime.native_call", "runtime.execution", "runtime"),
     *("debug", "dispatch", "bench.suite", "bench.report", "bench.compiling"),
     *("bench", "cli"),
 )

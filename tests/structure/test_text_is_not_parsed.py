@@ -15,9 +15,7 @@ READS_NAMES = re.compile(
 )
 PATTERNS = {
     "axiomjit/base/target.py": "names of features, which LLVM and the user write",
-    "runtime/compiling/compile_source.py": "statistics of assembly",
-    "runtime/llvm/early_divisions.py": "rewriting of LLVM's text, which LLVM verifies",
-    "runtime/llvm/loop_text.py": "rewriting of LLVM's text, which LLVM verifies",
+    "runtime/codegen/compile_source.py": "statistics of assembly",
 }
 
 

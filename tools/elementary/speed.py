@@ -20,7 +20,7 @@ import numpy as np
 from axiomjit.base.target import target
 from axiomjit.bench.suite.intervals import LEAST, Function, interleaved
 from axiomjit.passes.ir.kernel_ir import Traits
-from axiomjit.runtime.compiling.compile_source import compile_source
+from axiomjit.runtime.codegen.compile_source import compile_source
 from tools.elementary.accuracy_tables import PAGE, replace_rows
 
 Array = np.ndarray[Any, Any]

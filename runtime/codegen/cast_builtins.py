@@ -1,0 +1,222 @@
+"""Casts between dtypes, as Numba intrinsics.
+
+Each gives what NumPy's `astype` gives on x86-64, for values that do not fit as well: a bare
+`fptosi` of one would be poison. `axiomjit.runtime.codegen.plain_builtins` has the twins.
+
+Casts between float16 and float32 are instructions of the target: for a cast without one, such as
+one that rounds float64 to float16, LLVM calls a function of `compiler-rt`, which is not linked.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from llvmlite import ir
+
+from axiomjit.base.dtypes import cast_name, float_route
+from axiomjit.runtime.codegen.complex_rules import complex_value, parts_of
+from axiomjit.runtime.codegen.emitters import Real, call_intrinsic
+from axiomjit.runtime.codegen.kernel_types import CODES, NUMBA_TYPES, PARTS, Typed, intrinsic
+from axiomjit.runtime.codegen.target_code import target_of
+
+HALF, SINGLE = ir.HalfType(), ir.FloatType()
+SHORT, INT = ir.IntType(16), ir.IntType(32)
+SIGN: Final = 1 << 31
+SHIFT: Final = 13
+"""The difference in significand bits between float32 and float16."""
+BIAS: Final = 112 << 23
+"""The difference of the exponents' biases, in the place of a float32's exponent."""
+INFINITE: Final = 0x7C00
+QUIET: Final = 0x7E00
+SMALLEST: Final = 113 << 23
+"""2**-14, the smallest normal float16, as float32."""
+TOO_LARGE: Final = 143 << 23
+"""2**16."""
+HALF_BITS: Final = 126 << 23
+"""0.5: the last bit of a float32 between it and 1 is that of a subnormal float16."""
+
+
+def narrowed(builder: Any, value: Any) -> Any:
+    """A float32 rounded to float16."""
+    target = target_of(builder.module)
+    if target.computes_halves:
+        return builder.fptrunc(value, HALF)
+    if target.converts_halves:
+        # LLVM rounds the operands of copysign in place of its result, and so a float64 to float16.
+        # It leaves alone what must be a canonical number.
+        return builder.fptrunc(call_intrinsic(builder, "llvm.canonicalize", [value]), HALF)
+    bits = builder.bitcast(value, INT)
+    size = builder.and_(bits, INT(SIGN - 1))
+    last = builder.and_(builder.lshr(size, INT(SHIFT)), INT(1))
+    up = builder.add(last, INT((1 << SHIFT - 1) - 1 - BIAS & 0xFFFFFFFF))
+    normal = builder.lshr(builder.add(size, up), INT(SHIFT))
+    number = builder.bitcast(size, SINGLE)
+    aligned = builder.fadd(number, builder.bitcast(INT(HALF_BITS), SINGLE))
+    small = builder.sub(builder.bitcast(aligned, INT), INT(HALF_BITS))
+    payload = builder.and_(builder.lshr(size, INT(SHIFT)), INT(QUIET - INFINITE - 1))
+    is_nan = builder.icmp_signed(">", size, INT(255 << 23))
+    large = builder.select(is_nan, builder.or_(payload, INT(QUIET)), INT(INFINITE))
+    result = builder.select(builder.icmp_signed("<", size, INT(SMALLEST)), small, normal)
+    result = builder.select(builder.icmp_signed(">=", size, INT(TOO_LARGE)), large, result)
+    sign = builder.and_(builder.lshr(bits, INT(16)), INT(SIGN >> 16))
+    return builder.bitcast(builder.trunc(builder.or_(result, sign), SHORT), HALF)
+
+
+def widened(builder: Any, value: Any) -> Any:
+    """A float16 as float32."""
+    target = target_of(builder.module)
+    if target.computes_halves or target.converts_halves:
+        return builder.fpext(value, SINGLE)
+    bits = builder.zext(builder.bitcast(value, SHORT), INT)
+    size = builder.and_(bits, INT(SIGN - 1 >> 16))
+    moved = builder.shl(size, INT(SHIFT))
+    normal = builder.add(moved, INT(BIAS))
+    lifted = builder.bitcast(builder.add(moved, INT(SMALLEST)), SINGLE)
+    below = builder.fsub(lifted, builder.bitcast(INT(SMALLEST), SINGLE))
+    small = builder.bitcast(below, INT)
+    infinite = builder.or_(moved, INT(255 << 23))
+    is_nan = builder.icmp_signed(">", size, INT(INFINITE))
+    large = builder.select(is_nan, builder.or_(infinite, INT(1 << 22)), infinite)
+    smallest = INT(SMALLEST - BIAS >> SHIFT)
+    result = builder.select(builder.icmp_signed("<", size, smallest), small, normal)
+    result = builder.select(builder.icmp_signed(">=", size, INT(INFINITE)), large, result)
+    sign = builder.shl(builder.and_(bits, INT(SIGN >> 16)), INT(16))
+    return builder.bitcast(builder.or_(result, sign), SINGLE)
+
+
+def _float_to_signed(builder: Any, value: Any, bits: int) -> Any:
+    """C's cast to a signed integer; NaN and what does not fit give the smallest one.
+
+    That is what the instruction does on x86-64, and so what NumPy gives there.
+    """
+    lowest = -(2.0 ** (bits - 1))
+    low = ir.Constant(value.type, lowest)
+    inside = builder.and_(
+        builder.fcmp_ordered(">=", value, low),
+        builder.fcmp_ordered("<", value, ir.Constant(value.type, -lowest)),
+    )
+    return builder.fptosi(builder.select(inside, value, low), ir.IntType(bits))
+
+
+def _float_to_u8(builder: Any, value: Any) -> Any:
+    """The upper half of the range is cast as its distance from 2**63, as C compilers do."""
+    half = ir.Constant(value.type, 2.0**63)
+    upper = builder.fcmp_ordered(">=", value, half)
+    signed = _float_to_signed(
+        builder, builder.select(upper, builder.fsub(value, half), value), bits=64
+    )
+    word = signed.type
+    return builder.xor(signed, builder.select(upper, word(1 << 63), word(0)))
+
+
+def _float_to_int(builder: Any, value: Any, code: str, target: Any) -> Any:
+    if code == "u8":
+        return _float_to_u8(builder, value)
+    route = float_route(code)
+    wide = _float_to_signed(builder, value, 8 * int(route[1]))
+    return wide if route[1] == code[1] else builder.trunc(wide, target)
+
+
+def _to_odd(builder: Any, value: Any) -> Any:
+    """A float64 as the float32 that is equal to it, or the one beside it with an odd last bit.
+
+    Rounded to float16 it gives what the float64 gives; rounded to nearest it might not.
+    """
+    nearest = builder.fptrunc(value, ir.FloatType())
+    bits = builder.bitcast(nearest, ir.IntType(32))
+    back = builder.fpext(nearest, ir.DoubleType())
+    even = builder.icmp_unsigned("==", builder.and_(bits, bits.type(1)), bits.type(0))
+    adjust = builder.and_(even, builder.fcmp_ordered("!=", back, value))
+    magnitudes = [
+        builder.and_(builder.bitcast(v, ir.IntType(64)), ir.IntType(64)((1 << 63) - 1))
+        for v in (back, value)
+    ]
+    step = builder.select(builder.icmp_unsigned(">", *magnitudes), bits.type(-1), bits.type(1))
+    odd = builder.add(bits, builder.select(adjust, step, bits.type(0)))
+    return builder.bitcast(odd, ir.FloatType())
+
+
+def _to_half(builder: Any, value: Any, source: str) -> Any:
+    single = ir.FloatType()
+    if source == "f8":
+        value = _to_odd(builder, value)
+    elif source != "f4":
+        value = _emit_cast(builder, value, source, "f4", single)
+    return narrowed(builder, value)
+
+
+def _int_to_int(builder: Any, value: Any, source: str, code: str, target: Any) -> Any:
+    """Extend an integer by its source's sign, or truncate it."""
+    if code[1] == source[1]:
+        return value
+    if code[1] < source[1]:
+        return builder.trunc(value, target)
+    return builder.sext(value, target) if source[0] == "i" else builder.zext(value, target)
+
+
+def _from_complex(builder: Any, value: Any, source: str, code: str, target: Any) -> Any:
+    """Cast both parts; a cast to a real dtype drops the imaginary part."""
+    parts = [part.value for part in parts_of(builder, value)]
+    if code == "b1":
+        return builder.or_(*(_emit_cast(builder, v, PARTS[source], code, target) for v in parts))
+    if code not in PARTS:
+        return _emit_cast(builder, parts[0], PARTS[source], code, target)
+    to = target.elements[0]
+    cast = [_emit_cast(builder, v, PARTS[source], PARTS[code], to) for v in parts]
+    return complex_value(*(Real(builder, v) for v in cast))
+
+
+def _emit_cast(builder: Any, value: Any, source: str, code: str, target: Any) -> Any:
+    """`value` of dtype `source` as dtype `code`, whose LLVM type is `target`."""
+    if source == code:
+        return value
+    if source in PARTS:
+        return _from_complex(builder, value, source, code, target)
+    if code in PARTS:
+        part = target.elements[0]
+        re = Real(builder, _emit_cast(builder, value, source, PARTS[code], part))
+        return complex_value(re, re.constant(0.0))
+    if source == "f2":
+        single = widened(builder, value)
+        return _emit_cast(builder, single, "f4", code, target)
+    if code == "f2":
+        return _to_half(builder, value, source)
+    match source[0], code[0]:
+        case "f", "b":
+            return builder.fcmp_unordered("!=", value, ir.Constant(value.type, 0.0))
+        case _, "b":
+            return builder.icmp_signed("!=", value, ir.Constant(value.type, 0))
+        case "b" | "u", "f":
+            return builder.uitofp(value, target)
+        case "i", "f":
+            return builder.sitofp(value, target)
+        case "b", _:
+            return builder.zext(value, target)
+        case "f", "f":
+            wider = code[1] > source[1]
+            return builder.fpext(value, target) if wider else builder.fptrunc(value, target)
+        case "f", _:
+            return _float_to_int(builder, value, code, target)
+    return _int_to_int(builder, value, source, code, target)
+
+
+def _make_cast(code: str) -> Any:
+    """The cast intrinsic of one dtype."""
+
+    def cast(v: Any) -> Typed:
+        if v not in CODES:
+            return None
+
+        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            target = context.get_value_type(signature.return_type)
+            return _emit_cast(builder, args[0], CODES[v], code, target)
+
+        return NUMBA_TYPES[code](v), emit
+
+    cast.__name__ = cast_name(code)
+    cast.__doc__ = f"`{cast_name(code)}(v)`: v as {code}."
+    return intrinsic(cast)
+
+
+CASTS: dict[str, Any] = {code: _make_cast(code) for code in NUMBA_TYPES}
+NAMES: dict[str, Any] = {cast_name(code): cast for code, cast in CASTS.items()}

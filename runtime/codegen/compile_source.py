@@ -1,0 +1,233 @@
+"""Kernel source to machine code, with Numba and LLVM.
+
+A kernel is compiled to `i32 k(result*, exception*, words*, lo, hi)`: Numba's raw convention,
+without CPython or C wrapper, without reference counting, without fastmath, serial. The first two
+pointers are Numba's; a kernel leaves them alone.
+
+`lower_source` writes LLVM code with Numba's types, models and intrinsics. What Numba does before
+that for Python in general (byte code, inference of types, registries of functions) is left out,
+since the language of kernels needs none of it. `KernelLibrary`, Numba's code library, has LLVM
+optimise it and make an object file, which is loaded as those from disk are.
+
+LLVM's inliner runs before loops become vector loops, but the functions that these call for a step
+of a recipe are known only then (`vector_steps`): the library inlines them afterwards. Loops over
+the rest of a vector take the forms for single numbers. Last, loops over strips become functions.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from llvmlite import binding
+from numba.core.compiler_lock import global_compiler_lock
+
+from axiomjit.base.errors import AxiomError, CompileError
+from axiomjit.base.hashing import sha256
+from axiomjit.base.target import Target
+from axiomjit.passes.ir.kernel_ir import Traits
+from axiomjit.runtime.codegen import cast_builtins, memory_builtins, tree_builtins, value_builtins
+from axiomjit.runtime.codegen.kernel_handle import LoadedKernel, load_kernel
+from axiomjit.runtime.codegen.kernel_types import WordsType
+from axiomjit.runtime.codegen.llvm_functions import COMPILER_USED, copy_of, declare_linked
+from axiomjit.runtime.codegen.lower_source import lower_source
+from axiomjit.runtime.codegen.target_code import TargetLibrary, target_context
+from axiomjit.runtime.codegen.vector_steps import PREFIX
+from axiomjit.runtime.object_cache.cached_code import run_passes
+from axiomjit.runtime.object_cache.entry import make_entry
+
+if TYPE_CHECKING:
+    from axiomjit.runtime.codegen.plain_builtins import KernelWord
+
+
+class KernelLibrary(TargetLibrary):
+    """A library that runs further LLVM passes after the vectoriser."""
+
+    loops_apart = False
+    """Whether loops inside the outer one become functions, which have all registers for themselves.
+
+    LLVM takes constants out of all loops at once, and loads them again in every step where several
+    loops need more of them than there are registers."""
+
+    def create_ir_module(self, name: str) -> Any:
+        """A module whose recipes and steps are linked."""
+        return declare_linked(super().create_ir_module(name))
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        """Add a module and the recipes that it calls."""
+        super().add_ir_module(ir_module)
+        self._link(ir_module.axiomjit_links)
+
+    def _link(self, names: Iterable[str]) -> None:
+        for name in names:
+            found = copy_of(self._codegen.target, name)
+            if found is not None:
+                self._final_module.link_in(found)
+
+    def _optimize_final_module(self) -> None:
+        super()._optimize_final_module()
+        if self._drop_kept():
+            declared = [function.name for function in self._final_module.functions]
+            self._link(name for name in declared if name.startswith(PREFIX))
+            self._run("always_inliner", "new_gvn", "instruction_combine")
+            if self.loops_apart:
+                self._run("loop_extract")
+
+    def _drop_kept(self) -> bool:
+        """Drop what was kept for the vectoriser and is not called; whether anything was kept."""
+        try:
+            kept = self._final_module.get_global_variable(COMPILER_USED)
+        except NameError:
+            return False
+        kept.name, kept.linkage = "", "private"
+        self._run("global_dead_code_eliminate")
+        return True
+
+    def _run(self, *names: str) -> None:
+        """Run passes of LLVM over the module."""
+        passes = binding.create_new_module_pass_manager()
+        for name in names:
+            getattr(passes, f"add_{name}_pass")()
+        run_passes(passes, self._final_module, self._codegen._pass_builder())
+
+
+def new_library(name: str, traits: Traits, target: Target) -> Any:
+    """An empty library for a target's code of a kernel whose loops have these traits.
+
+    Inner loops become functions where a unit of the grid is a strip. In rows, which may be short,
+    a call would cost more than it gains.
+    """
+    library = KernelLibrary(target_context(target).codegen(), name)
+    library.loops_apart = traits.strips
+    return library
+
+
+NAMES: dict[str, Any] = {
+    "inf": math.inf,
+    "nan": math.nan,
+    **cast_builtins.NAMES,
+    **memory_builtins.NAMES,
+    **value_builtins.NAMES,
+    **value_builtins.NAMES,
+    **tree_builtins.NAMES,
+}
+"""The names of a kernel source but elementary functions; `plain_builtins.plain_names` has both."""
+CHECKED_NAMES: dict[str, Any] = {**NAMES, **memory_builtins.CHECKED_NAMES}
+"""The same names in a kernel that checks each access (see `report`)."""
+
+TRAITS: Final = Traits()
+"""The traits of a kernel without elementary functions, strips or rows."""
+# Packed work on x86: anything but a move in a wide register, or arithmetic in a 128-bit one (scalar
+# code also uses packed logic and moves there).
+_WIDE = re.compile(r"^\s+(?!\w*mov)v\w+\s.*%[yz]mm", re.MULTILINE)
+_NARROW = re.compile(
+    r"^\s+v?(?:(?:add|sub|mul|div|sqrt|max|min|cmp\w*|fn?m(?:add|sub)\d+)p[sd]"
+    r"|p(?:add|sub|mul|cmp|max|min)\w+)\s(?!.*%[yz]mm).*%xmm",
+    re.MULTILINE,
+)
+
+
+class CompiledKernel:
+    """What compiling a kernel gives: object files and texts; `load` makes it run."""
+
+    __slots__ = ("_library", "checked", "compile_ms", "objects", "symbol")
+
+    symbol: str
+    """Name of the kernel in the first object file."""
+    objects: tuple[bytes, ...]
+    """The relocatable object file, and those of the functions that it calls."""
+    compile_ms: float
+    """What compiling took, in milliseconds."""
+    checked: bool
+    """Whether the argument block has the words of a checked kernel (see `report`)."""
+
+    def __init__(self, library: Any, symbol: str, compile_ms: float, checked: bool) -> None:
+        """Wrap the function `symbol` of Numba's code library."""
+        self.objects = library.objects
+        self.symbol, self.compile_ms, self._library = symbol, compile_ms, library
+        self.checked = checked
+
+    @property
+    def asm(self) -> str:
+        """Assembly text, written again on each call."""
+        with global_compiler_lock:
+            return str(self._library.get_asm_str())
+
+    @property
+    def llvm(self) -> str:
+        """Optimised LLVM IR."""
+        with global_compiler_lock:
+            return str(self._library.get_llvm_str())
+
+    def load(self) -> LoadedKernel:
+        """The kernel in memory."""
+        entry = make_entry("", self.symbol, self.objects, self.compile_ms)
+        return load_kernel(entry, self.checked)
+
+    def packed_instructions(self) -> int:
+        """How many x86 instructions of the kernel work on several elements at once."""
+        own = re.compile(rf"^{re.escape(self.symbol)}[\w.]*:$.*?\.size", re.MULTILINE | re.DOTALL)
+        text = "".join(own.findall(self.asm))  # of the kernel, and of its loops that are functions
+        return len(_WIDE.findall(text)) + len(_NARROW.findall(text))
+
+
+def _remedy(source: str) -> str:
+    """The remedy of a message about generated source that does not compile."""
+    return "report this source, and meanwhile run without compilation:\n" + source
+
+
+def _namespace(traits: Traits, checked: bool) -> dict[str, Any]:
+    """What the names in a kernel source mean; elementary functions are imported by need."""
+    names = CHECKED_NAMES if checked else NAMES
+    if not traits.functions:
+        return names
+    from axiomjit.runtime.codegen import elementary_builtins as elementary
+
+    loads = {} if checked else memory_builtins.PREFETCHING_NAMES
+    return names | elementary.names(traits.functions) | loads
+
+
+def compile_source(
+    source: str,
+    parameters: Sequence[KernelWord],
+    target: Target,
+    traits: Traits = TRAITS,
+    *,
+    checked: bool = False,
+) -> CompiledKernel:
+    """Compile the one function `kernel(w, lo, hi)` in `source`.
+
+    Args:
+        source: Python text over `NAMES`.
+        parameters: what each word of the argument block holds, in order.
+        target: the CPU that runs it.
+        traits: what its loops are like.
+        checked: check each access, and report instead of performing one that is out of bounds.
+
+    Returns:
+        The kernel, not loaded. Safe to call from several threads; compilations take turns.
+
+    Raises:
+        CompileError: Numba or LLVM refused the source, or what it calls is nowhere.
+    """
+    try:
+        with global_compiler_lock:
+            started = time.perf_counter()
+            library = new_library("kernel", traits, target)
+            symbol = "kernel_" + sha256(source.encode()).hexdigest()[:16]
+            module = library.create_ir_module(symbol)
+            words = WordsType([(p.kind, p.dtype) for p in parameters])
+            names = _namespace(traits, checked)
+            lower_source(source, words, names, target_context(target), module, symbol)
+            library.add_ir_module(module)
+            library.finalize()
+            took_ms = (time.perf_counter() - started) * 1e3
+    except AxiomError:
+        raise
+    except Exception as error:  # whatever Numba or LLVM throws; their traceback helps no user
+        asked = f"compile a kernel of {len(parameters)} parameters"
+        raise CompileError(asked, f"{type(error).__name__}: {error}", _remedy(source)) from None
+    return CompiledKernel(library, symbol, took_ms, checked)

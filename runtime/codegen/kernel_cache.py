@@ -1,0 +1,324 @@
+"""Compiled kernels by key: in memory, else on disk, else compiled, once whoever asks first.
+
+A kernel and its checked form (`config.bounds`) are two. A kernel lives as long as a plan may run
+it; beyond that, as long as it is one of the last `MAX_IDLE_KERNELS` that were asked for. Of all
+these no more than `config.kernels` are loaded: those that were not run for longest are dropped, and
+loaded or compiled again when they are.
+
+With `config.background` a thread compiles kernels while NumPy answers the calls that need them. It
+is started by the first kernel that waits and ends after the last one, or with the program: after
+the end of the main thread it compiles no further one. A forked child has no such thread; a kernel
+that waited is asked for again by the next call there.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from contextvars import Context, copy_context
+from typing import TYPE_CHECKING, Final
+from weakref import WeakValueDictionary
+
+from axiomjit.base.config import calls_wait, config, waiting
+from axiomjit.base.counters import counter, stage
+from axiomjit.base.errors import FallbackWarning
+from axiomjit.base.locks import (
+    FORKS_WAIT,
+    Lock,
+    NotNowError,
+    after_fork,
+    imported,
+    new_lock,
+    why_not_compile,
+)
+from axiomjit.base.origins import warn
+from axiomjit.passes.ir.kernel_ir import Kernel
+from axiomjit.runtime.codegen.kernel_handle import KernelHandle, LoadedKernel, load_kernel
+from axiomjit.runtime.object_cache.entry import make_entry
+from axiomjit.runtime.object_cache.keys import disk_key
+from axiomjit.runtime.object_cache.store import OBJECTS, ObjectStore
+
+if TYPE_CHECKING:
+    from axiomjit.runtime.codegen.compile_source import CompiledKernel
+
+
+Wish = tuple[KernelHandle, Context]
+"""A kernel and the context of the call that asked first, with the clock of its function."""
+
+
+class BackgroundCompiler:
+    """Kernels that are to be compiled, in the order in which they were asked for."""
+
+    def __init__(self, load: Callable[[KernelHandle], object]) -> None:
+        """Start no thread yet; `load` compiles a kernel and enters it in its handle."""
+        self._load = load
+        self._wishes: dict[int, Wish] = {}
+        self._thread: threading.Thread | None = None
+        self._lock = new_lock()
+        self._knows_forks = False
+
+    def has(self, handle: KernelHandle) -> bool:
+        """Whether a kernel is being compiled, or will be."""
+        return id(handle) in self._wishes
+
+    def ask(self, handle: KernelHandle) -> None:
+        """Have a kernel compiled; the thread starts where there is none.
+
+        Where the system has no further thread nothing is kept, and a later call asks again.
+        """
+        with self._lock:
+            self._wishes.setdefault(id(handle), (handle, copy_context()))
+            if self._thread is None:
+                if not self._knows_forks:
+                    after_fork(self._forget)
+                self._knows_forks = True
+                # No daemon, also where the caller is one: LLVM must not run while the process ends.
+                thread = threading.Thread(target=self._work, name="axiomjit-compile", daemon=False)
+                try:
+                    thread.start()
+                except RuntimeError:
+                    self._wishes.clear()
+                    return
+                self._thread = thread
+
+    def join(self) -> None:
+        """Wait until nothing is left to be compiled."""
+        thread = self._thread
+        if thread is not None:
+            thread.join()
+
+    def _work(self) -> None:
+        main = threading.main_thread()
+        while True:
+            with self._lock:
+                if not self._wishes or not main.is_alive():
+                    self._wishes.clear()
+                    self._thread = None
+                    return
+                handle, context = next(iter(self._wishes.values()))
+            try:
+                context.run(self._compile, handle)
+            finally:
+                self._wishes.pop(id(handle), None)
+
+    def _compile(self, handle: KernelHandle) -> None:
+        try:
+            with waiting():
+                self._load(handle)
+        except Exception as error:  # of Numba, LLVM or the disk: a call of the user tells it
+            handle.failure = error
+
+    def _forget(self) -> None:
+        self._wishes.clear()
+        self._thread = None
+
+
+def refuse_failed(handle: KernelHandle) -> None:
+    """Refuse a kernel whose compilation has failed in the background, and say so once.
+
+    Raises:
+        NotNowError: it has: NumPy answers the call, and later ones.
+    """
+    failure = handle.failure
+    if failure is None:
+        return
+    if not handle.is_told:
+        handle.is_told = True
+        warn(f"such calls run in NumPy, not compiled: {failure}", FallbackWarning)
+    raise NotNowError(str(failure))
+
+
+_count_compile: Final = counter("compiles")
+_count_hit: Final = counter("cache_hits")
+_count_disk_hit: Final = counter("disk_hits")
+_count_disk_miss: Final = counter("disk_misses")
+Compiler = Callable[[Kernel, bool], "CompiledKernel"]
+Key = tuple[str, bool]
+
+MAX_IDLE_KERNELS: Final = 256
+"""Kernels that are kept although nobody may run them any more."""
+EVICT_FRACTION: Final = 1 / 8
+"""Share of kernels that are evicted at once beyond the limit, so that sorting is rare."""
+
+
+class KernelCache:
+    """Kernels in memory; numba is imported by the first that has to be compiled."""
+
+    def __init__(
+        self,
+        compiler: Compiler | None = None,
+        objects: ObjectStore | None = None,
+        kept: int = MAX_IDLE_KERNELS,
+    ) -> None:
+        """Start empty.
+
+        Args:
+            compiler: `compiler(kernel, checked)` stands in for Numba in tests.
+            objects: where machine code is kept on disk; None keeps it in memory.
+            kept: how many kernels are kept although nobody may run them any more.
+        """
+        self._compile, self._most = compiler or _compile, kept
+        self._objects = objects
+        self._alive: WeakValueDictionary[Key, KernelHandle] = WeakValueDictionary()
+        self._recent: OrderedDict[Key, KernelHandle] = OrderedDict()
+        self._loaded: dict[int, weakref.ref[KernelHandle]] = {}
+        self._turns: dict[Key, Lock] = {}
+        self._lock = new_lock()
+        self.background = BackgroundCompiler(self._load)
+
+    def get(self, kernel: Kernel) -> LoadedKernel:
+        """The loaded kernel; threads that ask for one key at once wait for one compilation.
+
+        A signal handler that asks for what its own thread is compiling compiles it, too.
+
+        Raises:
+            CompileError: Numba refused the source; the next call tries again.
+            NotNowError: it is not loaded, and this thread cannot do it now, or does not wait.
+        """
+        return self.handle(kernel).get()
+
+    def handle(self, kernel: Kernel) -> KernelHandle:
+        """The kernel for a plan that runs it; it is loaded when that asks for it."""
+        key = kernel.key, config.bounds
+        with self._lock:
+            found = self._alive.get(key)
+            if found is None:
+                found = self._alive[key] = KernelHandle(kernel, key[1], self._load)
+            elif found.loaded is not None:
+                _count_hit()
+        self._keep(key, found)
+        return found
+
+    def compiled(self, kernel: Kernel) -> CompiledKernel:
+        """The kernel compiled anew, to be read; raises as `get`."""
+        self._require_now()
+        return self._compiled(kernel, config.bounds)
+
+    def forget(self) -> None:
+        """Keep no kernel that nobody runs."""
+        self._recent.clear()
+
+    def _keep(self, key: Key, handle: KernelHandle) -> None:
+        """Make a kernel the last one that was asked for; other threads may do so meanwhile."""
+        self._recent[key] = handle
+        with suppress(KeyError):
+            self._recent.move_to_end(key)
+            while len(self._recent) > self._most:
+                self._recent.popitem(last=False)
+
+    def _load(self, handle: KernelHandle) -> LoadedKernel:
+        """Load a kernel that is not in memory."""
+        self._require_now()
+        waits = calls_wait()
+        if not waits:
+            refuse_failed(handle)
+            if self.background.has(handle):
+                raise NotNowError("it is compiled in the background")
+        key = handle.kernel.key, handle.checked
+        with self._turns.setdefault(key, new_lock()):
+            found = handle.loaded
+            if found is not None:
+                _count_hit()
+                return found
+            disk_key = self._disk_key(handle.kernel, handle.checked)
+            found = self._from_disk(disk_key, handle.checked)
+            if found is None and not waits:
+                self.background.ask(handle)
+                raise NotNowError("it is compiled in the background")
+            found = found or self._new(handle.kernel, handle.checked, disk_key)
+            handle.loaded, handle.failure = found, None
+            self._turns.pop(key, None)
+        self._make_room(handle)
+        return found
+
+    def _require_now(self) -> None:
+        reason = why_not_compile()
+        if reason is not None:  # who compiles this key may be waiting for this thread
+            raise NotNowError(reason)
+
+    def _make_room(self, new: KernelHandle) -> None:
+        """Enter a kernel that was just loaded; beyond the limit, drop an eighth of all."""
+        loaded, number = self._loaded, id(new)
+        loaded[number] = weakref.ref(new, lambda _: loaded.pop(number, None))
+        if len(loaded) <= config.kernels:
+            return
+        with self._lock:
+            handles = [reference() for reference in list(loaded.values())]
+            others = [one for one in handles if one is not None and one is not new]
+            others.sort(key=KernelHandle.last_use)
+            left = config.kernels - int(config.kernels * EVICT_FRACTION)
+            for handle in others[: max(0, len(others) + 1 - left)]:
+                loaded.pop(id(handle), None)
+                handle.drop()
+
+    def _disk_key(self, kernel: Kernel, checked: bool) -> str | None:
+        """The key of a kernel on disk; None where none is looked for there."""
+        objects = self._objects
+        if objects is None or not objects.folders() or not _compiles_here():
+            return None
+        with stage("loading"):
+            return disk_key(kernel, objects.record_of(kernel.target), checked, config.cache_tag)
+
+    def _from_disk(self, key: str | None, checked: bool) -> LoadedKernel | None:
+        """A kernel loaded from disk; None where it is not there."""
+        if key is None or self._objects is None:
+            return None
+        with stage("loading"):
+            found = self._objects.find(key)
+            if found is None:
+                return None
+            _count_disk_hit()
+            return LoadedKernel(found[1], found[0].compile_ms, checked)
+
+    def _new(self, kernel: Kernel, checked: bool, key: str | None) -> LoadedKernel:
+        """A kernel compiled, loaded and kept on disk."""
+        if key is not None:
+            _count_disk_miss()
+        with stage("compiling"):
+            made = self._compiled(kernel, checked)
+            entry = make_entry(key or "", made.symbol, made.objects, made.compile_ms)
+        with stage("loading"):
+            loaded = load_kernel(entry, checked)
+        if self._objects is not None and key is not None:
+            self._objects.keep(entry)
+        return loaded
+
+    def _compiled(self, kernel: Kernel, checked: bool) -> CompiledKernel:
+        made = self._compile(kernel, checked)
+        _count_compile()
+        return made
+
+
+def _compiles_here() -> bool:
+    """Whether Numba is not told to compile nothing, as far as can be seen without importing it."""
+    numba = imported("numba")
+    if numba is not None:
+        return not numba.config.DISABLE_JIT
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+
+
+def _compile(kernel: Kernel, checked: bool) -> CompiledKernel:
+    """Compile with Numba.
+
+    Raises:
+        ImportError: there is no Numba, or it is told to compile nothing.
+        GraphValueError: this CPU cannot run code of the kernel's target.
+    """
+    with FORKS_WAIT:
+        import numba
+
+        if numba.config.DISABLE_JIT:
+            raise ImportError("NUMBA_DISABLE_JIT is set")
+        from axiomjit.runtime.codegen.compile_source import compile_source
+
+        target = kernel.target.record
+        return compile_source(
+            kernel.source, kernel.parameters, target, kernel.traits, checked=checked
+        )
+
+
+KERNELS: Final = KernelCache(objects=OBJECTS)

@@ -1,0 +1,163 @@
+"""The types of values in a kernel source, and the names in it that stand for LLVM code.
+
+Two Numba types carry facts known when a kernel is compiled: `WordsType`, the kernel's parameter
+list, and `BufferType`, the dtype and alias scope of one buffer. So every name is one global
+intrinsic, and compiling a kernel registers nothing.
+
+A name is defined as Numba's intrinsics are: by a function of the operands' types that gives the
+signature and the emission, or None where it takes no such operands. Numba registers each of its
+own for inference; these are looked up in a kernel's names, and nothing is inferred.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Self
+
+from llvmlite import ir
+from numba import from_dtype
+from numba.core import types
+from numba.extending import models, register_model
+
+from axiomjit.base.dtypes import DTYPES, HALF, code, is_complex, part_dtype
+
+
+class HalfType(types.Type):
+    """float16, to be stored, chosen and cast; Numba's own has no representation on CPUs."""
+
+    def __init__(self) -> None:
+        """The one type."""
+        super().__init__(name="Half")
+
+
+@register_model(HalfType)
+class _HalfModel(models.PrimitiveModel):
+    """LLVM's half."""
+
+    def __init__(self, manager: Any, fe_type: HalfType) -> None:
+        super().__init__(manager, fe_type, ir.HalfType())
+
+
+class FlagType(types.Type):
+    """Where the word is that tells long loops to end."""
+
+    def __init__(self) -> None:
+        """The one type."""
+        super().__init__(name="Flag")
+
+
+@register_model(FlagType)
+class _FlagModel(models.PrimitiveModel):
+    """A pointer to the word."""
+
+    def __init__(self, manager: Any, fe_type: FlagType) -> None:
+        super().__init__(manager, fe_type, ir.IntType(64).as_pointer())
+
+
+FLAG = FlagType()
+NUMBA_TYPES: dict[str, types.Type] = {
+    name: HalfType() if dtype == HALF else from_dtype(dtype) for name, dtype in DTYPES.items()
+}
+CODES: dict[types.Type, str] = {ty: name for name, ty in NUMBA_TYPES.items()}
+PARTS: dict[str, str] = {c: code(part_dtype(d)) for c, d in DTYPES.items() if is_complex(d)}
+"""The dtypes of the real and imaginary parts of the complex ones."""
+
+WORD = ir.IntType(64)
+BYTE = ir.IntType(8)
+
+Emit = Callable[[Any, Any, Any, Any], Any]
+Typed = tuple[Any, Emit] | None
+
+
+class BufferType(types.Type):
+    """Pointer to elements of one dtype; `scope` of `count` says which buffer of the kernel it is.
+
+    A tile has count 0: LLVM sees for itself that a stack array aliases nothing.
+    """
+
+    prefix = "Buffer"
+
+    def __init__(self, dtype: types.Type, scope: int, count: int) -> None:
+        """Type of buffer number `scope` among the `count` buffers of a kernel."""
+        self.dtype, self.scope, self.count = dtype, scope, count
+        super().__init__(name=f"{self.prefix}{CODES[dtype]}N{scope}of{count}")
+
+
+class CheckedBufferType(BufferType):
+    """A buffer that knows its first element and the end of its last, counted from its pointer."""
+
+    prefix = "CheckedBuffer"
+
+
+class WordsType(types.Type):
+    """The argument block: per parameter its kind ("buffer", "scalar", "length", "flag") and dtype.
+
+    A scalar takes as many 64-bit words as it needs, everything else takes one.
+    The name is short and alphanumeric because it becomes part of the kernel's symbol.
+    """
+
+    def __init__(self, words: Sequence[tuple[str, str]]) -> None:
+        """Type of an argument block with these (kind, dtype code) parameters."""
+        self.words = tuple(words)
+        self.count = sum(kind == "buffer" for kind, _ in self.words)
+        super().__init__(name="W" + "".join(kind[0].upper() + code for kind, code in self.words))
+
+    def at(self, k: int) -> int:
+        """The first word of parameter `k`."""
+        before = (code if kind == "scalar" else "u8" for kind, code in self.words[:k])
+        return sum(-(-DTYPES[code].itemsize // 8) for code in before)
+
+    def scope(self, k: int) -> int:
+        """Number of parameter `k` among the buffers."""
+        return sum(kind == "buffer" for kind, _ in self.words[:k])
+
+
+register_model(BufferType)(models.PointerModel)
+
+
+@register_model(CheckedBufferType)
+class _CheckedBufferModel(models.PrimitiveModel):
+    """The pointer and the two indices."""
+
+    def __init__(self, manager: Any, fe_type: CheckedBufferType) -> None:
+        element = manager.lookup(fe_type.dtype).get_data_type()
+        members = [element.as_pointer(), WORD, WORD]
+        super().__init__(manager, fe_type, ir.LiteralStructType(members))
+
+
+@register_model(WordsType)
+class _WordsModel(models.PrimitiveModel):
+    """A WordsType value is a pointer to 64-bit words."""
+
+    def __init__(self, manager: Any, fe_type: WordsType) -> None:
+        super().__init__(manager, fe_type, WORD.as_pointer())
+
+
+Definition = Callable[..., Typed]
+
+
+class Intrinsic:
+    """A name of the kernel language."""
+
+    __slots__ = ("__name__", "define", "takes_literals")
+
+    def __init__(self, define: Definition, takes_literals: bool) -> None:
+        """Name a definition by the name of its function."""
+        self.__name__: Final = define.__name__
+        self.define: Final = define
+        self.takes_literals: Final = takes_literals
+        """Whether a number in the source has a type of its own, which tells the number."""
+
+    def typed(self, operands: list[Any]) -> Typed:
+        """The signature and the emission for operands of these types, or None."""
+        return self.define(*operands)
+
+    @classmethod
+    def of_literals(cls, define: Definition) -> Self:
+        """The intrinsic of a definition that has to know the numbers in the source."""
+        return cls(define, takes_literals=True)
+
+
+def intrinsic(define: Definition) -> Intrinsic:
+    """The intrinsic of a definition."""
+    return Intrinsic(define, takes_literals=False)

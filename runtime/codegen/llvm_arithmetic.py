@@ -1,0 +1,342 @@
+"""Recipes as LLVM code: each operation is one instruction, which LLVM can vectorise.
+
+Some steps are calls of functions whose vector forms are instructions (`vector_steps`). For rare
+numbers that vector code does not cover, a recipe calls a function of the number and its usual
+result (`beyond`). Its vector forms test whether any lane holds such a number, and only then call a
+function that computes the lanes one by one. So a loop stays vector code and pays for the test only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+
+from axiomjit.runtime.codegen import vector_steps
+from axiomjit.runtime.codegen.emitters import call_intrinsic
+from axiomjit.runtime.codegen.llvm_functions import lanes_of, library_function
+from axiomjit.runtime.codegen.target_code import target_of
+from axiomjit.runtime.elementary.arithmetic import Arithmetic, Numeric
+
+FLOATS = {"f4": ir.FloatType(), "f8": ir.DoubleType()}
+INTEGERS = {"f4": ir.IntType(32), "f8": ir.IntType(64)}
+INDEX = ir.IntType(32)
+USUAL_PER_SLOW = 2000
+"""The number of usual values that LLVM expects per slow one, when it assigns registers."""
+
+
+def of_lanes(element: Any, lanes: int) -> Any:
+    """Return the vector type of `lanes` elements; for one lane the element type."""
+    return ir.VectorType(element, lanes) if lanes > 1 else element
+
+
+def _is_integer(kind: Any) -> bool:
+    return isinstance(getattr(kind, "element", kind), ir.IntType)
+
+
+def _operator(floats: str, integers: str = "", swapped: bool = False) -> Callable[..., Lane]:
+    """The method that emits an instruction of floats, or of integers, by llvmlite's names."""
+
+    def operation(self: Lane, other: Any) -> Lane:
+        name = integers if _is_integer(self.value.type) else floats
+        operands = [self.value, self.other(other)]
+        return Lane(self.builder, getattr(self.builder, name)(*operands[:: -1 if swapped else 1]))
+
+    return operation
+
+
+def _comparison(sign: str) -> Callable[..., Lane]:
+    floats = "fcmp_unordered" if sign == "!=" else "fcmp_ordered"
+
+    def compared(self: Lane, other: Any) -> Lane:
+        name = "icmp_signed" if _is_integer(self.value.type) else floats
+        return Lane(self.builder, getattr(self.builder, name)(sign, self.value, self.other(other)))
+
+    return compared
+
+
+class Lane:
+    """An LLVM value with Python's operators."""
+
+    __slots__ = ("builder", "value")
+
+    def __init__(self, builder: Any, value: Any) -> None:
+        """Wrap an LLVM value."""
+        self.builder, self.value = builder, value
+
+    def other(self, value: Any) -> Any:
+        """The LLVM value of an operand; a Python number becomes a constant of this type."""
+        return value.value if isinstance(value, Lane) else ir.Constant(self.value.type, value)
+
+    __add__ = _operator("fadd", "add")
+    __sub__ = _operator("fsub", "sub")
+    __rsub__ = _operator("fsub", "sub", swapped=True)
+    __mul__ = _operator("fmul", "mul")
+    __truediv__ = _operator("fdiv")
+    __rtruediv__ = _operator("fdiv", swapped=True)
+    __and__ = _operator("", "and_")
+    __or__ = _operator("", "or_")
+    __xor__ = _operator("", "xor")
+    __lshift__ = _operator("", "shl")
+    __rshift__ = _operator("", "ashr")
+    __lt__ = _comparison("<")
+    __le__ = _comparison("<=")
+    __gt__ = _comparison(">")
+    __ge__ = _comparison(">=")
+    __eq__ = _comparison("==")  # type: ignore[assignment]
+    __ne__ = _comparison("!=")  # type: ignore[assignment]
+
+    def __neg__(self) -> Lane:
+        name = "neg" if _is_integer(self.value.type) else "fneg"
+        return Lane(self.builder, getattr(self.builder, name)(self.value))
+
+    def __abs__(self) -> Lane:
+        return Lane(self.builder, call_intrinsic(self.builder, "llvm.fabs", [self.value]))
+
+    def __invert__(self) -> Lane:
+        return Lane(self.builder, self.builder.not_(self.value))
+
+
+def _step(name: str, arity: int) -> Callable[..., Lane]:
+    """The method of a step of `Arithmetic`, by its vector instruction if the target has it.
+
+    Arguments after the first `arity` are Python numbers.
+    """
+
+    def step(self: LlvmArithmetic, *given: Any) -> Lane:
+        operands, numbers = given[:arity], given[arity:]
+
+        def basic(m: LlvmArithmetic, *values: Lane) -> Numeric:
+            return getattr(Arithmetic, name)(m, *values, *numbers)
+
+        full = "_".join([name, *map(str, numbers)])
+        return self._chosen(full, vector_steps.instruction(name, numbers), basic, *operands)
+
+    return step
+
+
+class LlvmArithmetic(Arithmetic):
+    """Arithmetic whose values are `Lane`s of one builder."""
+
+    def __init__(self, builder: Any, code: str, lanes: int) -> None:
+        """Emit operations of a dtype at the builder's position, on vectors of `lanes` numbers."""
+        self.builder, self.code, self.lanes = builder, code, lanes
+
+    def lane(self, value: Any) -> Lane:
+        """Wrap an LLVM value as a value of recipes."""
+        return Lane(self.builder, value)
+
+    def constant(self, value: float) -> Lane:
+        """Return a constant of this precision."""
+        return Lane(self.builder, ir.Constant(of_lanes(FLOATS[self.code], self.lanes), value))
+
+    def _operands(self, *operands: Any) -> list[Any]:
+        like = next(operand for operand in operands if isinstance(operand, Lane))
+        return [like.other(operand) for operand in operands]
+
+    def _called(self, name: str, *operands: Any) -> Lane:
+        return Lane(self.builder, call_intrinsic(self.builder, name, self._operands(*operands)))
+
+    def fma(self, a: Numeric, b: Numeric, c: Numeric) -> Lane:
+        """a * b + c, rounded once; one operand may be a Python float."""
+        return self._called("llvm.fma", a, b, c)
+
+    def select(self, condition: Numeric, yes: Numeric, no: Numeric) -> Lane:
+        """`yes` where the condition holds, else `no`; one of them may be a Python number."""
+        chosen = self.builder.select(condition.value, *self._operands(yes, no))
+        return Lane(self.builder, chosen)
+
+    def sqrt(self, x: Numeric) -> Lane:
+        """The square root."""
+        return self._called("llvm.sqrt", x)
+
+    def rint(self, x: Numeric) -> Lane:
+        """The nearest integer as a float, ties to even."""
+        return self._called("llvm.rint", x)
+
+    def copysign(self, x: Numeric, sign: Numeric) -> Lane:
+        """x with the sign bit of `sign`."""
+        return self._called("llvm.copysign", x, sign)
+
+    def bits(self, x: Numeric) -> Lane:
+        """The bits of a float as a signed integer."""
+        return Lane(
+            self.builder, self.builder.bitcast(x.value, of_lanes(INTEGERS[self.code], self.lanes))
+        )
+
+    def number(self, bits: Numeric) -> Lane:
+        """The float with these bits."""
+        return Lane(
+            self.builder, self.builder.bitcast(bits.value, of_lanes(FLOATS[self.code], self.lanes))
+        )
+
+    def to_float(self, whole: Numeric) -> Lane:
+        """An integer as a float."""
+        return Lane(
+            self.builder, self.builder.sitofp(whole.value, of_lanes(FLOATS[self.code], self.lanes))
+        )
+
+    def narrowed(self, x: Numeric) -> Lane:
+        """A value of `wide` rounded to float32."""
+        return Lane(self.builder, self.builder.fptrunc(x.value, of_lanes(FLOATS["f4"], self.lanes)))
+
+    def beyond(
+        self,
+        bound: float,
+        x: Numeric,
+        usual: Numeric,
+        name: str,
+        recipe: Callable[[Arithmetic, Numeric], Numeric],
+    ) -> Lane:
+        """Return recipe(x) where |x| > bound, else `usual`."""
+
+        def slow(builder: Any, value: Any) -> Any:
+            return recipe(LlvmArithmetic(builder, self.code, 1), Lane(builder, value)).value
+
+        full, kind = f"axiomjit_{name}_{self.code}", FLOATS[self.code]
+        function = _beyond(self.builder.module, full, kind, self.lanes, bound, slow)
+        return self.lane(self.builder.call(function, [x.value, usual.value]))
+
+    def _chosen(
+        self,
+        name: str,
+        instruction: vector_steps.Instruction,
+        basic: Callable[..., Lane],
+        *operands: Numeric,
+    ) -> Lane:
+        """Emit a step by its instruction, or by basic operations if the target lacks it."""
+        if target_of(self.builder.module).vector_bytes < instruction.size:
+            return basic(self, *operands)
+        values = [operand.value for operand in operands]
+        if self.lanes > 1:
+            return self.lane(vector_steps.emit(self.builder, instruction, values))
+
+        def single(builder: Any, *args: Any) -> Any:
+            return basic(
+                LlvmArithmetic(builder, self.code, 1), *(Lane(builder, a) for a in args)
+            ).value
+
+        kind = FLOATS[self.code]
+        function = vector_steps.step(
+            self.builder.module, name, instruction, kind, len(values), single
+        )
+        return self.lane(self.builder.call(function, values))
+
+    def lookup(self, name: str, table: tuple[float, ...], index: Numeric) -> Numeric:
+        """Return the table's entry at `index` modulo its length."""
+
+        def basic(m: LlvmArithmetic, bits: Lane) -> Numeric:
+            return Arithmetic.lookup(m, name, table, m.bits(bits))
+
+        instruction = vector_steps.lookup(
+            table, max(target_of(self.builder.module).vector_bytes, 32)
+        )
+        return self._chosen(f"lookup_{name}", instruction, basic, self.number(index))
+
+    significand, binade = _step("significand", 1), _step("binade", 1)
+    within, reduced = _step("within", 1), _step("reduced", 1)
+    scaled, log_limits = _step("scaled", 2), _step("log_limits", 2)
+
+    def entry(self, name: str, table: tuple[float, ...], index: Numeric) -> Lane:
+        """Return table[index] from a constant array of the module."""
+        full = f"axiomjit_{name}_{self.code}"
+        where = _constant_array(self.builder.module, full, FLOATS[self.code], table)
+        if self.lanes == 1:
+            return self.lane(_element(self.builder, where, index.value))
+        result = ir.Constant(of_lanes(FLOATS[self.code], self.lanes), ir.Undefined)
+        for lane in map(INDEX, range(self.lanes)):
+            position = self.builder.extract_element(index.value, lane)
+            value = _element(self.builder, where, position)
+            result = self.builder.insert_element(result, value, lane)
+        return self.lane(result)
+
+    @property
+    def wide(self) -> LlvmArithmetic:
+        """The arithmetic of float64."""
+        return LlvmArithmetic(self.builder, "f8", self.lanes)
+
+    def widened(self, x: Numeric) -> Lane:
+        """A float of this precision, or of float32, converted to float64: a value of `wide`."""
+        wide = of_lanes(FLOATS["f8"], self.lanes)
+        return x if x.value.type == wide else self.lane(self.builder.fpext(x.value, wide))
+
+
+def _beyond(
+    module: Any, name: str, kind: Any, lanes: int, bound: float, slow: Callable[..., Any]
+) -> Any:
+    """Return the function f(x, usual), scalar or vector: slow(x) where |x| > bound, else `usual`.
+
+    Args:
+        module: the module that calls it.
+        name: the name of the scalar function.
+        kind: the type of a number.
+        lanes: the length of the vectors; 1: scalars.
+        bound: the largest size of numbers that keep their usual result.
+        slow: emits the result of one number, from a builder and the number.
+    """
+
+    def every_lane(builder: Any, form: Any) -> Any:
+        if isinstance(form.args[0].type, ir.VectorType):
+            return _one_by_one(builder, form, builder.module.globals[name])
+        _test(form, builder, bound)
+        return slow(builder, form.args[0])
+
+    def tested(builder: Any, form: Any) -> Any:
+        _test(form, builder, bound)
+        count = getattr(form.args[0].type, "count", 1)
+        function = library_function(builder.module, name, kind, 2, count, every_lane)
+        return builder.call(function, form.args)
+
+    lengths = lanes_of(module, kind)
+    return vector_steps.with_forms(module, f"usual_{name}", kind, 2, lengths, tested)[lanes]
+
+
+def _one_by_one(builder: Any, form: Any, single: Any) -> Any:
+    """Emit a loop that calls the scalar function for each lane of a form's operands."""
+    x, usual = form.args
+    before, step, done = builder.block, *(form.append_basic_block(n) for n in ("lane", "done"))
+    builder.branch(step)
+    builder.position_at_end(step)
+    lane, result = builder.phi(INDEX), builder.phi(x.type)
+    numbers = [builder.extract_element(argument, lane) for argument in form.args]
+    changed = builder.insert_element(result, builder.call(single, numbers), lane)
+    following = builder.add(lane, INDEX(1))
+    for phi, start, then in ((lane, INDEX(0), following), (result, usual, changed)):
+        phi.add_incoming(start, before)
+        phi.add_incoming(then, step)
+    builder.cbranch(builder.icmp_unsigned("<", following, INDEX(x.type.count)), step, done)
+    builder.position_at_end(done)
+    return changed
+
+
+def _test(function: Any, builder: Any, bound: float) -> None:
+    """Emit the test: return the second operand, unless |x| > bound in a lane.
+
+    The builder is left in the block for such lanes.
+    """
+    x, usual = function.args
+    size = call_intrinsic(builder, "llvm.fabs", [x])
+    needed = builder.fcmp_ordered(">", size, ir.Constant(x.type, bound))
+    if isinstance(x.type, ir.VectorType):
+        mask = ir.IntType(x.type.count)
+        needed = builder.icmp_unsigned("!=", builder.bitcast(needed, mask), mask(0))
+    usually, rarely = (function.append_basic_block(n) for n in ("usually", "rarely"))
+    builder.cbranch(needed, rarely, usually).set_weights([1, USUAL_PER_SLOW])
+    builder.position_at_end(usually)
+    builder.ret(usual)
+    builder.position_at_end(rarely)
+
+
+def _constant_array(module: Any, name: str, kind: Any, values: tuple[float, ...]) -> Any:
+    """Return a constant array of the module, defined at first use."""
+    found = module.globals.get(name)
+    if found is None:
+        found = ir.GlobalVariable(module, ir.ArrayType(kind, len(values)), name)
+        found.linkage, found.global_constant = "internal", True
+        found.initializer = ir.Constant(found.value_type, [ir.Constant(kind, v) for v in values])
+    return found
+
+
+def _element(builder: Any, table: Any, index: Any) -> Any:
+    return builder.load(builder.gep(table, [index.type(0), index]))

@@ -1,0 +1,407 @@
+"""Kernel source -> LLVM code, in one walk over its statements; a stage of its own, read alone.
+
+The language of kernels is closed: assignments, `for` over ranges of whole numbers, `if`, operators
+on operands of one dtype, and calls of intrinsics. The type of every value follows from its operands
+when it is written, so nothing is inferred, and a name that is assigned again in a loop or a branch
+becomes a phi there. A name ends with the block that assigned it first.
+
+Operators have a rule for each kind of dtype. Whole numbers of 64 bits count and address elements,
+so LLVM may assume that they do not overflow; it makes nothing else of it. Narrower ones wrap
+around, as NumPy's do.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from llvmlite import ir
+from numba.core import types
+
+from axiomjit.runtime.codegen.complex_rules import COMPLEX
+from axiomjit.runtime.codegen.emitters import Emitter, Rules, hidden, kept_plain, method
+from axiomjit.runtime.codegen.kernel_types import CODES, WORD, Intrinsic
+
+LONG = 64
+
+
+def _whole(name: str) -> Emitter:
+    """Arithmetic of integers."""
+
+    def emit(builder: Any, args: list[Any]) -> Any:
+        flags = ("nsw",) if args[0].type.width == LONG else ()
+        return getattr(builder, name)(*args, flags=flags)
+
+    return emit
+
+
+def _compared(instruction: str, sign: str) -> Emitter:
+    return lambda b, args: getattr(b, instruction)(sign, *args)
+
+
+def _comparison(sign: str, name: str) -> Rules:
+    """Rules of a comparison; NaN is unequal to everything, and nothing else."""
+    floats = "fcmp_unordered" if sign == "!=" else "fcmp_ordered"
+    kinds = {"f": floats, "i": "icmp_signed", "ub": "icmp_unsigned"}
+    rules = {letters: _compared(rule, sign) for letters, rule in kinds.items()}
+    return rules | {"c": COMPLEX[name]}
+
+
+def _arithmetic(name: str, complex_name: str) -> Rules:
+    return {
+        "f": method("f" + name),
+        "i": _whole(name),
+        "u": method(name),
+        "c": COMPLEX[complex_name],
+    }
+
+
+BINARY: dict[type[ast.operator], Rules] = {
+    ast.Add: _arithmetic("add", "add"),
+    ast.Sub: _arithmetic("sub", "subtract"),
+    ast.Mult: _arithmetic("mul", "multiply"),
+    ast.Div: {"f": method("fdiv"), "c": COMPLEX["divide"]},
+    ast.BitAnd: {"iub": method("and_")},
+    ast.BitOr: {"iub": method("or_")},
+    ast.BitXor: {"iub": method("xor")},
+}
+UNARY: dict[type[ast.unaryop], Rules] = {
+    ast.USub: {"f": method("fneg"), "iu": method("neg"), "c": COMPLEX["negative"]},
+    ast.Invert: {"iub": method("not_")},
+}
+COMPARISONS: dict[type[ast.cmpop], Rules] = {
+    ast.Eq: _comparison("==", "equal"),
+    ast.NotEq: _comparison("!=", "not_equal"),
+    ast.Lt: _comparison("<", "less"),
+    ast.LtE: _comparison("<=", "less_equal"),
+    ast.Gt: _comparison(">", "greater"),
+    ast.GtE: _comparison(">=", "greater_equal"),
+}
+
+
+_POINTER: Final = ir.IntType(8).as_pointer()
+_STATUS: Final = ir.IntType(32)
+_DONE: Final = _STATUS(0)
+_EXTREMES: Final = {"min": "<=", "max": ">="}
+_LITERALS: Final = {bool: types.boolean, int: types.int64, float: types.float64}
+
+
+class Value(NamedTuple):
+    """A value: its type and what holds it; `literal` is the number where the source has one."""
+
+    type: Any
+    llvm: Any
+    literal: int | None = None
+
+    @property
+    def exact_type(self) -> Any:
+        """The type that tells the number where the source has one."""
+        return self.type if self.literal is None else types.IntegerLiteral(self.literal)
+
+
+Scope = dict[str, Value]
+
+
+def lower_source(
+    source: str,
+    words: types.Type,
+    names: Mapping[str, Any],
+    context: Any,
+    module: Any,
+    symbol: str,
+) -> None:
+    """Add the function `kernel(w, lo, hi)` of a source to a module.
+
+    Args:
+        source: one function definition.
+        words: the type of the argument block.
+        names: what the names in the source mean: intrinsics and numbers.
+        context: Numba's, for the representation of types.
+        module: of LLVM code.
+        symbol: the name of the function there.
+
+    Raises:
+        SyntaxError: the source is no Python.
+        KeyError: it defines no kernel.
+        TypeError: it is not in the language of kernels.
+    """
+    functions = {f.name: f for f in ast.parse(source).body if isinstance(f, ast.FunctionDef)}
+    kernel = functions["kernel"]
+    block = context.get_value_type(words)
+    kind = ir.FunctionType(_STATUS, [_POINTER, _POINTER, block, WORD, WORD])
+    function = ir.Function(module, kind, symbol)
+    scope = {
+        argument.arg: Value(type_, given)
+        for argument, type_, given in zip(
+            kernel.args.args, (words, types.int64, types.int64), function.args[2:], strict=True
+        )
+    }
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    _Writer(builder, names, context).block(kernel.body, scope)
+    builder.ret(_DONE)
+
+
+class _Writer:
+    """Writes statements where its builder stands."""
+
+    def __init__(self, builder: Any, names: Mapping[str, Any], context: Any) -> None:
+        self.builder, self.names, self.context = builder, names, context
+        self.nested = self.rare = 0
+
+    def block(self, body: Sequence[ast.stmt], scope: Scope) -> None:
+        """Write statements, and keep in `scope` what the names mean after them."""
+        for stmt in body:
+            match stmt:
+                case ast.Assign(targets=[ast.Name(id=name)], value=expression):
+                    scope[name] = self.assigned(name, self.value(expression, scope), scope)
+                case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)):
+                    given = [self.value(value, scope) for value in values]
+                    for name, value in zip(_names(names), given, strict=True):
+                        scope[name] = self.assigned(name, value, scope)
+                case ast.Expr(value=expression):
+                    self.value(expression, scope)
+                case ast.For(target=ast.Name(id=name), orelse=[]):
+                    self.loop(stmt, name, scope)
+                case ast.If():
+                    self.choice(stmt, scope)
+                case ast.Pass():
+                    pass
+                case _:
+                    raise _refused(stmt, "is no statement of kernels")
+
+    def assigned(self, name: str, value: Value, scope: Scope) -> Value:
+        """A value as a name has it, whose type never changes."""
+        if name in scope and scope[name].type != value.type:
+            raise TypeError(f"{name} is {scope[name].type} and becomes {value.type}")
+        return Value(value.type, value.llvm)
+
+    def loop(self, stmt: ast.For, name: str, scope: Scope) -> None:
+        """Write a loop; its condition stands before it and at its end, as LLVM wants it."""
+        builder = self.builder
+        start, stop, step = self.bounds(stmt, scope)
+        over_block = not isinstance(start, ir.Constant) or isinstance(stop, ir.SelectInstr)
+        if self.nested and over_block:
+            start, stop = self.unrelated(start), self.unrelated(stop)
+        carried = _carried(stmt.body, scope)
+        first, before = self.parts(carried, scope), builder.block
+        body, after = (builder.append_basic_block(name + part) for part in ("", ".done"))
+        builder.cbranch(builder.icmp_signed("<", start, stop), body, after)
+        builder.position_at_end(body)
+        (index,) = self.phis([start], before)
+        phis = self.phis(first, before)
+        inside = scope | {name: Value(types.int64, index)}
+        self.join(phis, carried, inside)
+        self.nested += 1
+        self.block(stmt.body, inside)
+        self.nested -= 1
+        following = builder.add(index, WORD(step), flags=("nsw",))
+        end, last = self.parts(carried, inside), builder.block
+        again = builder.cbranch(builder.icmp_signed("<", following, stop), body, after)
+        if self.rare:
+            again.set_metadata("llvm.loop", kept_plain(builder.module))
+        _enter([index, *phis], [following, *end], last)
+        builder.position_at_end(after)
+        results = self.phis(first, before)
+        _enter(results, end, last)
+        self.join(results, carried, scope)
+
+    def unrelated(self, number: Any) -> Any:
+        """The same number, of which LLVM does not know where it comes from.
+
+        The ends of a loop over a block are formulas of the loops around it. LLVM would write all
+        addresses and counts as such formulas: that takes longer, and the code is no better. Nor is
+        it better where LLVM writes all outer loops twice, with and without steps of an inner one.
+        """
+        if isinstance(number, ir.Constant):
+            return number
+        return hidden(self.builder, number, "noduplicate")
+
+    def parts(self, names: Sequence[str], scope: Scope) -> list[Any]:
+        """What names stand for, complex numbers as two: LLVM does not take a phi apart."""
+        values = (scope[name].llvm for name in names)
+        return [part for value in values for part in self.split(value)]
+
+    def split(self, value: Any) -> list[Any]:
+        """A value, or the members of a structure."""
+        if not isinstance(value.type, ir.LiteralStructType):
+            return [value]
+        return [self.builder.extract_value(value, k) for k in range(len(value.type))]
+
+    def phis(self, values: Sequence[Any], block: Any) -> list[Any]:
+        """Phis with their values from one block."""
+        phis = [self.builder.phi(value.type) for value in values]
+        _enter(phis, values, block)
+        return phis
+
+    def join(self, parts: Sequence[Any], names: Sequence[str], scope: Scope) -> None:
+        """Let names stand for what was taken apart."""
+        left = iter(parts)
+        for name in names:
+            kind = scope[name].llvm.type
+            if isinstance(kind, ir.LiteralStructType):
+                whole = ir.Constant(kind, ir.Undefined)
+                for k in range(len(kind)):
+                    whole = self.builder.insert_value(whole, next(left), k)
+            else:
+                whole = next(left)
+            scope[name] = Value(scope[name].type, whole)
+
+    def bounds(self, stmt: ast.For, scope: Scope) -> tuple[Any, Any, int]:
+        """The first step of a loop, the end of its last one, and how far the next step is."""
+        match stmt.iter:
+            case ast.Call(func=ast.Name(id="range"), args=[stop], keywords=[]):
+                return WORD(0), self.whole(stop, scope), 1
+            case ast.Call(func=ast.Name(id="range"), args=[start, stop], keywords=[]):
+                return self.whole(start, scope), self.whole(stop, scope), 1
+            case ast.Call(
+                func=ast.Name(id="range"),
+                args=[start, stop, ast.Constant(value=int(step))],
+                keywords=[],
+            ) if step > 0:
+                return self.whole(start, scope), self.whole(stop, scope), step
+        raise _refused(stmt.iter, "is no range of one or two numbers, or with a positive step")
+
+    def whole(self, node: ast.expr, scope: Scope) -> Any:
+        """A whole number of 64 bits."""
+        value = self.value(node, scope)
+        if value.type != types.int64:
+            raise _refused(node, f"is {value.type}, not a whole number of 64 bits")
+        return value.llvm
+
+    def choice(self, stmt: ast.If, scope: Scope) -> None:
+        """Write both branches of a condition, and a phi for what either assigns.
+
+        Branches are for what is done once, as to combine the results of groups: their loops are
+        short, and what LLVM does to make loops fast would take longer than they run.
+        """
+        builder = self.builder
+        condition = self.value(stmt.test, scope)
+        if condition.type != types.boolean:
+            raise _refused(stmt.test, f"is {condition.type}, not a truth")
+        carried = _carried([*stmt.body, *stmt.orelse], scope)
+        starts = [builder.append_basic_block(name) for name in ("then", "else")]
+        after = builder.append_basic_block("after")
+        builder.cbranch(condition.llvm, *starts)
+        ends = []
+        for start, body in zip(starts, (stmt.body, stmt.orelse), strict=True):
+            builder.position_at_end(start)
+            inside = dict(scope)
+            self.rare += 1
+            self.block(body, inside)
+            self.rare -= 1
+            ends.append((self.parts(carried, inside), builder.block))
+            builder.branch(after)
+        builder.position_at_end(after)
+        phis = self.phis(*ends[0])
+        _enter(phis, *ends[1])
+        self.join(phis, carried, scope)
+
+    def value(self, node: ast.expr, scope: Scope) -> Value:
+        """Write an expression."""
+        match node:
+            case ast.Name(id=name):
+                return scope[name] if name in scope else self.number(name)
+            case ast.Constant(value=number):
+                return self.literal(node, number)
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=number)):
+                return self.literal(node, -number if isinstance(number, int | float) else number)
+            case ast.BinOp(left=left, op=op, right=right):
+                return self.operation(node, BINARY.get(type(op)), (left, right), scope)
+            case ast.UnaryOp(op=op, operand=operand):
+                return self.operation(node, UNARY.get(type(op)), (operand,), scope)
+            case ast.Compare(left=left, ops=[op], comparators=[right]):
+                result = self.operation(node, COMPARISONS.get(type(op)), (left, right), scope)
+                return Value(types.boolean, result.llvm)
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
+                if name in _EXTREMES:
+                    return self.extreme(name, args, scope)
+                return self.call(node, name, [self.operand(arg, scope) for arg in args])
+        raise _refused(node, "is no expression of kernels")
+
+    def number(self, name: str) -> Value:
+        """A number with a name, as `inf` is."""
+        if not isinstance(self.names.get(name), float):
+            raise TypeError(f"{name} is neither a number nor assigned before")
+        return Value(types.float64, ir.DoubleType()(self.names[name]))
+
+    def literal(self, node: ast.expr, number: Any) -> Value:
+        """A number that the source has."""
+        kind = _LITERALS.get(type(number))
+        if kind is None:
+            raise _refused(node, "is no number of kernels")
+        constant = ir.Constant(self.context.get_value_type(kind), number)
+        return Value(kind, constant, number if type(number) is int else None)
+
+    def operation(
+        self, node: ast.expr, rules: Rules | None, operands: Sequence[ast.expr], scope: Scope
+    ) -> Value:
+        """An operator on operands of one dtype."""
+        values = [self.value(operand, scope) for operand in operands]
+        kind = values[0].type
+        letter = CODES.get(kind, " ")[0]
+        rule = next((rule for letters, rule in (rules or {}).items() if letter in letters), None)
+        if rule is None or any(value.type != kind for value in values):
+            raise _refused(node, f"has operands {', '.join(str(v.type) for v in values)}")
+        return Value(kind, rule(self.builder, [value.llvm for value in values]))
+
+    def extreme(self, name: str, args: Sequence[ast.expr], scope: Scope) -> Value:
+        """The smallest or the largest of whole numbers."""
+        first, *others = (self.whole(arg, scope) for arg in args)
+        for other in others:
+            here = self.builder.icmp_signed(_EXTREMES[name], first, other)
+            first = self.builder.select(here, first, other)
+        return Value(types.int64, first)
+
+    def operand(self, node: ast.expr, scope: Scope) -> Value:
+        """An operand of a call: a value, or a cast that stands for its dtype."""
+        if isinstance(node, ast.Name) and node.id not in scope:
+            named = self.names.get(node.id)
+            if isinstance(named, Intrinsic):
+                return Value(named, None)
+        return self.value(node, scope)
+
+    def call(self, node: ast.expr, name: str, values: Sequence[Value]) -> Value:
+        """A call of an intrinsic."""
+        called = self.names.get(name)
+        if not isinstance(called, Intrinsic):
+            raise _refused(node, f"calls {name}, which kernels do not have")
+        literals = called.takes_literals
+        kinds = [value.exact_type if literals else value.type for value in values]
+        typed = called.typed(kinds)
+        if typed is None:
+            raise _refused(node, f"calls {name} with {', '.join(map(str, kinds))}")
+        signature, emit = typed
+        given = [value.llvm for value in values]
+        return Value(signature.return_type, emit(self.context, self.builder, signature, given))
+
+
+def _enter(phis: Sequence[Any], values: Sequence[Any], block: Any) -> None:
+    """Add the values that phis take where their block is entered from another one."""
+    for phi, value in zip(phis, values, strict=True):
+        phi.add_incoming(value, block)
+
+
+def _names(targets: Sequence[ast.expr]) -> list[str]:
+    """The names among the targets of an assignment."""
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def _carried(body: Sequence[ast.stmt], scope: Scope) -> list[str]:
+    """The names that statements assign and that mean something before them, in order."""
+    return [name for name in dict.fromkeys(_assigned(body)) if name in scope]
+
+
+def _assigned(body: Sequence[ast.stmt]) -> Iterator[str]:
+    for stmt in body:
+        if isinstance(stmt, ast.Assign):
+            (target,) = stmt.targets
+            yield from _names(target.elts if isinstance(target, ast.Tuple) else [target])
+        elif isinstance(stmt, ast.For | ast.If):
+            yield from _assigned(stmt.body)
+            yield from _assigned(stmt.orelse)
+
+
+def _refused(node: ast.AST, why: str) -> TypeError:
+    """The error about a part of a source."""
+    return TypeError(f"{ast.unparse(node)} {why}")

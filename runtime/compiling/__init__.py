@@ -1,5 +1,0 @@
-"""From kernel source to machine code: one compilation per key and process.
-
-May import `base`, `passes.ir`, `runtime.llvm`, `runtime.objects`, `runtime.emission`,
-`runtime.elementary`, `runtime.names`.
-"""

@@ -1,0 +1,4 @@
+"""Memory of arrays and argument blocks.
+
+May import `base`, `runtime.object_cache`.
+"""

@@ -1,0 +1,303 @@
+"""Load the object files of an entry as code in memory; a function is then at an address.
+
+Most are linked here, without LLVM, which takes 30 ms to import and start. What LLVM writes for code
+in memory (its large code model, x86-64) needs little of a linker: sections are laid out one after
+the other, and whole addresses are put into their places. Everything else, such as jumps through
+tables, is refused, and LLVM's linker takes it. There each kernel is a library of its own, so that
+equal names in two of them do not meet. A missing name is an error of either linker, never a call of
+address 0; which functions of the process an entry may call is checked when it is read (`entry`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import mmap
+import struct
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+from axiomjit.base.locks import FORKS_WAIT
+from axiomjit.runtime.object_cache.entry import Entry
+from axiomjit.runtime.object_cache.object_file import (
+    MACHINES,
+    NO_BITS,
+    ObjectFile,
+    Section,
+    read_object,
+)
+
+MACHINE: Final = MACHINES["x86_64"]
+PROGRAM, UNWINDING = 1, 0x70000001
+"""Types of sections: what is loaded, and tables for exceptions, of which kernels have none."""
+WRITTEN, LOADED, THREADS_OWN = 1, 2, 0x400
+"""Flags of sections: written at run time, in memory at run time, one for each thread."""
+WHOLE, DISTANCE, CALL, WHOLE_DISTANCE = 1, 2, 4, 24
+"""Relocations: R_X86_64_64, PC32, PLT32 and PC64."""
+_READ, _EXECUTE = 1, 4
+_LARGEST: Final = 2**26
+_WORD: Final = 8
+
+Place = tuple[int, int]
+"""The numbers of a file and of a section in it."""
+
+
+class NotLinkedError(Exception):
+    """Object files that this linker does not take; its text says why."""
+
+
+class LinkedCode:
+    """Code in memory, which is given back when nobody holds this object."""
+
+    __slots__ = ("_memory", "address")
+
+    def __init__(self, memory: mmap.mmap, address: int) -> None:
+        """Hold the memory, in which a function is at this address."""
+        self._memory, self.address = memory, address
+
+
+def link(files: Sequence[ObjectFile], symbol: str, outside: Mapping[str, int]) -> LinkedCode:
+    """Lay object files out in memory as code that can run.
+
+    Args:
+        files: the object files, which may use what others define.
+        symbol: the function to call.
+        outside: addresses of what none of them defines.
+
+    Raises:
+        NotLinkedError: they need more than this linker does.
+        OSError: the system gives no memory that can be executed.
+    """
+    if any(file.machine != MACHINE for file in files):
+        raise NotLinkedError("another machine")
+    places, readable, size = _layout(files)
+    memory, base = _memory(size)
+    for (number, k), at in places.items():
+        content = files[number].sections[k].content
+        memory[at : at + len(content)] = content
+    globals_ = _global_symbols(files, places, base)
+    addresses = {**outside, **globals_}
+    for number, file in enumerate(files):
+        _relocate(memory, base, number, file, places, addresses)
+    if symbol not in globals_:
+        raise NotLinkedError(f"no {symbol}")
+    _protect(base, readable)
+    return LinkedCode(memory, globals_[symbol])
+
+
+def plain_code(instructions: bytes) -> LinkedCode:
+    """Put instructions into memory as code that can run; its address is that of the first one.
+
+    Raises:
+        OSError: the system gives no memory that can be executed.
+    """
+    memory, base = _memory(len(instructions))
+    memory[: len(instructions)] = instructions
+    _protect(base, len(instructions))
+    return LinkedCode(memory, base)
+
+
+def _memory(size: int) -> tuple[mmap.mmap, int]:
+    """New memory, and where it begins."""
+    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return memory, ctypes.addressof(ctypes.c_char.from_buffer(memory))
+
+
+def _protect(base: int, size: int) -> None:
+    """Let memory be read and executed, and no longer be written.
+
+    Raises:
+        OSError: the system refuses.
+    """
+    if _process().mprotect(ctypes.c_void_p(base), ctypes.c_size_t(size), _READ | _EXECUTE):
+        raise OSError(ctypes.get_errno(), "memory cannot be made executable")
+
+
+def _layout(files: Sequence[ObjectFile]) -> tuple[dict[Place, int], int, int]:
+    """Where each section begins, where those end that are not written, and where all end.
+
+    Raises:
+        NotLinkedError: a section is of no kind that kernels have, or all are too large.
+    """
+    kept: list[tuple[Place, Section]] = []
+    for number, file in enumerate(files):
+        for k, section in enumerate(file.sections):
+            if section.flags & LOADED and section.kind != UNWINDING:
+                if section.kind not in (PROGRAM, NO_BITS) or section.flags & THREADS_OWN:
+                    raise NotLinkedError(f"a section of type {section.kind}")
+                kept.append(((number, k), section))
+    places, end = {}, 0
+    ends = []
+    for written in (0, WRITTEN):
+        for place, section in kept:
+            if section.flags & WRITTEN == written:
+                places[place] = -(-end // section.align) * section.align
+                end = places[place] + section.size
+        end = -(-end // mmap.PAGESIZE) * mmap.PAGESIZE
+        ends.append(end)
+    if not 0 < end <= _LARGEST:
+        raise NotLinkedError(f"{end} bytes")
+    return places, ends[0], end
+
+
+def _global_symbols(
+    files: Sequence[ObjectFile], places: Mapping[Place, int], base: int
+) -> dict[str, int]:
+    """The addresses of what files define for others; the first definition of a name holds."""
+    found: dict[str, int] = {}
+    for number, file in enumerate(files):
+        for symbol in file.symbols:
+            at = places.get((number, symbol.section))
+            if at is not None and symbol.name and not symbol.is_local:
+                found.setdefault(symbol.name, base + at + symbol.place)
+    return found
+
+
+def _relocate(
+    memory: mmap.mmap,
+    base: int,
+    number: int,
+    file: ObjectFile,
+    places: Mapping[Place, int],
+    addresses: Mapping[str, int],
+) -> None:
+    """Put addresses into the sections of a file.
+
+    Raises:
+        NotLinkedError: an address is unknown, too far, or wanted in another form.
+    """
+    known = [
+        base + places[number, symbol.section] + symbol.place
+        if (number, symbol.section) in places
+        else addresses.get(symbol.name)
+        for symbol in file.symbols
+    ]
+    for k, (place, kind, symbol, addend) in file.relocations():
+        if (number, k) not in places:
+            continue
+        at, wanted = places[number, k] + place, known[symbol]
+        if wanted is None:
+            raise NotLinkedError(f"no {file.symbols[symbol].name}")
+        if place + _WORD > file.sections[k].size:
+            raise NotLinkedError("a place outside its section")
+        distance = wanted + addend - base - at
+        try:
+            if kind == WHOLE:
+                struct.pack_into("<Q", memory, at, (wanted + addend) % 2**64)
+            elif kind == WHOLE_DISTANCE:
+                struct.pack_into("<q", memory, at, distance)
+            elif kind in (DISTANCE, CALL):
+                struct.pack_into("<i", memory, at, distance)
+            else:
+                raise NotLinkedError(f"a relocation of type {kind}")
+        except struct.error as error:
+            raise NotLinkedError(str(error)) from None
+
+
+@lru_cache(maxsize=1)
+def _process() -> ctypes.CDLL:
+    """The functions of the libraries that Python itself uses."""
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def function_address(name: str) -> int | None:
+    """Where a function of the C library is in this process; None if it is nowhere."""
+    try:
+        return ctypes.cast(_process()[name], ctypes.c_void_p).value
+    except AttributeError:
+        return None
+
+
+LIBRARIES: Final = 64
+"""Libraries to one linker: what it keeps of unloaded ones, 8 KB each, goes when it goes."""
+
+
+class _Linkers:
+    """The linker that takes the next library; earlier ones live as long as libraries in them."""
+
+    current: Any = None
+    left = 0
+    numbers = itertools.count()
+
+
+class LoadedCode:
+    """The code of one kernel in memory, for as long as somebody holds this object."""
+
+    __slots__ = ("_library", "address")
+
+    address: int
+    """Of the function."""
+
+    def __init__(self, library: Any, address: int) -> None:
+        """Keep the library."""
+        self._library, self.address = library, address
+
+
+def load(entry: Entry) -> LoadedCode | None:
+    """Load an entry; None if it calls what is not there or LLVM refuses it.
+
+    Safe to call from several threads. A fork waits until LLVM has linked.
+
+    Raises:
+        OSError: the system gives no memory that can be executed, to LLVM neither.
+    """
+    trouble: OSError | None = None
+    try:
+        code = _linked(entry)
+        return LoadedCode(code, code.address)
+    except OSError as error:
+        trouble = error
+    except (NotLinkedError, ValueError):
+        pass
+    loaded = _load_by_llvm(entry)
+    if loaded is None and trouble is not None:
+        raise trouble
+    return loaded
+
+
+def _linked(entry: Entry) -> LinkedCode:
+    """The code of an entry, linked here.
+
+    Raises:
+        NotLinkedError: it needs more than our linker does.
+        OSError: the system gives no memory that can be executed.
+        ValueError: an object file is damaged.
+    """
+    outside = {name: function_address(name) for name in entry.calls or ()}
+    known = {name: address for name, address in outside.items() if address is not None}
+    return link([read_object(code) for code in entry.objects], entry.symbol, known)
+
+
+def _load_by_llvm(entry: Entry) -> LoadedCode | None:
+    """Let LLVM link an entry; None if it calls what is not there or LLVM refuses it."""
+    with FORKS_WAIT:
+        from llvmlite import binding
+
+        try:
+            linker, builder = _linker(binding), binding.JITLibraryBuilder()
+            for code in entry.objects:
+                builder.add_object_img(code)
+            if entry.calls is None:
+                builder.add_current_process()
+            for name in entry.calls or ():
+                address = binding.address_of_symbol(name)
+                if address is None:
+                    return None
+                builder.import_symbol(name, address)
+            builder.export_symbol(entry.symbol)
+            library = builder.link(linker, f"axiomjit-{next(_Linkers.numbers)}")
+        except RuntimeError:
+            return None
+        _Linkers.left -= 1
+        library.linker = linker  # goes after the library
+        return LoadedCode(library, int(library[entry.symbol]))
+
+
+def _linker(binding: Any) -> Any:
+    if not _Linkers.left:
+        binding.initialize_native_target()
+        binding.initialize_native_asmprinter()
+        _Linkers.current = binding.create_lljit_compiler(suppress_errors=True)
+        _Linkers.left = LIBRARIES
+    return _Linkers.current

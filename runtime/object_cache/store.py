@@ -1,0 +1,340 @@
+"""The folders where this process finds and keeps machine code, asked in order.
+
+The user's own folder comes first, then one that others filled and this process only reads. A
+damaged or foreign entry is dropped and compiled again, without a word; an entry that cannot be
+written is kept in memory only.
+
+A folder is one of files that only its owner can write, each written whole; the oldest are dropped.
+Nothing is read from a folder or file that is a symbolic link, belongs to another user, or that
+other users can write: its content could be anybody's. A folder is opened and looked at for each
+use, and files are reached through it, so that it cannot be exchanged in between.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Final
+
+from axiomjit.base.config import config
+from axiomjit.base.records import Record
+from axiomjit.base.target import ChosenTarget, Target
+from axiomjit.runtime.object_cache.entry import LARGEST, Entry, pack, unpack
+from axiomjit.runtime.object_cache.known_targets import pack_target, target_key, unpack_target
+from axiomjit.runtime.object_cache.loader import LoadedCode, load
+
+SUFFIX: Final = ".kernel"
+TARGET_SUFFIX: Final = ".target"
+CODE_SUFFIX: Final = ".code"
+SUFFIXES: Final = (SUFFIX, TARGET_SUFFIX, CODE_SUFFIX)
+"""Kernels, records of processors, code that is the same in every program."""
+TEMPORARY: Final = ".new"
+KEY_DIGITS: Final = 64
+"""Digits of a key in hexadecimal."""
+TEMPORARY_DIGITS: Final = 16
+STALE_SECONDS: Final = 3600
+"""A temporary file of this age is nobody's; a use is noted that much later than the last one."""
+COUNTED: Final = 32
+"""One process in so many adds up the sizes of all files when it writes one."""
+TRIM_FRACTION: Final = 0.8
+"""The part of the bound that is left when files are dropped."""
+ROOT: Final = 0
+SUPPORTED: Final = os.open in os.supports_dir_fd and hasattr(os, "geteuid")
+"""Whether this system opens files relative to a folder, and has owners."""
+
+
+class Unusable(Exception):
+    """A folder that is not used; its text says why."""
+
+
+class Found(Record):
+    """A file of the folder: its key, size in bytes, and when it was last used."""
+
+    key: str
+    size: int
+    used: float
+
+
+class Directory:
+    """The files of a folder by key; `read_only` folders may also be root's and are never made."""
+
+    def __init__(self, path: str, *, read_only: bool = False) -> None:
+        """Name a folder; it is made by the first file that is written."""
+        self.path, self.read_only = path, read_only
+        self._known_bytes: int | None = None
+
+    def refusal(self) -> str | None:
+        """Why the folder is not used; None if it is, or would be made."""
+        try:
+            with self._opened():
+                return None
+        except FileNotFoundError:
+            return None
+        except (OSError, Unusable) as error:
+            return str(error)
+
+    def read(self, key: str, suffix: str = SUFFIX) -> bytes | None:
+        """The content of a file; None if there is none, or it is not to be trusted."""
+        try:
+            with self._opened() as folder:
+                return self._content(folder, key + suffix)
+        except (OSError, Unusable):
+            return None
+
+    def write(self, key: str, data: bytes, bound_bytes: int, suffix: str = SUFFIX) -> None:
+        """Put a file in place of the one with this key, and drop the oldest beyond the bound.
+
+        Raises:
+            OSError, Unusable: the folder cannot be used, or has no room.
+        """
+        try:
+            self._put(key + suffix, data)
+        except FileNotFoundError:
+            os.makedirs(os.path.dirname(self.path), exist_ok=True)
+            with suppress(FileExistsError):
+                os.mkdir(self.path, mode=0o700)
+            self._put(key + suffix, data)
+        if self._known_bytes is None:  # whose turn it is to count is left to chance
+            counts = int.from_bytes(os.urandom(1)) < 256 // COUNTED
+        else:
+            self._known_bytes += len(data)
+            counts = self._known_bytes > bound_bytes
+        if counts:
+            self._known_bytes = self._trim(bound_bytes)
+
+    def remove(self, key: str, suffix: str = SUFFIX) -> bool:
+        """Drop the file of a key; whether there is none now."""
+        try:
+            with self._opened() as folder:
+                return _dropped(folder, key + suffix)
+        except (OSError, Unusable):
+            return False
+
+    def files(self, suffix: str = SUFFIX) -> list[Found]:
+        """The files at hand, those used last first.
+
+        Raises:
+            Unusable: the folder is not used.
+        """
+        try:
+            with self._opened() as folder:
+                found = [
+                    Found(name.removesuffix(suffix), status.st_size, status.st_mtime)
+                    for name, status in _listed(folder)
+                    if _is_named(name, KEY_DIGITS, suffix)
+                ]
+        except OSError:
+            return []
+        return sorted(found, key=lambda file: (-file.used, file.key))
+
+    @contextmanager
+    def _opened(self) -> Iterator[int]:
+        """A descriptor of the folder, looked at.
+
+        Raises:
+            OSError: there is none, or it is none.
+            Unusable: others can write what is in it.
+        """
+        if not SUPPORTED:
+            raise Unusable("this system tells no owners of folders")
+        try:
+            folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENOTDIR):
+                raise Unusable(f"{self.path} is no folder, or a link") from None
+            raise
+        try:
+            status = os.fstat(folder)
+            if not self._is_ours(status):
+                raise Unusable(f"{self.path} belongs to another user, or others can write it")
+            yield folder
+        finally:
+            os.close(folder)
+
+    def _is_ours(self, status: os.stat_result) -> bool:
+        owners = {os.geteuid(), ROOT} if self.read_only else {os.geteuid()}
+        return status.st_uid in owners and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+    def _content(self, folder: int, name: str) -> bytes | None:
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+        file = os.open(name, flags, dir_fd=folder)
+        try:
+            status = os.fstat(file)
+            fits = stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST
+            if not fits or not self._is_ours(status):
+                return None
+            if not self.read_only and time.time() - status.st_mtime > STALE_SECONDS:
+                with suppress(OSError):
+                    os.utime(file)
+            with open(file, "rb", closefd=False) as content:
+                return content.read(LARGEST)
+        finally:
+            os.close(file)
+
+    def _put(self, name: str, data: bytes) -> None:
+        """Write a file under another name, then give it this one."""
+        with self._opened() as folder:
+            temporary = os.urandom(TEMPORARY_DIGITS // 2).hex() + TEMPORARY
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+            file = os.open(temporary, flags, 0o600, dir_fd=folder)
+            try:
+                with open(file, "wb") as content:
+                    content.write(data)
+                try:
+                    os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+                except (IsADirectoryError, NotADirectoryError):
+                    os.rmdir(name, dir_fd=folder)
+                    os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+            except BaseException:
+                with suppress(OSError):
+                    os.unlink(temporary, dir_fd=folder)
+                raise
+
+    def _trim(self, bound_bytes: int) -> int:
+        """Drop temporary files that nobody writes, and the oldest beyond the bound; what is left.
+
+        Other processes may do the same at the same time.
+        """
+        with self._opened() as folder:
+            now, found = time.time(), []
+            for name, status in _listed(folder):
+                if any(_is_named(name, KEY_DIGITS, end) for end in SUFFIXES):
+                    found.append((status.st_mtime, status.st_size, name))
+                    continue
+                stale = now - status.st_mtime > STALE_SECONDS
+                if stale and _is_named(name, TEMPORARY_DIGITS, TEMPORARY):
+                    _dropped(folder, name)
+            total = sum(size for _, size, _ in found)
+            if total > bound_bytes:
+                for _, size, name in sorted(found):
+                    if total <= TRIM_FRACTION * bound_bytes:
+                        break
+                    total -= size * _dropped(folder, name)
+            return total
+
+
+def _is_named(name: str, digits: int, suffix: str) -> bool:
+    """Whether a file's name is so many hexadecimal digits and the suffix."""
+    stem = name.removesuffix(suffix)
+    return stem != name and len(stem) == digits and set(stem) <= set("0123456789abcdef")
+
+
+def _listed(folder: int) -> Iterator[tuple[str, os.stat_result]]:
+    """What lies in a folder, links as such."""
+    for name in os.listdir(folder):
+        with suppress(FileNotFoundError):
+            yield name, os.stat(name, dir_fd=folder, follow_symlinks=False)
+
+
+def _dropped(folder: int, name: str) -> bool:
+    """Remove what has this name, an empty folder too; whether there is nothing now."""
+    try:
+        os.unlink(name, dir_fd=folder)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        try:
+            os.rmdir(name, dir_fd=folder)
+        except OSError:
+            return False
+    return True
+
+
+MEGABYTE: Final = 2**20
+_LASTING: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
+
+
+class ObjectStore:
+    """Machine code by key, in the folders that the settings name now."""
+
+    def __init__(self) -> None:
+        """Open nothing yet."""
+        self._settings: tuple[object, ...] | None = None
+        self._own: Directory | None = None
+        self._shared: Directory | None = None
+        self.trouble: str | None = None
+        """Why nothing is written any more."""
+
+    def folders(self) -> list[Directory]:
+        """The user's own folder, if any, and the shared one, if any."""
+        settings = config.cache_dir, config.cache_shared, config.cache_mb
+        if settings != self._settings:
+            path = own_path() if config.cache_mb > 0 else None
+            self._own = Directory(path) if path else None
+            shared = config.cache_shared if config.cache_mb > 0 else ""
+            self._shared = Directory(os.path.abspath(shared), read_only=True) if shared else None
+            self.trouble = None
+            self._settings = settings
+        return [folder for folder in (self._own, self._shared) if folder]
+
+    def find(self, key: str, suffix: str = SUFFIX) -> tuple[Entry, LoadedCode] | None:
+        """The entry of a key and its code, loaded; None if there is none that can be loaded."""
+        for folder in self.folders():
+            data = folder.read(key, suffix)
+            if data is None:
+                continue
+            entry = unpack(key, data)
+            try:
+                code = None if entry is None else load(entry)
+            except OSError:  # there is no memory for code now: the file is as good as before
+                continue
+            if entry is not None and code is not None:
+                return entry, code
+            if not folder.read_only:
+                folder.remove(key, suffix)
+        return None
+
+    def record_of(self, chosen: ChosenTarget) -> Target:
+        """The record of a target, from disk where LLVM was asked before; LLVM's is kept there.
+
+        Raises:
+            GraphValueError: this CPU cannot run code of the target.
+        """
+        key = None if chosen.is_found else target_key(chosen.name)
+        if key is None:
+            return chosen.record
+        for folder in self.folders():
+            found = unpack_target(key, chosen.name, folder.read(key, TARGET_SUFFIX) or b"")
+            if found is not None:
+                chosen.take(found)
+                return found
+        self._write(key, pack_target(key, chosen.record), TARGET_SUFFIX)
+        return chosen.record
+
+    def keep(self, entry: Entry, suffix: str = SUFFIX) -> None:
+        """Write an entry, unless other processes could not load it or there is no place for it."""
+        if entry.calls is not None:
+            self._write(entry.key, pack(entry), suffix)
+
+    def _write(self, key: str, data: bytes, suffix: str) -> None:
+        """Write a file where there is a place for it."""
+        self.folders()
+        if self._own is None or self.trouble is not None:
+            return
+        try:
+            self._own.write(key, data, config.cache_mb * MEGABYTE, suffix)
+        except Unusable as error:
+            self.trouble = str(error)
+        except OSError as error:
+            if error.errno in _LASTING:
+                self.trouble = str(error)
+
+
+def own_path() -> str | None:
+    """The user's folder: the one that is set, else in the folder for caches; None if there is none.
+
+    The path is absolute; a user without a home has none.
+    """
+    if config.cache_dir is not None:
+        return os.path.abspath(config.cache_dir) if config.cache_dir else None
+    caches = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(caches):
+        caches = os.path.expanduser("~/.cache")
+    return os.path.join(caches, "axiomjit", "kernels") if os.path.isabs(caches) else None
+
+
+OBJECTS: Final = ObjectStore()

@@ -1,4 +1,0 @@
-"""Memory of arrays and argument blocks.
-
-May import `base`, `runtime.objects`.
-"""
