@@ -63,7 +63,7 @@ def estimate_time(body: Iterable[Stmt], tiles: Collection[str] = (), kept: int =
 
     Operations come in order, as many per cycle as there are ports, and wait for their operands; a
     processor has room for some that wait. A function is a chain of operations. The numbers are
-    fitted to 14 loops of one to three functions (docs/decisions.md).
+    fitted to 14 loops of one to three functions (docs/decisions, 48).
 
     Needs: statements of one innermost loop, in their order.
     Gives: a time to compare with that of another form of the loop.
