@@ -1,4 +1,4 @@
-"""What is drawn for readers comes from everywhere, with its place, and depends on the seed alone."""
+"""Texts drawn for readers come from everywhere, with places, and depend on the seed alone."""
 
 from tests.structure.sample import drawn, names, sentences
 from tests.structure.sources import read_sources
