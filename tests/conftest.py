@@ -19,6 +19,10 @@ from tests.turns import Turns
 
 TESTS = Path(__file__).parent
 GOLDEN = TESTS / "golden"
+FAST = ("structure", "passes")
+"""Folders whose tests are marked `fast`; those of other folders are `slow`."""
+SLOW_FILES = ("passes/test_compiled.py", "passes/test_growth.py", "passes/test_scans.py")
+"""Files in these folders that compile many kernels: they are `slow`, too."""
 SELECTING = ("keyword", "markexpr", "deselect", "ignore", "ignore_glob", "lf", "collectonly")
 
 
@@ -148,6 +152,13 @@ def pytest_configure(config: pytest.Config) -> None:
         share_kernels(config.stash, config.getoption("kernels"))
     config.stash[TURNS] = Turns(Path(config.option.basetemp).parent if worker else None)
     config.addinivalue_line("markers", "alone: measures time; nothing else runs beside it")
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if item.path.is_relative_to(TESTS):  # a session may run inside another one
+        name = item.path.relative_to(TESTS).as_posix()
+        fast = name.startswith(tuple(f"{folder}/" for folder in FAST)) and name not in SLOW_FILES
+        item.add_marker("fast" if fast else "slow")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -5,13 +5,22 @@ Cycles are for one vector of results on a processor with AVX-512.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import Final, NamedTuple
-
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import Final
+from typing import NamedTuple
 from axiomjit.base.dtypes import code
 from axiomjit.graph.primitives import Primitive
-from axiomjit.passes.ir.loop_ir import Fold, Let, Load, ReadState, Stmt, Store
-from axiomjit.symbolic.dims import Dim, product
+from axiomjit.passes.ir.loop_ir import Fold
+from axiomjit.passes.ir.loop_ir import Let
+from axiomjit.passes.ir.loop_ir import Load
+from axiomjit.passes.ir.loop_ir import ReadState
+from axiomjit.passes.ir.loop_ir import Stmt
+from axiomjit.passes.ir.loop_ir import Store
+from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.dims import product
+
 
 
 class Time(NamedTuple):
@@ -63,7 +72,7 @@ def estimate_time(body: Iterable[Stmt], tiles: Collection[str] = (), kept: int =
 
     Operations issue in order, one per port and cycle, and wait for their operands; a limited number
     may wait. A function is a chain of operations. The numbers are fitted to 14 loops of one to
-    three functions (docs/decisions.md).
+    three functions (docs/decisions, 48).
 
     Needs: statements of one innermost loop, in their order.
     Gives: a time to compare with another form of the loop.

@@ -1,42 +1,44 @@
-"""The contents of docs/decisions.md list each of its headings once, under an area."""
+"""Decisions are numbered files with title, date and area, and their index is the generated one."""
 
-import re
+import pytest
 
 from tests.structure.sources import ROOT
+from tools.decisions import FOLDER, HEAD, index, read_decisions
 
-LINK = re.compile(r"^- \[(.+)\]\(#(.+)\)$", re.MULTILINE)
-HEADING = re.compile(r"^## (\d{4}-\d\d-\d\d): (.+)$", re.MULTILINE)
-
-
-def anchor(heading: str) -> str:
-    """The anchor of a heading, as renderers of Markdown make it."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+ENTRY = "# One\n\n2026-01-01 · Language\n\nBecause.\n"
 
 
-def wrong_contents(text: str) -> list[str]:
-    """Headings that are not listed exactly once, and entries without a heading."""
-    contents, _, rest = text.partition("## Contents\n")[2].partition("\n## ")
-    listed = LINK.findall(contents)
-    headings = {
-        (title, anchor(f"{date}: {title}")) for date, title in HEADING.findall("\n## " + rest)
-    }
-    found = [f"listed {listed.count(head)} times: {head[0]}" for head in sorted(headings)]
-    return [line for line in found if not line.startswith("listed 1 ")] + [
-        f"no such heading: {title}" for title, link in listed if (title, link) not in headings
-    ]
+def test_the_index_is_the_generated_one():
+    written = (FOLDER / "README.md").read_text("utf-8")
+    assert written == index(read_decisions()), "python -m tools.decisions writes it"
 
 
-def test_each_decision_is_listed_once():
-    assert wrong_contents((ROOT / "docs/decisions.md").read_text("utf-8")) == []
+def test_dates_grow_with_the_numbers():
+    dates = [HEAD.match(text)[2] for _, text in sorted(read_decisions().items())]
+    assert dates == sorted(dates)
 
 
-def test_the_rule_sees_what_it_forbids():
-    text = (
-        "# D\n\n## Contents\n\n### A\n\n- [one](#2026-01-01-one)\n- [one](#2026-01-01-one)\n"
-        "- [gone](#2026-01-01-gone)\n\n## 2026-01-01: one\n\n## 2026-01-02: `two`, three\n"
+def test_one_folder_has_all_decisions():
+    assert not (ROOT / "docs" / "decisions.md").exists()
+    assert {path.suffix for path in FOLDER.iterdir()} == {".md"}
+
+
+@pytest.mark.parametrize(
+    ("texts", "complaint"),
+    [
+        ({"0001-one.md": ENTRY.replace("Language", "Weather")}, "0001-one.md: begins with no"),
+        ({"0001-one.md": ENTRY.replace("\n\n2026", "\n2026")}, "0001-one.md: begins with no"),
+        ({"0001-one.md": ENTRY, "0003-two.md": ENTRY}, "0003-two.md: its number is not 0002"),
+    ],
+)
+def test_planted_faults_are_found(texts, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        index(texts)
+
+
+def test_entries_are_listed_by_area():
+    page = index({"0001-one.md": ENTRY, "0002-two.md": ENTRY.replace("Language", "Benchmarks")})
+    assert page.endswith(
+        "## Language\n\n- [0001](0001-one.md) One (2026-01-01)\n\n"
+        "## Benchmarks\n\n- [0002](0002-two.md) One (2026-01-01)\n"
     )
-    assert wrong_contents(text) == [
-        "listed 0 times: `two`, three",
-        "listed 2 times: one",
-        "no such heading: gone",
-    ]
