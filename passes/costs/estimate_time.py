@@ -5,22 +5,13 @@ Cycles are for one vector of results on a processor with AVX-512.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from collections.abc import Iterable
-from collections.abc import Sequence
-from typing import Final
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final, NamedTuple
+
 from axiomjit.base.dtypes import code
 from axiomjit.graph.primitives import Primitive
-from axiomjit.passes.ir.loop_ir import Fold
-from axiomjit.passes.ir.loop_ir import Let
-from axiomjit.passes.ir.loop_ir import Load
-from axiomjit.passes.ir.loop_ir import ReadState
-from axiomjit.passes.ir.loop_ir import Stmt
-from axiomjit.passes.ir.loop_ir import Store
-from axiomjit.symbolic.dims import Dim
-from axiomjit.symbolic.dims import product
-
+from axiomjit.passes.ir.loop_ir import Fold, Let, Load, ReadState, Stmt, Store
+from axiomjit.symbolic.dims import Dim, product
 
 
 class Time(NamedTuple):

@@ -21,14 +21,14 @@ PROGRAMS = int(os.environ.get("AXIOMJIT_STENCILS", "150"))
     ("name", "share"), [("evaluated", 1.0), ("interpreted", 1.0), ("compiled", 0.06)]
 )
 def test_stencils_mean_what_numpy_does(name, share):
-    right, made = buffer_rows.row_nest, []
+    right, made = buffer_rows._RowNest, []
 
     def counted(*arguments):
         made.append(1)
         return right(*arguments)
 
     count = int(PROGRAMS * share)
-    with small_forms(), way(name), patch.object(buffer_rows, "row_nest", counted):
+    with small_forms(), way(name), patch.object(buffer_rows, "_RowNest", counted):
         failures = campaign(0, 0, count)
     assert not failures, "\n\n".join(failures[:3])
     assert len(made) > count / 3 or name == "evaluated"
