@@ -49,7 +49,7 @@ def guarded(array, side):
     pages, start = room(high - low, side)
     dtype = array.dtype
     around = np.ndarray((high - low) // array.itemsize, dtype, pages, start)
-    around.fill(allocation.poison(dtype))
+    around.fill(allocation.poison(dtype.newbyteorder("=")))
     placed = np.ndarray(array.shape, dtype, pages, start - low, array.strides)
     placed[...] = array
     if not array.flags.writeable:
