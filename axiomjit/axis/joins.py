@@ -195,7 +195,7 @@ def concat_along_axis(xs: Iterable[Operand], axis: AxisName) -> Tensor:
 
 
 def related(one: Axis, other: Axis) -> bool:
-    """Whether two axes are the same, of one class, or share a role."""
+    """True if two axes are the same, of one class, or share a role."""
     same_class = one.axis_class is other.axis_class
     return one is other or same_class or any(other.has_role(role) for role in one.roles)
 

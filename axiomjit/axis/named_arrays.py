@@ -94,7 +94,7 @@ class NamedArray(AxisMethods[Any], NamedValue):
         kept: BoundedTable[Hashable, Any],
         key: Hashable,
     ) -> Any:
-        """What a function of tensors gives for named arrays, as named arrays."""
+        """The result of a function of tensors for named arrays, as named arrays."""
         return self._apply("computed", function, operands, kept, key)
 
     def item(self) -> Any:

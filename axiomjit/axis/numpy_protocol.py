@@ -94,7 +94,7 @@ def _function(
 def _reduced(
     name: str, x: Any, axis: object, out_axes: AxesOf, options: Options, asked: str
 ) -> Tensor | NamedArray:
-    """A reduction over axes; of a named array it is a named array."""
+    """A reduction over axes: a named array if `x` is one, else a tensor."""
     if options:
         remedy = _OWN
         if "keepdims" in options:

@@ -179,14 +179,14 @@ class Computation(NativeCallable[Any]):
         )
 
     def _is_plain(self, arguments: tuple[object, ...], arrays: Sequence[np.ndarray]) -> bool:
-        """Whether arguments are run as they are and none is written, now and in calls like this."""
+        """True if arguments run unconverted and none is written, now and in calls like this."""
         plain = not self.graph.writes and all(map(operator.is_, arguments, arrays))
         layouts = (layout_of_storage(storage_root(t.node)) for t in self._placeholders)
         wanted = plain and self.wants_guard() and self.misses > 1
         return wanted and all(layout is None for layout in layouts)
 
     def _finished(self, found: Sequence[np.ndarray]) -> Any:
-        """What a call returns for the results of the graph."""
+        """The return value of a call, given the results of the graph."""
         values: Any = tuple(found[len(found) - len(self._tensors) :])
         if self._named:
             pairs = zip(values, self._tensors, strict=True)
@@ -350,7 +350,7 @@ def _computed(
     kept: BoundedTable[Hashable, Any],
     key: Hashable,
 ) -> Any:
-    """What a function of tensors gives for named arrays, by a computation that is kept."""
+    """The result of a function of tensors for named arrays, by a computation that is kept."""
     leaves = tuple(leaf_key(value, str(k)) for k, value in enumerate(operands))
     named = [value for value in operands if isinstance(value, NamedArray)]
     found = kept.get((key, leaves))

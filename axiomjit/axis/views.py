@@ -201,7 +201,7 @@ def flatten_at(x: Operand, i: SupportsIndex) -> Tensor:
 
 
 def _merged(tensor: Tensor, groups: Sequence[int]) -> Tensor:
-    """The tensor with runs of so many axes merged."""
+    """The tensor with runs of axes merged; `groups` has the number of axes of each."""
     rest = list(tensor.axes)
     runs = [Axes(rest.pop(0) for _ in range(count)) for count in groups]
     labels = Axes(run.flatten() for run in runs)

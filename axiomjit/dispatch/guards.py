@@ -51,7 +51,7 @@ def add_table(
 
 
 def order_of(signature: inspect.Signature, args: Vector, kwargs: Mapping[str, object]) -> list[int]:
-    """For each leaf of a call without containers the number of its argument."""
+    """The number of the argument of each leaf, in a call without containers."""
     numbers = range(len(args) + len(kwargs))
     named = dict(zip(kwargs, numbers[len(args) :], strict=True))
     bound = signature.bind(*numbers[: len(args)], **named)
@@ -187,7 +187,7 @@ def _guards(
 def _apart(
     given: Sequence[tuple[int, object]], writes: Sequence[int]
 ) -> Iterator[tuple[int, np.ndarray, int, np.ndarray]]:
-    """Each written array with each other array, both after their sources."""
+    """Pairs of a written array and another one, each array after its source."""
     for k in writes:
         source, written = given[k]
         for j, (other_source, other) in enumerate(given):

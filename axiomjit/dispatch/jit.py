@@ -114,8 +114,8 @@ class BoundMethod(functools.partial[Any]):
 
 P = ParamSpec("P")
 R = TypeVar("R")
-_NAMED: Final = "axiomjit.dispatch.named_calls"
-"""Support for named arrays, with the axis language; other calls do not import it."""
+_NAMED_CALLS: Final = "axiomjit.dispatch.named_calls"
+"""The module for calls with named arrays; other calls do not import it, nor the axis language."""
 
 
 class Jitted(NativeCallable[R], Generic[P, R]):
@@ -237,7 +237,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
             return self._function(*args, **kwargs)
         if (self._writes or self._looks_at_identity()) and not named:
             same = same_arrays(call.dynamic, bool(self._identifies))
-        exact = lazy_import(_NAMED).exact_named_key if named else exact_key
+        exact = lazy_import(_NAMED_CALLS).exact_named_key if named else exact_key
         key = quick or exact(call, self._forget)
         key = key if same is None else (key, same)
         compiled = self._plans.get(key)
@@ -260,7 +260,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         if compiled is None:
             return self._run_unfollowed(why, args, kwargs)
         if named:
-            return lazy_import(_NAMED).run_and_unflatten_named(compiled, arguments)
+            return lazy_import(_NAMED_CALLS).run_and_unflatten_named(compiled, arguments)
         if compiled.writes and not self._writes:
             self._writes = True
             return self._call(quick, args, kwargs)
@@ -422,7 +422,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         return self._program(call, signature).compiled_call(signature.values, as_is), plain
 
     def _named_program(self, call: CallArguments) -> Any:
-        late = lazy_import(_NAMED)
+        late = lazy_import(_NAMED_CALLS)
 
         def build() -> Any:
             self._traced += 1

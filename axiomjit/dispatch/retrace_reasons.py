@@ -138,7 +138,7 @@ class RetraceReasons:
         )
 
     def info(self, hits: int, bound: int, traced: int, calls: CallsInNumPy) -> CacheInfo:
-        """These counts, the reasons and times of the programs, and the calls in NumPy."""
+        """A `CacheInfo`: these counts, the reasons and times of traces, and the calls in NumPy."""
         texts, times = tuple(self.texts), self.clock.times()
         return CacheInfo(hits, bound, traced, texts, times, calls.all())
 

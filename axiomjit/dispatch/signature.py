@@ -191,7 +191,7 @@ class Signature(Record):
 
 
 class _Class(Record):
-    """The parts of a `Signature` shared by all calls of one code, and the open symbols."""
+    """The parts of a `Signature` that an `argument_code` decides, and the open symbols."""
 
     given: tuple[Input | Dim, ...]
     layouts: Layouts
@@ -200,7 +200,7 @@ class _Class(Record):
 
 
 Classes = BoundedTable[object, _Class]
-"""The known classes of calls, by code."""
+"""The known classes of calls, by argument code."""
 
 
 def classify(

@@ -51,7 +51,7 @@ def add_native_entry(
         lengths: As for `run`.
         in_tuple: True if it returns a tuple of all results, False for the only result itself; None
             for other returns.
-        finish: Converts the graph's results to its return value.
+        finish: Converts the graph's results to the return value of the callable.
     """
     if _installed.get("add_native_entry") and _installed["run"]:
         _installed["add_native_entry"](function, graph, arguments, lengths, in_tuple, finish)

@@ -30,9 +30,9 @@ Bounds = Sequence[BoundCondition]
 
 
 SPLIT: Final = 16
-"""Smallest number of multiplications per matrix for which a stack beats merged dimensions.
+"""With fewer multiplications per matrix a stack of matrices is slower than merged dimensions.
 
-A stack of single rows or columns never does.
+A stack of single rows or columns always is.
 """
 
 

@@ -85,7 +85,7 @@ def _by_boxes(
 
 
 class _Blocks:
-    """One sum of products; blocks are ranges of window positions along the rows."""
+    """One sum of products, computed in blocks: ranges of window positions along the rows."""
 
     def __init__(
         self,

@@ -48,7 +48,7 @@ class Bounds:
         wholes = (d.whole.root for d in demands if isinstance(d, AffineSize | ConcatSize))
         factors = (d.factor.root for d in demands if isinstance(d, Total))
         self.follows: set[Unknown] = {*self._joins, *joined, *wholes, *factors}
-        """What is computed of others, so that it is chosen last."""
+        """The unknowns that are computed from others, so that they are chosen last."""
         self.exact = {v for d in demands if isinstance(d, Exact) for v in d.variables}
         """Rows of which the number of axes is known together with others."""
         self._ranks: dict[RowVariable, tuple[int, bool] | None] = {}
@@ -106,7 +106,7 @@ class Bounds:
 def _inner_first(
     start: Key, above: Callable[[Key], Sequence[Key]], known: Mapping[Key, object]
 ) -> list[Key]:
-    """What `start` depends on and is not known, each after what it depends on; circles are cut."""
+    """The unknown keys that `start` depends on, each after its own dependences; circles are cut."""
     order: list[Key] = []
     seen: set[Key] = set()
     waiting = [(start, False)]
@@ -154,7 +154,7 @@ def _close(solver: Solver, start: list[Unknown]) -> None:
 
 
 def _current(start: Iterable[Unknown]) -> list[Unknown]:
-    """What became of unknowns: those that are still open."""
+    """The unknowns that are still open in these."""
     found: list[Unknown] = []
     for unknown in start:
         if isinstance(unknown, RowVariable):
@@ -184,7 +184,7 @@ def _bounded_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
 
 
 def _exact_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
-    """Rows that have so many axes together: the output as many as fit, then batch, then input."""
+    """Rows of known total rank: the output takes all axes that fit, then batch, then input."""
     choices: _RowChoices = []
     for demand in bounds.demands:
         if not isinstance(demand, Exact):
@@ -277,11 +277,11 @@ def _least_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
     }
     for row in least:
         if row not in used:
-            _refuse_hidden(row, "how many axes there are")
+            _refuse_undecided(row, "how many axes there are")
     return [*least.items()]
 
 
-def _refuse_hidden(unknown: Unknown, what: str) -> None:
+def _refuse_undecided(unknown: Unknown, what: str) -> None:
     """Refuse a parameter whose shape no use decides."""
     param = unknown.param
     if param is not None:
@@ -327,7 +327,7 @@ def _factors(bounds: Bounds, leaf: bool) -> _CellChoices:
                 if cell.leaf is leaf:
                     choices.append((cell, 1))
     for cell, _ in choices:
-        _refuse_hidden(cell, "how long an axis is")
+        _refuse_undecided(cell, "how long an axis is")
     return choices
 
 
@@ -339,7 +339,7 @@ def _least_cells(bounds: Bounds, leaf: bool) -> _CellChoices:
         cells = bounds.cells
     for cell in cells:
         if not cell.at_least and not cell.met:
-            _refuse_hidden(cell, "how long an axis is")
+            _refuse_undecided(cell, "how long an axis is")
     return [(cell, max(cell.at_least, 1)) for cell in cells]
 
 
@@ -349,7 +349,7 @@ _CELLS: Final[tuple[_Stage, ...]] = (_bounded_cells, _vanishing, _factors, _leas
 
 
 def _choices(bounds: Bounds) -> Sequence[tuple[Unknown, int | Dim]]:
-    """What the first stage that decides anything decides."""
+    """The choices of the first stage that makes any."""
     for stages in (_ROWS, _CELLS):  # which axes meet is known only when all rows are closed
         for leaf in (True, False):
             for stage in stages:

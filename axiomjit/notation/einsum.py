@@ -52,7 +52,7 @@ def computed(function: ArrayCall, placed: Sequence[Any]) -> Any:
 
 
 class Call(Record):
-    """What is asked for, apart from the operands.
+    """A call of `einsum` without its operands.
 
     `parsed` is None for a spec of NumPy's, `meaning` for a concatenation.
     """
@@ -109,7 +109,7 @@ class Call(Record):
 
 
 def _sources(names: Sequence[Sequence[Hashable]]) -> tuple[tuple[Source, ...], ...]:
-    """For each dimension of the result those of operands with its name."""
+    """For each dimension of the result, the dimensions of operands with its name."""
     written, *read = names
     places: dict[Hashable, list[Source]] = {}
     for k, own in enumerate(read):
@@ -176,7 +176,7 @@ def _of_tensors(operands: Sequence[Any], call: Call) -> Any:
 
 
 class ArrayCall(ArrayFunction):
-    """What a spec computes of arrays that are at hand."""
+    """The function of arrays that a spec describes."""
 
     def __init__(self, call: Call) -> None:
         """Keep what is asked for."""
@@ -351,7 +351,7 @@ def checked_capture(capture: Sequence[Size] | None, spec: str) -> tuple[Size, ..
     """The sizes to be captured.
 
     Raises:
-        GraphTypeError: something else than a Size.
+        GraphTypeError: one of them is no Size.
     """
     found = tuple(capture or ())
     for one in found:

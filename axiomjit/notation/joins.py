@@ -1,4 +1,4 @@
-"""Concatenations `a^b` of label notation: what is read and written while each part is live.
+"""Concatenations `a^b` of label notation: the operands and blocks while each part is live.
 
 The parts of a concatenation are live one after another. In each such run the operand is read whose
 labels are all live; where there is none the result is 0.
@@ -38,7 +38,7 @@ class Part(Record):
 
 
 class Joining:
-    """The runs of a spec with concatenations, of shapes that are known."""
+    """The runs of a spec with concatenations, for known shapes."""
 
     def __init__(self, spec: EinsumSpec, solution: Solution) -> None:
         """Find out which labels are live together."""
@@ -55,7 +55,7 @@ class Joining:
         return tuple(found)
 
     def projections(self) -> tuple[Projections, ...]:
-        """The projections of each run, of the one operand that is read."""
+        """For each run the projections of the operand that it reads."""
         return tuple(part.whole for part in self.parts())
 
     def node(self, nodes: Sequence[Node], asked: str) -> Node:

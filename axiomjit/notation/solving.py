@@ -107,7 +107,7 @@ class Solver:
             )
 
     def inherit(self, unknown: Unknown, source: Unknown) -> None:
-        """What is said of a row or size that stands for another is said of that, too."""
+        """Copy the facts about `source` to `unknown`, which takes its place."""
         for field in ("leaf", "param"):
             if getattr(source, field) and not getattr(unknown, field):
                 self.change(unknown, field, getattr(source, field))

@@ -49,7 +49,7 @@ class AffineSize(Demand):
 
     @property
     def cells(self) -> list[Cell]:
-        """What the equation is about."""
+        """The sizes in the equation."""
         cells = [self.whole.root, self.over.root]
         return cells if self.kernel is None else [*cells, self.kernel.root]
 
@@ -158,7 +158,7 @@ class ConcatSize(Demand):
 
 
 class Total(Demand):
-    """The axes of rows have so many elements: `coefficient * factor / divisor`."""
+    """The axes of rows have `coefficient * factor / divisor` elements together."""
 
     __slots__ = ("coefficient", "divisor", "factor", "rows")
 
@@ -196,7 +196,7 @@ class Total(Demand):
 
     @property
     def is_met(self) -> bool:
-        """Whether the sizes that are known have all the elements."""
+        """True if the known sizes already have all the elements."""
         size = self.factor.root.size
         return size is not None and size * self.coefficient == self.known * self.divisor
 
@@ -290,7 +290,7 @@ class Exact(Demand):
 
     @property
     def unknowns(self) -> list[Unknown]:
-        """What is open in the rows, and in the sizes."""
+        """The unknowns in the rows and in the sizes."""
         found = [unknown for row in self.rows for unknown in row.flat.unknowns]
         return [*found, *(cell.root for cell in self.cells if cell.root.size is None)]
 

@@ -1,4 +1,4 @@
-"""What inference is about: sizes and rows of axes that may still be unknown."""
+"""Terms of inference: sizes and rows of axes that may still be unknown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from axiomjit.graph.describe import describe_length
 from axiomjit.symbolic.dims import Dim
 
 _KEPT: Final = 20
-"""Origins that are kept of a size or a row."""
+"""Most origins kept for a size or a row."""
 
 
 class Origin(Record):
@@ -26,7 +26,7 @@ class Origin(Record):
 
 
 class Unknown:
-    """What sizes and rows have in common: who looks at them, and how they are closed.
+    """The base of sizes and rows: the demands that watch them, and how they are closed.
 
     `leaf` says that it belongs to a tensor that is given, not computed; `param`,
     that its shape must come from its use, has the place of that tensor.
@@ -158,7 +158,7 @@ def open_row(variable: RowVariable) -> Row:
 
 
 class Demand:
-    """What an operation demands of shapes."""
+    """A demand of an operation on shapes."""
 
     __slots__ = ("active", "origin")
 
@@ -168,17 +168,17 @@ class Demand:
         self.active = True
 
     def step(self, solver: Any) -> bool:
-        """Do what can be done now; whether nothing is left to do."""
+        """Do as much as can be done now; True if nothing is left to do."""
         raise NotImplementedError
 
     @property
     def unknowns(self) -> list[Unknown]:
-        """What the demand waits for, unknown sizes and rows."""
+        """The unknown sizes and rows that the demand waits for."""
         raise NotImplementedError
 
     @property
     def origins(self) -> tuple[Origin, ...]:
-        """The origin, and those of what it is about."""
+        """Its origin, and the origins of its unknowns."""
         found = [self.origin]
         for unknown in self.unknowns:
             found += unknown.origins
@@ -186,5 +186,5 @@ class Demand:
 
 
 def merged(origins: Iterable[Origin]) -> tuple[Origin, ...]:
-    """Each origin once, the first ones."""
+    """The first origins, each once."""
     return tuple(dict.fromkeys(origins))[:_KEPT]

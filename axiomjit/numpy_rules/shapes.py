@@ -213,17 +213,17 @@ def _atleast_rule(name: str, grow: Callable[[Node], Node]) -> Rule:
 
 
 def at_least_1d(node: Node) -> Node:
-    """The node with lengths of 1 until it has one dimension, as np.atleast_1d."""
+    """The node with dimensions of length 1 added until it has one, as np.atleast_1d."""
     return insert_dimensions(node, (0,)) if not node.shape else node
 
 
 def at_least_2d(node: Node) -> Node:
-    """The node with lengths of 1 until it has two dimensions, as np.atleast_2d."""
+    """The node with dimensions of length 1 added until it has two, as np.atleast_2d."""
     return insert_dimensions(node, tuple(range(2 - len(node.shape))))
 
 
 def at_least_3d(node: Node) -> Node:
-    """The node with lengths of 1 until it has three dimensions, as np.atleast_3d."""
+    """The node with dimensions of length 1 added until it has three, as np.atleast_3d."""
     new = {0: (0, 1, 2), 1: (0, 2), 2: (2,)}
     return insert_dimensions(node, new.get(len(node.shape), ()))
 

@@ -64,7 +64,7 @@ ATTEMPTS: Final = 24
 SHORTEST: Final = 5
 LONGEST: Final = 24
 """Lengths that are tried; shorter ones could be constants by chance."""
-MOST: Final = 2**22
+MOST_ELEMENTS: Final = 2**22
 """Most elements of an array for a probe."""
 NUMBERS: Final = (bool, int, float, complex)
 VARIED: Final = (LENGTH, DECLARED, DATA_DEPENDENT)
@@ -101,7 +101,7 @@ def _assignments(operands: Sequence[Node]) -> Iterator[Lengths]:
         lengths = {**scope.values, **dict(zip(varied, chosen, strict=False))}
         sizes = [evaluate(n, lengths) for node in operands for n in node.shape]
         whole = [evaluate(product(node.shape), lengths) for node in operands]
-        if min(sizes, default=0) < 0 or max(whole, default=0) > MOST:
+        if min(sizes, default=0) < 0 or max(whole, default=0) > MOST_ELEMENTS:
             continue
         if not all(guard.holds(lengths) for guard in scope.guards):
             continue
@@ -253,7 +253,7 @@ def _at_hand(name: str, operands: Sequence[Node]) -> list[Array]:
             values = evaluate_graph(graph, following.arguments(), scope.values)
             return list(values[: len(operands)])
     for shape in (node.shape for node in operands):
-        if data_dependent_in(*shape) and scope.value(product(shape)) > MOST:
+        if data_dependent_in(*shape) and scope.value(product(shape)) > MOST_ELEMENTS:
             raise refusal(name, "a number of elements that only the running program knows")
     return [_small(node, scope.values, 0) for node in operands]
 

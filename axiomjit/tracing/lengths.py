@@ -204,7 +204,7 @@ class SymbolicInt(SymbolicNumber):
         return super()._operate(name, *operands)
 
     def _symbolic(self, name: str, *operands: Any) -> Any:
-        """As of other numbers; integer arithmetic and comparisons are of symbolic lengths."""
+        """As in the base class; integer arithmetic and comparisons work on symbolic lengths."""
         if name == "neg":
             return length(-self.dim)
         if name == "divmod":

@@ -134,8 +134,8 @@ class Chart:
         """Add the mark of one data point.
 
         Args:
-            x: its position across.
-            y: its position upwards.
+            x: its horizontal value.
+            y: its vertical value.
             tip: the text of its tooltip; the first line is its name.
             style: CSS classes.
             shape: "circle", "square" or "diamond".
@@ -245,7 +245,7 @@ def table(
     """Return a table in a scrolling box; a line below says so where columns are hidden.
 
     Args:
-        caption: for those who hear the page.
+        caption: for screen readers.
         head: the headings, as text or as whole cells.
         rows: the cells of each row, its name first; or a whole row.
         **attributes: of the table.

@@ -28,7 +28,7 @@ FIRST, LINE, HEAD = 28, 22, 38
 """The position of the legend, the distance of its lines, and that of the axes below it."""
 LEAD: Final = "axiomjit's time divided by that of"
 ROW: Final = 21
-NAME: Final = 16
+NAME_LETTERS: Final = 16
 """The longest name in letters."""
 LANE: Final = 3.2
 """The vertical distance of marks in a row, so that equal ratios do not hide each other."""
@@ -237,7 +237,7 @@ def _row(
     """Return a row: the group's name, and a mark for each library."""
     y = top + ROW / 2
     count = tag("tspan", f" {count_things(len(cases), 'case')}", class_="quiet")
-    style, name = "all" if group == "all" else None, shorten(group, NAME)
+    style, name = "all" if group == "all" else None, shorten(group, NAME_LETTERS)
     label = tag("text", name, count, x=LEFT - 12, y=y + 4, text_anchor="end", class_=style)
     marks = []
     for score in sorted(scores, key=lambda score: -peers.index(score.peer)):

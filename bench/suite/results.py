@@ -52,7 +52,7 @@ def results_folder(asked: str, package: Path = PACKAGE) -> Path:
 
 
 def keep(result: Result, folder: Path) -> Path:
-    """Write a result, `shortened`; a second result of the same day and machine replaces it.
+    """Write the `shortened` result; a later one of the same day and machine replaces it.
 
     Raises:
         BenchError: the file cannot be written.
@@ -84,14 +84,16 @@ def kept(folder: Path) -> tuple[Result, ...]:
 def shortened(result: Result) -> Result:
     """Return a smaller result: statistics instead of samples, numbers with five digits."""
 
-    def timing(case: Case, run: Run, old: Timing) -> Timing:
+    def shorter_timing(case: Case, run: Run, old: Timing) -> Timing:
         own = run.peer in (OURS, NUMPY)  # our timing has the ratio to NumPy
         found = None if own else peer_ratio(case, run.peer, old.threads)
         ours_by_this = (found.ratio, found.low, found.high) if found else ()
         return old.replace(samples_s=(), ours_by_this=ours_by_this)
 
-    def run(case: Case, old: Run) -> Run:
-        return old.replace(timings=tuple(timing(case, old, t) for t in old.timings))
+    def shorter_run(case: Case, old: Run) -> Run:
+        return old.replace(timings=tuple(shorter_timing(case, old, t) for t in old.timings))
 
-    cases = (case.replace(runs=tuple(run(case, r) for r in case.runs)) for case in result.cases)
+    cases = (
+        case.replace(runs=tuple(shorter_run(case, r) for r in case.runs)) for case in result.cases
+    )
     return from_text(to_text(result.replace(cases=tuple(cases))), "a result", DIGITS)

@@ -171,7 +171,7 @@ def _stays_below(
 
 
 def _dense_walk(pack: Op, packed: Node, layouts: Layouts) -> IndexMap | None:
-    """The map that reads the array in place of its copy, if both have one layout; else None."""
+    """The map that reads the array instead of its copy, if both have the same layout; else None."""
     strides = _strides(packed, layouts)
     if strides is None or not any(stride.constant == 1 for stride in strides):
         return None

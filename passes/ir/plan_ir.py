@@ -64,7 +64,7 @@ class Allocate(Record):
 
 
 class Launch(Record):
-    """Run a kernel over `grid` units; `prepass` and the fields after it are those of its nest.
+    """Run a kernel over `grid` units; its nest gives `prepass` and the fields after it.
 
     `work` is its cost in additions; a byte of memory traffic counts as one.
     """

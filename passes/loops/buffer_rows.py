@@ -134,7 +134,7 @@ class _Steps:
         return self.numbers.named(LengthNode(INT, dim(value)))
 
     def temporaries(self, k: int) -> set[Storage]:
-        """The storages that only step k writes, once, and that only one later step reads."""
+        """The storages written once, by step k only, and read only by its next reader."""
         reads, writes = self.accessed[k]
         fresh = {s for s in writes - reads - self.seen if s.role is ArrayRole.TEMPORARY}
         fresh = {s for s in fresh if s.name not in self.given.updated}
@@ -354,7 +354,7 @@ class _RowNest:
         return _sum(slot, Index(dim(0), ((self.block, size),)))
 
     def slot_made(self) -> tuple[tuple[Stmt, ...], Index]:
-        """The position of a row in the buffer: first rows in sequence, the others in turn."""
+        """Statements that find a row's slot, and the slot: the first rows have their own."""
         rows = self.rows
         if rows.slots == 1:
             return (), self.slot(Index(dim(0), ()))

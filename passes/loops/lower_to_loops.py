@@ -249,7 +249,7 @@ class _Emitter:
             if key not in self.values:
                 self.values[key] = self.define(self.definitions[operand.name], index, body)
             return self.values[key]
-        return self.load(operand.storage, _total(operand, place), body)
+        return self.load(operand.storage, _element_offset(operand, place), body)
 
     def load(self, storage: Storage, at: Affine, body: list[Stmt]) -> str:
         """The element of a storage at a place, loaded once per place and body."""
@@ -261,7 +261,7 @@ class _Emitter:
 
     def index(self, view: View, place: IndexMap) -> Index:
         """The element that a view names at a place."""
-        return _named(_total(view, place))
+        return _named(_element_offset(view, place))
 
     def fresh(self) -> Name:
         """A new value name."""
@@ -278,7 +278,7 @@ def _within(definition: Definition, place: IndexMap, body: list[Stmt]) -> tuple[
     return (If(limits, tuple(body)),) if limits else tuple(body)
 
 
-def _total(view: View, place: IndexMap) -> Affine:
+def _element_offset(view: View, place: IndexMap) -> Affine:
     terms = tuple((k, stride) for k, stride in enumerate(view.strides) if stride.constant != 0)
     return apply_map(Affine(view.offset, terms), place)
 

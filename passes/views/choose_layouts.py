@@ -30,7 +30,7 @@ from axiomjit.symbolic.ranges import magnitude, stride_size
 
 Order = tuple[int, ...]
 """Dimensions, outermost first."""
-Size = tuple[int, ...] | None
+StrideKey = tuple[int, ...] | None
 """The sort key of a value's stride; None without a stride."""
 _NEAR: Final[dict[int | None, int]] = {0: 0, 1: 1, -1: 1}
 _KEPT: Final = (*PACKS, GATHER, SAVE)
@@ -67,48 +67,48 @@ def _memory_orders(
     """NumPy's order for each op, and the strides of arguments and held arrays."""
     orders: dict[Node, Order] = {}
     strides: dict[Node, tuple[Dim, ...]] = {}
-    sizes: dict[Node, tuple[Size, ...]] = {}
+    keys: dict[Node, tuple[StrideKey, ...]] = {}
     for node in post_order(graph.outputs):
         if isinstance(node, Update):
-            sizes[node] = sizes[node.operands[0]]
+            keys[node] = keys[node.operands[0]]
         elif isinstance(node, Input | Constant) and not (isinstance(node, Input) and node.weak):
             given = (
                 strides_of_constant(node) if isinstance(node, Constant) else layouts[node.position]
             )
-            strides[node], sizes[node] = given, _sizes_of(given, node.shape)
+            strides[node], keys[node] = given, _stride_keys(given, node.shape)
         elif isinstance(node, Op) and not is_view(node):
-            order = orders[node] = _order(node, sizes)
-            sizes[node] = tuple(
+            order = orders[node] = _order(node, keys)
+            keys[node] = tuple(
                 None if length.constant == 1 else (-order.index(d),)
                 for d, length in enumerate(node.shape)
             )
     return orders, strides
 
 
-def _sizes_of(strides: tuple[Dim, ...], shape: tuple[Dim, ...]) -> tuple[Size, ...]:
-    """The sizes of strides; None for broadcast dimensions and for those of length 1."""
+def _stride_keys(strides: tuple[Dim, ...], shape: tuple[Dim, ...]) -> tuple[StrideKey, ...]:
+    """The sort keys of strides; None for broadcast dimensions and dimensions of length 1."""
     return tuple(
         None if stride.constant == 0 or length.constant == 1 else stride_size(stride)
         for stride, length in zip(strides, shape, strict=True)
     )
 
 
-def _order(op: Op, sizes: Mapping[Node, tuple[Size, ...]]) -> Order:
+def _order(op: Op, keys: Mapping[Node, tuple[StrideKey, ...]]) -> Order:
     """Dimensions in the memory order of all operands."""
     if op.primitive in (*PACKS, GATHER):  # C order; a SAVE has its operand's order
         return tuple(range(op.rank))
     found = []
     for child, index in zip(op.operands, op.maps, strict=True):
-        along: list[Size] = [None] * op.rank
-        for size, function in zip(sizes.get(child, ()), index, strict=False):
+        along: list[StrideKey] = [None] * op.rank
+        for key, function in zip(keys.get(child, ()), index, strict=False):
             for k, factor in function.terms:
-                if k < op.rank and size is not None and op.extents[k].constant != 1:
-                    along[k] = max(along[k] or (), (*size, magnitude(factor)))
+                if k < op.rank and key is not None and op.extents[k].constant != 1:
+                    along[k] = max(along[k] or (), (*key, magnitude(factor)))
         found.append(along)
     return _memory_order(op.rank, found)
 
 
-def _memory_order(rank: int, operands: Sequence[Sequence[Size]]) -> Order:
+def _memory_order(rank: int, operands: Sequence[Sequence[StrideKey]]) -> Order:
     """Dimensions in the memory order of operands.
 
     As in NumPy's iterator, each dimension, from the last one on, is inserted as far inside as its

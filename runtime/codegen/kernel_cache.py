@@ -62,7 +62,7 @@ class BackgroundCompiler:
         self._knows_forks = False
 
     def has(self, handle: KernelHandle) -> bool:
-        """Whether a kernel is being compiled, or will be."""
+        """True if a kernel is being compiled, or will be."""
         return id(handle) in self._wishes
 
     def ask(self, handle: KernelHandle) -> None:
@@ -294,7 +294,7 @@ class KernelCache:
 
 
 def _compiles_here() -> bool:
-    """Whether Numba is not told to compile nothing, as far as can be seen without importing it."""
+    """True if Numba's setting lets it compile, as far as is known without importing it."""
     numba = imported("numba")
     if numba is not None:
         return not numba.config.DISABLE_JIT

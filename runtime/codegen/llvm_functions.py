@@ -234,7 +234,7 @@ def _compile(target: Target, name: str, kind: Any, arity: int, body: Body) -> An
 
 
 def _finished(library: Any, module: Any) -> Any:
-    """A library with the code of one module."""
+    """The library, with the code of the module added and linked."""
     library.add_ir_module(module)
     library.finalize()
     library.share()

@@ -218,7 +218,7 @@ class _Writer:
         return hidden(self.builder, number, "noduplicate")
 
     def parts(self, names: Sequence[str], scope: Scope) -> list[Any]:
-        """What names stand for, complex numbers as two: LLVM does not take a phi apart."""
+        """The values of names, complex numbers as two: LLVM does not split a phi."""
         values = (scope[name].llvm for name in names)
         return [part for value in values for part in self.split(value)]
 

@@ -30,11 +30,11 @@ Join = Callable[[Any, Any], Any]
 
 
 class KernelWord(Protocol):
-    """What one word of a kernel's argument block holds."""
+    """The content of one word of a kernel's argument block."""
 
     @property
     def name(self) -> str:
-        """What messages call the word."""
+        """The name of the word in messages."""
 
     @property
     def kind(self) -> str:
@@ -113,7 +113,7 @@ def live(h: int, n: int) -> int:
 
 
 def _float_to_int(v: float, code: str) -> Any:
-    """What the compiled cast gives, on every platform."""
+    """The result of the compiled cast, the same on every platform."""
     if code == "u8":
         upper = v >= 2.0**63
         signed = _float_to_int(v - 2.0**63 if upper else v, "i8").astype(np.uint64)

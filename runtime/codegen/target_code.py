@@ -28,11 +28,11 @@ class TargetLibrary(JITCodeLibrary):
     object_code: bytes
     """The object file."""
     calls: set[str]
-    """What it calls outside itself."""
+    """The functions that it calls outside itself."""
 
     @property
     def objects(self) -> tuple[bytes, ...]:
-        """The object file, and those of shared libraries that it calls."""
+        """The object file, and the object files of shared libraries that it calls."""
         found = [self]
         for library in found:  # which grows meanwhile
             called = (self._codegen.shared.get(name) for name in sorted(library.calls))

@@ -51,7 +51,7 @@ def arcsinh(m: Arithmetic, x: Numeric) -> Numeric:
 
 
 def arccosh(m: Arithmetic, x: Numeric) -> Numeric:
-    """log(1 + t + sqrt(t (t + 2))), t = x - 1."""
+    """The inverse hyperbolic cosine: log(1 + t + sqrt(t (t + 2))), t = x - 1."""
     t = x - 1.0
     above, low, less = _added_root(m, t, m.fma(t, t, t + t))
     total = above + 1.0

@@ -12,7 +12,7 @@ LEAD_OF_FIRST = 6
 """The index of FIRST in an unrotated table: `bits(FIRST) >> mantissa - 1`, modulo COUNT."""
 
 
-def _placed(table: tuple[float, ...], place: int) -> tuple[float, ...]:
+def _rotated(table: tuple[float, ...], place: int) -> tuple[float, ...]:
     """The table with each run of COUNT numbers rotated by `place`."""
     parts = (table[k : k + COUNT] for k in range(0, len(table), COUNT))
     return tuple(part[(k - place) % COUNT] for part in parts for k in range(COUNT))
@@ -28,7 +28,7 @@ def _arc(m: Arithmetic, q: Numeric, lost: Numeric | None = None) -> Numeric:
 def arctan(m: Arithmetic, x: Numeric) -> Numeric:
     """The sum of the arc tangents of a table's c near |x| and of (|x| - c) / (1 + |x| c)."""
     points, angles = (
-        _placed(table[m.code][:COUNT], LEAD_OF_FIRST) for table in (ARC_POINTS, ARC_ANGLES)
+        _rotated(table[m.code][:COUNT], LEAD_OF_FIRST) for table in (ARC_POINTS, ARC_ANGLES)
     )
     size = abs(x)
     size = m.select(size > FAR[m.code], FAR[m.code], size)
@@ -55,7 +55,7 @@ def arctan2(m: Arithmetic, y: Numeric, x: Numeric) -> Numeric:
     The table's point c is found by the difference of the bits of rise and run, which is roughly the
     logarithm of their quotient.
     """
-    points, angles = (_placed(table[m.code], -COUNT // 2) for table in (ARC_POINTS, ARC_ANGLES))
+    points, angles = (_rotated(table[m.code], -COUNT // 2) for table in (ARC_POINTS, ARC_ANGLES))
     rise, run = _scaled(m, abs(y), abs(x))
     lead = m.bounded((m.bits(rise) - m.bits(run)) >> m.mantissa - 1, -COUNT // 2, COUNT // 2 - 1)
     left = m.bits(x) >> 8 * int(m.code[1]) - 1

@@ -61,9 +61,9 @@ def link(files: Sequence[ObjectFile], symbol: str, outside: Mapping[str, int]) -
     """Lay object files out in memory as code that can run.
 
     Args:
-        files: the object files, which may use what others define.
+        files: the object files, which may use each other's symbols.
         symbol: the function to call.
-        outside: addresses of what none of them defines.
+        outside: addresses of symbols that no file defines.
 
     Raises:
         NotLinkedError: they need more than this linker does.
@@ -144,7 +144,7 @@ def _layout(files: Sequence[ObjectFile]) -> tuple[dict[Place, int], int, int]:
 def _global_symbols(
     files: Sequence[ObjectFile], places: Mapping[Place, int], base: int
 ) -> dict[str, int]:
-    """The addresses of what files define for others; the first definition of a name holds."""
+    """The addresses of the symbols that files share; the first definition of a name holds."""
     found: dict[str, int] = {}
     for number, file in enumerate(files):
         for symbol in file.symbols:

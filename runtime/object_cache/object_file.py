@@ -62,7 +62,7 @@ class ObjectFile(Record):
 
     @property
     def is_for_this_cpu(self) -> bool:
-        """Whether it has code for the kind of CPU that runs Python."""
+        """True if its code is for the kind of CPU that runs Python."""
         return self.machine == MACHINES.get(platform.machine())
 
     def relocations(self) -> Iterator[tuple[int, Relocation]]:
@@ -152,11 +152,11 @@ PROVIDED: Final = frozenset(
     ("memcpy", "memmove", "memset")
     + tuple(name + suffix for name in (_REAL + " " + _COMPLEX).split() for suffix in ("", "f"))
 )
-"""What machine code may call outside itself: functions of the C library."""
+"""The functions of the C library that machine code may call."""
 
 
 def undefined_symbols(code: bytes) -> set[str]:
-    """What an object file names and does not define; nothing of one that is not ELF.
+    """The symbols that an object file uses but does not define; none if it is not ELF.
 
     Raises:
         ValueError: the file is damaged.
@@ -165,7 +165,7 @@ def undefined_symbols(code: bytes) -> set[str]:
 
 
 def defined_symbols(code: bytes) -> set[str]:
-    """What an object file defines; nothing of one that is not ELF.
+    """The symbols that an object file defines; none if it is not ELF.
 
     Raises:
         ValueError: the file is damaged.

@@ -39,12 +39,12 @@ TEMPORARY_DIGITS: Final = 16
 STALE_SECONDS: Final = 3600
 """A temporary file of this age is nobody's; a use is noted that much later than the last one."""
 COUNTED: Final = 32
-"""One process in so many adds up the sizes of all files when it writes one."""
+"""One process in this many adds up the sizes of all files when it writes one."""
 TRIM_FRACTION: Final = 0.8
 """The part of the bound that is left when files are dropped."""
 ROOT: Final = 0
 SUPPORTED: Final = os.open in os.supports_dir_fd and hasattr(os, "geteuid")
-"""Whether this system opens files relative to a folder, and has owners."""
+"""True if this system opens files relative to a folder, and has owners."""
 
 
 class Unusable(Exception):
@@ -68,7 +68,7 @@ class Directory:
         self._known_bytes: int | None = None
 
     def refusal(self) -> str | None:
-        """Why the folder is not used; None if it is, or would be made."""
+        """The reason why the folder is not used; None if it is, or would be made."""
         try:
             with self._opened():
                 return None
@@ -107,7 +107,7 @@ class Directory:
             self._known_bytes = self._trim(bound_bytes)
 
     def remove(self, key: str, suffix: str = SUFFIX) -> bool:
-        """Drop the file of a key; whether there is none now."""
+        """Drop the file of a key; True if it is gone."""
         try:
             with self._opened() as folder:
                 return _dropped(folder, key + suffix)
@@ -115,7 +115,7 @@ class Directory:
             return False
 
     def files(self, suffix: str = SUFFIX) -> list[Found]:
-        """The files at hand, those used last first.
+        """The files of the folder, the most recently used first.
 
         Raises:
             Unusable: the folder is not used.
@@ -195,7 +195,7 @@ class Directory:
                 raise
 
     def _trim(self, bound_bytes: int) -> int:
-        """Drop temporary files that nobody writes, and the oldest beyond the bound; what is left.
+        """Drop abandoned temporary files, and the oldest beyond the bound; the bytes that are left.
 
         Other processes may do the same at the same time.
         """
@@ -218,20 +218,20 @@ class Directory:
 
 
 def _is_named(name: str, digits: int, suffix: str) -> bool:
-    """Whether a file's name is so many hexadecimal digits and the suffix."""
+    """True if a file's name is this number of hexadecimal digits and the suffix."""
     stem = name.removesuffix(suffix)
     return stem != name and len(stem) == digits and set(stem) <= set("0123456789abcdef")
 
 
 def _listed(folder: int) -> Iterator[tuple[str, os.stat_result]]:
-    """What lies in a folder, links as such."""
+    """The names in a folder with their status; links are not followed."""
     for name in os.listdir(folder):
         with suppress(FileNotFoundError):
             yield name, os.stat(name, dir_fd=folder, follow_symlinks=False)
 
 
 def _dropped(folder: int, name: str) -> bool:
-    """Remove what has this name, an empty folder too; whether there is nothing now."""
+    """Remove the file or empty folder of this name; True if it is gone."""
     try:
         os.unlink(name, dir_fd=folder)
     except FileNotFoundError:
@@ -257,7 +257,7 @@ class ObjectStore:
         self._own: Directory | None = None
         self._shared: Directory | None = None
         self.trouble: str | None = None
-        """Why nothing is written any more."""
+        """The reason why nothing is written any more."""
 
     def folders(self) -> list[Directory]:
         """The user's own folder, if any, and the shared one, if any."""
