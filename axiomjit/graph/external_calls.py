@@ -67,8 +67,8 @@ class Extent(Record):
 class ArrayFunction(Record):
     """The evaluation of a library operation: a function of arrays, and the selected result.
 
-    `part` is None for a function with one result. If a dimension is `measured`, its length is the
-    result. Options are numbers, names, None, or an `Extent`.
+    `part` is the number of the selected result, None for a function with one. If a dimension is
+    `measured`, its length is the result. Options are numbers, names, None, or an `Extent`.
     """
 
     name: str
