@@ -33,7 +33,7 @@ from axiomjit.tracing.operators import traced_in
 from axiomjit.tracing.tracer import Tracer, new_array
 from axiomjit.tracing.writes import write_item
 
-WEIGHT: Final = 8
+DRAW_WEIGHT: Final = 8
 """The cost of one random number, in additions."""
 TRIED: Final = 4096
 """Most numbers that are drawn to infer a result."""
@@ -167,7 +167,7 @@ def _step(
         *(f"random.{name}", 1, evaluate, "", ALL),
         gives=dtype,
         keeps=not token.shape,
-        additions=lambda shapes, labels: product(shapes[0][:rank]) * WEIGHT,
+        additions=lambda shapes, labels: product(shapes[0][:rank]) * DRAW_WEIGHT,
         generator=generator,
         number=number,
     )
@@ -207,7 +207,7 @@ def _step_with(
     operation = LibraryOperation(
         *(f"random.{name}", len(every), _DrawnWith(probed), "", ALL),
         gives=result.dtype,
-        weight=WEIGHT,
+        weight=DRAW_WEIGHT,
         generator=generator,
         number=number,
         ranks=ranks,
