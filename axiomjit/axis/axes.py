@@ -306,11 +306,11 @@ def axes_at(own: Axes, given: object, asked: str) -> Axes:
     Raises:
         PositionError: there is no such position (an IndexError, as NumPy's).
     """
-    items: list[Any] = [_at(own, one, asked) for one in _items(given)]
+    items: list[Any] = [_axis_at(own, one, asked) for one in _items(given)]
     return axes_of(own, items, asked)
 
 
-def _at(own: Axes, one: object, asked: str) -> object:
+def _axis_at(own: Axes, one: object, asked: str) -> object:
     if isinstance(one, bool) or not isinstance(one, SupportsIndex):
         return one
     position, count = operator.index(one), len(own)

@@ -272,7 +272,7 @@ def _equal(one: Axis, other: Axis, asked: str) -> bool:
 
 
 def _places(slides: list[Slide]) -> Pairs:
-    """For each sliding axis the new axis of the window's places."""
+    """The new axis of each sliding axis: an element for each place of the window."""
     return {one.axis: derived_axis(one.axis, one.places, one.roots) for one in slides}
 
 

@@ -21,7 +21,7 @@ Start = Callable[[tuple[int, ...]], np.ndarray]
 
 
 class Declaration:
-    """A placeholder or variable as declared; `start` makes a variable's first values, by shape."""
+    """A placeholder or variable as declared; `start(shape)` makes a variable's first values."""
 
     __slots__ = ("__weakref__", "axes", "layout", "start", "token")
 

@@ -51,7 +51,7 @@ def require(
         left: A length.
         sign: One of `== < <= > >=`.
         right: A length.
-        axes: The axes on whose lengths the two depend.
+        axes: The axes whose lengths `left` and `right` depend on.
         explain: The three parts of the error; it may hold axes, but not the node.
 
     Raises:

@@ -194,7 +194,7 @@ def find_target(name: str, environment: Mapping[str, str] = os.environ) -> Targe
         raise GraphValueError(f"config.target = {name!r}", seen, "leave it at 'native'")
     cpu, features = (name, "") if name != NATIVE else _native(here, host, environment)
     if (cpu, features) == (here, _written(host)):
-        return _described(name, cpu, features, {f for f in ASKED if host.get(f)})
+        return _make_target(name, cpu, features, {f for f in ASKED if host.get(f)})
     asked = f"config.target = {name!r}" + _overrides(environment) * (name == NATIVE)
     if cpu not in (GENERIC, *LEVELS, *CPUS, here) or not re.fullmatch(r"[-+.,\w]*", features):
         raise GraphValueError(asked, "no such CPU or features", _known(cpu))
@@ -206,7 +206,7 @@ def find_target(name: str, environment: Mapping[str, str] = os.environ) -> Targe
         seen = f"this CPU, {here}, has no {', '.join(missing)}"
         fitting = "'native', or a lower level of 'x86-64', 'x86-64-v2', 'x86-64-v3'"
         raise GraphValueError(asked, seen, fitting)
-    return _described(name, cpu, features, found)
+    return _make_target(name, cpu, features, found)
 
 
 def _known(name: str) -> str:
@@ -239,7 +239,7 @@ def _overrides(environment: Mapping[str, str]) -> str:
     return "".join(f", {name}={environment[name]}" for name in variables if name in environment)
 
 
-def _described(name: str, cpu: str, features: str, found: Iterable[str]) -> Target:
+def _make_target(name: str, cpu: str, features: str, found: Iterable[str]) -> Target:
     has = {feature: feature in found for feature in ASKED}
     long = has["avx512dq"] and has["avx512vl"]
     return Target(

@@ -104,8 +104,8 @@ class Table(BoundedTable[object, Entry]):
     def forget(self, dead: object = None, ends: Callable[[], bool] = sys.is_finalizing) -> None:
         """Drop the entries whose keys refer to dead objects.
 
-        Called at any moment, also while this thread holds the lock; then the next `keep` does it.
-        When Python `ends`, globals used here may be gone.
+        It may be called at any moment. While this thread holds the lock, it leaves the work to the
+        next `keep`. When Python `ends`, globals used here may be gone.
         """
         self._died = True
         if ends() or is_held_here(self._lock):

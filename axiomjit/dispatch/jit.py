@@ -342,7 +342,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
 
         Raises:
             NeedsValuesError: NumPy runs such calls, so there is no program; also if a call warns.
-            The errors of a call whose arguments or operands do not fit.
+            The errors that a call raises if its arguments or operands do not fit.
         """
         lazy_import("axiomjit.debug.lowered")
         from axiomjit.debug.lowered import Lowered

@@ -67,8 +67,8 @@ class Extent(Record):
 class ArrayFunction(Record):
     """The evaluation of a library operation: a function of arrays, and the selected result.
 
-    `part` is None for a function with one result. If a dimension is `measured`, its length is the
-    result. Options are numbers, names, None, or an `Extent`.
+    `part` is the number of the selected result, None for a function with one. If a dimension is
+    `measured`, its length is the result. Options are numbers, names, None, or an `Extent`.
     """
 
     name: str
@@ -523,7 +523,7 @@ class ExternalCall(Record):
             yield leaf.of(next(operands)) if isinstance(leaf, Operand) else leaf
 
 
-class ProbedShape(Record):
+class ProbedCall(Record):
     """A call with the results that probes of it gave: containers of arrays and scalars.
 
     `values` are the leaves, with a `Result` in place of each array or scalar.

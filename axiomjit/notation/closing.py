@@ -59,13 +59,13 @@ class Bounds:
 
         None where there is no such result, or none of which others say anything.
         """
-        for one in _inner_first(variable, self._rows_above, self._ranks):
+        for one in _dependences_first(variable, self._rows_above, self._ranks):
             self._ranks[one] = self._rank(one)
         return self._ranks[variable]
 
     def sizes(self, cell: Cell) -> list[Dim]:
         """The known sizes of results that an axis stretches to, each once."""
-        for one in _inner_first(cell, self._cells_above, self._sizes):
+        for one in _dependences_first(cell, self._cells_above, self._sizes):
             self._sizes[one] = self._known_sizes(one)
         return self._sizes[cell]
 
@@ -103,7 +103,7 @@ class Bounds:
         return found
 
 
-def _inner_first(
+def _dependences_first(
     start: Key, above: Callable[[Key], Sequence[Key]], known: Mapping[Key, object]
 ) -> list[Key]:
     """The unknown keys that `start` depends on, each after its own dependences; circles are cut."""

@@ -179,7 +179,7 @@ class ArrayCall(ArrayFunction):
     """The function of arrays that a spec describes."""
 
     def __init__(self, call: Call) -> None:
-        """Keep what is asked for."""
+        """Keep the call."""
         super().__init__()
         self.call = call
         self.kept = BoundedTable[Hashable, Any]()  # functions of named arrays
@@ -351,7 +351,7 @@ def checked_capture(capture: Sequence[Size] | None, spec: str) -> tuple[Size, ..
     """The sizes to be captured.
 
     Raises:
-        GraphTypeError: one of them is no Size.
+        GraphTypeError: an entry is not a Size.
     """
     found = tuple(capture or ())
     for one in found:

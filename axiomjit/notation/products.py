@@ -310,7 +310,7 @@ class _Emission:
         self.narrow = meaning.reduce == "logsumexp" and every == HALF
         self.nodes = [_summable(builder.strong(node), meaning) for node in nodes]
         margins = projections.margins or ((),) * len(nodes)
-        self.margins = [_widths(own) for own in margins]
+        self.margins = [_nonempty_margins(own) for own in margins]
         self.conditions = self._conditions()
 
     def _conditions(self) -> Conditions | None:
@@ -490,7 +490,7 @@ def _alone(nodes: Sequence[Node], is_tuple: bool, acc: Accumulator, asked: str) 
     return nodes[0]
 
 
-def _widths(margins: Margins) -> dict[int, tuple[Dim, Dim]]:
+def _nonempty_margins(margins: Margins) -> dict[int, tuple[Dim, Dim]]:
     """The margins that are not known to be empty, by dimension."""
     return {d: pair for d, pair in enumerate(margins) if any(w.constant != 0 for w in pair)}
 

@@ -112,7 +112,7 @@ def _eigvalsh(a: object, UPLO: str = "L") -> Node:
     return _one(_call(np.linalg.eigvalsh, node, UPLO=uplo), node.shape[:-1])
 
 
-def _general(function: Callable[..., Any], node: Node) -> tuple[ArrayCall, tuple[Any, ...]]:
+def _complex_call(function: Callable[..., Any], node: Node) -> tuple[ArrayCall, tuple[Any, ...]]:
     """A call whose results are complex, or real if all imaginary parts are 0, and its dtypes.
 
     They are assumed complex, the usual case.
@@ -123,7 +123,7 @@ def _general(function: Callable[..., Any], node: Node) -> tuple[ArrayCall, tuple
 
 def _eig(a: object) -> tuple[Node, ...]:
     node = _squares(a, "eig")
-    call, dtypes = _general(np.linalg.eig, node)
+    call, dtypes = _complex_call(np.linalg.eig, node)
     return in_tuple(
         EigResult, call.result(node.shape[:-1], dtypes[0], 0), call.result(node.shape, dtypes[1], 1)
     )
@@ -131,7 +131,7 @@ def _eig(a: object) -> tuple[Node, ...]:
 
 def _eigvals(a: object) -> Node:
     node = _squares(a, "eigvals")
-    call, (dtype,) = _general(np.linalg.eigvals, node)
+    call, (dtype,) = _complex_call(np.linalg.eigvals, node)
     return call.result(node.shape[:-1], dtype)
 
 

@@ -90,11 +90,11 @@ def is_identity(index: IndexMap, extents: tuple[Dim, ...], shape: tuple[Dim, ...
     whole = identity(len(extents))
     named = (d for function in index for d in (function.offset, *(c for _, c in function.terms)))
     if data_dependent_in(*named, *extents, *shape):
-        return _exact(index, extents) == _exact(whole, shape)
+        return _identity_key(index, extents) == _identity_key(whole, shape)
     return index == whole and extents == shape
 
 
-def _exact(index: IndexMap, extents: tuple[Dim, ...]) -> tuple[object, ...]:
+def _identity_key(index: IndexMap, extents: tuple[Dim, ...]) -> tuple[object, ...]:
     functions = ((id(f.offset), tuple((k, id(c)) for k, c in f.terms)) for f in index)
     return tuple(functions), tuple(map(id, extents))
 

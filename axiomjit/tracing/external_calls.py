@@ -30,7 +30,7 @@ from axiomjit.base.trace_context import current
 from axiomjit.base.tree import LEAF, Structure, flatten_tree, unflatten_tree
 from axiomjit.graph import builder
 from axiomjit.graph.evaluate_graph import evaluate_graph
-from axiomjit.graph.external_calls import ExternalCall, Operand, ProbedShape, Result
+from axiomjit.graph.external_calls import ExternalCall, Operand, ProbedCall, Result
 from axiomjit.graph.indexing_ops import with_counts
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Graph, Node, Op, post_order
@@ -70,7 +70,7 @@ NUMBERS: Final = (bool, int, float, complex)
 VARIED: Final = (LENGTH, DECLARED, DATA_DEPENDENT)
 
 
-def infer_by_probe(call: ExternalCall, operands: Sequence[Node]) -> ProbedShape:
+def infer_by_probe(call: ExternalCall, operands: Sequence[Node]) -> ProbedCall:
     """Infer the results of a call for operands like these from probes.
 
     Raises:
@@ -167,7 +167,7 @@ def refusal(name: str, seen: str) -> UnsupportedError:
 
 def _related(
     call: ExternalCall, operands: Sequence[Node], tried: Sequence[tuple[Lengths, Any, Given]]
-) -> ProbedShape | None:
+) -> ProbedCall | None:
     """The call with results whose lengths are functions of the operands'; None if unknown."""
     varied = any(length.constant is None for node in operands for length in node.shape)
     if len(tried) < (3 if varied else 1):
@@ -185,7 +185,7 @@ def _related(
         if value is None:
             return None
         values.append(value)
-    return ProbedShape(call, structure, tuple(values)) if same else None
+    return ProbedCall(call, structure, tuple(values)) if same else None
 
 
 def _common(leaves: Sequence[Any], known: Mapping[Dim, Sequence[int]]) -> Result | None:
@@ -205,7 +205,7 @@ def _common(leaves: Sequence[Any], known: Mapping[Dim, Sequence[int]]) -> Result
     return Result(known_shape, dtype, *what) if len(known_shape) == rank else None
 
 
-def _as_now(call: ExternalCall, operands: Sequence[Node]) -> ProbedShape:
+def _as_now(call: ExternalCall, operands: Sequence[Node]) -> ProbedCall:
     """The call with its results for the values of this call, and for its lengths alone."""
     for node in operands:
         for length in node.shape:
@@ -224,7 +224,7 @@ def _as_now(call: ExternalCall, operands: Sequence[Node]) -> ProbedShape:
         ) from error
     _check_results(call.name, arrays, made)
     leaves, structure = made
-    return ProbedShape(call, structure, tuple(map(_now, leaves)))
+    return ProbedCall(call, structure, tuple(map(_now, leaves)))
 
 
 def _now(leaf: Any) -> object:
@@ -314,7 +314,7 @@ def call_externally(
 
 
 def _represented(
-    probed: ProbedShape, made: Sequence[Node], represented: Represented
+    probed: ProbedCall, made: Sequence[Node], represented: Represented
 ) -> Iterator[object]:
     nodes = iter(made)
     for value in probed.values:
@@ -375,10 +375,10 @@ class MutatedOperand:
         return copy
 
 
-def mutated_call(call: ExternalCall, target: TracedOperators) -> ProbedShape:
+def mutated_call(call: ExternalCall, target: TracedOperators) -> ProbedCall:
     """The call of a function that changes a copy of a traced array, and returns it."""
     result = Result(target.node.shape, target.node.dtype, True)
-    return ProbedShape(call, LEAF, (result,))
+    return ProbedCall(call, LEAF, (result,))
 
 
 def _write(function: Function, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> None:

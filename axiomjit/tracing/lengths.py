@@ -131,8 +131,8 @@ class SymbolicInt(SymbolicNumber):
     """An integer that depends on the arguments: a length, or an argument.
 
     Sums, differences, products and floor quotients of integers are integers, other arithmetic gives
-    floats. `range` uses the value of this call. It claims to be an int (`isinstance`), which it
-    represents. Once hashed it is a number, so that a dictionary can keep it as a key.
+    floats. `range` uses the value of this call. For `isinstance` it is an int. Once hashed it is a
+    number, so that a dictionary can keep it as a key.
     """
 
     __slots__ = ("_dim", "_number")

@@ -118,7 +118,7 @@ Made = Node | tuple[Node, ...] | list[Node]
 
 @recorded
 def result_of(row: Rule, args: Sequence[object], kwargs: dict[str, object]) -> Made:
-    """The nodes of the results of a row of the table for traced arrays."""
+    """The nodes of the results that a NumPy rule gives for traced arrays."""
     options = {name: node_of(value) for name, value in kwargs.items()}
     try:
         if isinstance(options.get("dtype"), Node):

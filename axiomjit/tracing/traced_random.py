@@ -19,7 +19,7 @@ from axiomjit.base.errors import ImpureError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.base.trace_context import current, refused
-from axiomjit.graph.external_calls import ProbedShape, stored
+from axiomjit.graph.external_calls import ProbedCall, stored
 from axiomjit.graph.library_operations import Labels, LibraryOperation, OperandArrays
 from axiomjit.graph.nodes import Constant, Node, Op, note
 from axiomjit.graph.primitives import ALL
@@ -33,7 +33,7 @@ from axiomjit.tracing.operators import traced_in
 from axiomjit.tracing.tracer import Tracer, new_array
 from axiomjit.tracing.writes import write_item
 
-WEIGHT: Final = 8
+DRAW_WEIGHT: Final = 8
 """The cost of one random number, in additions."""
 TRIED: Final = 4096
 """Most numbers that are drawn to infer a result."""
@@ -167,7 +167,7 @@ def _step(
         *(f"random.{name}", 1, evaluate, "", ALL),
         gives=dtype,
         keeps=not token.shape,
-        additions=lambda shapes, labels: product(shapes[0][:rank]) * WEIGHT,
+        additions=lambda shapes, labels: product(shapes[0][:rank]) * DRAW_WEIGHT,
         generator=generator,
         number=number,
     )
@@ -180,7 +180,7 @@ def _step(
 class _DrawnWith(Record):
     """The evaluation of a draw with arrays, which follow the previous draw among the operands."""
 
-    probed: ProbedShape
+    probed: ProbedCall
 
     def __call__(self, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
         """Draw into `out`.
@@ -195,7 +195,7 @@ class _DrawnWith(Record):
 
 
 def _step_with(
-    generator: Any, name: str, probed: ProbedShape, operands: Sequence[Node], number: bool
+    generator: Any, name: str, probed: ProbedCall, operands: Sequence[Node], number: bool
 ) -> Node:
     """The node of a draw with arrays, computed after the previous draw."""
     following = current()
@@ -207,7 +207,7 @@ def _step_with(
     operation = LibraryOperation(
         *(f"random.{name}", len(every), _DrawnWith(probed), "", ALL),
         gives=result.dtype,
-        weight=WEIGHT,
+        weight=DRAW_WEIGHT,
         generator=generator,
         number=number,
         ranks=ranks,

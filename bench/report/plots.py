@@ -14,7 +14,7 @@ from typing import Final
 from axiomjit.base.records import Record
 from axiomjit.bench.report.markup import Markup, join, percent, tag
 
-NARROWEST: Final = 4.0
+LEAST_SPAN: Final = 4.0
 """The smallest factor that a logarithmic axis spans, so that noise does not fill a plot."""
 
 # Ticks within a decade, the finest division first.
@@ -70,10 +70,10 @@ def log_scale(values: Iterable[float], margin: float = 1.2) -> LogScale:
 
     Args:
         values: only positive, finite ones count.
-        margin: the factor left free; it is larger where the scale would span less than NARROWEST.
+        margin: the factor left free; it is larger where the scale would span less than LEAST_SPAN.
     """
     seen = [value for value in values if isfinite(value) and value > 0] or [1.0]
-    margin = max(margin, sqrt(NARROWEST * min(seen) / max(seen)))
+    margin = max(margin, sqrt(LEAST_SPAN * min(seen) / max(seen)))
     return LogScale(min(seen) / margin, max(seen) * margin)
 
 

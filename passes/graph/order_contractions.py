@@ -162,9 +162,9 @@ class _Contraction:
         first = [k for k in _in_order(taken[0]) if k in self.kept]
         if first != list(range(len(first))):
             taken = taken[::-1]  # the products are the same, and a library writes them in order
-        return self._product(taken, range(self.op.rank), self._folded(taken))
+        return self._product(taken, range(self.op.rank), self._summed_iterators(taken))
 
-    def _folded(self, factors: Sequence[Factor]) -> list[int]:
+    def _summed_iterators(self, factors: Sequence[Factor]) -> list[int]:
         """The iterators to sum over: of the factors, and of no operand at all."""
         summed = frozenset().union(*(f.iterators for f in self.factors))
         left = frozenset().union(*(f.iterators for f in factors))
@@ -211,7 +211,7 @@ class _Contraction:
     ) -> Node:
         """The products of all operands in one loop nest."""
         kept = range(self.op.rank) if kept is None else kept
-        folded = self._folded(factors) if folded is None else folded
+        folded = self._summed_iterators(factors) if folded is None else folded
         local, extents = self._local([*kept, *folded])
         reads = [(f.node, _renumbered(f.read, local)) for f in factors]
         dtype = self.op.dtype

@@ -80,7 +80,7 @@ def verify_program(program: AnyProgram) -> None:
 
 
 def _whole(rule: Callable[[Any], Iterator[str]]) -> Rule:
-    """A rule whose faults show the whole program."""
+    """A rule that shows the whole program with each of its faults."""
     return lambda program: ((fault, program) for fault in rule(program))
 
 

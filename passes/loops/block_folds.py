@@ -237,7 +237,7 @@ class _Chained:
 
 
 def _extents_inside(loop: For) -> Iterator[Dim]:
-    """The extents of the fold loops nested in a loop, by the first loop of each body."""
+    """The extents of the fold loops nested in a loop, only the first of each body."""
     inner = next((s for s in loop.body if isinstance(s, For) and s.kind == "fold"), None)
     if inner is not None:
         yield inner.extent

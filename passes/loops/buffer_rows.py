@@ -313,7 +313,7 @@ class _RowNest:
     def nest(self) -> Nest:
         rows = self.rows
         made, slot = self.slot_made()
-        compute = (*made, *self.steps(self.pair[0], slot, self.row))
+        compute = (*made, *self.row_statements(self.pair[0], slot, self.row))
         late = self.written(rows.behind)
         if rows.slots > 1:
             after = self.within(rows.slots - 1, rows.size)
@@ -328,7 +328,7 @@ class _RowNest:
         rows, found = self.rows, []
         of_block = Block(self.block, rows.size)
         if rows.ahead:
-            early = self.steps(self.pair[1], self.slot(self.place(rows.cells)), self.late)
+            early = self.row_statements(self.pair[1], self.slot(self.place(rows.cells)), self.late)
             limit = self.within(0, dim(rows.ahead))
             found.append(For(self.late, rows.count, "map", early, of_block, limits=(limit,)))
         if rows.behind:
@@ -383,9 +383,11 @@ class _RowNest:
             turns = self.number(rows.behind + 1)
             made = Load("vback", POSITIONS, turn), _let("vheld", "remainder", "vback", turns)
             slot = slot.replace(terms=(("vheld", rows.cells),), gathered=("vheld",))
-        return (*made, *self.steps(self.pair[1], self.slot(slot), self.late, before))
+        return (*made, *self.row_statements(self.pair[1], self.slot(slot), self.late, before))
 
-    def steps(self, walk: PlainWalk, slot: Index, row: str, before: int = 0) -> tuple[Stmt, ...]:
+    def row_statements(
+        self, walk: PlainWalk, slot: Index, row: str, before: int = 0
+    ) -> tuple[Stmt, ...]:
         """The statements of a row, or of the whole row `before` rows earlier."""
         rows, step = self.rows, self.outer.iterator
         shift = dim(-before) * rows.height

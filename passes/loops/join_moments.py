@@ -123,7 +123,7 @@ class _Joining:
     def _joined(self, first: Nest | LibraryCall, other: _Rows) -> Nest | None:
         """A nest that folds moments in place of both nests; None if they do not match."""
         one = _rows_of(first.body) if isinstance(first, Nest) else None
-        if one is None or not one.is_like(other) or not one.is_long:
+        if one is None or not one.has_same_loops(other) or not one.is_long:
             return None
         number = next(self.joined)
         other = other.renamed(one, f"j{number}")
@@ -210,8 +210,8 @@ class _Rows(Record):
     inner: tuple[Stmt, ...]
     after: tuple[Stmt, ...]
 
-    def is_like(self, other: _Rows) -> bool:
-        """True if the loops are the same."""
+    def has_same_loops(self, other: _Rows) -> bool:
+        """True if the loops have the same extents."""
         pairs = ((self.loops, other.loops), (self.chain, other.chain))
         return all(
             len(own) == len(others)

@@ -138,6 +138,6 @@ def _is_over_windows(mapped: For, fold: For) -> bool:
 
 
 def _slides(access: Load | Store, one: For, other: For) -> bool:
-    """True if an access has unit stride along either loop."""
+    """True if an access has unit stride along both loops."""
     steps = dict(access.index.terms)
     return all(k.iterator in steps and steps[k.iterator].constant == 1 for k in (one, other))

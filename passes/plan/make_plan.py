@@ -110,7 +110,7 @@ def _groups(steps: Steps) -> dict[int, tuple[LibraryCall, ...]]:
 
 
 def _shared(call: LibraryCall) -> object:
-    """The key that calls for the results of one function share; None for a single result."""
+    """The key shared by the calls for all results of one function; None for a single result."""
     found: object = lazy_import("axiomjit.graph.external_calls").shared(call.operation)
     return found
 

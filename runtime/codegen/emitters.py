@@ -46,7 +46,7 @@ def method(name: str) -> Emitter:
 
 
 def hidden(builder: Any, number: Any, *attributes: str) -> Any:
-    """The same whole number, of which LLVM does not know where it comes from."""
+    """The same whole number; LLVM does not know how it was computed."""
     kind = ir.FunctionType(number.type, [number.type])
     kept = builder.asm(kind, "", "=r,0", [number], side_effect=False)
     for attribute in ("nounwind", "memory(none)", *attributes):

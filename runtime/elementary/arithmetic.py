@@ -166,15 +166,15 @@ class Arithmetic(ABC):
         return shifted - magic, self.bits(shifted) - self.bits(self.constant(magic))
 
     def nearest_power(
-        self, x: Numeric, factor: float, lift: int, askew: float = 0.0
+        self, x: Numeric, factor: float, lift: int, shift: float = 0.0
     ) -> tuple[Numeric, Numeric]:
-        """Round x * factor - askew to the nearest integer k; return k as a float and 2**(k + lift).
+        """Round x * factor - shift to the nearest integer k; return k as a float and 2**(k + lift).
 
         The power must be a normal number. Its exponent field is in the last bits of a sum, as in
         `nearest_whole`.
         """
         magic = 1.5 * 2.0**self.mantissa + (self.bias + lift)
-        shifted = self.fma(x, factor, -askew) + magic if askew else self.fma(x, factor, magic)
+        shifted = self.fma(x, factor, -shift) + magic if shift else self.fma(x, factor, magic)
         return shifted - magic, self.number(self.bits(shifted) << self.mantissa)
 
     def rough_quotient(self, power: float, x: Numeric) -> Numeric:

@@ -28,14 +28,14 @@ SMALL = {"f4": (-20.0, 89.0), "f8": (-44.0, 710.0)}
 """Below the first exp(x) - 1 rounds to -1, above the second it is infinite."""
 NEAR = 0.45
 """Below this size, exp(x) - 1 in float64 is the polynomial of x itself, with k = 0."""
-ASKEW = 0.085
+ROUNDING_SHIFT = 0.085
 """log2(3/2) - 1/2: subtracted from x / log(2) before rounding, so that e**r is from 3/4 to 3/2.
 
 Then r and e**r - 1 are below 1/2, and e**r - 1 is above -1/4: the units of their last places are
 small.
 """
-STRICTLY_ASKEW = 0.0849625
-"""ASKEW with more digits: e**r - 1 stays below 1/2, where the unit of the last place doubles."""
+PRECISE_SHIFT = 0.0849625
+"""The same with more digits: e**r - 1 stays below 1/2, where the unit of the last place doubles."""
 SINH_REACH = {"f4": 89.7, "f8": 710.8}
 """Beyond this sinh and cosh are infinite; half of their value here is finite."""
 TANH_FLAT = 22.0
@@ -79,7 +79,7 @@ def _curve(m: Arithmetic, x: Numeric, whole: Numeric) -> Numeric:
 
 def _expm1_of_singles(m: Arithmetic, x: Numeric) -> Numeric:
     """expm1 in float32: 2**k times e**r - 1 plus 1 - 2**-k, with the latter's rounding error."""
-    whole = m.nearest_whole(m.fma(x, LOG2_E, -STRICTLY_ASKEW), 1.0)[0]
+    whole = m.nearest_whole(m.fma(x, LOG2_E, -PRECISE_SHIFT), 1.0)[0]
     inverse = m.scaled(m.constant(-1.0), -whole)
     part = inverse + 1.0
     lost = (1.0 - part) + inverse
@@ -89,7 +89,7 @@ def _expm1_of_singles(m: Arithmetic, x: Numeric) -> Numeric:
 def _expm1_of_doubles(m: Arithmetic, x: Numeric) -> Numeric:
     """expm1 in float64: twice the half of it, since 2**k may be out of range."""
     far = abs(x) >= NEAR
-    whole, half = m.nearest_power(x, LOG2_E, -1, ASKEW)
+    whole, half = m.nearest_power(x, LOG2_E, -1, ROUNDING_SHIFT)
     near = _curve(m, x, m.select(far, whole, 0.0))
     return m.select(far, m.fma(half, near, half - 0.5) * 2.0, near)
 
@@ -101,8 +101,8 @@ def _parts(m: Arithmetic, x: Numeric, far: Numeric | None = None) -> tuple[Numer
     """
     high, low = LN2[m.code]
     size = m.select(abs(x) > SINH_REACH[m.code], SINH_REACH[m.code], abs(x))
-    askew = ASKEW if m.code == "f4" else 0.0
-    whole, up = m.nearest_power(size, LOG2_E, -2, askew)
+    shift = ROUNDING_SHIFT if m.code == "f4" else 0.0
+    whole, up = m.nearest_power(size, LOG2_E, -2, shift)
     below = (2 * (m.bias - 2) << m.mantissa) - m.bits(up)
     down = m.number(m.select(below < 0, 0, below))
     if far is not None:

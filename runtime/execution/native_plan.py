@@ -365,7 +365,7 @@ class NativeContinuation:
         return new_entry(cell)
 
     def _run(self, bound: Any, *objects: Any) -> object:
-        """The results of the call, run in Python on arrays of buffers and numbers."""
+        """The results of the call, run in Python; `objects` are its arrays and numbers."""
         named = zip(self._buffers, objects, strict=True)
         # Kernels read memory, which a NumPy scalar does not have.
         given = {name: np.asarray(one) for name, one in named if name is not None}

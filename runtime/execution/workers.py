@@ -141,7 +141,7 @@ class Job:
                 pass
 
     def stop(self) -> None:
-        """Start nothing further, not even in chunks that are running."""
+        """Start no further call, not even for the rest of a chunk that is running."""
         self.chunks.clear()
         self.is_open = False
         if self.give_up is not None:
@@ -322,8 +322,8 @@ def run_chunks(
     Args:
         call: runs units lo to hi and returns a status, 0 for success; it should release the GIL.
         edges: ascending numbers of units (see `chunk_edges`).
-        threads: the most threads that work at once, the caller included. With 1, or one chunk,
-            everything runs in the caller in order. Calls that run at the same time share them.
+        threads: the most threads that work at once, the caller included. With one thread or
+            one chunk, the caller runs everything in order. Simultaneous calls share the threads.
         chunk_size: the units of one call, adjusted after each. Without it, chunks are not divided.
         give_up: ends running calls early. With it one unit may take long: the main thread leaves
             the work to helpers, so that signals reach it meanwhile.
