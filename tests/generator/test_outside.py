@@ -126,6 +126,15 @@ FOUND = {
         "v0",
         ("r = meanwhile(1, 'W += 1', lambda: f(np.arange(5.0)))", CALL),
     ),
+    "a method that is got by its name": Case(
+        "method", ("operator.attrgetter('count')(self)(x)",), "x", (METHOD, METHOD)
+    ),
+    "the order of a sum of float32": Case(
+        "function",
+        ("v0 = np.sqrt(np.abs(x * 3 * 4))",),
+        "v0.sum()",
+        ("r = f(np.arange(5, dtype='f4'))",),
+    ),
     "a generator": Case("function", ("v0 = x * next(G)",), "v0", (CALL, CALL)),
 }
 """Cases that were wrong once."""

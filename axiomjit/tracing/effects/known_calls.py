@@ -74,7 +74,7 @@ WRITERS: Final = frozenset(
 _STATEFUL_WORDS: Final = """
     seterr seterrcall setbufsize set_printoptions set_string_function save savez
     savez_compressed savetxt tofile setstate seed _seterr setlocale setcontext getcontext
-    localcontext methodcaller register simplefilter singledispatch
+    attrgetter localcontext methodcaller register simplefilter singledispatch
 """
 _STATEFUL: Final = frozenset(_STATEFUL_WORDS.split())
 _OUT_PLACES: Final = {"dot": 2, "concatenate": 2, "take": 3, "choose": 2, "compress": 3}
