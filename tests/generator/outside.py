@@ -310,6 +310,7 @@ def draw(seed, index, rebinding=False):
             v = f"v{number}"
         statements.append(text)
     returned = _returned(draws, form, v, used)
+    frozen |= {"k"} & _names(returned, ast.Load)
     steps = _steps(draws, form, used, frozen, (*statements, returned), rebinding)
     strict = draws.chance(0.2) and "meanwhile" not in steps[0]
     return Case(form, tuple(statements), returned, steps, strict, changing)
@@ -389,7 +390,9 @@ def _steps(draws, form, used, frozen, statements, rebinding):
             known = [name for name in places_used if name in between.MEANWHILE]
             always = not known or draws.chance(0.3)
             name = None if always else draws.pick(known)
-            change = draws.pick(between.ALWAYS_MEANWHILE if always else between.MEANWHILE[name])
+            draws_too = "random" in text  # the order of draws by two threads is open
+            others = [c for c in between.ALWAYS_MEANWHILE if not (draws_too and "random" in c)]
+            change = draws.pick(others if always else between.MEANWHILE[name])
             call = f"meanwhile({draws.between(1, 3)}, {change!r}, lambda: {f}({argument}{given}))"
             steps.append(f"r = {call}")
             in_key = (
