@@ -58,7 +58,7 @@ Emit = Callable[[Any, Sequence[Node]], Node]
 
 
 class Shaped(ShapedValue):
-    """What has a shape, and a node once that is closed; `made` says of what it is computed."""
+    """A tensor with a shape, and a node once that is closed; `made` is its source or operation."""
 
     __slots__ = ("known_node", "made", "name", "shape")
 
@@ -71,7 +71,7 @@ class Shaped(ShapedValue):
 
     @property
     def called(self) -> str:
-        """What to call it in messages."""
+        """The name of the tensor in messages."""
         return "a tensor" if self.name is None else self.name
 
     @property
@@ -82,7 +82,7 @@ class Shaped(ShapedValue):
 
     @property
     def node(self) -> Node:
-        """What is computed, with dimensions in memory order; closes the shape.
+        """The node, with dimensions in memory order; closes the shape.
 
         Raises:
             ShapeError: the shapes do not fit.
