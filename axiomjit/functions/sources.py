@@ -1,0 +1,445 @@
+"""Sources of values from outside a function, and guards: conditions on them for one program.
+
+A source is an argument, an object that cannot change for the function (its namespace, a cell), or
+a part of another source: an item, an attribute, the contents of a cell, the class of an object. The
+values of all sources of a program form one vector, read in order. Python and native code read the
+same vector and check the same guards.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MemberDescriptorType
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.base.records import Record
+
+Vector = list[Any]
+
+
+class _Missing:
+    """The value of a source that has none."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "missing"
+
+
+MISSING: Final = _Missing()
+
+
+class Source:
+    """A place from which a value of each call is read; `number` is its index in the vector."""
+
+    __slots__ = ("number",)
+    number: int
+
+    def read(self, vector: Vector, leaves: Sequence[object]) -> object:
+        """The value of this call, MISSING if there is none.
+
+        Args:
+            vector: The values of all sources with smaller numbers.
+            leaves: The arguments of the call.
+        """
+        raise NotImplementedError
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """Equal for sources of one place, in all traces of a function."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        raise NotImplementedError
+
+
+class Argument(Source):
+    """An argument of the call."""
+
+    __slots__ = ("name", "place")
+
+    def __init__(self, place: int, name: str) -> None:
+        """Store its place among the leaves of a call, and the name of the parameter."""
+        self.place, self.name = place, name
+
+    def read(self, vector: Vector, leaves: Sequence[object]) -> object:
+        """The argument."""
+        return leaves[self.place]
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """The place."""
+        return (Argument, self.place)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Fixed(Source):
+    """An object that is the same in all calls: a namespace, a cell, a function."""
+
+    __slots__ = ("name", "value")
+
+    def __init__(self, value: object, name: str) -> None:
+        """Store the object, and its name for messages; empty for a namespace."""
+        self.value, self.name = value, name
+
+    def read(self, vector: Vector, leaves: Sequence[object]) -> object:
+        """The object."""
+        return self.value
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """The identity of the object."""
+        return (Fixed, id(self.value))
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Part(Source):
+    """A part of the value of another source."""
+
+    __slots__ = ("key", "of")
+
+    def __init__(self, of: Source, key: Any = None) -> None:
+        """Store the source of the whole, and which part it is."""
+        self.of, self.key = of, key
+
+    @staticmethod
+    def get(whole: Any, key: Any) -> object:
+        """The part of a value, MISSING if it has none."""
+        raise NotImplementedError
+
+    def read(self, vector: Vector, leaves: Sequence[object]) -> object:
+        """The part of this call's value."""
+        whole = vector[self.of.number]
+        return MISSING if whole is MISSING else self.get(whole, self.key)
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """The kind of part, its key, and the identity of the whole."""
+        return (type(self), type(self.key), self.key, self.of.identity)
+
+
+class Item(Part):
+    """An entry of a dict, by its key; of a list, tuple or deque, by its position."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def get(whole: Any, key: Any) -> object:
+        """The entry; the methods of a subclass are not called."""
+        if isinstance(whole, dict):
+            return dict.get(whole, key, MISSING)
+        for kind in (list, tuple, deque):
+            if isinstance(whole, kind):
+                inside = 0 <= key < kind.__len__(whole)
+                return kind.__getitem__(whole, key) if inside else MISSING
+        return MISSING
+
+    def __str__(self) -> str:
+        text = str(self.of)
+        return f"{text}[{self.key!r}]" if text else str(self.key)
+
+
+class Attribute(Part):
+    """An attribute that an object has itself, in its `__dict__` or in a slot."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def get(whole: Any, key: Any) -> object:
+        """The attribute; no code of the user's runs."""
+        held = static_attribute(type(whole), key)
+        if type(held) is MemberDescriptorType:
+            try:
+                return held.__get__(whole)
+            except AttributeError:
+                return MISSING
+        own = own_dict(whole)
+        return MISSING if own is None else own.get(key, MISSING)
+
+    def __str__(self) -> str:
+        return f"{self.of}.{self.key}"
+
+
+class ClassAttribute(Part):
+    """An attribute of a class or of its bases, not bound."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def get(whole: Any, key: Any) -> object:
+        """The attribute, as it stands in the namespace of the class."""
+        return static_attribute(whole, key)
+
+    def __str__(self) -> str:
+        return f"{self.of}.{self.key}"
+
+
+class Class(Part):
+    """The class of an object."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def get(whole: Any, key: Any) -> object:
+        """The class."""
+        return type(whole)
+
+    def __str__(self) -> str:
+        return f"type({self.of})"
+
+
+class Contents(Part):
+    """The value in a cell of a closure."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def get(whole: Any, key: Any) -> object:
+        """The value; an empty cell has none."""
+        try:
+            return whole.cell_contents
+        except ValueError:
+            return MISSING
+
+    def __str__(self) -> str:
+        return str(self.of)
+
+
+def own_dict(value: Any) -> dict[str, Any] | None:
+    """The `__dict__` of an object, found without its own methods; None if it has none."""
+    try:
+        found = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return None
+    return found if type(found) is dict else None
+
+
+def static_attribute(kind: Any, name: str) -> Any:
+    """An attribute of a class or of its bases, not bound; MISSING if there is none."""
+    for base in type.__dict__["__mro__"].__get__(kind):
+        found = type.__dict__["__dict__"].__get__(base).get(name, MISSING)
+        if found is not MISSING:
+            return found
+    return MISSING
+
+
+class Guard(Record):
+    """A condition on the value of a source."""
+
+    source: Source
+
+    def holds(self, value: Any, vector: Vector) -> bool:
+        """True if it holds for this value of the source."""
+        raise NotImplementedError
+
+
+class Is(Guard):
+    """The value is this object; MISSING if there must be none."""
+
+    value: object
+
+    def holds(self, value: Any, vector: Vector) -> bool:
+        """True for the object itself."""
+        return value is self.value
+
+    def __str__(self) -> str:
+        if self.value is MISSING:
+            return f"{self.source} is not defined"
+        shown = getattr(self.value, "__qualname__", None) or repr(self.value)
+        return f"{self.source} is {shown}"
+
+
+class Equals(Guard):
+    """The value has this type and value: a number, text, or a tuple of such."""
+
+    value: object
+
+    def holds(self, value: Any, vector: Vector) -> bool:
+        """True for the same value, also by type and sign."""
+        return same_value(value, self.value)
+
+    def __str__(self) -> str:
+        return f"{self.source} == {self.value!r}"
+
+
+class Length(Guard):
+    """A container has this number of entries."""
+
+    count: int
+
+    def holds(self, value: Any, vector: Vector) -> bool:
+        """True for a container of this length."""
+        return _length(value) == self.count
+
+    def __str__(self) -> str:
+        return f"len({self.source}) == {self.count}"
+
+
+class Keys(Guard):
+    """A dict has these keys in this order; a set has these entries."""
+
+    keys: tuple[object, ...]
+
+    def holds(self, value: Any, vector: Vector) -> bool:
+        """True for equal keys."""
+        if _length(value) != len(self.keys):
+            return False
+        given = dict.__iter__(value) if isinstance(value, dict) else set.__iter__(value)
+        if isinstance(value, dict):
+            return all(map(same_value, given, self.keys))
+        return all(any(same_value(one, key) for key in self.keys) for one in given)
+
+    def __str__(self) -> str:
+        return f"list({self.source}) == {list(self.keys)!r}"
+
+
+class Same(Guard):
+    """The values of two sources are one object."""
+
+    other: Source
+
+    def holds(self, value: Any, vector: Vector) -> bool:
+        """True for one object."""
+        return value is vector[self.other.number]
+
+    def __str__(self) -> str:
+        return f"{self.source} is {self.other}"
+
+
+class Distinct(Guard):
+    """The value of a source is another object than those of others."""
+
+    others: tuple[Source, ...]
+
+    def holds(self, value: Any, vector: Vector) -> bool:
+        """True if it is none of the others."""
+        return all(value is not vector[other.number] for other in self.others)
+
+    def __str__(self) -> str:
+        return f"{self.source} is none of {', '.join(map(str, self.others))}"
+
+
+class Elements(Guard):
+    """An array has these elements, dtype and shape."""
+
+    array: np.ndarray
+
+    def holds(self, value: Any, vector: Vector) -> bool:
+        """True for equal bytes."""
+        known = self.array
+        return (
+            type(value) is np.ndarray
+            and value.dtype == known.dtype
+            and value.shape == known.shape
+            and value.strides == known.strides
+            and value.tobytes() == known.tobytes()
+        )
+
+    def __str__(self) -> str:
+        return f"the elements of {self.source} are {self.array.tolist()}"
+
+
+def _length(value: Any) -> int:
+    for kind in (list, dict, tuple, set, frozenset, deque, bytearray):
+        if isinstance(value, kind):
+            return int(kind.__len__(value))
+    return -1
+
+
+NUMBERS: Final = frozenset({int, float, complex})
+"""Types of numbers that may become arguments of a program."""
+ATOMS: Final = frozenset({*NUMBERS, bool, str, bytes, type(None), type(Ellipsis), range, slice})
+"""Types of values that never change and hold no objects of other types."""
+
+
+def is_known_value(value: Any) -> bool:
+    """True if a value is compared by `same_value`: an atom, a scalar, or a tuple of such."""
+    kind = type(value)
+    if kind is tuple or kind is frozenset:
+        return len(value) <= LONGEST and all(map(is_known_value, value))
+    if kind is slice:
+        return all(map(is_known_value, (value.start, value.stop, value.step)))
+    return kind in ATOMS or isinstance(value, np.generic | np.dtype)
+
+
+LONGEST: Final = 64
+"""The most entries of a tuple that is compared as one value."""
+
+
+def same_value(one: Any, other: Any) -> bool:
+    """True for equal values of one type; -0.0 is not 0.0, and a NaN is itself."""
+    if one is other:
+        return True
+    kind = type(one)
+    if kind is not type(other):
+        return False
+    if kind is float or kind is complex:
+        return repr(one) == repr(other)
+    if kind is tuple:
+        return len(one) == len(other) and all(map(same_value, one, other))
+    if kind is slice:
+        ends = ((v.start, v.stop, v.step) for v in (one, other))
+        return same_value(*ends)
+    if isinstance(one, np.generic):
+        return bool(one.dtype == other.dtype) and one.tobytes() == other.tobytes()
+    if kind in ATOMS or kind is frozenset or isinstance(one, np.dtype):
+        return bool(one == other)
+    return False
+
+
+class Guards:
+    """The sources of a program in order, their guards, and those that are its inputs."""
+
+    __slots__ = ("_rows", "conditions", "inputs", "sources")
+
+    def __init__(
+        self, sources: Sequence[Source], conditions: Sequence[Guard], inputs: Sequence[Source]
+    ) -> None:
+        """Store them; each source has its index as number."""
+        self.sources, self.conditions, self.inputs = tuple(sources), tuple(conditions), tuple(inputs)
+        by_last: dict[int, list[Guard]] = {}
+        for one in conditions:
+            by_last.setdefault(max(_numbers(one)), []).append(one)
+        self._rows = [(one, by_last.get(one.number, ())) for one in self.sources]
+
+    def __bool__(self) -> bool:
+        return bool(self.sources)
+
+    def read(self, leaves: Sequence[object]) -> Vector | None:
+        """The vector of a call, None if a guard does not hold."""
+        vector: Vector = []
+        for source, conditions in self._rows:
+            vector.append(source.read(vector, leaves))
+            for one in conditions:
+                if not one.holds(vector[one.source.number], vector):
+                    return None
+        return vector
+
+    def failing(self, leaves: Sequence[object]) -> Guard | None:
+        """The first guard that does not hold; None if all hold."""
+        vector: Vector = []
+        for source, conditions in self._rows:
+            vector.append(source.read(vector, leaves))
+            for one in conditions:
+                if not one.holds(vector[one.source.number], vector):
+                    return one
+        return None
+
+    def given(self, vector: Vector) -> list[Any]:
+        """The values of the inputs."""
+        return [vector[source.number] for source in self.inputs]
+
+
+def _numbers(guard: Guard) -> Iterator[int]:
+    yield guard.source.number
+    if isinstance(guard, Same):
+        yield guard.other.number
+    if isinstance(guard, Distinct):
+        yield from (other.number for other in guard.others)
