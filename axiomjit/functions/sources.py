@@ -9,7 +9,7 @@ same vector and check the same guards.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from types import MemberDescriptorType
 from typing import Any, Final
 
@@ -269,6 +269,17 @@ class Equals(Guard):
         return f"{self.source} == {self.value!r}"
 
 
+class Defined(Guard):
+    """There is a value."""
+
+    def holds(self, value: Any, vector: Vector) -> bool:
+        """True unless it is missing."""
+        return value is not MISSING
+
+    def __str__(self) -> str:
+        return f"{self.source} is defined"
+
+
 class Length(Guard):
     """A container has this number of entries."""
 
@@ -403,7 +414,11 @@ class Guards:
         self, sources: Sequence[Source], conditions: Sequence[Guard], inputs: Sequence[Source]
     ) -> None:
         """Store them; each source has its index as number."""
-        self.sources, self.conditions, self.inputs = tuple(sources), tuple(conditions), tuple(inputs)
+        self.sources, self.conditions, self.inputs = (
+            tuple(sources),
+            tuple(conditions),
+            tuple(inputs),
+        )
         by_last: dict[int, list[Guard]] = {}
         for one in conditions:
             by_last.setdefault(max(_numbers(one)), []).append(one)

@@ -200,3 +200,14 @@ def _default_rng(seed: Any = None) -> Any:
     """A generator without a seed draws other numbers in each call."""
     generator = np.random.default_rng(known_numbers(seed))
     return generator if seed is not None or current() is None else generator_for(generator)
+
+
+def replacement(function: Any) -> Any:
+    """TEMP: our function for another; None if there is none."""
+    if function is len:
+        return _length_of
+    found = CREATORS.get(function)
+    if found is None and getattr(function, "__module__", "") in ("numpy.fft", "numpy.random"):
+        found = ours(function)
+        found = None if found is function else found
+    return found

@@ -119,3 +119,8 @@ def _class_refusing(kind: Any) -> Any:
     held = {m: staticmethod(_refusing(getattr(kind, m), f"{kind.__name__}.{m}")) for m in own}
     made = {"__new__": lambda cls, *args, **kwargs: kind(*args, **kwargs), **held}
     return Asked(kind.__name__, (kind,), {"__module__": kind.__module__, **made})
+
+
+def shown_name(module: str, name: str) -> str:
+    """TEMP."""
+    return _SHOWN.get(module, f"{module}.") + name
