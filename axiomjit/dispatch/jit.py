@@ -93,6 +93,7 @@ from axiomjit.dispatch.retrace_reasons import CacheInfo, RetraceReasons, aspects
 from axiomjit.dispatch.signature import Classes, DeclaredShapes, Signature, classify
 from axiomjit.dispatch.warm import no_named_arrays, stood_in
 from axiomjit.functions.outside import Wanted
+from axiomjit.functions.sources import GuardInfo
 from axiomjit.graph.traced_values import AxisValue
 from axiomjit.symbolic.data_dependent import OtherLengthError
 from axiomjit.symbolic.dims import Scope
@@ -118,6 +119,11 @@ class BoundMethod(functools.partial[Any]):
         """As `Jitted.warm`."""
         jitted: Any = self.func
         jitted.warm(*self.args, *args, **kwargs)
+
+    def guards(self) -> tuple[tuple[GuardInfo, ...], ...]:
+        """As `Jitted.guards`."""
+        jitted: Any = self.func
+        return cast("tuple[tuple[GuardInfo, ...], ...]", jitted.guards())
 
     def cache_info(self) -> CacheInfo:
         """As `Jitted.cache_info`: the calls on all instances."""
@@ -499,6 +505,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         lazy_import("axiomjit.debug.lowered")
         from axiomjit.debug.lowered import Lowered
 
+        if self._is_instrumented() and not axes_among((*args, *kwargs.values())):
+            return self._lower_whole(Lowered, args, kwargs)
         call = self._apart(args, kwargs)
         if has_axes(call.dynamic):
             return cast("Lowered", self._named_program(call).lower(call))
@@ -510,6 +518,25 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         except UnfollowedError as error:
             raise raised(error) from None
         return Lowered(program.stages, program.lengths(signature.values), call.names)
+
+    def _lower_whole(self, make: type[Lowered], args: Any, kwargs: Any) -> Lowered:
+        """As `lower`, of an instrumented function."""
+        call = self._apart_whole(args, kwargs)
+        try:
+            match = self._match(call)
+        except OtherLengthError as error:
+            raise length_refused(error).refusal_of(self._name) from None
+        except UnfollowedError as error:
+            raise raised(error) from None
+        program = match.program
+        guards, effects = program.reads.guards.described(), program.reads.effects
+        lengths = program.lengths(match.signature.values)
+        return make(program.stages, lengths, match.call.names, guards, effects)
+
+    def guards(self) -> tuple[tuple[GuardInfo, ...], ...]:
+        """What each program reads outside the function, and under which conditions it is valid."""
+        every = [p for programs in self._programs.values() for p in programs]
+        return tuple(p.reads.guards.described() for p in every if getattr(p, "reads", None))
 
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:
         """The stages and the cost of the program for these arguments, as text or `.html()`."""
@@ -530,6 +557,9 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         """
         if kwargs or not are_arrays(args):
             args, kwargs = stood_in((args, kwargs))
+        if self._is_instrumented() and not axes_among((*args, *kwargs.values())):
+            self._warm_whole(args, kwargs)
+            return
         call = self._apart(args, kwargs)
         if has_axes(call.dynamic):
             raise no_named_arrays(self._name)
@@ -541,6 +571,21 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         try:
             with without_traps(), waiting():  # error states of this moment may not hold in calls
                 self._prepare(key, call, named=False, same=None)
+        except (NeedsValuesError, UnsupportedError) as error:
+            if not self._falls_back(error):
+                raise
+        except UnfollowedError as error:
+            raise raised(error) from None
+
+    def _warm_whole(self, args: Any, kwargs: Any) -> None:
+        """As `warm`, of an instrumented function."""
+        call = self._apart_whole(args, kwargs)
+        key = exact_key(call, self._forget)
+        if self._in_numpy or find_plan(self._outside_plans.get(key) or (), call) is not None:
+            return
+        try:
+            with without_traps(), waiting():
+                self._prepare_whole(key, call, None)
         except (NeedsValuesError, UnsupportedError) as error:
             if not self._falls_back(error):
                 raise

@@ -128,22 +128,50 @@ ASKED: Final[dict[str, dict[str, tuple[tuple[str, ...], tuple[str, ...]]]]] = {
             name: (_methods(f"{plain} r{plain}"), ())
             for name, plain in (
                 (n, n.rstrip("_"))
-                for n in "add sub mul truediv floordiv mod pow matmul lshift rshift and_ or_ xor".split()
+                for n in [
+                    "add",
+                    "sub",
+                    "mul",
+                    "truediv",
+                    "floordiv",
+                    "mod",
+                    "pow",
+                    "matmul",
+                    "lshift",
+                    "rshift",
+                    "and_",
+                    "or_",
+                    "xor",
+                ]
             )
         },
         **{
             f"i{plain}": (_methods(f"i{plain} {plain} r{plain}"), ())
-            for plain in "add sub mul truediv floordiv mod pow matmul lshift rshift and or xor".split()
+            for plain in [
+                "add",
+                "sub",
+                "mul",
+                "truediv",
+                "floordiv",
+                "mod",
+                "pow",
+                "matmul",
+                "lshift",
+                "rshift",
+                "and",
+                "or",
+                "xor",
+            ]
         },
     },
     "collections": {"defaultdict": (("keys", *_ITERATION), (*_KEY, *_NEXT))},
-    "heapq": {
-        name: (_ITERATION, COMPARISONS)
-        for name in (
+    "heapq": dict.fromkeys(
+        (
             *("heapify", "heappop", "heappush", "heappushpop", "heapreplace"),
             *("merge", "nlargest", "nsmallest"),
-        )
-    },
+        ),
+        (_ITERATION, COMPARISONS),
+    ),
     "bisect": {
         name: ((*COMPARISONS, *_methods("len getitem index")), COMPARISONS)
         for name in (

@@ -21,9 +21,9 @@ from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.records import Record
 from axiomjit.functions import library_names
 from axiomjit.functions.asked_methods import ALL, ASKED, NUMBERS, OF_METHODS
-from axiomjit.functions.libraries import is_library, is_of_family, module_of
 from axiomjit.functions.known_methods import Role, is_generated, role_of
-from axiomjit.tracing.creation import CREATORS, replacement
+from axiomjit.functions.libraries import is_library, is_of_family, module_of
+from axiomjit.tracing.creation import replacement
 
 Kwargs = Mapping[str, Any]
 

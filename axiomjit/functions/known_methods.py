@@ -255,10 +255,30 @@ _UNNAMED: Final[dict[str, type]] = {
 _PLAIN_MODULES: Final = frozenset({"builtins", "collections", "itertools", "numpy", "operator"})
 """Modules whose other classes, such as iterators, have special methods of the usual meaning."""
 _FAMILY_WRITES: Final = frozenset(
-    """
-    append clear eliminate_zeros extend fill itemset partition pop prune put resize set_weights
-    setdiag setfield setflags sort sort_indices sum_duplicates update reset setter step
-    """.split()
+    [
+        "append",
+        "clear",
+        "eliminate_zeros",
+        "extend",
+        "fill",
+        "itemset",
+        "partition",
+        "pop",
+        "prune",
+        "put",
+        "resize",
+        "set_weights",
+        "setdiag",
+        "setfield",
+        "setflags",
+        "sort",
+        "sort_indices",
+        "sum_duplicates",
+        "update",
+        "reset",
+        "setter",
+        "step",
+    ]
 )
 """Methods of classes of `FAMILIES` that change their object."""
 _FAMILY_UNKNOWN: Final = frozenset({"dump", "rvs", "resample", "tofile", "random"})

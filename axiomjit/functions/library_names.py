@@ -175,7 +175,7 @@ PURE: Final[dict[str, str]] = {
     "numpy.polynomial": "Chebyshev Hermite HermiteE Laguerre Legendre Polynomial",
     **{
         f"numpy.polynomial.{module}": " ".join(prefix + name for name in _OF_POLYNOMIALS.split())
-        + (" poly2{0} {0}2poly".format(other) if other else "")
+        + (f" poly2{other} {other}2poly" if other else "")
         for module, prefix, other in _POLYNOMIALS
     },
 }

@@ -155,7 +155,7 @@ class Outside:
         """The source of a place, one per place; `value` is that of a root."""
         known = self._places.setdefault(made.identity, made)
         if known is made:
-            made.number = len(self.sources)
+            made.number, made.line = len(self.sources), user_location()
             self.sources.append(made)
             if not isinstance(made, Part):
                 self._raw[made.number] = value
@@ -241,7 +241,7 @@ class Outside:
         elif isinstance(value, BY_IDENTITY):
             self.require(Is(source, value))
         else:
-            self.require(Is(self.source(Class(source)), type(value)))
+            self.read(Class(source))
         self._originals[id(stands)] = stands, value
         return stands
 
