@@ -120,18 +120,20 @@ def kind_of_call(callee: Any, own: str = "") -> CallKind:
         callee: What is called.
         own: The package of the function that is followed, whose code is the user's.
     """
+    kind = type(callee)
+    if kind is FunctionType and not is_library(callee, own):
+        return _GENERATED if is_generated(callee) else _USER
     found = _TABLE.find(callee)
     if found is not None:
         return found
-    kind = type(callee)
     if kind is FunctionType:
-        return _of_function(callee, own)
+        return _unlisted(callee)
     if kind is MethodType:
         return _of_bound(callee, own)
     if issubclass(kind, type):
         return _of_class(callee, own)
     if issubclass(kind, np.ufunc):
-        return _of_ufunc(callee)
+        return _TABLE.ufunc(callee)
     if issubclass(kind, BuiltinFunctionType | types.MethodWrapperType):
         owner = callee.__self__
         if owner is None or issubclass(type(owner), ModuleType):
@@ -173,6 +175,14 @@ class CallTable:
         if found is None:
             found = self._methods[id(owner), name] = owner, _of_method(owner, name, "")
         return found[1]
+
+    def ufunc(self, ufunc: np.ufunc) -> CallKind:
+        """The kind of calls of a ufunc; one that `frompyfunc` makes may be gone soon."""
+        found = _of_ufunc(ufunc)
+        if found.kind is not Kind.REFUSED:
+            self._held.append(ufunc)
+            self._kinds[id(ufunc)] = found
+        return found
 
     def find(self, callee: Any) -> CallKind | None:
         """The kind of calls of an object; None if it is not named."""
@@ -388,6 +398,7 @@ def _parameters(function: Any) -> list[str]:
     return [p.name for p in given if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
 
+@functools.lru_cache(maxsize=512)
 def _unlisted(callee: Any) -> CallKind:
     """The kind of what no table names: pure in some packages, else not known."""
     module, name = module_of(callee), str(getattr(callee, "__name__", type(callee).__name__))
@@ -400,12 +411,6 @@ def _unlisted(callee: Any) -> CallKind:
     if not isinstance(callee, type) and library_names.DRAWING.intersection(_parameters(callee)):
         return CallKind(Kind.REFUSED, shown)
     return CallKind(Kind.PURE, shown, writes=_outputs(callee), functions=None)
-
-
-def _of_function(function: FunctionType, own: str) -> CallKind:
-    if not is_library(function, own):
-        return _GENERATED if is_generated(function) else _USER
-    return _unlisted(function)
 
 
 def _of_bound(method: MethodType, own: str) -> CallKind:
@@ -439,10 +444,10 @@ def _of_class(kind: Any, own: str) -> CallKind:
         missing = role_of(kind, "_missing_", own)
         return CallKind(Kind.REFUSED if missing is Role.USER else Kind.PURE, shown)
     if issubclass(kind, BaseException | tuple) and not _has_own_start(kind, own):
-        return CallKind(Kind.PURE, shown)
+        return _GENERATED
     foreign = [b for b in kind.__mro__ if b is not object and is_library(b, own)]
     known = all(_is_known_base(base) for base in foreign)
-    return CallKind(Kind.USER if known else Kind.REFUSED, shown)
+    return _USER if known else CallKind(Kind.REFUSED, shown)
 
 
 def _has_own_start(kind: type, own: str) -> bool:
@@ -556,5 +561,5 @@ def _of_array_method(owner: type, name: str) -> dict[str, Any]:
 
 
 _USER: Final = CallKind(Kind.USER)
-_GENERATED: Final = CallKind(Kind.PURE, "a named tuple")
+_GENERATED: Final = CallKind(Kind.PURE, "a class")
 _TABLE: Final = CallTable()

@@ -24,7 +24,7 @@ def is_library(part: Any, own: str = "") -> bool:
 @functools.lru_cache(maxsize=4096)
 def _is_library(name: str, own: str) -> bool:
     named = ModuleType(name)
-    return is_library_code(named) or is_installed(named, own)
+    return is_library_code(named) or is_of_family(name) or is_installed(named, own)
 
 
 def module_of(value: Any) -> str:

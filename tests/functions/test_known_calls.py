@@ -351,3 +351,43 @@ def test_operators_name_their_hooks():
     assert kind_of_call(operator.imatmul).hook == ("in_place", "@")
     assert kind_of_call(operator.getitem).hook == ("item",)
     assert all(kind_of_call(getattr(operator, name)).hook for name in library_names.OPERATORS)
+
+
+def of_library(module, text):
+    """A function as a library defines it."""
+    space = {"__name__": module}
+    exec(text, space)
+    return space["f"]
+
+
+@pytest.mark.parametrize(
+    ("function", "kind"),
+    [
+        (of_library("scipy.linalg._basic", "def f(a, b, overwrite_b=False): ..."), Kind.PURE),
+        (
+            of_library("scipy.stats._resampling", "def f(data, random_state=None): ..."),
+            Kind.REFUSED,
+        ),
+        (of_library("scipy.io._mmio", "def f(name): ..."), Kind.REFUSED),
+        (of_library("scipy_like", "def f(name): ..."), Kind.USER),
+        *((np.ma.median, Kind.PURE), (np.ma.put, Kind.WRITER), (np.ma.MaskedArray, Kind.PURE)),
+        *((np.testing.assert_allclose, Kind.PURE), (np.testing.assert_warns, Kind.REFUSED)),
+        (np.ma.array([1]).filled, Kind.PURE),
+    ],
+)
+def test_packages_whose_functions_are_pure(function, kind):
+    assert kind_of_call(function).kind is kind
+
+
+def test_arrays_that_may_be_overwritten_are_named():
+    function = of_library("scipy.linalg._basic", "def f(a, b, overwrite_b=False): ...")
+    a, b = np.ones(1), np.ones(1)
+    known = kind_of_call(function)
+    assert known.changed((a, b), {}) == known.changed((a, b), {"overwrite_b": False}) == []
+    assert [one is b for one in known.changed((a, b), {"overwrite_b": True})] == [True]
+    assert [one is b for one in known.changed((a, b, True), {})] == [True]
+
+
+def test_any_argument_of_such_functions_may_be_run():
+    function = of_library("scipy.optimize._root", "def f(fun, x0): ...")
+    assert kind_of_call(function).called((abs, 1.0), {}) == [abs]
