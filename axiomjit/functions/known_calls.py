@@ -438,7 +438,7 @@ def _of_class(kind: Any, own: str) -> CallKind:
     if issubclass(kind, np.generic) and library:
         return CallKind(Kind.PURE, shown, depends=_unless_now)
     if library:
-        pure = issubclass(kind, BaseException)
+        pure = issubclass(kind, BaseException | Enum)
         return CallKind(Kind.PURE, shown) if pure else _unlisted(kind)
     if issubclass(kind, Enum):
         missing = role_of(kind, "_missing_", own)
