@@ -15,7 +15,7 @@ from axiomjit.base.trace_context import refused
 from axiomjit.functions.calls import Calls
 from axiomjit.functions.known_calls import CallKind, Kind, kind_of_call
 from axiomjit.functions.objects import is_plain, is_users
-from axiomjit.functions.outside import CONTAINERS, refuse
+from axiomjit.functions.outside import is_container, refuse
 from axiomjit.functions.sources import MISSING
 
 _NONE: Final = object()
@@ -73,7 +73,7 @@ class LibraryCalls(Calls):
 
     def _writing(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> Any:
         changed = known.changed(args, kwargs)
-        if not any(self.outside.is_outside(one) and type(one) in CONTAINERS for one in changed):
+        if not any(self.outside.is_outside(one) and is_container(one) for one in changed):
             given = [self.given(one) for one in args]
             return function(*given, **{key: self.given(v) for key, v in kwargs.items()})
         if len(changed) > 1 or changed[0] is not args[0] or kwargs:
@@ -96,7 +96,7 @@ class LibraryCalls(Calls):
         if is_users(type(value)) and not is_plain(value):
             return self.text(value)
         given = self.given(value)
-        if type(given) in CONTAINERS:
+        if is_container(given):
             return self._copied(given)
         return np.copy(given) if isinstance(given, np.ndarray) else given
 
@@ -214,7 +214,7 @@ def _length(calls: LibraryCalls, value: Any) -> Any:
     method = calls._special(value, "__len__")
     if method is not MISSING:
         return calls.call(method, value)
-    if type(value) in CONTAINERS and calls.outside.is_outside(value):
+    if is_container(value) and calls.outside.is_outside(value):
         return calls.outside.length(value)
     shape = getattr(value, "shape", ()) if isinstance(value, np.ndarray) else ()
     return shape[0] if shape else len(value)
@@ -256,15 +256,13 @@ def _iter(calls: LibraryCalls, value: Any, *sentinel: Any) -> Any:
 
 
 def _map(calls: LibraryCalls, function: Any, *values: Any) -> Iterator[Any]:
-    iterators = [calls.iterate(value) for value in values]
-    return (calls.call(function, *given) for given in zip(*iterators))
+    return map(functools.partial(calls.call, function), *map(calls.iterate, values))
 
 
 def _filter(calls: LibraryCalls, function: Any, values: Any) -> Iterator[Any]:
-    given = calls.iterate(values)
     if function is None:
-        return (one for one in given if calls.truth(one))
-    return (one for one in given if calls.truth(calls.call(function, one)))
+        return filter(calls.truth, calls.iterate(values))
+    return filter(lambda one: calls.truth(calls.call(function, one)), calls.iterate(values))
 
 
 def _zip(calls: LibraryCalls, *values: Any, strict: bool = False) -> Any:
@@ -272,7 +270,7 @@ def _zip(calls: LibraryCalls, *values: Any, strict: bool = False) -> Any:
 
 
 def _enumerate(calls: LibraryCalls, values: Any, start: int = 0) -> Any:
-    return zip(count(start), calls.iterate(values))
+    return enumerate(calls.iterate(values), start)
 
 
 def _made_of(kind: Any) -> Callable[..., Any]:
