@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import count
 from typing import Any, Final
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from axiomjit.base.errors import ImpureError
 from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import refused
+from axiomjit.functions.array_calls import call_numpy, first_traced
 from axiomjit.functions.calls import Calls
 from axiomjit.functions.known_calls import CallKind, Kind, kind_of_call
 from axiomjit.functions.objects import is_plain, is_users
@@ -44,7 +44,7 @@ class LibraryCalls(Calls):
             return special(self, *args, **kwargs)
         given = [self._askable(one, known) for one in args]
         named = {key: self._askable(value, known) for key, value in kwargs.items()}
-        return self._noted(function(*given, **named))
+        return self.known.note(call_numpy(function, given, named))
 
     def _askable(self, value: Any, known: CallKind) -> Any:
         """An argument of a library's function, which may ask it for special methods."""
@@ -52,17 +52,13 @@ class LibraryCalls(Calls):
             refuse(f"gives a {type(value).__name__} to {known.name}, which may ask for its methods")
         return self.given(value)
 
-    def _noted(self, found: Any) -> Any:
-        """A result; an array of a line that writes traced values into it is traced."""
-        if type(found) is np.ndarray and self.outside.wanted.lines:
-            if user_location() in self.outside.wanted.lines:
-                return self.traced_array(found)
-        return found
-
     def _replaced(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> Any:
         given = [self.given(one) for one in args]
-        made = known.inner(*given, **{key: self.given(v) for key, v in kwargs.items()})
-        return self._noted(made)
+        named = {key: self.given(v) for key, v in kwargs.items()}
+        if hasattr(function, "_implementation") and first_traced([given]) is not None:
+            return call_numpy(function, given, named)
+        made = known.inner(*given, **named)
+        return self.known.note(made)
 
     def _with_callbacks(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> Any:
         special = _BUILTINS.get(function)

@@ -18,6 +18,7 @@ import numpy as np
 
 from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.origins import is_installed, is_library_code
+from axiomjit.functions.array_calls import KnownArrays, first_traced, item_of_indexed
 from axiomjit.functions.outside import CONTAINERS, Outside, container_kind, is_container, refuse
 from axiomjit.functions.sources import (
     ATOMS,
@@ -29,8 +30,12 @@ from axiomjit.functions.sources import (
     own_dict,
     static_attribute,
 )
+from axiomjit.graph.builder import as_node
 from axiomjit.graph.traced_values import TracedValue
+from axiomjit.numpy_rules.joins import INDEXED
+from axiomjit.tracing.creation import GRIDS, represented
 from axiomjit.tracing.lengths import SymbolicNumber
+from axiomjit.tracing.tracer import Tracer
 
 Call = Callable[..., Any]
 _HEAP: Final = 1 << 9
@@ -40,7 +45,19 @@ _PLAIN: Final = (*ATOMS, np.generic, np.dtype, np.ufunc, TracedValue, SymbolicNu
 
 def is_plain(value: Any) -> bool:
     """True for numbers, text, scalars and traced values, whose attributes are Python's or NumPy's."""
-    return issubclass(type(value), _PLAIN)
+    return _is_plain(type(value))
+
+
+@functools.lru_cache(maxsize=2048)
+def _is_plain(kind: Any) -> bool:
+    if not issubclass(kind, _PLAIN):
+        return False
+    return not is_users(kind) or not any(
+        type(one) is FunctionType
+        for base in kind.__mro__
+        if is_users(base)
+        for one in vars(base).values()
+    )
 
 
 @functools.lru_cache(maxsize=2048)
@@ -78,6 +95,7 @@ class Objects:
     def __init__(self, outside: Outside, call: Call) -> None:
         """Belong to a trace."""
         self.outside, self.call = outside, call
+        self.known = KnownArrays(outside.wanted)
 
     def source(self, value: Any) -> Source:
         """The source of an object from outside."""
@@ -306,9 +324,17 @@ class Objects:
         refuse(f"reads an item of a {kind.__name__}")
 
     def _item_inside(self, owner: Any, key: Any) -> Any:
-        special = static_attribute(type(owner), "__getitem__")
-        if type(special) is FunctionType and not issubclass(type(owner), TracedValue):
-            return self.call(special, owner, key)
+        kind = type(owner)
+        if kind is np.ndarray and first_traced(key) is not None:
+            return Tracer(as_node(owner, "indexing"))[key]
+        if any(owner is one for one in INDEXED):
+            return item_of_indexed(owner, key)
+        if any(owner is one for one in GRIDS):
+            return represented(owner)[key]
+        if is_users(kind):
+            special = static_attribute(kind, "__getitem__")
+            if type(special) is FunctionType:
+                return self.call(special, owner, key)
         return owner[key]
 
     def _entry(self, owner: Any, key: Any) -> Any:
@@ -353,8 +379,10 @@ class Objects:
         elif is_plain(owner) or not self.outside.is_outside(owner):
             if deletes:
                 del owner[key]
-            else:
-                owner[key] = value
+                return
+            if type(owner) is np.ndarray and first_traced([key, value]) is not None:
+                self.known.want_traced(owner)
+            owner[key] = value
         elif is_container(owner) and special is not MISSING:
             self._set_entry(owner, key, value)
         else:

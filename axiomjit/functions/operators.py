@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.functions.array_calls import first_traced
 from axiomjit.functions.objects import Objects, is_plain, is_users
 from axiomjit.functions.outside import container_kind, is_container, refuse
 from axiomjit.functions.sources import MISSING, static_attribute
@@ -108,7 +109,10 @@ class Operators(Objects):
             return left
         if is_users(type(left)) or is_users(type(right)):
             return self.binary(sign, left, right)
-        return IN_PLACE[sign](left, self.given(right))
+        given = self.given(right)
+        if type(left) is np.ndarray and first_traced([given]) is not None:
+            self.known.want_traced(left)
+        return IN_PLACE[sign](left, given)
 
     def _in_place_plain(self, sign: str, left: Any, right: Any) -> Any:
         found = self._by_methods(_STEMS[sign], left, right)

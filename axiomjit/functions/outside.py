@@ -32,6 +32,7 @@ from axiomjit.base.trace_context import refused
 from axiomjit.functions.sources import (
     MISSING,
     NUMBERS,
+    VALUES,
     Argument,
     Attribute,
     Class,
@@ -252,6 +253,8 @@ class Outside:
             stands = self._stands[id(value)] = self._array(value, source)
         elif isinstance(value, BY_IDENTITY):
             self.require(Is(source, value))
+        elif isinstance(value, VALUES):
+            self.require(Equals(source, value))
         else:
             self.read(Class(source))
         self._originals[id(stands)] = stands, value
