@@ -17,8 +17,9 @@ from axiomjit.dispatch.arguments import CallArguments, plain_arguments
 from axiomjit.dispatch.fresh import Returned
 from axiomjit.dispatch.signature import Signature, classify
 from axiomjit.functions.effects import FromSource, Replay, replays
+from axiomjit.functions.expressions import NotInstrumentedError
 from axiomjit.functions.hooks import FunctionHooks
-from axiomjit.functions.instrument import NotInstrumentedError, instrumented
+from axiomjit.functions.instrument import instrumented
 from axiomjit.functions.library_calls import LibraryCalls
 from axiomjit.functions.objects import is_plain, is_users
 from axiomjit.functions.outside import KNOWN_BYTES, Outside, TraceAgain, Wanted

@@ -21,17 +21,17 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base.native_callable import NativeCallable
-from axiomjit.functions.instrument import NotInstrumentedError, instrumented
+from axiomjit.functions.array_calls import call_ufunc, first_traced
+from axiomjit.functions.expressions import NotInstrumentedError
+from axiomjit.functions.instrument import instrumented
 from axiomjit.functions.objects import is_plain, is_users, users_function
 from axiomjit.functions.operators import Operators
-from axiomjit.functions.outside import CONTAINERS, Outside, refuse
-from axiomjit.functions.sources import MISSING, Item, is_known_value, static_attribute
+from axiomjit.functions.outside import Outside, is_container, refuse
+from axiomjit.functions.sources import MISSING, Item, Length, is_known_value, static_attribute
 from axiomjit.graph.builder import as_node
-from axiomjit.numpy_rules.table import FUNCTIONS
 from axiomjit.tracing.generators import METHODS as DRAWS
 from axiomjit.tracing.generators import is_generator
-from axiomjit.tracing.operators import traced_in
-from axiomjit.tracing.tracer import new_array
+from axiomjit.tracing.tracer import Tracer
 
 _BUILT_IN: Final = (BuiltinFunctionType, MethodWrapperType)
 _UNBOUND: Final = (MethodDescriptorType, WrapperDescriptorType)
@@ -82,7 +82,7 @@ class Calls(Operators):
         if issubclass(kind, NativeCallable):
             return self.call(function._function, *args, **kwargs)  # type: ignore[attr-defined]
         if kind is functools._lru_cache_wrapper:
-            return self.call(function.__wrapped__, *args, **kwargs)
+            return self._call_cached(function, args, kwargs)
         if issubclass(kind, _BUILT_IN) and not isinstance(function.__self__, ModuleType | None):
             return self.method(function.__self__, function.__name__, *args, **kwargs)
         if issubclass(kind, _UNBOUND) and args:
@@ -97,7 +97,16 @@ class Calls(Operators):
             return function(*args, **kwargs)
         if users_function(function):
             return self.copy_of(function)(*args, **kwargs)
+        if _is_dispatcher(function) and args:
+            return self._call_dispatched(function, args, kwargs)
         return self.library(function, args, kwargs)
+
+    def _call_dispatched(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """A call of a function of `functools.singledispatch`."""
+        registry = self.outside.fixed(function.registry, function.__qualname__)
+        self.outside.require(Length(registry, len(function.registry)))
+        kind = args[0].__class__ if is_plain(args[0]) else self.class_of(args[0])
+        return self.call(function.dispatch(kind), *args, **kwargs)
 
     def copy_of(self, function: FunctionType) -> Copy:
         """The copy of a user's function that is traced in its place."""
@@ -106,7 +115,7 @@ class Calls(Operators):
             try:
                 form = instrumented(function)
             except NotInstrumentedError as error:
-                refuse(f"calls {function.__qualname__}, of which {error.reason}")
+                refuse(f"calls {function.__qualname__}: {error.reason}")
             copy = self._bind(function, form)
             self._codes |= _codes(copy.__code__)
             copy.__defaults__ = self._defaults(function.__defaults__)
@@ -134,6 +143,17 @@ class Calls(Operators):
         callee, first, named = parts
         given = {key: self.item(named, key) for key in self.iterate(named)}
         return self.call(callee, *self.iterate(first), *args, **{**given, **kwargs})
+
+    def _call_cached(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """A call of a function with a cache: it is traced, if its results cannot be changed."""
+        found = self.call(function.__wrapped__, *args, **kwargs)
+        if not (is_known_value(found) or (is_plain(found) and not isinstance(found, np.ndarray))):
+            refuse(
+                f"calls {function.__qualname__}, which returns one object from its cache again and "
+                "again",
+                "call it outside the compiled function",
+            )
+        return found
 
     def _call_unbound(self, function: Any, args: Any, kwargs: Any) -> Any:
         owner, name = args[0], function.__name__
@@ -219,10 +239,14 @@ class Calls(Operators):
     def method(self, owner: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
         """`owner.name(*args, **kwargs)`."""
         kind = type(owner)
+        if kind is np.ufunc:
+            given = [self.given(one) for one in args]
+            named = {key: self.given(value) for key, value in kwargs.items()}
+            return self.known.note(call_ufunc(owner, name, given, named))
         if is_plain(owner):
             given = [self.given(one) for one in args]
             return getattr(owner, name)(*given, **{k: self.given(v) for k, v in kwargs.items()})
-        if kind in CONTAINERS:
+        if is_container(owner) and not self._overrides(kind, name):
             return self._container_method(owner, name, args, kwargs)
         if kind is np.ndarray:
             return self._array_method(owner, name, args, kwargs)
@@ -236,6 +260,11 @@ class Calls(Operators):
         if issubclass(type(found), _BUILT_IN) and bound is self.outside.original(owner):
             return self.library_method(owner, name, found, args, kwargs)
         return self.call(found, *args, **kwargs)
+
+    def _overrides(self, kind: Any, name: str) -> bool:
+        """True if a user's subclass of a container has its own method of this name."""
+        found = static_attribute(kind, name) if is_users(kind) else None
+        return type(found) in (FunctionType, property, classmethod, staticmethod)
 
     def _super_method(self, owner: Any, name: str, args: Any, kwargs: Any) -> Any:
         instance, after = owner.__self__, owner.__thisclass__
@@ -293,13 +322,11 @@ class Calls(Operators):
         """A method of an array of known values that the function made."""
         given = [self.given(one) for one in args]
         named = {key: self.given(value) for key, value in kwargs.items()}
-        if traced_in([*given, *named.values()]):
-            owner = self.traced_array(owner)
-        return getattr(owner, name)(*given, **named)
-
-    def traced_array(self, array: np.ndarray) -> Any:
-        """A new traced array with the values of a known one."""
-        return new_array(FUNCTIONS[np.copy](as_node(array, "array")))
+        if first_traced([given, list(named.values())]) is not None:
+            if name in ("fill", "put", "sort", "partition"):
+                self.known.want_traced(owner)
+            return getattr(Tracer(as_node(owner, name)), name)(*given, **named)
+        return self.known.note(getattr(owner, name)(*given, **named))
 
     def library_method(
         self, owner: Any, name: str, found: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
@@ -348,6 +375,13 @@ def _codes(code: CodeType) -> dict[int, CodeType]:
         if isinstance(part, CodeType):
             found |= {id(part): part} | _codes(part)
     return found
+
+
+def _is_dispatcher(function: FunctionType) -> bool:
+    return function.__code__ is _DISPATCHER
+
+
+_DISPATCHER: Final = functools.singledispatch(lambda value: value).__code__  # type: ignore[attr-defined]
 
 
 def _is_generated(function: FunctionType) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import count
 from typing import Any, Final
 
 import numpy as np
@@ -12,10 +11,11 @@ import numpy as np
 from axiomjit.base.errors import ImpureError
 from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import refused
+from axiomjit.functions.array_calls import call_numpy, first_traced
 from axiomjit.functions.calls import Calls
 from axiomjit.functions.known_calls import CallKind, Kind, kind_of_call
 from axiomjit.functions.objects import is_plain, is_users
-from axiomjit.functions.outside import CONTAINERS, refuse
+from axiomjit.functions.outside import is_container, refuse
 from axiomjit.functions.sources import MISSING
 
 _NONE: Final = object()
@@ -44,7 +44,7 @@ class LibraryCalls(Calls):
             return special(self, *args, **kwargs)
         given = [self._askable(one, known) for one in args]
         named = {key: self._askable(value, known) for key, value in kwargs.items()}
-        return self._noted(function(*given, **named))
+        return self.known.note(call_numpy(function, given, named))
 
     def _askable(self, value: Any, known: CallKind) -> Any:
         """An argument of a library's function, which may ask it for special methods."""
@@ -52,17 +52,13 @@ class LibraryCalls(Calls):
             refuse(f"gives a {type(value).__name__} to {known.name}, which may ask for its methods")
         return self.given(value)
 
-    def _noted(self, found: Any) -> Any:
-        """A result; an array of a line that writes traced values into it is traced."""
-        if type(found) is np.ndarray and self.outside.wanted.lines:
-            if user_location() in self.outside.wanted.lines:
-                return self.traced_array(found)
-        return found
-
     def _replaced(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> Any:
         given = [self.given(one) for one in args]
-        made = known.inner(*given, **{key: self.given(v) for key, v in kwargs.items()})
-        return self._noted(made)
+        named = {key: self.given(v) for key, v in kwargs.items()}
+        if hasattr(function, "_implementation") and first_traced([given]) is not None:
+            return call_numpy(function, given, named)
+        made = known.inner(*given, **named)
+        return self.known.note(made)
 
     def _with_callbacks(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> Any:
         special = _BUILTINS.get(function)
@@ -73,7 +69,7 @@ class LibraryCalls(Calls):
 
     def _writing(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> Any:
         changed = known.changed(args, kwargs)
-        if not any(self.outside.is_outside(one) and type(one) in CONTAINERS for one in changed):
+        if not any(self.outside.is_outside(one) and is_container(one) for one in changed):
             given = [self.given(one) for one in args]
             return function(*given, **{key: self.given(v) for key, v in kwargs.items()})
         if len(changed) > 1 or changed[0] is not args[0] or kwargs:
@@ -96,7 +92,7 @@ class LibraryCalls(Calls):
         if is_users(type(value)) and not is_plain(value):
             return self.text(value)
         given = self.given(value)
-        if type(given) in CONTAINERS:
+        if is_container(given):
             return self._copied(given)
         return np.copy(given) if isinstance(given, np.ndarray) else given
 
@@ -214,7 +210,7 @@ def _length(calls: LibraryCalls, value: Any) -> Any:
     method = calls._special(value, "__len__")
     if method is not MISSING:
         return calls.call(method, value)
-    if type(value) in CONTAINERS and calls.outside.is_outside(value):
+    if is_container(value) and calls.outside.is_outside(value):
         return calls.outside.length(value)
     shape = getattr(value, "shape", ()) if isinstance(value, np.ndarray) else ()
     return shape[0] if shape else len(value)
@@ -256,15 +252,13 @@ def _iter(calls: LibraryCalls, value: Any, *sentinel: Any) -> Any:
 
 
 def _map(calls: LibraryCalls, function: Any, *values: Any) -> Iterator[Any]:
-    iterators = [calls.iterate(value) for value in values]
-    return (calls.call(function, *given) for given in zip(*iterators))
+    return map(functools.partial(calls.call, function), *map(calls.iterate, values))
 
 
 def _filter(calls: LibraryCalls, function: Any, values: Any) -> Iterator[Any]:
-    given = calls.iterate(values)
     if function is None:
-        return (one for one in given if calls.truth(one))
-    return (one for one in given if calls.truth(calls.call(function, one)))
+        return filter(calls.truth, calls.iterate(values))
+    return filter(lambda one: calls.truth(calls.call(function, one)), calls.iterate(values))
 
 
 def _zip(calls: LibraryCalls, *values: Any, strict: bool = False) -> Any:
@@ -272,7 +266,7 @@ def _zip(calls: LibraryCalls, *values: Any, strict: bool = False) -> Any:
 
 
 def _enumerate(calls: LibraryCalls, values: Any, start: int = 0) -> Any:
-    return zip(count(start), calls.iterate(values))
+    return enumerate(calls.iterate(values), start)
 
 
 def _made_of(kind: Any) -> Callable[..., Any]:

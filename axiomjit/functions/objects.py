@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable
 from types import (
     FunctionType,
@@ -17,7 +18,8 @@ import numpy as np
 
 from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.origins import is_installed, is_library_code
-from axiomjit.functions.outside import CONTAINERS, Outside, refuse
+from axiomjit.functions.array_calls import KnownArrays, first_traced, item_of_indexed
+from axiomjit.functions.outside import CONTAINERS, Outside, container_kind, is_container, refuse
 from axiomjit.functions.sources import (
     ATOMS,
     MISSING,
@@ -28,8 +30,12 @@ from axiomjit.functions.sources import (
     own_dict,
     static_attribute,
 )
+from axiomjit.graph.builder import as_node
 from axiomjit.graph.traced_values import TracedValue
+from axiomjit.numpy_rules.joins import INDEXED
+from axiomjit.tracing.creation import GRIDS, represented
 from axiomjit.tracing.lengths import SymbolicNumber
+from axiomjit.tracing.tracer import Tracer
 
 Call = Callable[..., Any]
 _HEAP: Final = 1 << 9
@@ -39,7 +45,19 @@ _PLAIN: Final = (*ATOMS, np.generic, np.dtype, np.ufunc, TracedValue, SymbolicNu
 
 def is_plain(value: Any) -> bool:
     """True for numbers, text, scalars and traced values, whose attributes are Python's or NumPy's."""
-    return issubclass(type(value), _PLAIN)
+    return _is_plain(type(value))
+
+
+@functools.lru_cache(maxsize=2048)
+def _is_plain(kind: Any) -> bool:
+    if not issubclass(kind, _PLAIN):
+        return False
+    return not is_users(kind) or not any(
+        type(one) is FunctionType
+        for base in kind.__mro__
+        if is_users(base)
+        for one in vars(base).values()
+    )
 
 
 @functools.lru_cache(maxsize=2048)
@@ -77,6 +95,7 @@ class Objects:
     def __init__(self, outside: Outside, call: Call) -> None:
         """Belong to a trace."""
         self.outside, self.call = outside, call
+        self.known = KnownArrays(outside.wanted)
 
     def source(self, value: Any) -> Source:
         """The source of an object from outside."""
@@ -293,11 +312,11 @@ class Objects:
         if is_plain(owner) or not self.outside.is_outside(owner):
             return self._item_inside(owner, key)
         kind = type(owner)
-        if kind in CONTAINERS:
-            return self._entry(owner, key)
         special = self._class_part(owner, kind, "__getitem__")
         if type(special) is FunctionType:
             return self.call(special, owner, key)
+        if is_container(owner):
+            return self._entry(owner, key)
         if isinstance(owner, type):
             return owner[key]
         if isinstance(owner, np.ndarray):
@@ -305,9 +324,17 @@ class Objects:
         refuse(f"reads an item of a {kind.__name__}")
 
     def _item_inside(self, owner: Any, key: Any) -> Any:
-        special = static_attribute(type(owner), "__getitem__")
-        if type(special) is FunctionType and not issubclass(type(owner), TracedValue):
-            return self.call(special, owner, key)
+        kind = type(owner)
+        if kind is np.ndarray and first_traced(key) is not None:
+            return Tracer(as_node(owner, "indexing"))[key]
+        if any(owner is one for one in INDEXED):
+            return item_of_indexed(owner, key)
+        if any(owner is one for one in GRIDS):
+            return represented(owner)[key]
+        if is_users(kind):
+            special = static_attribute(kind, "__getitem__")
+            if type(special) is FunctionType:
+                return self.call(special, owner, key)
         return owner[key]
 
     def _entry(self, owner: Any, key: Any) -> Any:
@@ -326,10 +353,15 @@ class Objects:
         found = MISSING if place < 0 else self.outside.item(owner, place)
         if found is MISSING:
             self.outside.length(owner)
-            return type(owner)()[place]  # raises
+            return container_kind(type(owner))()[place]  # raises
         return found
 
     def _missing(self, owner: Any, key: Any) -> Any:
+        missing = self._class_part(owner, type(owner), "__missing__")
+        if type(missing) is FunctionType and is_users(type(owner)):
+            return self.call(missing, owner, key)
+        if isinstance(owner, Counter):
+            return 0
         factory = getattr(owner, "default_factory", None)
         if factory is None:
             raise KeyError(key)
@@ -347,9 +379,11 @@ class Objects:
         elif is_plain(owner) or not self.outside.is_outside(owner):
             if deletes:
                 del owner[key]
-            else:
-                owner[key] = value
-        elif kind in CONTAINERS and special is not MISSING:
+                return
+            if type(owner) is np.ndarray and first_traced([key, value]) is not None:
+                self.known.want_traced(owner)
+            owner[key] = value
+        elif is_container(owner) and special is not MISSING:
             self._set_entry(owner, key, value)
         else:
             refuse(f"sets or deletes an item of a {kind.__name__}")
@@ -375,7 +409,7 @@ class Objects:
         """`key in owner`."""
         if is_plain(owner) or not self.outside.is_outside(owner):
             return key in owner
-        if type(owner) in CONTAINERS:
+        if is_container(owner):
             if isinstance(owner, dict) and not is_users(type(key)):
                 return self.outside.has_key(owner, key)
             return key in self.outside.whole(owner)

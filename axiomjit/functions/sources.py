@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from types import MemberDescriptorType
+from types import MappingProxyType, MemberDescriptorType
 from typing import Any, Final
 
 import numpy as np
@@ -362,6 +362,8 @@ class Elements(Guard):
 
 
 def _length(value: Any) -> int:
+    if type(value) is MappingProxyType:
+        return len(value)
     for kind in (list, dict, tuple, set, frozenset, deque, bytearray):
         if isinstance(value, kind):
             return int(kind.__len__(value))
@@ -370,6 +372,8 @@ def _length(value: Any) -> int:
 
 NUMBERS: Final = frozenset({int, float, complex})
 """Types of numbers that may become arguments of a program."""
+VALUES: Final = (int, float, complex, str, bytes)
+"""Types of values; instances of their subclasses are compared as such, too."""
 ATOMS: Final = frozenset({*NUMBERS, bool, str, bytes, type(None), type(Ellipsis), range, slice})
 """Types of values that never change and hold no objects of other types."""
 
@@ -392,11 +396,15 @@ def same_value(one: Any, other: Any) -> bool:
     """True for equal values of one type; -0.0 is not 0.0, and a NaN is itself."""
     if one is other:
         return True
-    kind = type(one)
+    kind: Any = type(one)
     if kind is not type(other):
         return False
+    if kind not in ATOMS:
+        kind = next((base for base in VALUES if issubclass(kind, base)), kind)
     if kind is float or kind is complex:
-        return repr(one) == repr(other)
+        return bool(kind.__repr__(one) == kind.__repr__(other))
+    if kind in (int, str, bytes):
+        return bool(kind.__eq__(one, other))
     if kind is tuple:
         return len(one) == len(other) and all(map(same_value, one, other))
     if kind is slice:
