@@ -402,6 +402,9 @@ def _parameters(function: Any) -> list[str]:
 def _unlisted(callee: Any) -> CallKind:
     """The kind of what no table names: pure in some packages, else not known."""
     module, name = module_of(callee), str(getattr(callee, "__name__", type(callee).__name__))
+    owner = _class_of(callee, module, name)
+    if owner is not None:
+        return kind_of_method(owner, name)
     shown = f"{module}.{name}"
     denied = library_names.DENIED
     top = ".".join(module.split(".")[:2])
@@ -411,6 +414,17 @@ def _unlisted(callee: Any) -> CallKind:
     if not isinstance(callee, type) and library_names.DRAWING.intersection(_parameters(callee)):
         return CallKind(Kind.REFUSED, shown)
     return CallKind(Kind.PURE, shown, writes=_outputs(callee), functions=None)
+
+
+def _class_of(function: Any, module: str, name: str) -> type | None:
+    """The class that has a function as its method; None for other functions."""
+    path = str(getattr(function, "__qualname__", "")).split(".")
+    found: Any = sys.modules.get(module)
+    for part in path[:-1]:
+        found = None if found is None else vars(found).get(part)
+    if not isinstance(found, type):
+        return None
+    return found if vars(found).get(name) is function else None
 
 
 def _of_bound(method: MethodType, own: str) -> CallKind:

@@ -183,7 +183,11 @@ _PURE: Final[dict[str, str]] = {
     "numpy.iinfo": "",
     "numpy.vectorize": "",
     "numpy.random.SeedSequence": "generate_state",
-    "numpy.random.BitGenerator": "",
+    "numpy.random.BitGenerator": "jumped",
+    "numpy.random.MT19937": "jumped",
+    "numpy.random.PCG64": "jumped",
+    "numpy.random.PCG64DXSM": "jumped",
+    "numpy.random.Philox": "jumped",
     "numpy.polynomial.Polynomial": """
         basis cast convert copy cutdeg degree deriv fit fromroots has_samecoef has_samedomain
         has_sametype has_samewindow identity integ linspace mapparms roots trim truncate
@@ -232,6 +236,10 @@ _WRITE: Final[dict[str, str]] = {
     "numpy.ndarray": "fill partition put resize setfield setflags sort",
     "numpy.broadcast": "reset",
     "numpy.random.SeedSequence": "spawn",
+    "numpy.random.BitGenerator": "advance random_raw spawn",
+    "numpy.random.PCG64": "advance",
+    "numpy.random.PCG64DXSM": "advance",
+    "numpy.random.Philox": "advance",
     "numpy.ma.MaskedArray": "harden_mask set_fill_value shrink_mask soften_mask unshare_mask",
 }
 _EFFECT: Final[dict[str, str]] = {

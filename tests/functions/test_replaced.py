@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import axiomjit
+from axiomjit.functions.array_calls import call_numpy, call_ufunc, item_of_indexed
 from axiomjit.functions.known_calls import Kind, kind_of_call
-from axiomjit.functions.replaced import call_numpy, call_ufunc, replaced_item
+from axiomjit.tracing.creation import represented
 from tests.functions.call_samples import MODULES, functions_of
 
 REPLACED = [
@@ -73,29 +74,49 @@ def by_ours(function, *args, **named):
     return call_numpy(function, args, named)
 
 
+def filled(call, x):
+    """A result in an array that is given by position."""
+    out = x * 0
+    call(np.add, [x[0], x[1]], 2.0, out[:2])
+    return out
+
+
 WITH_LISTS = [
-    *(lambda call, item, x: call(np.maximum, [x[0], 1.0], 2.0),),
-    *(lambda call, item, x: call(np.add.reduce, [x, x], 0),),
-    *(lambda call, item, x: call(np.multiply.outer, [x[0], 2.0], x),),
-    *(lambda call, item, x: call(np.concatenate, [x, [1.0]]),),
-    *(lambda call, item, x: call(np.stack, [x, x], axis=1),),
-    *(lambda call, item, x: call(np.sum, [x[0], x[1]]),),
-    *(lambda call, item, x: item(np.r_, (x, 1.0, 2.0)), lambda call, item, x: item(np.c_, (x, x))),
-    *(lambda call, item, x: item(np.arange(9.0), x.astype(int)),),
-    *(lambda call, item, x: item(np.mgrid, (slice(0, x.shape[0]), slice(2))) * x[1],),
-    *(lambda call, item, x: item(np.ogrid, slice(0, x.shape[0])) * x,),
+    lambda call, x: call(np.maximum, [x[0], 1.0], 2.0),
+    lambda call, x: call(np.add.reduce, [x, x], 0),
+    lambda call, x: call(np.multiply.outer, [x[0], 2.0], x),
+    lambda call, x: call(np.concatenate, [x, [1.0]]),
+    lambda call, x: call(np.stack, [x, x], axis=1),
+    lambda call, x: call(np.sum, [x[0], x[1]]),
+    filled,
 ]
 
 
 @pytest.mark.parametrize("make", WITH_LISTS)
 def test_traced_arrays_in_lists_are_asked(make, monkeypatch):
     monkeypatch.setattr(axiomjit.config, "fallback", "error")
-    compiled = axiomjit.jit(lambda x: make(by_ours, lambda o, k: replaced_item(o)(k), x))
+    compiled = axiomjit.jit(lambda x: make(by_ours, x))
     for length in (3, 4):
         x = np.arange(float(length))
-        np.testing.assert_allclose(compiled(x), make(by_numpy, lambda o, k: o[k], x))
+        np.testing.assert_allclose(compiled(x), make(by_numpy, x))
 
 
-def test_other_objects_are_indexed_as_they_are():
-    assert replaced_item([1, 2]) is None
-    assert replaced_item(np.array([1, None])) is None
+OF_KEYS = [
+    lambda item, x: item(np.r_, (x, 1.0, 2.0)) * 2,
+    lambda item, x: item(np.c_, (x, x)) * 2,
+    lambda item, x: item(np.mgrid, (slice(0, x.shape[0]), slice(2))) * x[1],
+    lambda item, x: item(np.ogrid, slice(0, x.shape[0])) * x,
+]
+
+
+@pytest.mark.parametrize("make", OF_KEYS)
+def test_objects_that_are_indexed_make_traced_arrays(make, monkeypatch):
+    def ours(owner, key):
+        joins = owner is np.r_ or owner is np.c_
+        return item_of_indexed(owner, key) if joins else represented(owner)[key]
+
+    monkeypatch.setattr(axiomjit.config, "fallback", "error")
+    compiled = axiomjit.jit(lambda x: make(ours, x))
+    for length in (3, 4):
+        x = np.arange(float(length))
+        np.testing.assert_allclose(compiled(x), make(lambda owner, key: owner[key], x))
