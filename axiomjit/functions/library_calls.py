@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import ModuleType
 from typing import Any, Final
 
 import numpy as np
@@ -33,7 +34,7 @@ class LibraryCalls(Calls):
         self, owner: Any, name: str, found: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> Any:
         """A method in C of an object of a library's class."""
-        if self.outside.is_outside(owner):
+        if self.outside.is_outside(owner) and not isinstance(owner, ModuleType | type):
             refuse(f"calls {name} of a {type(owner).__name__}, which lives on outside it")
         return self.library(found, args, kwargs)
 
