@@ -138,7 +138,13 @@ ASKED: Final[dict[str, dict[str, tuple[tuple[str, ...], tuple[str, ...]]]]] = {
         },
     },
     "contextlib": {"closing": (("close",), ()), "nullcontext": ((), ()), "suppress": ((), ())},
-    "collections": {"defaultdict": (("keys", *_ITERATION), (*_KEY, *_NEXT))},
+    "collections": {
+        "defaultdict": (("keys", *_ITERATION), (*_KEY, *_NEXT)),
+        "deque": ((*_ITERATION, "__index__"), ()),
+        "OrderedDict": (("keys", *_ITERATION), (*_KEY, *_NEXT)),
+    },
+    "types": {"SimpleNamespace": ((), ()), "MethodType": ((), ())},
+    "typing": {"cast": ((), ())},
     "heapq": dict.fromkeys(
         (
             *("heapify", "heappop", "heappush", "heappushpop", "heapreplace"),

@@ -453,7 +453,7 @@ def _of_class(kind: Any, own: str) -> CallKind:
         return CallKind(Kind.PURE, shown, depends=_unless_now)
     if library:
         pure = issubclass(kind, BaseException | Enum)
-        return CallKind(Kind.PURE, shown) if pure else _unlisted(kind)
+        return _GENERATED if pure else _unlisted(kind)
     if issubclass(kind, Enum):
         missing = role_of(kind, "_missing_", own)
         return CallKind(Kind.REFUSED if missing is Role.USER else Kind.PURE, shown)
@@ -575,5 +575,6 @@ def _of_array_method(owner: type, name: str) -> dict[str, Any]:
 
 
 _USER: Final = CallKind(Kind.USER)
-_GENERATED: Final = CallKind(Kind.PURE, "a class")
+_GENERATED: Final = CallKind(Kind.PURE, "a class", asks=("__index__",), asks_entries=())
+"""The kind of named tuples and exceptions, which hold what they get."""
 _TABLE: Final = CallTable()

@@ -18,6 +18,7 @@ from axiomjit.functions.known_calls import CallKind, Kind, kind_of_call
 from axiomjit.functions.objects import is_plain, is_users
 from axiomjit.functions.outside import is_container, refuse
 from axiomjit.functions.sources import MISSING
+from axiomjit.tracing.generators import is_generator
 
 _NONE: Final = object()
 
@@ -28,7 +29,10 @@ class LibraryCalls(Calls):
     def library(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """A call of a function or class that is not the user's."""
         known = kind_of_call(function).with_arguments(args, kwargs)
-        return _BY_KIND[known.kind](self, known, function, args, kwargs)
+        found = _BY_KIND[known.kind](self, known, function, args, kwargs)
+        if is_generator(found) and not self.outside.is_outside(found):
+            self.made_generators[id(found)] = found
+        return found
 
     def library_method(
         self, owner: Any, name: str, found: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
@@ -110,6 +114,8 @@ class LibraryCalls(Calls):
 
     def _draw(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> Any:
         owner = getattr(function, "__self__", None)
+        if owner is None:  # the method of a class, called with its owner
+            owner, *args = args
         return self.method(owner, function.__name__, *args, **kwargs)
 
     def _impure(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> Any:
