@@ -30,6 +30,7 @@ from axiomjit.graph.builder import as_node
 from axiomjit.numpy_rules.table import FUNCTIONS
 from axiomjit.tracing.generators import METHODS as DRAWS
 from axiomjit.tracing.generators import is_generator
+from axiomjit.tracing.lengths import known_numbers
 from axiomjit.tracing.operators import traced_in
 from axiomjit.tracing.tracer import new_array
 
@@ -47,6 +48,16 @@ _CHANGING: Final = frozenset(
     }
 )
 """Other methods of containers that change them."""
+_READING: Final = frozenset(
+    {
+        *("get", "keys", "values", "items", "copy", "index", "count", "union", "difference"),
+        *("intersection", "symmetric_difference", "isdisjoint", "issubset", "issuperset"),
+        *("most_common", "elements", "total", "__len__", "__iter__", "__reversed__"),
+        *("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__add__", "__mul__"),
+        *("__or__", "__and__", "__sub__", "__xor__", "__repr__", "__str__", "__sizeof__"),
+    }
+)
+"""Methods of containers that change nothing."""
 _STORING: Final = frozenset({"append", "appendleft", "add", "insert", "setdefault", "__setitem__"})
 """Methods that put their arguments themselves into a container."""
 
@@ -226,6 +237,11 @@ class Calls(Operators):
             return self._container_method(owner, name, args, kwargs)
         if kind is np.ndarray:
             return self._array_method(owner, name, args, kwargs)
+        if is_generator(owner) and name in DRAWS and not self.outside.is_outside(owner):
+            given, named = known_numbers(list(map(self.given, args))), dict(kwargs)
+            if traced_in([*given, *named.values()]):
+                refuse(f"gives a computed array to {name} of a generator that it made")
+            return getattr(owner, name)(*given, **{k: known_numbers(v) for k, v in named.items()})
         if is_generator(owner) and name in DRAWS:
             stand = self.outside.stand_for_generator(self.outside.original(owner))
             return getattr(stand, name)(*map(self.given, args), **kwargs)
@@ -272,6 +288,10 @@ class Calls(Operators):
             stored = args if name in _STORING else tuple(map(self.given, args))
             return getattr(owner, name)(*stored, **named)
         stored = args if name in _STORING else tuple(self._taken(one) for one in args)
+        if isinstance(owner, dict) and name == "update" and (named or not stored):
+            stored, named = ({**dict(*stored), **named},), {}
+        if name in _AS_HOOKS and not named:
+            return _AS_HOOKS[name](self, owner, *args)
         if isinstance(owner, dict) and name in _OF_DICTS:
             return _OF_DICTS[name](self, owner, *args, **kwargs)
         if name in _BLIND and not named and type(owner) is not tuple:
@@ -282,6 +302,8 @@ class Calls(Operators):
             found = getattr(self.outside.whole(owner), name)(*stored)
             self.outside.effect("method", owner, name, stored)
             return found
+        if name not in _READING:
+            refuse(f"calls {name} of a {type(owner).__name__}, which lives on outside it")
         return getattr(self.outside.whole(owner), name)(*stored, **named)
 
     def _taken(self, value: Any) -> Any:
@@ -338,6 +360,16 @@ def _pop(calls: Calls, owner: Any, key: Any, *default: Any) -> Any:
     return found
 
 
+_AS_HOOKS: Final[dict[str, Callable[..., Any]]] = {
+    "__getitem__": Calls.item,
+    "__setitem__": Calls.set_item,
+    "__delitem__": lambda calls, owner, key: calls.set_item(owner, key, MISSING),
+    "__contains__": Calls.contains,
+    "__iter__": Calls.iterate,
+    "__iadd__": lambda calls, owner, other: calls.in_place("+", owner, other),
+    "__ior__": lambda calls, owner, other: calls.in_place("|", owner, other),
+}
+"""Methods of containers that do what a hook does."""
 _OF_DICTS.update(get=_get, setdefault=_set_default, pop=_pop)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from types import (
     FunctionType,
@@ -29,7 +30,7 @@ from axiomjit.functions.sources import (
     static_attribute,
 )
 from axiomjit.graph.traced_values import TracedValue
-from axiomjit.tracing.lengths import SymbolicNumber
+from axiomjit.tracing.lengths import SymbolicNumber, known_numbers
 
 Call = Callable[..., Any]
 _HEAP: Final = 1 << 9
@@ -131,7 +132,7 @@ class Objects:
         return owner.__class__
 
     def _of_module(self, module: ModuleType, name: str) -> Any:
-        if is_library_module(module):
+        if is_library_module(module) and not (module is sys and name in _STREAMS):
             return getattr(module, name, MISSING)
         space = self.outside.fixed(vars(module))
         found = self.outside.item(vars(module), name)
@@ -311,8 +312,7 @@ class Objects:
         return owner[key]
 
     def _entry(self, owner: Any, key: Any) -> Any:
-        if is_users(type(key)):
-            refuse(f"looks for a {type(key).__name__} in a container")
+        key = self._key(key)
         if isinstance(owner, dict):
             found = self.outside.item(owner, key)
             if found is MISSING:
@@ -328,6 +328,14 @@ class Objects:
             self.outside.length(owner)
             return type(owner)()[place]  # raises
         return found
+
+    def _key(self, key: Any) -> Any:
+        """A key of a container from outside, its numbers as they are in this call."""
+        if is_users(type(key)):
+            refuse(f"looks for a {type(key).__name__} in a container")
+        if isinstance(key, np.ndarray):
+            hash(key)  # raises
+        return known_numbers(key)
 
     def _missing(self, owner: Any, key: Any) -> Any:
         factory = getattr(owner, "default_factory", None)
@@ -356,8 +364,7 @@ class Objects:
 
     def _set_entry(self, owner: Any, key: Any, value: Any) -> None:
         outside = self.outside
-        if is_users(type(key)):
-            refuse(f"looks for a {type(key).__name__} in a container")
+        key = self._key(key)
         known = not isinstance(owner, dict) or outside.needs_whole(owner)
         if value is MISSING and not known and outside.item(owner, key) is MISSING:
             raise KeyError(key)
@@ -377,11 +384,13 @@ class Objects:
             return key in owner
         if type(owner) in CONTAINERS:
             if isinstance(owner, dict) and not is_users(type(key)):
-                return self.outside.has_key(owner, key)
+                return self.outside.has_key(owner, self._key(key))
             return key in self.outside.whole(owner)
         refuse(f"looks into a {type(owner).__name__}")
 
 
+_STREAMS: Final = frozenset({"stdout", "stderr", "stdin"})
+"""Names of `sys` that programs set anew."""
 _OF_CLASSES: Final = frozenset(
     {"__name__", "__qualname__", "__module__", "__mro__", "__bases__", "__doc__", "__class__"}
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections import deque
 from collections.abc import Callable, Iterator
-from types import FunctionType, GeneratorType
+from types import FunctionType
 from typing import Any, Final
 
 import numpy as np
@@ -193,7 +193,7 @@ class Operators(Objects):
 
     def iterate(self, value: Any) -> Any:
         """An iterator over a value."""
-        if is_plain(value) or type(value) is GeneratorType:
+        if is_plain(value):
             return iter(value)
         method = self._special(value, "__iter__")
         if method is not MISSING:
@@ -247,6 +247,8 @@ class Operators(Objects):
             if self.outside.is_outside(value):
                 value = self.outside.whole(value)
             return self._given_entries(value)
+        if hasattr(kind, "__next__") and self.outside.is_outside(value):
+            refuse(f"takes from a {kind.__name__}, which lives on outside it")
         return value
 
     def _given_entries(self, value: Any) -> Any:
