@@ -88,6 +88,8 @@ _ITERATED: Final = """
     accumulate chain combinations combinations_with_replacement compress cycle dropwhile filterfalse
     groupby islice pairwise permutations product starmap takewhile tee zip_longest
 """
+_OPERATOR_WORDS: Final = "add sub mul truediv floordiv mod pow matmul lshift rshift xor"
+_OPERATORS: Final = tuple((name, "") for name in _OPERATOR_WORDS.split())
 ASKED: Final[dict[str, dict[str, tuple[tuple[str, ...], tuple[str, ...]]]]] = {
     "builtins": _BUILTINS,
     "functools": {
@@ -125,43 +127,12 @@ ASKED: Final[dict[str, dict[str, tuple[tuple[str, ...], tuple[str, ...]]]]] = {
         "concat": (_ADDITION, ()),
         "iconcat": ((*_ADDITION, "__iadd__"), ()),
         **{
-            name: (_methods(f"{plain} r{plain}"), ())
-            for name, plain in (
-                (n, n.rstrip("_"))
-                for n in [
-                    "add",
-                    "sub",
-                    "mul",
-                    "truediv",
-                    "floordiv",
-                    "mod",
-                    "pow",
-                    "matmul",
-                    "lshift",
-                    "rshift",
-                    "and_",
-                    "or_",
-                    "xor",
-                ]
-            )
+            name + end: (_methods(f"{name} r{name}"), ())
+            for name, end in (*_OPERATORS, ("and", "_"), ("or", "_"))
         },
         **{
-            f"i{plain}": (_methods(f"i{plain} {plain} r{plain}"), ())
-            for plain in [
-                "add",
-                "sub",
-                "mul",
-                "truediv",
-                "floordiv",
-                "mod",
-                "pow",
-                "matmul",
-                "lshift",
-                "rshift",
-                "and",
-                "or",
-                "xor",
-            ]
+            f"i{name}": (_methods(f"i{name} {name} r{name}"), ())
+            for name, _ in (*_OPERATORS, ("and", ""), ("or", ""))
         },
     },
     "collections": {"defaultdict": (("keys", *_ITERATION), (*_KEY, *_NEXT))},

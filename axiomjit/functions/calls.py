@@ -24,7 +24,7 @@ from axiomjit.base.native_callable import NativeCallable
 from axiomjit.functions.instrument import NotInstrumentedError, instrumented
 from axiomjit.functions.objects import is_plain, is_users, users_function
 from axiomjit.functions.operators import Operators
-from axiomjit.functions.outside import CONTAINERS, Outside, refuse
+from axiomjit.functions.outside import Outside, is_container, refuse
 from axiomjit.functions.sources import MISSING, Item, is_known_value, static_attribute
 from axiomjit.graph.builder import as_node
 from axiomjit.numpy_rules.table import FUNCTIONS
@@ -93,7 +93,7 @@ class Calls(Operators):
         if issubclass(kind, NativeCallable):
             return self.call(function._function, *args, **kwargs)  # type: ignore[attr-defined]
         if kind is functools._lru_cache_wrapper:
-            return self.call(function.__wrapped__, *args, **kwargs)
+            return self._call_cached(function, args, kwargs)
         if issubclass(kind, _BUILT_IN) and not isinstance(function.__self__, ModuleType | None):
             return self.method(function.__self__, function.__name__, *args, **kwargs)
         if issubclass(kind, _UNBOUND) and args:
@@ -117,7 +117,7 @@ class Calls(Operators):
             try:
                 form = instrumented(function)
             except NotInstrumentedError as error:
-                refuse(f"calls {function.__qualname__}, of which {error.reason}")
+                refuse(f"calls {function.__qualname__}: {error.reason}")
             copy = self._bind(function, form)
             self._codes |= _codes(copy.__code__)
             copy.__defaults__ = self._defaults(function.__defaults__)
@@ -145,6 +145,17 @@ class Calls(Operators):
         callee, first, named = parts
         given = {key: self.item(named, key) for key in self.iterate(named)}
         return self.call(callee, *self.iterate(first), *args, **{**given, **kwargs})
+
+    def _call_cached(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """A call of a function with a cache: it is traced, if its results cannot be changed."""
+        found = self.call(function.__wrapped__, *args, **kwargs)
+        if not (is_known_value(found) or (is_plain(found) and not isinstance(found, np.ndarray))):
+            refuse(
+                f"calls {function.__qualname__}, which returns one object from its cache again and "
+                "again",
+                "call it outside the compiled function",
+            )
+        return found
 
     def _call_unbound(self, function: Any, args: Any, kwargs: Any) -> Any:
         owner, name = args[0], function.__name__
@@ -233,7 +244,7 @@ class Calls(Operators):
         if is_plain(owner):
             given = [self.given(one) for one in args]
             return getattr(owner, name)(*given, **{k: self.given(v) for k, v in kwargs.items()})
-        if kind in CONTAINERS:
+        if is_container(owner) and not self._overrides(kind, name):
             return self._container_method(owner, name, args, kwargs)
         if kind is np.ndarray:
             return self._array_method(owner, name, args, kwargs)
@@ -252,6 +263,11 @@ class Calls(Operators):
         if issubclass(type(found), _BUILT_IN) and bound is self.outside.original(owner):
             return self.library_method(owner, name, found, args, kwargs)
         return self.call(found, *args, **kwargs)
+
+    def _overrides(self, kind: Any, name: str) -> bool:
+        """True if a user's subclass of a container has its own method of this name."""
+        found = static_attribute(kind, name) if is_users(kind) else None
+        return type(found) in (FunctionType, property, classmethod, staticmethod)
 
     def _super_method(self, owner: Any, name: str, args: Any, kwargs: Any) -> Any:
         instance, after = owner.__self__, owner.__thisclass__

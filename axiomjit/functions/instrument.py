@@ -1,7 +1,7 @@
 """Copies of functions in which all that touches the outside calls a hook.
 
 Reads of globals, cells, attributes and items, stores, deletions, calls, truths, iteration and
-operators become calls of hooks, as the table in `rewriting.py` says. The order of
+operators become calls of hooks, as the table in `expressions.py` says. The order of
 evaluation, the calls and the line numbers are Python's.
 
 The hooks are free names `_aj_<hook>` of the copy, bound to the attributes of one object.
@@ -15,8 +15,11 @@ from typing import Any, Final
 
 from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.locks import FORKS_WAIT
-from axiomjit.functions.rewriting import PREFIX, NotInstrumentedError, Rewriter
+from axiomjit.functions.expressions import PREFIX, NotInstrumentedError
 from axiomjit.functions.source_text import compile_tree, find_definition
+from axiomjit.functions.statements import Rewriter
+
+__all__ = ["Instrumented", "NotInstrumentedError", "instrumented"]
 
 _MOST: Final = 4000
 _ATTRIBUTES: Final = {"not": "not_", "import": "import_"}
@@ -45,7 +48,7 @@ class Instrumented:
         old = self._function
         cells = tuple([CellType(getattr(hooks, name)) for name in self._attributes])
         made = FunctionType(self.code, old.__globals__, old.__name__, old.__defaults__, cells)
-        made.__kwdefaults__ = old.__kwdefaults__  # type: ignore[assignment]
+        made.__kwdefaults__ = old.__kwdefaults__
         made.__qualname__ = old.__qualname__
         return made
 

@@ -93,7 +93,7 @@ class CallKind(Record):
 
     def changed(self, args: Sequence[Any], kwargs: Kwargs) -> list[Any]:
         """The arguments that a call changes."""
-        found = []
+        found: list[Any] = []
         for write in self.writes:
             if write.flag is not None:
                 flag = write.flag.of(args, kwargs)
@@ -151,12 +151,7 @@ def kind_of_method(owner: type, name: str, own: str = "") -> CallKind:
         name: The method's name.
         own: The package of the function that is followed, whose code is the user's.
     """
-    known = _METHODS.get((owner, name)) if type(owner).__hash__ is type.__hash__ else None
-    if known is None:
-        known = _of_method(owner, name, own)
-        if is_library(owner):
-            _METHODS[owner, name] = known
-    return known
+    return _TABLE.method(owner, name) if is_library(owner) else _of_method(owner, name, own)
 
 
 class CallTable:
@@ -167,6 +162,14 @@ class CallTable:
         self._kinds: dict[int, CallKind] = {}
         self._held: list[Any] = []
         self._waiting = dict.fromkeys(_names_of_modules())
+        self._methods: dict[tuple[int, str], tuple[type, CallKind]] = {}
+
+    def method(self, owner: type, name: str) -> CallKind:
+        """The kind of calls of a method of a library's class."""
+        found = self._methods.get((id(owner), name))
+        if found is None:
+            found = self._methods[id(owner), name] = owner, _of_method(owner, name, "")
+        return found[1]
 
     def find(self, callee: Any) -> CallKind | None:
         """The kind of calls of an object; None if it is not named."""
@@ -421,28 +424,27 @@ def _of_class(kind: Any, own: str) -> CallKind:
     library = is_library(kind, own)
     if issubclass(kind, np.generic) and library:
         return CallKind(Kind.PURE, shown, depends=_unless_now)
-    made = [_maker(kind, name) for name in ("__new__", "__init__")]
-    users = [f for f in made if isinstance(f, FunctionType) and not is_library(f, own)]
-    plain = all(is_generated(function) for function in users)
-    if issubclass(kind, Enum) and not library:
+    if library:
+        pure = issubclass(kind, BaseException)
+        return CallKind(Kind.PURE, shown) if pure else _unlisted(kind)
+    if issubclass(kind, Enum):
         missing = kind.__dict__.get("_missing_")
         return CallKind(Kind.PURE if missing is None else Kind.REFUSED, shown)
-    if (
-        plain
-        and (issubclass(kind, BaseException) or issubclass(kind, tuple))
-        and not (library and not issubclass(kind, BaseException))
-    ):
+    if issubclass(kind, BaseException | tuple) and not _has_own_start(kind, own):
         return CallKind(Kind.PURE, shown)
-    if library:
-        return _unlisted(kind)
     foreign = [b for b in kind.__mro__ if b is not object and is_library(b, own)]
     known = all(_is_known_base(base) for base in foreign)
     return CallKind(Kind.USER if known else Kind.REFUSED, shown)
 
 
-def _maker(kind: type, name: str) -> Any:
-    held = next(vars(base)[name] for base in kind.__mro__ if name in vars(base))
-    return held.__func__ if isinstance(held, staticmethod) else held
+def _has_own_start(kind: type, own: str) -> bool:
+    """Whether code of the user's runs when an instance is made."""
+    for name in ("__new__", "__init__"):
+        held = next(vars(base)[name] for base in kind.__mro__ if name in vars(base))
+        held = held.__func__ if isinstance(held, staticmethod) else held
+        if isinstance(held, FunctionType) and not (is_library(held, own) or is_generated(held)):
+            return True
+    return False
 
 
 def _is_known_base(base: type) -> bool:
@@ -546,5 +548,4 @@ def _of_array_method(owner: type, name: str) -> dict[str, Any]:
 
 _USER: Final = CallKind(Kind.USER)
 _GENERATED: Final = CallKind(Kind.PURE, "a named tuple")
-_METHODS: Final[dict[tuple[type, str], CallKind]] = {}
 _TABLE: Final = CallTable()

@@ -73,7 +73,9 @@ _PURE: Final[dict[str, str]] = {
     "builtins.bytearray": _TEXT,
     "builtins.str": _TEXT,
     "builtins.bytes": _TEXT,
-    "builtins.int": "as_integer_ratio bit_count bit_length conjugate from_bytes is_integer to_bytes",
+    "builtins.int": """
+        as_integer_ratio bit_count bit_length conjugate from_bytes is_integer to_bytes
+    """,
     "builtins.float": "as_integer_ratio conjugate from_number fromhex hex is_integer",
     "builtins.complex": "conjugate from_number",
     "builtins.bool": "",
@@ -254,32 +256,11 @@ _UNNAMED: Final[dict[str, type]] = {
 """Classes that no module has under their names."""
 _PLAIN_MODULES: Final = frozenset({"builtins", "collections", "itertools", "numpy", "operator"})
 """Modules whose other classes, such as iterators, have special methods of the usual meaning."""
-_FAMILY_WRITES: Final = frozenset(
-    [
-        "append",
-        "clear",
-        "eliminate_zeros",
-        "extend",
-        "fill",
-        "itemset",
-        "partition",
-        "pop",
-        "prune",
-        "put",
-        "resize",
-        "set_weights",
-        "setdiag",
-        "setfield",
-        "setflags",
-        "sort",
-        "sort_indices",
-        "sum_duplicates",
-        "update",
-        "reset",
-        "setter",
-        "step",
-    ]
-)
+_FAMILY_WORDS: Final = """
+    append clear eliminate_zeros extend fill itemset partition pop prune put resize set_weights
+    setdiag setfield setflags sort sort_indices sum_duplicates update reset setter step
+"""
+_FAMILY_WRITES: Final = frozenset(_FAMILY_WORDS.split())
 """Methods of classes of `FAMILIES` that change their object."""
 _FAMILY_UNKNOWN: Final = frozenset({"dump", "rvs", "resample", "tofile", "random"})
 _WITHOUT_SPECIAL: Final = frozenset({"os._Environ"})

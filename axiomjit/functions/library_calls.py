@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import count
 from typing import Any, Final
 
 import numpy as np
@@ -15,7 +14,7 @@ from axiomjit.base.trace_context import refused
 from axiomjit.functions.calls import Calls
 from axiomjit.functions.known_calls import CallKind, Kind, kind_of_call
 from axiomjit.functions.objects import is_plain, is_users
-from axiomjit.functions.outside import CONTAINERS, refuse
+from axiomjit.functions.outside import is_container, refuse
 from axiomjit.functions.sources import MISSING
 
 _NONE: Final = object()
@@ -74,7 +73,7 @@ class LibraryCalls(Calls):
 
     def _writing(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> Any:
         changed = known.changed(args, kwargs)
-        if not any(self.outside.is_outside(one) and type(one) in CONTAINERS for one in changed):
+        if not any(self.outside.is_outside(one) and is_container(one) for one in changed):
             for one in changed:
                 if self.outside.is_outside(one) and not is_plain(one):
                     refuse(f"calls {known.name}, which changes what lives on outside it")
@@ -111,7 +110,7 @@ class LibraryCalls(Calls):
         if is_users(type(value)) and not is_plain(value):
             return self.text(value)
         given = self.given(value)
-        if type(given) in CONTAINERS:
+        if is_container(given):
             return self._copied(given)
         return np.copy(given) if isinstance(given, np.ndarray) else given
 
@@ -162,7 +161,7 @@ class LibraryCalls(Calls):
         return self.outside.whole(value) if self._is_container(value) else value
 
     def _is_container(self, value: Any) -> bool:
-        return type(value) in CONTAINERS and self.outside.is_outside(value)
+        return is_container(value) and self.outside.is_outside(value)
 
     def text(self, value: Any, conversion: int = -1, spec: str = "") -> str:
         """A value as text, as in an f-string."""
@@ -232,7 +231,7 @@ def _length(calls: LibraryCalls, value: Any) -> Any:
     method = calls._special(value, "__len__")
     if method is not MISSING:
         return calls.call(method, value)
-    if type(value) in CONTAINERS and calls.outside.is_outside(value):
+    if is_container(value) and calls.outside.is_outside(value):
         return calls.outside.length(value)
     shape = getattr(value, "shape", ()) if isinstance(value, np.ndarray) else ()
     return shape[0] if shape else len(value)
@@ -274,15 +273,13 @@ def _iter(calls: LibraryCalls, value: Any, *sentinel: Any) -> Any:
 
 
 def _map(calls: LibraryCalls, function: Any, *values: Any) -> Iterator[Any]:
-    iterators = [calls.iterate(value) for value in values]
-    return (calls.call(function, *given) for given in zip(*iterators))
+    return map(functools.partial(calls.call, function), *map(calls.iterate, values))
 
 
 def _filter(calls: LibraryCalls, function: Any, values: Any) -> Iterator[Any]:
-    given = calls.iterate(values)
     if function is None:
-        return (one for one in given if calls.truth(one))
-    return (one for one in given if calls.truth(calls.call(function, one)))
+        return filter(calls.truth, calls.iterate(values))
+    return filter(lambda one: calls.truth(calls.call(function, one)), calls.iterate(values))
 
 
 def _zip(calls: LibraryCalls, *values: Any, strict: bool = False) -> Any:
@@ -290,7 +287,7 @@ def _zip(calls: LibraryCalls, *values: Any, strict: bool = False) -> Any:
 
 
 def _enumerate(calls: LibraryCalls, values: Any, start: int = 0) -> Any:
-    return zip(count(start), calls.iterate(values))
+    return enumerate(calls.iterate(values), start)
 
 
 def _made_of(kind: Any) -> Callable[..., Any]:

@@ -13,8 +13,8 @@ _POLYNOMIALS: Final = (
     *(("hermite", "herm", "herm"), ("hermite_e", "herme", "herme"), ("laguerre", "lag", "lag")),
 )
 _OF_POLYNOMIALS: Final = """
-    add sub mulx mul div pow trimseq val val2d val3d grid2d grid3d der int vander vander2d vander3d fit
-    fromroots roots companion trim line one zero x domain gauss weight valfromroots
+    add sub mulx mul div pow trimseq val val2d val3d grid2d grid3d der int vander vander2d vander3d
+    fit fromroots roots companion trim line one zero x domain gauss weight valfromroots
 """
 
 PURE: Final[dict[str, str]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections import Counter
 from collections.abc import Callable
 from types import (
     FunctionType,
@@ -18,7 +19,7 @@ import numpy as np
 
 from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.origins import is_installed, is_library_code
-from axiomjit.functions.outside import CONTAINERS, Outside, refuse
+from axiomjit.functions.outside import CONTAINERS, Outside, container_kind, is_container, refuse
 from axiomjit.functions.sources import (
     ATOMS,
     MISSING,
@@ -294,11 +295,11 @@ class Objects:
         if is_plain(owner) or not self.outside.is_outside(owner):
             return self._item_inside(owner, key)
         kind = type(owner)
-        if kind in CONTAINERS:
-            return self._entry(owner, key)
         special = self._class_part(owner, kind, "__getitem__")
         if type(special) is FunctionType:
             return self.call(special, owner, key)
+        if is_container(owner):
+            return self._entry(owner, key)
         if isinstance(owner, type):
             return owner[key]
         if isinstance(owner, np.ndarray):
@@ -326,7 +327,7 @@ class Objects:
         found = MISSING if place < 0 else self.outside.item(owner, place)
         if found is MISSING:
             self.outside.length(owner)
-            return type(owner)()[place]  # raises
+            return container_kind(type(owner))()[place]  # raises
         return found
 
     def _key(self, key: Any) -> Any:
@@ -338,6 +339,11 @@ class Objects:
         return known_numbers(key)
 
     def _missing(self, owner: Any, key: Any) -> Any:
+        missing = self._class_part(owner, type(owner), "__missing__")
+        if type(missing) is FunctionType and is_users(type(owner)):
+            return self.call(missing, owner, key)
+        if isinstance(owner, Counter):
+            return 0
         factory = getattr(owner, "default_factory", None)
         if factory is None:
             raise KeyError(key)
@@ -357,7 +363,7 @@ class Objects:
                 del owner[key]
             else:
                 owner[key] = value
-        elif kind in CONTAINERS and special is not MISSING:
+        elif is_container(owner) and special is not MISSING:
             self._set_entry(owner, key, value)
         else:
             refuse(f"sets or deletes an item of a {kind.__name__}")
@@ -382,7 +388,7 @@ class Objects:
         """`key in owner`."""
         if is_plain(owner) or not self.outside.is_outside(owner):
             return key in owner
-        if type(owner) in CONTAINERS:
+        if is_container(owner):
             if isinstance(owner, dict) and not is_users(type(key)):
                 return self.outside.has_key(owner, self._key(key))
             return key in self.outside.whole(owner)

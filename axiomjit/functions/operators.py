@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.functions.objects import Objects, is_plain, is_users
-from axiomjit.functions.outside import CONTAINERS, refuse
+from axiomjit.functions.outside import container_kind, is_container, refuse
 from axiomjit.functions.sources import MISSING, static_attribute
 
 _STEMS: Final = {
@@ -39,6 +39,7 @@ _ORDER: Final[dict[str, tuple[str, str, Callable[[Any, Any], Any]]]] = {
     "==": ("__eq__", "__eq__", operator.eq),
     "!=": ("__ne__", "__ne__", operator.ne),
 }
+_CHANGEABLE: Final = (list, set, dict, deque)
 _CHANGING: Final = {(list, "+"): "extend", (set, "|"): "update", (dict, "|"): "update"}
 """In-place operators of containers, as methods."""
 
@@ -97,8 +98,8 @@ class Operators(Objects):
         if method is not MISSING:
             found = self.call(method, left, right)
             return self.binary(sign, left, right) if found is NotImplemented else found
-        if self.outside.is_outside(left) and type(left) in CONTAINERS - {tuple, frozenset}:
-            name = _CHANGING.get((type(left), sign))
+        if self.outside.is_outside(left) and container_kind(type(left)) in _CHANGEABLE:
+            name = _CHANGING.get((container_kind(type(left)), sign))
             if name is None:
                 refuse(f"changes a {type(left).__name__} by {sign}=")
             entries = dict(right) if name == "update" and type(left) is dict else None
@@ -185,7 +186,7 @@ class Operators(Objects):
         if method is not MISSING:
             return bool(self.call(method, value))
         if self.outside.is_outside(value):
-            if type(value) in CONTAINERS:
+            if is_container(value):
                 return self.outside.length(value) > 0
             if not is_users(type(value)) and static_attribute(type(value), "__bool__") is MISSING:
                 return static_attribute(type(value), "__len__") is MISSING or bool(value)
@@ -201,7 +202,7 @@ class Operators(Objects):
         if is_users(type(value)) and self._special(value, "__getitem__") is not MISSING:
             return self._by_position(value)
         if self.outside.is_outside(value):
-            if type(value) in CONTAINERS:
+            if is_container(value):
                 return self.outside.entries(value)
             if hasattr(type(value), "__next__"):
                 refuse(f"takes from a {type(value).__name__}, which lives on outside it")
@@ -240,15 +241,14 @@ class Operators(Objects):
         Raises:
             NeedsValuesError: an object from outside about which nothing is known.
         """
-        kind = type(value)
         if is_plain(value):
             return value
-        if kind in CONTAINERS:
+        if is_container(value):
             if self.outside.is_outside(value):
                 value = self.outside.whole(value)
             return self._given_entries(value)
-        if hasattr(kind, "__next__") and self.outside.is_outside(value):
-            refuse(f"takes from a {kind.__name__}, which lives on outside it")
+        if hasattr(type(value), "__next__") and self.outside.is_outside(value):
+            refuse(f"takes from a {type(value).__name__}, which lives on outside it")
         return value
 
     def _given_entries(self, value: Any) -> Any:

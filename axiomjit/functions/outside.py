@@ -7,6 +7,7 @@ overlay, which later reads see, and becomes an effect, which each call does afte
 
 from __future__ import annotations
 
+import functools
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
 from enum import Enum
@@ -64,8 +65,19 @@ BY_IDENTITY: Final = (
     *(BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType),
 )
 """Types of objects that are guarded by their identity."""
-CONTAINERS: Final = frozenset({list, tuple, dict, set, frozenset, deque, OrderedDict, defaultdict})
+CONTAINERS: Final = (OrderedDict, defaultdict, dict, list, tuple, set, frozenset, deque)
 """Types of containers whose entries have sources."""
+
+
+@functools.lru_cache(maxsize=2048)
+def container_kind(kind: type) -> Any:
+    """The built-in container of which a class is, or a subclass; None for other classes."""
+    return next((base for base in CONTAINERS if issubclass(kind, base)), None)
+
+
+def is_container(value: Any) -> bool:
+    """True for an instance of a built-in container or of a subclass."""
+    return container_kind(type(value)) is not None
 
 
 _STORED: Final[dict[str, type[Part]]] = {
@@ -342,7 +354,7 @@ class Outside:
         return self._length(owner)
 
     def _length(self, owner: Any) -> int:
-        count = len(owner)
+        count = container_kind(type(owner)).__len__(owner)
         guard = Length(self._seen[id(owner)][1], count)
         if guard not in self.conditions:
             self.require(guard)
@@ -371,14 +383,14 @@ class Outside:
         return self._copies[number]
 
     def _copied(self, owner: Any) -> Any:
-        source, kind = self._seen[id(owner)][1], type(owner)
+        source, kind = self._seen[id(owner)][1], container_kind(type(owner))
         if kind in (set, frozenset):
             if not all(map(is_known_value, owner)):
                 refuse(f"reads {source}, a set of objects that are not compared by value")
-            self.require(Keys(source, tuple(owner)))
-            return kind(owner)
+            self.require(Keys(source, tuple(kind.__iter__(owner))))
+            return kind(kind.__iter__(owner))
         if issubclass(kind, dict):
-            keys = tuple(owner)
+            keys = tuple(dict.__iter__(owner))
             if not all(is_known_value(key) or isinstance(key, BY_IDENTITY) for key in keys):
                 refuse(f"reads {source}, whose keys are objects that are not compared by value")
             self.require(Keys(source, keys))

@@ -207,9 +207,10 @@ def _name(node: ast.AST) -> str:
     return getattr(node, "name", "<lambda>")
 
 
-def _first_line(node: Function) -> int:
+def _starts(node: Function) -> tuple[str, int]:
+    """Return the name and the first line of a function."""
     marks = getattr(node, "decorator_list", None)
-    return marks[0].lineno if marks else node.lineno
+    return _name(node), marks[0].lineno if marks else node.lineno
 
 
 def _within_stubs(
@@ -219,7 +220,7 @@ def _within_stubs(
 
     An enclosing function binds the names that are free in the code.
     """
-    place: dict[str, int] = {"lineno": node.lineno, "col_offset": node.col_offset}
+    place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
     free = [name for name in code.co_freevars if name != "__class__"]
     inner: ast.stmt = ast.Expr(node, **place) if isinstance(node, ast.Lambda) else node
     outer = code.co_qualname.split(".")[:-1]
@@ -403,9 +404,8 @@ def _node_in(statements: list[ast.stmt], code: CodeType) -> Definition | None:
     waiting: list[tuple[ast.AST, str | None]] = [(statement, None) for statement in statements]
     while waiting:
         node, owner = waiting.pop()
-        if isinstance(node, Function) and _name(node) == code.co_name:
-            if _first_line(node) == code.co_firstlineno:
-                found.append((node, owner))
+        if isinstance(node, Function) and _starts(node) == (code.co_name, code.co_firstlineno):
+            found.append((node, owner))
         owner = node.name if isinstance(node, ast.ClassDef) else owner
         waiting += [(child, owner) for child in ast.iter_child_nodes(node)]
     if len(found) > 1:

@@ -178,12 +178,20 @@ class _TracedGrid:
 
 def ours(function: Any) -> Any:
     """Our function for one of NumPy's or of Python's library; itself where there is none."""
+    return replacement(function) or refusing(function)
+
+
+def replacement(function: Any) -> Maker | None:
+    """Our function for one that makes arrays, asks for lengths or draws numbers; None for others.
+
+    Args:
+        function: One of NumPy's or of Python's library.
+    """
     if function.__module__.startswith("numpy.random"):
-        named = {"seed": _seed, "default_rng": _default_rng}
-        return named.get(function.__name__) or refusing(function)
+        return {"seed": _seed, "default_rng": _default_rng}.get(function.__name__)
     if function.__module__ == "numpy.fft" and function.__name__ in FREQUENCIES:
         return _making(function, FREQUENCIES[function.__name__], _has_length)
-    return CREATORS.get(function) or refusing(function)
+    return CREATORS.get(function)
 
 
 def our_builtin(name: str) -> Any:
@@ -200,14 +208,3 @@ def _default_rng(seed: Any = None) -> Any:
     """A generator without a seed draws other numbers in each call."""
     generator = np.random.default_rng(known_numbers(seed))
     return generator if seed is not None or current() is None else generator_for(generator)
-
-
-def replacement(function: Any) -> Any:
-    """TEMP: our function for another; None if there is none."""
-    if function is len:
-        return _length_of
-    found = CREATORS.get(function)
-    if found is None and getattr(function, "__module__", "") in ("numpy.fft", "numpy.random"):
-        found = ours(function)
-        found = None if found is function else found
-    return found

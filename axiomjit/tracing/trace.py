@@ -84,10 +84,10 @@ def _place(value: Tracer, node: Node, arguments: Mapping[int, Input]) -> OfArgum
 
     For a Python number its type.
     """
-    if node.weak:
-        return ELEMENT_TYPES[node.dtype].python
     if id(value) in arguments:
         return OfArgument(arguments[id(value)].position, True)
+    if node.weak:
+        return ELEMENT_TYPES[node.dtype].python
     root = None if value.storage is None else value.storage.root
     return OfArgument(root.position, False) if isinstance(root, Input) and node.shape else None
 
