@@ -25,7 +25,7 @@ from axiomjit.functions.instrument import NotInstrumentedError, instrumented
 from axiomjit.functions.objects import is_plain, is_users, users_function
 from axiomjit.functions.operators import Operators
 from axiomjit.functions.outside import Outside, is_container, refuse
-from axiomjit.functions.sources import MISSING, Item, is_known_value, static_attribute
+from axiomjit.functions.sources import MISSING, FunctionPart, is_known_value, static_attribute
 from axiomjit.graph.builder import as_node
 from axiomjit.numpy_rules.table import FUNCTIONS
 from axiomjit.tracing.generators import METHODS as DRAWS
@@ -120,23 +120,21 @@ class Calls(Operators):
                 refuse(f"calls {function.__qualname__}: {error.reason}")
             copy = self._bind(function, form)
             self._codes |= _codes(copy.__code__)
-            copy.__defaults__ = self._defaults(function.__defaults__)
-            named = function.__kwdefaults__
-            if named:
-                values = self._defaults(tuple(named.values())) or ()
-                copy.__kwdefaults__ = dict(zip(named, values, strict=True))
+            copy.__defaults__, copy.__kwdefaults__ = self._defaults(function)
             self._copies[id(function)] = known = function, copy
         return known[1]
 
-    def _defaults(self, values: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
-        """What stands for the defaults of a function; those that can change have sources."""
-        if values is None or all(map(is_known_value, values)):
-            return values
-        whole = self.outside.fixed(values, "default")
-        return tuple(
-            one if is_known_value(one) else self.outside.read(Item(whole, k))
-            for k, one in enumerate(values)
-        )
+    def _defaults(self, function: FunctionType) -> Any:
+        """What stands for the defaults of a function, which can be set anew, as can its code."""
+        outside = self.outside
+        source = outside.source_of(function)
+        source = outside.fixed(function, function.__name__) if source is None else source
+        outside.read(FunctionPart(source, "__code__"))
+        given = outside.read(FunctionPart(source, "__defaults__"))
+        named = outside.read(FunctionPart(source, "__kwdefaults__"))
+        if outside.is_outside(given):
+            given = outside.whole(given)
+        return given, None if named is None else outside.whole(named)
 
     def _call_partial(self, function: Any, args: Any, kwargs: Any) -> Any:
         if type(function) is not functools.partial:

@@ -118,7 +118,7 @@ class Objects:
             return self.class_of(owner)
         if isinstance(owner, np.ndarray):
             return getattr(owner, name, MISSING)
-        if kind.__getattribute__ is not object.__getattribute__ and is_users(kind):
+        if is_users(kind) and type(kind.__getattribute__) is FunctionType:
             refuse(f"reads attributes of a {kind.__name__}, which has its own __getattribute__")
         found = self._of_instance(owner, kind, name)
         if found is MISSING:

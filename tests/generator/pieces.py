@@ -314,7 +314,6 @@ class Vec:
         return Vec([-part for part in self.parts])
 
     def __len__(self):
-        self.log.append("len")
         return len(self.parts)
 
     def __eq__(self, other):
