@@ -9,9 +9,8 @@ with `--counts N`, N sums and the like at many positions;
 with `--writes N`, N functions that write into arrays, use what they write and draw random numbers,
 with `--aliasing N`, N whose arguments are one array or overlap, with `--index-writes N`, N writes
 into arguments by an index of any kind; with `--outside N`, N functions with state outside them,
-called in turn with changes of it, with `--rebinding` also of names and containers that are looked
-up once today. What NumPy runs of these is counted by reason. Whoever starts this looks at the exit
-status: 1 if a program failed, negative if one killed the process.
+called in turn with changes of it. What NumPy runs of these is counted by reason. Whoever starts
+this looks at the exit status: 1 if a program failed, negative if one killed the process.
 """
 
 import argparse
@@ -172,7 +171,6 @@ def parsed():
         parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=default)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--guard", action="store_true")
-    parser.add_argument("--rebinding", action="store_true")
     return parser.parse_args()
 
 
@@ -185,8 +183,6 @@ def main():
             return int(bool(failures))
     for kind, run in FUNCTIONS.items():
         if count := getattr(options, kind):
-            if kind == "outside":
-                run = partial(run, rebinding=options.rebinding)
             failures = in_all_ways(options, kind, count, run)
             print("\n".join(failures))
             return int(bool(failures))

@@ -107,7 +107,12 @@ class RetraceReasons:
         known = tuple(self._known)  # other threads append during the comparison
         causes: Sequence[Cause] = ()
         if programs:
-            guards = [g for g in programs[-1].guards if not g.holds(lengths or {})]
+            values = lengths or {}  # those of numbers from outside are not known
+            guards = [
+                g
+                for g in programs[-1].guards
+                if values.keys() >= symbols_in(g.left, g.right) and not g.holds(values)
+            ]
             self.texts.append(_looked_at(guards))
             causes = _pinned(guards, aspects)
         elif were:

@@ -187,7 +187,7 @@ class Outside:
         for effect in self.effects:
             kind = _STORED.get(effect.how)
             owner = None if effect.target is None else self.source_of(effect.target)
-            if kind is not None and owner is not None:
+            if kind is not None and owner is not None and type(effect.key) is not slice:
                 key = None if kind is Contents else effect.key
                 found = self._places.get((kind, type(key), key, owner.identity))
                 if found is not None:
@@ -263,6 +263,9 @@ class Outside:
     def stand_for_generator(self, generator: Any) -> Any:
         """What represents a generator of random numbers in the trace."""
         if id(generator) not in self._generators:
+            source = self.source_of(generator)
+            if source is not None:
+                self.require(Is(source, generator))
             late = lazy_import("axiomjit.tracing.traced_random")
             self._generators[id(generator)] = late.TracedGenerator(generator)
         return self._generators[id(generator)]
