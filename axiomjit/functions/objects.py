@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections import Counter
+from collections import Counter, namedtuple
 from collections.abc import Callable
 from types import (
     FunctionType,
@@ -254,6 +254,10 @@ class Objects:
             return held
         if users_function(get):
             return self.call(get, held, owner, kind)
+        if type(held) is _FIELD:
+            return self.item(owner, held.__reduce__()[1][0])
+        if self.outside.is_outside(owner) and is_users(kind):
+            refuse(f"reads a {type(held).__name__} of a {kind.__name__}")
         return held.__get__(self.outside.original(owner), kind)
 
     def set_attribute(self, owner: Any, name: str, value: Any) -> None:
@@ -425,6 +429,8 @@ class Objects:
 
 _STREAMS: Final = frozenset({"stdout", "stderr", "stdin"})
 """Names of `sys` that programs set anew."""
+_FIELD: Final = type(namedtuple("_Pair", "first").first)  # type: ignore[attr-defined]
+"""The class of descriptors for the fields of a namedtuple."""
 _OF_CLASSES: Final = frozenset(
     {"__name__", "__qualname__", "__module__", "__mro__", "__bases__", "__doc__", "__class__"}
 )
