@@ -22,7 +22,7 @@ from tests.guards import SIDES, around, guard_pages, guarded, run_guarded
 from tests.passes.examples import NAMES, example
 from tests.passes.stored import MAKERS
 from tests.planted import copying
-from tests.runtime.kernels import same_bits
+from tests.runtime.codegen.kernels import same_bits
 
 
 def run_both_sides(plan, arguments):

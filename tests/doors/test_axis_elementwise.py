@@ -9,7 +9,7 @@ from axiomjit.base.errors import GraphTypeError, UnsupportedError
 from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.numpy_rules.elementwise import UFUNCS as TABLE
 from tests.graphs import quiet
-from tests.runtime.kernels import near
+from tests.runtime.codegen.kernels import near
 
 pytestmark = pytest.mark.usefixtures("evaluator")  # kernels of these are tested elsewhere
 

@@ -29,7 +29,7 @@ from tests.graphs import (
     small_forms,
 )
 from tests.guards import SIDES, run_guarded
-from tests.runtime.kernels import near, same_bits
+from tests.runtime.codegen.kernels import near, same_bits
 
 SHORTER, LONGER = {5: 9, 6: 5, 7: 8}, {5: 33, 6: 70, 7: 19}
 

@@ -20,7 +20,7 @@ from tests.generator.operations import CODES
 from tests.generator.programs import NAMESPACE, Array
 from tests.generator.report import smallest
 from tests.graphs import in_numpy
-from tests.runtime.kernels import same_bits
+from tests.runtime.codegen.kernels import same_bits
 
 PROGRAMS = int(os.environ.get("AXIOMJIT_PROGRAMS", "10000"))
 PIECES = 10

@@ -11,7 +11,7 @@ from numpy.exceptions import ComplexWarning
 import axiomjit
 from axiomjit.base.errors import FallbackWarning, UnsupportedError
 from tests.jit.test_numpy_agreement import LAYOUTS, arrange, assert_alike, check, pairs
-from tests.runtime.kernels import same_bits
+from tests.runtime.codegen.kernels import same_bits
 
 RNG = np.random.default_rng(7)
 WHOLE = RNG.integers(-3, 4, (2, 6, 7)) / 2

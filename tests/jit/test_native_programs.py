@@ -8,7 +8,7 @@ from axiomjit.base.config import config
 from axiomjit.runtime.native_call.native_entry import refusal
 from tests.generator.draw import draw
 from tests.lifetimes import CALLS, blocks_left
-from tests.runtime.kernels import same_bits
+from tests.runtime.codegen.kernels import same_bits
 
 SEED, PROGRAMS = 1500, 24
 pytestmark = pytest.mark.skipif(refusal() != "", reason="this process has no native entry")

@@ -11,7 +11,7 @@ from axiomjit.base.counters import stats
 from axiomjit.base.errors import FallbackWarning
 from axiomjit.runtime.native_call.guard_tables import Guards
 from axiomjit.runtime.native_call.native_entry import refusal
-from tests.runtime.kernels import same_bits
+from tests.runtime.codegen.kernels import same_bits
 
 pytestmark = pytest.mark.skipif(refusal() != "", reason="this process has no native entry")
 PLACES = np.array([3, 1, 5])

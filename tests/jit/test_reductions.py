@@ -5,7 +5,7 @@ import pytest
 
 import axiomjit
 from tests.jit.test_numpy_agreement import arrange, assert_alike, check, pairs
-from tests.runtime.kernels import same_bits
+from tests.runtime.codegen.kernels import same_bits
 
 RNG = np.random.default_rng(11)
 X = RNG.integers(-3, 4, (6, 7)).astype("f8") / 2

@@ -12,7 +12,7 @@ import axiomjit
 from axiomjit.base.dtypes import DTYPES
 from axiomjit.base.errors import GraphTypeError, PositionError, UnsupportedError
 from tests.graphs import evaluated, follow, in_numpy, lowered, run_plain_case
-from tests.runtime.kernels import same_bits
+from tests.runtime.codegen.kernels import same_bits
 
 X = np.random.default_rng(0).integers(-9, 9, (3, 4, 5)).astype(float)
 ROWS = np.array([[2, -1, 0], [1, 1, -3]])

@@ -22,9 +22,9 @@ from tests.graphs import evaluated, follow, in_numpy, lowered, run_plan_plain, s
 from tests.passes import spoiling
 from tests.passes.examples import centred, numbers, rows_and_columns, undone
 from tests.passes.folded import MEANT
+from tests.passes.loops.test_rows_in_cache import softmax
 from tests.passes.spoiling import in_ops, in_statements, without
 from tests.passes.stored import given, swapped
-from tests.passes.test_rows_in_cache import softmax
 from tests.passes.windows import convolved, of_products, pooled
 
 PASSES = {function.__name__: function for function in pipeline.PASSES}
