@@ -23,8 +23,14 @@ TESTS = Path(__file__).parent
 GOLDEN = TESTS / "golden"
 FAST = ("structure", "passes")
 """Folders whose tests are marked `fast`; those of other folders are `slow`."""
-SLOW_FILES = ("passes/test_compiled.py", "passes/test_growth.py", "passes/test_scans.py")
-"""Files in these folders that compile many kernels: they are `slow`, too."""
+SLOW_FILES = (
+    "passes/test_compiled.py",
+    "passes/test_growth.py",
+    "passes/test_scans.py",
+    "structure/test_golden_fixture.py",
+    "structure/test_packages.py",
+)
+"""Files in these folders that compile much or start many processes: they are `slow`, too."""
 SELECTING = ("keyword", "markexpr", "deselect", "ignore", "ignore_glob", "lf", "collectonly")
 
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from axiomjit.dispatch import programs
 from axiomjit.dispatch.arguments import plain_arguments
 from axiomjit.graph import execution
-from tests.graphs import checked, run_plan_plain
+from tests.passes.graphs import checked, run_plan_plain
 
 
 @contextmanager

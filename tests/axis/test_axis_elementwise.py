@@ -8,7 +8,7 @@ from axiomjit.axis.elementwise import FUNCTIONS, UFUNCS
 from axiomjit.base.errors import GraphTypeError, UnsupportedError
 from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.numpy_rules.elementwise import UFUNCS as TABLE
-from tests.graphs import quiet
+from tests.passes.graphs import quiet
 from tests.runtime.codegen.kernels import near
 
 pytestmark = pytest.mark.usefixtures("evaluator")  # kernels of these are tested elsewhere

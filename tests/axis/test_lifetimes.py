@@ -13,7 +13,7 @@ from axiomjit.graph.nodes import Constant, Input, Token, post_order
 from axiomjit.transformers import make_transformer
 from axiomjit.views.dense_layout import Layout
 from tests.axis.running import evaluated
-from tests.lifetimes import bytes_left_by, left_by
+from tests.dispatch.lifetimes import bytes_left_by, left_by
 
 LENGTH = 100_000
 BYTES = 8 * LENGTH

@@ -13,8 +13,8 @@ from axiomjit.base.config import config
 from axiomjit.base.errors import GraphValueError
 from axiomjit.base.target import CPUS, LEVELS, NAMES, UNUSED, find_target, target
 from axiomjit.runtime.codegen.kernel_cache import KERNELS
-from tests import target_runs
-from tests.graphs import follow, target_with
+from tests.generator import target_runs
+from tests.passes.graphs import follow, target_with
 from tests.passes.plan.test_render_source import kernels
 from tests.structure.sources import ROOT
 
@@ -250,7 +250,7 @@ print(axiomjit.config.target)
 def test_the_key_of_a_kernel_has_the_target():
     script = """
 import numpy as np, axiomjit
-from tests.graphs import follow
+from tests.passes.graphs import follow
 from tests.passes.plan.test_render_source import kernels
 print(*{k.key for k in kernels(follow(lambda x: x + 1, np.ones(3)))})
 """

@@ -11,7 +11,7 @@ import pytest
 
 import axiomjit as aj
 from axiomjit.base.errors import AxiomError, FallbackWarning
-from tests.lifetimes import bytes_left_by, left_by
+from tests.dispatch.lifetimes import bytes_left_by, left_by
 
 LENGTH = 100_000
 BYTES = 8 * LENGTH

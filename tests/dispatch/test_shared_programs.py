@@ -6,7 +6,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 import axiomjit as aj
 from tests.generator.sequences import FUNCTIONS, way
-from tests.graphs import as_tuple
+from tests.passes.graphs import as_tuple
 
 WINDOWS = sliding_window_view(np.arange(40.0 * 7).reshape(40, 7), 5, axis=0)
 GIVEN = [WINDOWS, WINDOWS[::2], np.arange(6.0 * 7 * 8).reshape(6, 7, 8), np.ones((9, 10, 11)).T]

@@ -14,7 +14,7 @@ from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.runtime.codegen.compile_source import compile_source
 from axiomjit.runtime.codegen.plain_builtins import run_plain
 from axiomjit.symbolic.dims import evaluate
-from tests.graphs import follow, lowered, run_plain_case
+from tests.passes.graphs import follow, lowered, run_plain_case
 from tests.runtime.codegen.kernels import run_compiled
 
 BASE = (np.arange(7.0 * 8 * 9) % 23 - 5).reshape(7, 8, 9)

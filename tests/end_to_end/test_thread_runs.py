@@ -1,6 +1,6 @@
 """Functions on many threads, in forked children, under interrupts, and in signal handlers.
 
-The runs are short ones of `tests.thread_runs`, which has the long ones.
+The runs are short ones of `tests.end_to_end.thread_runs`, which has the long ones.
 """
 
 import os
@@ -26,7 +26,7 @@ SHORT = {
 HANDLER = """
 import signal, sys, threading, warnings
 import numpy as np, axiomjit
-from tests.thread_runs import close, parts
+from tests.end_to_end.thread_runs import close, parts
 axiomjit.config.cache_mb = 0
 x, y = np.random.default_rng(0).normal(size=(2, 30, 40))
 calls, wrong = [0], []
@@ -58,7 +58,7 @@ import os, sys, threading, time, warnings
 import numpy as np, axiomjit
 from axiomjit.base import locks
 from axiomjit.base.counters import stats
-from tests.thread_runs import close, parts
+from tests.end_to_end.thread_runs import close, parts
 locks.PATIENCE_S = 0.05
 x, y = np.random.default_rng(0).normal(size=(2, 30, 40))
 known = axiomjit.jit(parts(1))
@@ -137,7 +137,7 @@ import numpy as np, axiomjit
 from axiomjit.base.locks import FORKS_WAIT
 from llvmlite.binding import ffi
 from numba.core.compiler_lock import global_compiler_lock
-from tests.thread_runs import close, parts
+from tests.end_to_end.thread_runs import close, parts
 axiomjit.config.cache_mb = 0
 x, y = np.random.default_rng(0).normal(size=(2, 30, 40))
 for lock in (global_compiler_lock, ffi.lib._lock):
@@ -158,7 +158,7 @@ for lock in (global_compiler_lock, ffi.lib._lock):
 WHILE_ANOTHER_IMPORTS = """
 import importlib, importlib.machinery, sys, threading
 import numpy as np, axiomjit
-from tests.thread_runs import close, parts
+from tests.end_to_end.thread_runs import close, parts
 class Pausing:
     def find_spec(self, name, path, target=None):
         if name == {part!r}:
@@ -199,7 +199,9 @@ def test_short_runs(name):
     budget, expected = SHORT[name]
     if not hasattr(os, "fork"):
         pytest.skip("no fork on this platform")
-    lines = run("", "-m", "tests.thread_runs", name, "--budget", str(budget)).splitlines()
+    lines = run(
+        "", "-m", "tests.end_to_end.thread_runs", name, "--budget", str(budget)
+    ).splitlines()
     counts = {line[:20].strip(): float(line[20:]) for line in lines}
     assert {key: counts[key] for key in expected} == expected
     if name == "threads":

@@ -8,7 +8,7 @@ import pytest
 import axiomjit as aj
 from axiomjit.runtime.execution import execute
 from tests.generator.axis_programs import draw
-from tests.graphs import quiet, run_plan_plain
+from tests.passes.graphs import quiet, run_plan_plain
 from tests.runtime.codegen.kernels import near
 
 COUNT = 400

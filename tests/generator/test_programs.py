@@ -11,15 +11,15 @@ import pytest
 from axiomjit.graph.primitives import PRIMITIVES, Primitive
 from axiomjit.numpy_rules.elementwise import UFUNCS
 from axiomjit.numpy_rules.table import FUNCTIONS, METHODS
-from tests.campaign import campaign
 from tests.generator import check, external
+from tests.generator.campaign import campaign
 from tests.generator.draw import draw, values_of
 from tests.generator.folds import ACCUMULATORS
 from tests.generator.layouts import LAYOUTS
 from tests.generator.operations import CODES
 from tests.generator.programs import NAMESPACE, Array
 from tests.generator.report import smallest
-from tests.graphs import in_numpy
+from tests.passes.graphs import in_numpy
 from tests.runtime.codegen.kernels import same_bits
 
 PROGRAMS = int(os.environ.get("AXIOMJIT_PROGRAMS", "10000"))

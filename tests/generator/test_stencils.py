@@ -12,7 +12,7 @@ import pytest
 from axiomjit.passes.loops import buffer_rows
 from tests.generator.sequences import way
 from tests.generator.stencils import campaign, draw
-from tests.graphs import small_forms
+from tests.passes.graphs import small_forms
 
 PROGRAMS = int(os.environ.get("AXIOMJIT_STENCILS", "150"))
 

@@ -6,7 +6,7 @@ import numpy as np
 
 import axiomjit as aj
 from axiomjit.symbolic.data_dependent import OtherLengthError
-from tests.graphs import as_tuple, evaluated, follow, lowered, run_plain_case
+from tests.passes.graphs import as_tuple, evaluated, follow, lowered, run_plain_case
 
 
 def outcome(function, arguments):

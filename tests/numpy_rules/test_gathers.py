@@ -7,7 +7,7 @@ import axiomjit as aj
 from axiomjit.base.errors import PositionError
 from tests.generator import check
 from tests.generator.indices import draw_read, read_failure
-from tests.graphs import follow, lowered, run_plain_case
+from tests.passes.graphs import follow, lowered, run_plain_case
 
 X = np.arange(30.0).reshape(5, 6)
 ROWS = np.array([4, -1, 0, 2])
@@ -15,7 +15,7 @@ ROWS = np.array([4, -1, 0, 2])
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_reads_are_numpys(seed):
-    """`python -m tests.campaign --reads N --compiled M` draws more of them."""
+    """`python -m tests.generator.campaign --reads N --compiled M` draws more of them."""
     failures = [
         f"{k}: {read.array.shape} {read.items} {found}"
         for k in range(100)

@@ -6,8 +6,8 @@ import pytest
 import axiomjit as aj
 from axiomjit.base.errors import FallbackWarning, NeedsValuesError
 from axiomjit.passes.ir.print_program import print_program
-from tests.graphs import follow, lowered
 from tests.numpy_rules.library_cases import assert_as_numpy, assert_equal, layouts, outcome
+from tests.passes.graphs import follow, lowered
 
 RNG = np.random.default_rng(5)
 CODES = ["f4", "f8", "c8", "c16", "i8", "b1"]

@@ -9,7 +9,7 @@ import axiomjit
 from axiomjit.base.dtypes import DTYPES
 from axiomjit.base.errors import GraphTypeError
 from tests.graph.test_primitives import VALUES, fails
-from tests.graphs import evaluated, follow, in_numpy, lowered, quiet, run_plain_case
+from tests.passes.graphs import evaluated, follow, in_numpy, lowered, quiet, run_plain_case
 from tests.runtime.codegen.kernels import same_bits
 
 CODES = sorted(DTYPES)

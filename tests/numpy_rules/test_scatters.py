@@ -9,7 +9,7 @@ import axiomjit as aj
 from axiomjit.base.errors import PositionError
 from tests.generator import check
 from tests.generator.scatters import draw_count, draw_write, write_failure
-from tests.graphs import lowered, run_plain_case, small_forms
+from tests.passes.graphs import lowered, run_plain_case, small_forms
 
 X = np.arange(30.0).reshape(5, 6)
 ROWS = np.array([4, -1, 0, 2])
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("nothing_runs_in_numpy")
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_writes_are_numpys(seed):
-    """`python -m tests.campaign --scatters N --compiled M` draws more of them."""
+    """`python -m tests.generator.campaign --scatters N --compiled M` draws more of them."""
     failures = [
         f"{k}: {drawn} {found}"
         for k in range(100)
@@ -39,7 +39,7 @@ def by_threads_and_by_one(case):
 
 
 def test_random_counts_are_numpys():
-    """`python -m tests.campaign --counts N --compiled M` draws more of them."""
+    """`python -m tests.generator.campaign --counts N --compiled M` draws more of them."""
     shared, failures = 0, []
     for k in range(120):
         drawn = draw_count(5, k)

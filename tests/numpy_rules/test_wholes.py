@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 import axiomjit
 from axiomjit.base.dtypes import DTYPES
 from axiomjit.base.errors import GraphTypeError, PositionError, UnsupportedError
-from tests.graphs import evaluated, follow, in_numpy, lowered, run_plain_case
+from tests.passes.graphs import evaluated, follow, in_numpy, lowered, run_plain_case
 from tests.runtime.codegen.kernels import same_bits
 
 X = np.random.default_rng(0).integers(-9, 9, (3, 4, 5)).astype(float)

@@ -12,8 +12,8 @@ from axiomjit.axis.reductions import sum as total
 from axiomjit.axis.state import assign, materialize, sequential, variable
 from axiomjit.axis.tensors import constant
 from axiomjit.views.dense_layout import Layout, row_major_strides
-from tests.graphs import evaluated, lowered, run_plain_case, small_forms, stored
 from tests.passes.examples import numbers
+from tests.passes.graphs import evaluated, lowered, run_plain_case, small_forms, stored
 from tests.passes.stored import assert_same
 
 MANY = settings(

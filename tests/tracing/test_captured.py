@@ -10,7 +10,7 @@ import pytest
 import axiomjit
 from axiomjit.base.errors import GraphTypeError
 from axiomjit.graph.captured import frozen
-from tests.graphs import follow
+from tests.passes.graphs import follow
 
 X = np.arange(6.0)
 KEPT = {}

@@ -9,7 +9,7 @@ import pytest
 import axiomjit
 from axiomjit.base.errors import UnrolledLoopWarning
 from axiomjit.base.trace_context import MANY
-from tests.graphs import follow
+from tests.passes.graphs import follow
 
 HERE = Path(__file__).name
 X = np.arange(42.0).reshape(6, 7)

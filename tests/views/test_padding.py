@@ -72,7 +72,7 @@ def test_padding_is_never_read_or_written(layout, bounds, monkeypatch):
 
 
 def test_padded_programs_touch_nothing_beside_their_buffers():
-    command = [sys.executable, "-m", "tests.guard_runs", "padded"]
+    command = [sys.executable, "-m", "tests.runtime.memory.guard_runs", "padded"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr}"
     assert done.stdout.count("padded") == 2

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from axiomjit.symbolic.dims import evaluate
-from tests.graphs import follow, lower_until, lowered
 from tests.passes.examples import example, l2, numbers
+from tests.passes.graphs import follow, lower_until, lowered
 
 
 def cost(function, *arguments):

@@ -13,7 +13,7 @@ from axiomjit.passes.costs.estimate_time import (
     operation_time,
 )
 from axiomjit.passes.ir.loop_ir import For, Let, walk
-from tests.graphs import follow, lower_until
+from tests.passes.graphs import follow, lower_until
 
 X = np.linspace(0.5, 2.0, 3000, dtype="f4")
 

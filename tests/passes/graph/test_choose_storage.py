@@ -5,8 +5,8 @@ import pytest
 
 import axiomjit as aj
 from axiomjit.passes.graph.choose_storage import choose_storage
-from tests.graphs import follow, lower_until
 from tests.passes.examples import numbers
+from tests.passes.graphs import follow, lower_until
 
 SQUARE, TALL, LINE = numbers(6, 6), numbers(7, 6), numbers(6)
 

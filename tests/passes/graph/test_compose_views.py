@@ -4,8 +4,8 @@ import pytest
 
 from axiomjit.graph.nodes import is_view, post_order
 from axiomjit.passes.graph.compose_views import compose_views
-from tests.graphs import CONTEXT, before_and_after, follow
 from tests.passes.examples import example, numbers
+from tests.passes.graphs import CONTEXT, before_and_after, follow
 
 
 @pytest.mark.parametrize("name", ["strided", "centred", "undone", "parts"])

@@ -11,8 +11,16 @@ from axiomjit.passes.graph.compose_views import compose_views
 from axiomjit.passes.graph.drop_packs import drop_packs
 from axiomjit.symbolic.dims import Scope, dim, named_length
 from axiomjit.symbolic.index_maps import identity, shift
-from tests.graphs import CONTEXT, Case, before_and_after, evaluated, follow, lowered, run_plain_case
 from tests.passes.examples import example, numbers
+from tests.passes.graphs import (
+    CONTEXT,
+    Case,
+    before_and_after,
+    evaluated,
+    follow,
+    lowered,
+    run_plain_case,
+)
 
 N, M = named_length("n0"), named_length("n1")
 X = Input(np.dtype("f8"), 0, (N, M))

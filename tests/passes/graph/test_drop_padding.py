@@ -6,7 +6,8 @@ import pytest
 from axiomjit.graph.nodes import is_partial, post_order
 from axiomjit.passes.graph.drop_padding import drop_padding
 from axiomjit.passes.ir.loop_ir import LibraryCall
-from tests.graphs import (
+from tests.passes.examples import example
+from tests.passes.graphs import (
     before_and_after,
     census,
     evaluated,
@@ -14,7 +15,6 @@ from tests.graphs import (
     lowered,
     run_plain_case,
 )
-from tests.passes.examples import example
 from tests.passes.windows import CASES
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from axiomjit.graph.library_operations import CONVOLUTION
 from axiomjit.passes.graph.find_convolutions import find_convolutions
 from axiomjit.passes.ir.loop_ir import LibraryCall
-from tests.graphs import (
+from tests.passes.examples import example
+from tests.passes.graphs import (
     before_and_after,
     census,
     evaluated,
@@ -18,7 +19,6 @@ from tests.graphs import (
     lowered,
     run_plain_case,
 )
-from tests.passes.examples import example
 from tests.passes.windows import CASES, convolved
 
 

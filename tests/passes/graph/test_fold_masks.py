@@ -11,8 +11,15 @@ from axiomjit.passes.graph.fold_masks import fold_masks
 from axiomjit.passes.ir.loop_ir import LibraryCall
 from axiomjit.passes.ir.print_program import print_program
 from axiomjit.symbolic.data_dependent import OtherLengthError
-from tests.graphs import CONTEXT, before_and_after, evaluated, follow, lowered, run_plain_case
 from tests.passes.examples import example
+from tests.passes.graphs import (
+    CONTEXT,
+    before_and_after,
+    evaluated,
+    follow,
+    lowered,
+    run_plain_case,
+)
 
 X = np.array(
     [[2.0, -1.0, 3.0, 0.5, -2.0], [-4.0, 7.0, -0.5, 1.0, 6.0], [1.5, -3.0, 2.5, -1.0, 8.0]]

@@ -10,7 +10,8 @@ from axiomjit.graph.nodes import Op, post_order
 from axiomjit.graph.primitives import PRODUCT
 from axiomjit.passes.graph.order_contractions import order_contractions
 from axiomjit.passes.ir.plan_ir import Call, Launch
-from tests.graphs import (
+from tests.passes.examples import example, numbers
+from tests.passes.graphs import (
     before_and_after,
     evaluated,
     follow,
@@ -18,7 +19,6 @@ from tests.graphs import (
     lowered,
     run_plan_plain,
 )
-from tests.passes.examples import example, numbers
 
 
 def arrays(spec, **sizes):

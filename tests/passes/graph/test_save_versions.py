@@ -8,7 +8,8 @@ import pytest
 from axiomjit.graph.nodes import Op, post_order
 from axiomjit.passes.graph.save_versions import save_versions
 from axiomjit.passes.ir.print_program import print_program
-from tests.graphs import (
+from tests.passes.examples import example
+from tests.passes.graphs import (
     CONTEXT,
     before_and_after,
     evaluated,
@@ -17,7 +18,6 @@ from tests.graphs import (
     run_plain_case,
     small_forms,
 )
-from tests.passes.examples import example
 from tests.passes.stored import MAKERS, assert_same
 
 

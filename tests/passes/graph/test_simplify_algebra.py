@@ -5,8 +5,8 @@ import pytest
 
 from axiomjit.graph.nodes import Op, post_order
 from axiomjit.passes.graph.simplify_algebra import simplify_algebra
-from tests.graphs import CONTEXT, before_and_after, follow, lower_until
 from tests.passes.examples import example, numbers
+from tests.passes.graphs import CONTEXT, before_and_after, follow, lower_until
 
 
 @pytest.mark.parametrize("name", ["undone", "centred"])

@@ -20,8 +20,8 @@ from axiomjit.passes.ir.view_ir import POSITIONS, Number
 from axiomjit.passes.pipeline import LOOP_PASSES, run_pipeline
 from axiomjit.symbolic.data_dependent import DATA_DEPENDENT
 from axiomjit.symbolic.dims import Symbol, dim, larger, smaller
-from tests.graphs import follow, lower_until, read_back
 from tests.passes.examples import NAMES, example, numbers
+from tests.passes.graphs import follow, lower_until, read_back
 
 EMPTY = LoopProgram((), (), (), ())
 

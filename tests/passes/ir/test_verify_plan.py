@@ -24,8 +24,8 @@ from axiomjit.passes.ir.plan_ir import (
 from axiomjit.passes.ir.verify_program import verify_program
 from axiomjit.passes.ir.view_ir import ArrayRole
 from axiomjit.symbolic.dims import dim
-from tests.graphs import lowered
 from tests.passes.examples import example
+from tests.passes.graphs import lowered
 
 SIX = (dim(6),)
 UNIT = (dim(1),)

@@ -6,8 +6,15 @@ import pytest
 from axiomjit.passes.ir.loop_ir import Alloc, For, Store, statements, walk
 from axiomjit.passes.loops.block_folds import block_folds
 from axiomjit.symbolic.dims import Symbol, evaluate
-from tests.graphs import before_and_after, follow, lower_until, lowered, run_plain_case, small_forms
 from tests.passes.examples import example, numbers
+from tests.passes.graphs import (
+    before_and_after,
+    follow,
+    lower_until,
+    lowered,
+    run_plain_case,
+    small_forms,
+)
 
 
 @pytest.mark.parametrize("name", ["l2", "sums_and_map", "rows_and_columns", "planes"])

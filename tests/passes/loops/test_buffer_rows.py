@@ -11,7 +11,8 @@ from axiomjit.passes.ir.print_program import print_program
 from axiomjit.passes.loops import buffer_rows as module
 from axiomjit.passes.loops.buffer_rows import buffer_rows
 from axiomjit.passes.plan.render_source import render_source
-from tests.graphs import (
+from tests.passes.examples import example
+from tests.passes.graphs import (
     before_and_after,
     follow,
     kept,
@@ -20,7 +21,6 @@ from tests.graphs import (
     run_plan_plain,
     small_forms,
 )
-from tests.passes.examples import example
 from tests.passes.stored import MAKERS
 from tests.passes.test_packed import compiled, vector_loops
 

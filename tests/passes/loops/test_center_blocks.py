@@ -8,8 +8,15 @@ import pytest
 from axiomjit.graph.reductions import WelfordFold
 from axiomjit.passes.ir.loop_ir import Fold, For, walk
 from axiomjit.passes.loops.center_blocks import center_blocks
-from tests.graphs import before_and_after, evaluated, follow, lower_until, lowered, run_plain_case
 from tests.passes.examples import example, numbers
+from tests.passes.graphs import (
+    before_and_after,
+    evaluated,
+    follow,
+    lower_until,
+    lowered,
+    run_plain_case,
+)
 from tests.passes.loops.test_join_moments import CASES, case_of
 from tests.passes.test_packed import compiled, vector_loops
 

@@ -5,8 +5,8 @@ import pytest
 
 from axiomjit.passes.ir.loop_ir import For, statements
 from axiomjit.passes.loops.collapse_loops import collapse_loops
-from tests.graphs import CONTEXT, before_and_after, follow, lower_until
 from tests.passes.examples import example, numbers
+from tests.passes.graphs import CONTEXT, before_and_after, follow, lower_until
 
 
 @pytest.mark.parametrize("name", ["mapped", "planes", "strided", "total"])

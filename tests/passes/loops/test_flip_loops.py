@@ -6,7 +6,9 @@ import pytest
 import axiomjit as aj
 from axiomjit.passes.ir.loop_ir import For, Load, statements
 from axiomjit.passes.loops.flip_loops import flip_loops
-from tests.graphs import (
+from tests.passes.examples import example, numbers
+from tests.passes.folded import MEANT, folded_exactly, layouts, whole_numbers
+from tests.passes.graphs import (
     CONTEXT,
     before_and_after,
     follow,
@@ -16,8 +18,6 @@ from tests.graphs import (
     run_plain_case,
     small_forms,
 )
-from tests.passes.examples import example, numbers
-from tests.passes.folded import MEANT, folded_exactly, layouts, whole_numbers
 
 CUBE = numbers(5, 6, 7)
 

@@ -7,8 +7,8 @@ import pytest
 
 from axiomjit.passes.ir.loop_ir import Load, Name, Nest, statements
 from axiomjit.passes.loops.fuse_loops import fuse_loops
-from tests.graphs import CONTEXT, before_and_after, follow, lower_until
 from tests.passes.examples import example, numbers
+from tests.passes.graphs import CONTEXT, before_and_after, follow, lower_until
 
 
 @pytest.mark.parametrize("name", ["l2", "sums_and_map", "rows_and_columns", "centred", "product"])

@@ -6,7 +6,8 @@ import pytest
 import axiomjit as aj
 from axiomjit.passes.ir.loop_ir import Fold, For, statements
 from axiomjit.passes.loops.interleave_folds import interleave_folds
-from tests.graphs import (
+from tests.passes.examples import example, numbers
+from tests.passes.graphs import (
     before_and_after,
     evaluated,
     follow,
@@ -15,7 +16,6 @@ from tests.graphs import (
     run_plain_case,
     small_forms,
 )
-from tests.passes.examples import example, numbers
 from tests.passes.test_packed import compiled, vector_loops
 
 

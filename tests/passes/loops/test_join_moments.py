@@ -10,7 +10,9 @@ import axiomjit as aj
 from axiomjit.passes.ir.loop_ir import Nest
 from axiomjit.passes.ir.print_program import print_program
 from axiomjit.passes.loops.join_moments import join_moments
-from tests.graphs import (
+from tests.passes.examples import numbers
+from tests.passes.folded import layouts
+from tests.passes.graphs import (
     before_and_after,
     evaluated,
     follow,
@@ -20,8 +22,6 @@ from tests.graphs import (
     run_plain_case,
     small_forms,
 )
-from tests.passes.examples import numbers
-from tests.passes.folded import layouts
 
 
 def layernorm(x):

@@ -6,8 +6,15 @@ import pytest
 from axiomjit.passes.ir.loop_ir import Let, Load, Store, statements
 from axiomjit.passes.ir.print_program import print_program
 from axiomjit.passes.loops.keep_rows import keep_rows
-from tests.graphs import before_and_after, follow, lower_until, lowered, run_plain_case, small_forms
 from tests.passes.examples import example
+from tests.passes.graphs import (
+    before_and_after,
+    follow,
+    lower_until,
+    lowered,
+    run_plain_case,
+    small_forms,
+)
 from tests.passes.loops.test_rows_in_cache import layernorm, layernorm_of, logsumexp, softmax
 from tests.passes.test_packed import compiled, vector_loops
 

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from axiomjit.passes.ir.loop_ir import For, If, statements
 from axiomjit.passes.loops.limit_loops import limit_loops
-from tests.graphs import (
+from tests.passes.examples import example, numbers
+from tests.passes.graphs import (
     before_and_after,
     evaluated,
     lower_until,
@@ -15,7 +16,6 @@ from tests.graphs import (
     run_plain_case,
     small_forms,
 )
-from tests.passes.examples import example, numbers
 from tests.passes.windows import CASES, convolved, of_products, pooled
 
 

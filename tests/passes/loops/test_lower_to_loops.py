@@ -4,8 +4,8 @@ import pytest
 
 from axiomjit.passes.ir.loop_ir import Let, LibraryCall, statements
 from axiomjit.passes.loops.lower_to_loops import lower_to_loops
-from tests.graphs import CONTEXT, before_and_after, follow, lower_until
 from tests.passes.examples import example, numbers
+from tests.passes.graphs import CONTEXT, before_and_after, follow, lower_until
 
 
 @pytest.mark.parametrize("name", ["l2", "rows_and_columns", "centred", "strided", "product"])

@@ -18,7 +18,7 @@ from axiomjit.passes.loops import privatise_scatters
 from axiomjit.runtime.execution import plan_steps
 from axiomjit.runtime.execution.plan_steps import Launching
 from axiomjit.symbolic.dims import dim
-from tests.graphs import follow, in_numpy, lowered, run_plain_case, small_forms
+from tests.passes.graphs import follow, in_numpy, lowered, run_plain_case, small_forms
 from tests.passes.ir import test_verifiers as V
 from tests.passes.ir import test_verify_plan as P
 from tests.passes.test_packed import compiled, vector_loops

@@ -9,8 +9,8 @@ import pytest
 import axiomjit as aj
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.ir.print_program import print_program
-from tests.graphs import evaluated, follow, lowered, run_plain_case, small_forms
 from tests.passes.folded import MEANT, whole_numbers
+from tests.passes.graphs import evaluated, follow, lowered, run_plain_case, small_forms
 
 
 def softmax(x):

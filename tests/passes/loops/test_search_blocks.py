@@ -9,7 +9,8 @@ from axiomjit.axis.state import assign, variable
 from axiomjit.graph.reductions import ArgReduceFold
 from axiomjit.passes.ir.loop_ir import Fold, For, walk
 from axiomjit.passes.loops.search_blocks import search_blocks
-from tests.graphs import (
+from tests.passes.examples import example, numbers
+from tests.passes.graphs import (
     before_and_after,
     evaluated,
     follow,
@@ -20,7 +21,6 @@ from tests.graphs import (
     small_forms,
     stored,
 )
-from tests.passes.examples import example, numbers
 from tests.passes.test_packed import compiled, vector_loops
 
 

@@ -5,8 +5,8 @@ import pytest
 
 from axiomjit.passes.ir.loop_ir import For, Select, statements
 from axiomjit.passes.loops.split_regions import split_regions
-from tests.graphs import before_and_after, follow, lower_until, lowered
 from tests.passes.examples import example, numbers
+from tests.passes.graphs import before_and_after, follow, lower_until, lowered
 
 
 @pytest.mark.parametrize("name", ["padded", "joined"])

@@ -17,8 +17,8 @@ from axiomjit.runtime.execution import plan_steps
 from axiomjit.runtime.execution.plan_steps import Launching
 from axiomjit.runtime.execution.workers import cuts_chains
 from axiomjit.symbolic.dims import dim
-from tests.graphs import evaluated, follow, in_numpy, lowered, run_plain_case, small_forms
 from tests.passes.folded import MEANT, layouts, whole_numbers
+from tests.passes.graphs import evaluated, follow, in_numpy, lowered, run_plain_case, small_forms
 from tests.passes.ir.test_verifiers import AT, FOLDED, LOAD, MAPPED, SIX, STORE, S, loops
 from tests.passes.test_packed import compiled, vector_loops
 

@@ -20,8 +20,15 @@ from axiomjit.runtime.codegen.compile_source import compile_source
 from axiomjit.runtime.elementary.functions import RECIPES
 from axiomjit.runtime.execution.execute import BoundPlan
 from axiomjit.symbolic.dims import evaluate
-from tests.graphs import before_and_after, follow, in_numpy, lower_until, lowered, plain_division
 from tests.passes.examples import example, numbers
+from tests.passes.graphs import (
+    before_and_after,
+    follow,
+    in_numpy,
+    lower_until,
+    lowered,
+    plain_division,
+)
 
 pytestmark = pytest.mark.usefixtures("one_by_one")
 

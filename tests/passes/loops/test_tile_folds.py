@@ -10,7 +10,8 @@ from axiomjit.passes.ir.loop_ir import Fold, For, statements
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.loops.tile_folds import tile_folds
 from axiomjit.runtime.codegen.plain_builtins import run_plain
-from tests.graphs import (
+from tests.passes.examples import example, numbers
+from tests.passes.graphs import (
     CONTEXT,
     before_and_after,
     follow,
@@ -19,7 +20,6 @@ from tests.graphs import (
     small_forms,
     stored,
 )
-from tests.passes.examples import example, numbers
 from tests.passes.windows import pooled
 
 

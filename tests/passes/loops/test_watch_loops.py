@@ -14,8 +14,15 @@ from axiomjit.passes.loops.watch_loops import watch_loops
 from axiomjit.runtime.codegen.kernel_cache import KERNELS
 from axiomjit.runtime.codegen.plain_builtins import run_plain
 from axiomjit.symbolic.dims import evaluate
-from tests.graphs import before_and_after, evaluated, follow, lower_until, lowered, run_plain_case
 from tests.passes.examples import example, numbers
+from tests.passes.graphs import (
+    before_and_after,
+    evaluated,
+    follow,
+    lower_until,
+    lowered,
+    run_plain_case,
+)
 from tests.runtime.codegen.kernels import same_bits
 
 FUNCTIONS = {

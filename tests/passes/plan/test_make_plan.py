@@ -4,8 +4,8 @@ import pytest
 
 from axiomjit.passes.ir.plan_ir import Allocate, Call, Launch, Release, Reuse
 from axiomjit.passes.plan.make_plan import make_plan
-from tests.graphs import CONTEXT, before_and_after, follow, lower_until, lowered
 from tests.passes.examples import example, numbers
+from tests.passes.graphs import CONTEXT, before_and_after, follow, lower_until, lowered
 
 
 @pytest.mark.parametrize("name", ["l2", "sums_and_map", "centred", "product"])

@@ -11,8 +11,8 @@ import pytest
 
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.runtime.codegen.plain_builtins import plain_names
-from tests.graphs import follow, lowered, small_forms
 from tests.passes.examples import NAMES, example, l2, mapped, numbers
+from tests.passes.graphs import follow, lowered, small_forms
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -10,7 +10,8 @@ from axiomjit.base.errors import VerifyError
 from axiomjit.passes.graph.choose_storage import choose_storage
 from axiomjit.passes.views import lower_to_views
 from axiomjit.passes.views.choose_layouts import choose_layouts
-from tests.graphs import (
+from tests.passes.examples import numbers
+from tests.passes.graphs import (
     before_and_after,
     follow,
     in_numpy,
@@ -19,7 +20,6 @@ from tests.graphs import (
     run_plain_case,
     small_forms,
 )
-from tests.passes.examples import numbers
 
 PLANES = numbers(6, 9, 7) + 9
 

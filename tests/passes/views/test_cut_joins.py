@@ -10,7 +10,8 @@ from axiomjit.passes.ir.loop_ir import For, statements
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.ir.verify_program import verify_program
 from axiomjit.passes.views.cut_joins import PIECE, cut_joins
-from tests.graphs import (
+from tests.passes.examples import example, numbers
+from tests.passes.graphs import (
     before_and_after,
     evaluated,
     follow,
@@ -20,7 +21,6 @@ from tests.graphs import (
     run_plain_case,
     small_forms,
 )
-from tests.passes.examples import example, numbers
 from tests.passes.stored import assert_same
 
 

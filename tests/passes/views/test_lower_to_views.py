@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from axiomjit.passes.views.lower_to_views import lower_to_views
-from tests.graphs import before_and_after, follow, lower_until
 from tests.passes.examples import example, numbers
+from tests.passes.graphs import before_and_after, follow, lower_until
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from axiomjit.base.locks import NotNowError
 from axiomjit.runtime.codegen import kernel_cache as caches
 from axiomjit.runtime.codegen.kernel_cache import KernelCache
 from axiomjit.runtime.execution import plan_steps
-from tests.object_runs import Planted, planted_kernel
+from tests.runtime.object_cache.object_runs import Planted, planted_kernel
 from tests.structure.sources import ROOT
 
 X = np.linspace(0.5, 2.0, 40).reshape(5, 8)

@@ -18,8 +18,8 @@ from axiomjit.runtime.execution.execute import BoundPlan
 from axiomjit.runtime.memory import allocation
 from axiomjit.runtime.memory.allocation import element_bounds, poison
 from axiomjit.symbolic.dims import dim
-from tests.graphs import run_plan_plain
-from tests.planted import COPY, copying, planted
+from tests.passes.graphs import run_plan_plain
+from tests.runtime.memory.planted import COPY, copying, planted
 
 pytestmark = pytest.mark.usefixtures("bounds_checked")
 X = np.arange(9.0)

@@ -5,7 +5,7 @@ import pytest
 
 from axiomjit.base.target import target
 from axiomjit.runtime.codegen.compile_source import compile_source
-from tests.graphs import target_with
+from tests.passes.graphs import target_with
 from tests.runtime.codegen.kernels import buffers, run_compiled
 
 UFUNCS = (np.floor_divide, np.remainder, np.fmod)

@@ -21,9 +21,9 @@ from axiomjit.runtime.codegen.compile_source import compile_source
 from axiomjit.runtime.codegen.kernel_cache import KernelCache
 from axiomjit.runtime.codegen.kernel_handle import KernelHandle
 from axiomjit.runtime.native_call.native_entry import refusal
-from tests import memory_runs
-from tests.object_runs import Planted, planted_kernel
+from tests.runtime.codegen import memory_runs
 from tests.runtime.codegen.kernels import SQUARES, SQUARES_PARAMETERS
+from tests.runtime.object_cache.object_runs import Planted, planted_kernel
 
 X = np.linspace(0.0, 1.0, 50)
 

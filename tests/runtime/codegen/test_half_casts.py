@@ -6,7 +6,7 @@ import pytest
 from axiomjit.base.dtypes import cast_name
 from axiomjit.base.target import target
 from axiomjit.runtime.codegen.compile_source import compile_source
-from tests.graphs import target_with
+from tests.passes.graphs import target_with
 from tests.runtime.codegen.kernels import buffers, run_compiled, same_bits
 
 SOURCE = """

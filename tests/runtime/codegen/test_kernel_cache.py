@@ -14,7 +14,7 @@ from axiomjit.base.errors import CompileError
 from axiomjit.base.target import chosen_target
 from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.runtime.codegen.kernel_cache import KERNELS, KernelCache
-from tests.object_runs import Planted
+from tests.runtime.object_cache.object_runs import Planted
 
 
 def kernel(key):

@@ -8,8 +8,8 @@ import pytest
 import axiomjit
 from axiomjit.base.target import target
 from axiomjit.passes.ir.plan_ir import Launch
-from tests.graphs import lowered, small_forms
 from tests.passes.examples import NAMES, example
+from tests.passes.graphs import lowered, small_forms
 from tests.runtime.codegen.kernels import LENGTH, buffers, compiled, run_compiled, traits_of
 
 STRIPS = """def kernel(w, lo, hi):

@@ -8,7 +8,7 @@ import pytest
 from axiomjit.base.target import target
 from axiomjit.runtime.codegen.memory_builtins import AHEAD_BYTES
 from axiomjit.runtime.codegen.plain_builtins import run_plain
-from tests.graphs import target_with
+from tests.passes.graphs import target_with
 from tests.runtime.codegen.kernels import buffers, compiled, run_compiled, same_bits
 
 

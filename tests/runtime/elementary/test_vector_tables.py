@@ -13,7 +13,7 @@ from axiomjit.runtime.codegen.target_code import target_context
 from axiomjit.runtime.elementary.numpy_arithmetic import NumpyArithmetic
 from axiomjit.runtime.object_cache import loader
 from axiomjit.runtime.object_cache.entry import make_entry
-from tests.graphs import target_with
+from tests.passes.graphs import target_with
 from tests.runtime.codegen.kernels import same_bits
 
 RNG = np.random.default_rng(7)

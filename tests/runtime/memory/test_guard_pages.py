@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
-from tests.guards import PAGE, SIDES, guard_pages, guarded
 from tests.passes.examples import NAMES
+from tests.runtime.memory.guards import PAGE, SIDES, guard_pages, guarded
 from tests.structure.sources import ROOT
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="mprotect of Linux")
@@ -63,14 +63,14 @@ def run(module, *arguments):
 
 
 def test_examples_touch_nothing_beside_their_buffers():
-    done = run("tests.guard_runs", "examples")
+    done = run("tests.runtime.memory.guard_runs", "examples")
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr}"
     assert done.stdout.count("example") == len(NAMES)
 
 
 def test_programs_touch_nothing_beside_their_buffers():
     options = ("--programs", COUNT, "--compiled", COUNT, "--seed", 1, "--guard")
-    done = run("tests.campaign", *options)
+    done = run("tests.generator.campaign", *options)
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr}"
     words = done.stdout.splitlines()[-1].split()
     compiled, kernels, served = int(words[2]), int(words[4]), int(words[6])
@@ -88,11 +88,11 @@ PLANTED = [
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(("to", "source", "side", "buffer"), PLANTED)
 def test_planted_access_beside_a_buffer_faults(to, source, side, buffer):
-    done = run("tests.guard_runs", "planted", to, source, side)
+    done = run("tests.runtime.memory.guard_runs", "planted", to, source, side)
     assert done.returncode == -signal.SIGSEGV, done
     assert "Segmentation fault" in done.stderr
     assert "execute.py" in done.stderr
 
 
 def test_planted_access_inside_does_not_fault():
-    assert run("tests.guard_runs", "planted", "i0", "8-i0", "after").returncode == 0
+    assert run("tests.runtime.memory.guard_runs", "planted", "i0", "8-i0", "after").returncode == 0

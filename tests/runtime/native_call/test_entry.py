@@ -24,8 +24,8 @@ from axiomjit.runtime.native_call.instructions import SCALARS, TUPLE
 from axiomjit.runtime.native_call.native_entry import entry_text
 from axiomjit.runtime.object_cache import cached_code
 from axiomjit.runtime.object_cache.object_file import undefined_symbols
-from tests.object_runs import SYMBOL, object_of
 from tests.runtime.native_call.native_tables import calling, table_of
+from tests.runtime.object_cache.object_runs import SYMBOL, object_of
 from tests.structure.sources import ROOT
 
 pytestmark = pytest.mark.skipif(

@@ -15,7 +15,7 @@ from axiomjit.runtime.codegen.kernel_handle import LoadedKernel
 from axiomjit.runtime.execution import plan_steps
 from axiomjit.runtime.execution.plan_steps import Launching
 from axiomjit.runtime.native_call.native_entry import refusal
-from tests.lifetimes import CALLS, blocks_left
+from tests.dispatch.lifetimes import CALLS, blocks_left
 from tests.runtime.codegen.kernels import same_bits
 
 pytestmark = pytest.mark.skipif(refusal() != "", reason="this process has no native entry")

@@ -6,8 +6,8 @@ import pytest
 import axiomjit as aj
 from axiomjit.base.config import config
 from axiomjit.runtime.native_call.native_entry import refusal
+from tests.dispatch.lifetimes import CALLS, blocks_left
 from tests.generator.draw import draw
-from tests.lifetimes import CALLS, blocks_left
 from tests.runtime.codegen.kernels import same_bits
 
 SEED, PROGRAMS = 1500, 24

@@ -15,7 +15,7 @@ from axiomjit.runtime.object_cache.loader import (
     plain_code,
 )
 from axiomjit.runtime.object_cache.object_file import read_object
-from tests.object_runs import object_of
+from tests.runtime.object_cache.object_runs import object_of
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="code of x86-64")
 FIRST = """

@@ -20,7 +20,13 @@ from axiomjit.runtime.codegen.kernel_handle import LoadedKernel
 from axiomjit.runtime.object_cache import keys, loader
 from axiomjit.runtime.object_cache.entry import Entry, make_entry
 from axiomjit.runtime.object_cache.store import OBJECTS
-from tests.object_runs import SYMBOL, Planted, Process, object_of, planted_kernel
+from tests.runtime.object_cache.object_runs import (
+    SYMBOL,
+    Planted,
+    Process,
+    object_of,
+    planted_kernel,
+)
 
 KEY = "0" * 64
 
@@ -186,7 +192,7 @@ def test_a_forked_child_loads_while_the_parent_loads(folder):
     script = f"""
 import os, sys, threading
 from axiomjit.base.config import config
-from tests.object_runs import Process
+from tests.runtime.object_cache.object_runs import Process
 config.cache_dir = {str(folder)!r}
 Process().stored(1)
 ended = threading.Event()

@@ -14,7 +14,7 @@ from axiomjit.runtime.object_cache import cached_code, loader
 from axiomjit.runtime.object_cache import store as directories
 from axiomjit.runtime.object_cache.entry import make_entry, pack, unpack
 from axiomjit.runtime.object_cache.store import Directory, own_path
-from tests.object_runs import (
+from tests.runtime.object_cache.object_runs import (
     DAMAGES,
     SYMBOL,
     Process,
@@ -26,7 +26,7 @@ from tests.object_runs import (
 )
 
 BUDGET = 340
-"""Damaged entries; `python -m tests.object_runs damage` takes any number."""
+"""Damaged entries; `python -m tests.runtime.object_cache.object_runs damage` takes any number."""
 KEY = "0" * 64
 
 

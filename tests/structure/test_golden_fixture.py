@@ -1,10 +1,10 @@
 """The golden fixture can fail: missing, differing, shared and orphaned files."""
 
-from pathlib import Path
-
 import pytest
 
-CONFTEST = Path(__file__).with_name("conftest.py").read_text(encoding="utf-8")
+from tests.structure.sources import ROOT
+
+CONFTEST = (ROOT / "tests" / "conftest.py").read_text(encoding="utf-8")
 READS = "def test_reads(golden):\n    golden('a\\nb')\n"
 FILE = "golden/test_inner/test_reads.txt"
 
@@ -126,7 +126,7 @@ def test_shared(golden, shape):
 def spread(project, monkeypatch):
     """Runs the tests of the project in two processes."""
     pytest.importorskip("xdist", reason="pytest-xdist is not installed")
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
     return lambda *words: project.runpytest_subprocess("-p", "xdist", "-n", "2", *words)
 
 

@@ -1,10 +1,10 @@
 """Runs random functions of float16, complex numbers and integers, compiled for each target.
 
-`python -m tests.target_runs --programs N --seed S --targets x86-64-v3,x86-64-v4`: for each target a
-process of its own runs N functions and compares them with NumPy, as `tests.campaign` does. Without
-`--targets` these are the levels that this CPU can run, and "native". Before them come functions of
-rounded means. Whoever starts this looks at the exit status: 1 where a function is wrong or a
-process died; what it ran last is then printed.
+`python -m tests.generator.target_runs --programs N --seed S --targets x86-64-v3,x86-64-v4`: for
+each target a process of its own runs N functions and compares them with NumPy, as `campaign` does.
+Without `--targets` these are the levels that this CPU can run, and "native". Before them come
+functions of rounded means. Whoever starts this looks at the exit status: 1 where a function is
+wrong or a process died; what it ran last is then printed.
 """
 
 import argparse
@@ -100,7 +100,7 @@ def runnable():
 
 def in_process(target, seed, programs, check):
     """What a process for one target prints, and its exit status."""
-    command = [sys.executable, "-m", "tests.target_runs", "--here"]
+    command = [sys.executable, "-m", "tests.generator.target_runs", "--here"]
     command += ["--seed", str(seed), "--programs", str(programs)]
     environment = {**os.environ, "AXIOMJIT_TARGET": target, "AXIOMJIT_CHECK": check}
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
@@ -116,7 +116,7 @@ def reported(target, done):
 
 def parsed():
     """The options of the command line."""
-    parser = argparse.ArgumentParser(prog="tests.target_runs", description=__doc__)
+    parser = argparse.ArgumentParser(prog="tests.generator.target_runs", description=__doc__)
     parser.add_argument("--programs", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--targets", default="")

@@ -1,10 +1,10 @@
 """Runs compiled examples with guard pages on either side, saying which before each.
 
-`python -m tests.guard_runs examples` runs the examples of the passes; `tests.campaign --guard` runs
-random programs. `python -m tests.guard_runs padded` runs programs that write into padded storage,
-`python -m tests.guard_runs quotients` loops that divide one vector ahead, and
-`python -m tests.guard_runs planted TO SOURCE SIDE` a kernel that copies o0[TO] = a0[SOURCE].
-Whoever starts this looks at the exit status.
+`python -m tests.runtime.memory.guard_runs examples` runs the examples of the passes;
+`tests.generator.campaign --guard` runs random programs. Instead of `examples`, `padded` runs
+programs that write into padded storage, `quotients` loops that divide one vector ahead, and
+`planted TO SOURCE SIDE` a kernel that copies o0[TO] = a0[SOURCE]. Whoever starts this looks at the
+exit status.
 """
 
 import faulthandler
@@ -17,12 +17,12 @@ import axiomjit
 from axiomjit.passes.pipeline import run_pipeline
 from axiomjit.runtime.execution import plan_steps
 from axiomjit.runtime.execution.execute import BoundPlan
-from tests.graphs import evaluated
-from tests.guards import SIDES, around, guard_pages, guarded, run_guarded
 from tests.passes.examples import NAMES, example
+from tests.passes.graphs import evaluated
 from tests.passes.stored import MAKERS
-from tests.planted import copying
 from tests.runtime.codegen.kernels import same_bits
+from tests.runtime.memory.guards import SIDES, around, guard_pages, guarded, run_guarded
+from tests.runtime.memory.planted import copying
 
 
 def run_both_sides(plan, arguments):

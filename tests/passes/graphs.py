@@ -52,7 +52,7 @@ from axiomjit.symbolic.dims import Dim, Scope, Symbol, evaluate
 from axiomjit.symbolic.index_maps import at_lengths
 from axiomjit.tracing.asking import AskingRebinding
 from axiomjit.tracing.trace import trace
-from tests.plan_steps import steps_run
+from tests.passes.plan_steps import steps_run
 
 GRAPH_PASSES = tuple(takewhile(lambda step: step.__name__ != "lower_to_views", PASSES))
 """The passes from graph to graph."""

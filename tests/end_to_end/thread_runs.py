@@ -1,11 +1,11 @@
 """Long runs of threads, forks and interrupts; the tests run them with small budgets.
 
-    python -m tests.thread_runs threads --budget 60     # seconds
-    python -m tests.thread_runs forks --budget 500      # children
-    python -m tests.thread_runs interrupts --budget 100 # interrupts
-    python -m tests.thread_runs units --budget 100      # interrupts within single units
-    python -m tests.thread_runs following --budget 600  # seconds, beside other threads
-    python -m tests.thread_runs first --budget 20       # processes whose threads compile first
+    python -m tests.end_to_end.thread_runs threads --budget 60     # seconds
+    python -m tests.end_to_end.thread_runs forks --budget 500      # children
+    python -m tests.end_to_end.thread_runs interrupts --budget 100 # interrupts
+    python -m tests.end_to_end.thread_runs units --budget 100      # interrupts within single units
+    python -m tests.end_to_end.thread_runs following --budget 600  # seconds, beside other threads
+    python -m tests.end_to_end.thread_runs first --budget 20       # processes that compile first
 
 Each prints what it has counted and fails where something hangs, is wrong or comes late.
 """
@@ -465,7 +465,7 @@ PIECE_S = 20
 def _in_processes(name, given):
     """The sums of the counts of several processes, with those that crashed."""
     totals, said = collections.Counter(processes=0, crashes=0), collections.Counter()
-    code = "import json, sys; from tests import thread_runs as runs; "
+    code = "import json, sys; from tests.end_to_end import thread_runs as runs; "
     code += "print(json.dumps(runs.IN_CHILD[sys.argv[1]](int(sys.argv[2]))), flush=True); "
     code += "import os; os._exit(0)"  # threads that hang are counted
     for number in given:

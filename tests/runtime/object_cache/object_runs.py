@@ -1,9 +1,9 @@
 """Campaigns on the cache of machine code: damaged entries, and processes that are killed.
 
-`python -m tests.object_runs damage --entries 10000` damages entries in every way of `DAMAGES` and
-asks for each kernel again. `python -m tests.object_runs kills --processes 16 --keys 200` lets
-processes read and write one folder while they are killed at random. Kernels are made by LLVM
-alone, in a millisecond; all have one symbol, and each stores a number of its own.
+`python -m tests.runtime.object_cache.object_runs damage --entries 10000` damages entries in every
+way of `DAMAGES` and asks for each kernel again. Instead, `kills --processes 16 --keys 200` lets
+processes read and write one folder while they are killed at random. Kernels are made by LLVM alone,
+in a millisecond; all have one symbol, and each stores a number of its own.
 """
 
 import argparse
@@ -30,7 +30,8 @@ from axiomjit.runtime.codegen.kernel_cache import KernelCache
 from axiomjit.runtime.object_cache import entry as entries
 from axiomjit.runtime.object_cache.store import ObjectStore
 
-ROOT = Path(__file__).resolve().parents[1]
+NAME = "tests.runtime.object_cache.object_runs"
+ROOT = Path(__file__).resolve().parents[3]
 SYMBOL = "planted"
 PROGRAM = """
 {declared}
@@ -248,8 +249,7 @@ def work(folder, keys, seed):
 
 def kill_processes(folder, processes, keys, kills, seed=0):
     """Kill processes that use one folder; how many gave a wrong answer or crashed, and rounds."""
-    command = [sys.executable, "-m", "tests.object_runs", "work", "--folder", str(folder)]
-    command += ["--keys", str(keys)]
+    command = [sys.executable, "-m", NAME, "work", "--folder", str(folder), "--keys", str(keys)]
     draw, failed = random.Random(seed), 0
     with tempfile.TemporaryFile("w+") as output:
 
@@ -283,7 +283,7 @@ def all_right(folder, keys):
 
 def main():
     """Run one campaign."""
-    parser = argparse.ArgumentParser(prog="tests.object_runs", description=__doc__)
+    parser = argparse.ArgumentParser(prog=NAME, description=__doc__)
     parser.add_argument("campaign", choices=["damage", "kills", "work"])
     for name, default in (("entries", 1000), ("processes", 16), ("keys", 200), ("kills", 200)):
         parser.add_argument(f"--{name}", type=int, default=default)

@@ -2,7 +2,7 @@
 
 `guarded(array, side)` places an array, `guard_pages(side)` what the executor allocates meanwhile,
 `run_guarded(plan, arguments, side)` both. Run in a process of its own what may fail: see
-`tests.guard_runs`.
+`tests.runtime.memory.guard_runs`.
 """
 
 import ctypes

@@ -1,8 +1,8 @@
 """Campaigns on the memory of kernels: how much the process grows for each, in the long run.
 
-`python -m tests.memory_runs kernels --budget 10000` runs that many different kernels, all of which
-plans hold; they are made by LLVM alone, in a millisecond each. `python -m tests.memory_runs
-functions --budget 2000` compiles that many functions and drops each. A bound is checked where one
+`python -m tests.runtime.codegen.memory_runs kernels --budget 10000` runs that many kernels, all of
+which plans hold; they are made by LLVM alone, in a millisecond each. Instead of `kernels`,
+`functions --budget 2000` compiles that many functions and drops each. A bound is checked where one
 is given.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 import axiomjit
 from axiomjit.base.config import config
 from axiomjit.runtime.codegen.kernel_cache import MAX_IDLE_KERNELS, KernelCache
-from tests.object_runs import Planted, planted_kernel
+from tests.runtime.object_cache.object_runs import Planted, planted_kernel
 
 STATM = Path("/proc/self/statm")
 TERMS = ("x*x", "x*2.5", "(x>1)", "np.abs(x)", "x.sum()")
@@ -72,7 +72,7 @@ def run_functions(first, count):
 
 def main():
     """Run one campaign."""
-    parser = argparse.ArgumentParser(prog="tests.memory_runs", description=__doc__)
+    parser = argparse.ArgumentParser(prog="tests.runtime.codegen.memory_runs", description=__doc__)
     parser.add_argument("campaign", choices=["kernels", "functions"])
     parser.add_argument("--budget", type=int, default=1000)
     parser.add_argument("--most-bytes", type=int, help="growth per kernel that is too much")

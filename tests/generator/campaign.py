@@ -1,17 +1,17 @@
 """Runs random programs in every way, and prints those that fail, made small, as tests.
 
-`python -m tests.campaign --programs N --compiled M --seed S --jobs J --guard`: N programs in the
-evaluator and in plain Python, M of them compiled as well, with `--guard` with every buffer against
-a protected page. The same seed gives the same programs; `--first K` starts at program K. With
-`--sequences N`, N sequences of calls with other layouts take the place of the programs, M of them
-compiled; with `--reads N`, N index expressions; with `--scatters N`, N writes at index expressions;
-with `--counts N`, N sums and the like at many positions;
-with `--writes N`, N functions that write into arrays, use what they write and draw random numbers,
-with `--aliasing N`, N whose arguments are one array or overlap, with `--index-writes N`, N writes
-into arguments by an index of any kind; with `--outside N`, N functions with state outside them,
-called in turn with changes of it, with `--rebinding` also of names and containers that are looked
-up once today. What NumPy runs of these is counted by reason. Whoever starts this looks at the exit
-status: 1 if a program failed, negative if one killed the process.
+`python -m tests.generator.campaign --programs N --compiled M --seed S --jobs J --guard`: N programs
+in the evaluator and in plain Python, M of them compiled as well, with `--guard` with every buffer
+against a protected page. The same seed gives the same programs; `--first K` starts at program K.
+With `--sequences N`, N sequences of calls with other layouts take the place of the programs, M of
+them compiled; with `--reads N`, N index expressions; with `--scatters N`, N writes at index
+expressions; with `--counts N`, N sums and the like at many positions; with `--writes N`, N
+functions that write into arrays, use what they write and draw random numbers, with `--aliasing N`,
+N whose arguments are one array or overlap, with `--index-writes N`, N writes into arguments by an
+index of any kind; with `--outside N`, N functions with state outside them, called in turn with
+changes of it, with `--rebinding` also of names and containers that are looked up once today. What
+NumPy runs of these is counted by reason. Whoever starts this looks at the exit status: 1 if a
+program failed, negative if one killed the process.
 """
 
 import argparse
@@ -152,7 +152,7 @@ def in_processes(options):
     def piece(k):
         first, end = (options.programs * (k + j) // options.jobs for j in (0, 1))
         start, stop = (options.compiled * (k + j) // options.jobs for j in (0, 1))
-        command = [sys.executable, "-m", "tests.campaign", "--programs", end - first]
+        command = [sys.executable, "-m", "tests.generator.campaign", "--programs", end - first]
         command += ["--compiled", stop - start, "--seed", options.seed]
         command += ["--first", options.first + first, *["--guard"] * options.guard]
         return subprocess.run(list(map(str, command)), cwd=ROOT, stdout=subprocess.PIPE, text=True)
@@ -163,7 +163,7 @@ def in_processes(options):
 
 def parsed():
     """The options of the command line."""
-    parser = argparse.ArgumentParser(prog="tests.campaign", description=__doc__)
+    parser = argparse.ArgumentParser(prog="tests.generator.campaign", description=__doc__)
     for name, default in (
         *(("programs", 1000), ("sequences", 0), ("reads", 0), ("scatters", 0), ("counts", 0)),
         *(("writes", 0), ("aliasing", 0), ("index_writes", 0), ("outside", 0)),
