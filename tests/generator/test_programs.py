@@ -1,7 +1,6 @@
 """Random programs mean what they mean in NumPy; and what is wrong is found and made small."""
 
 import operator
-import os
 from collections import Counter
 from unittest.mock import patch
 
@@ -12,6 +11,7 @@ from axiomjit.graph.primitives import PRIMITIVES, Primitive
 from axiomjit.numpy_rules.elementwise import UFUNCS
 from axiomjit.numpy_rules.table import FUNCTIONS, METHODS
 from tests.generator import check, external
+from tests.generator.budget import budget
 from tests.generator.campaign import campaign
 from tests.generator.draw import draw, values_of
 from tests.generator.folds import ACCUMULATORS
@@ -22,7 +22,7 @@ from tests.generator.report import smallest
 from tests.passes.graphs import in_numpy
 from tests.runtime.codegen.kernels import same_bits
 
-PROGRAMS = int(os.environ.get("AXIOMJIT_PROGRAMS", "10000"))
+PROGRAMS = budget(2000)
 PIECES = 10
 SAMPLE = 2500
 

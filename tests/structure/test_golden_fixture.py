@@ -127,35 +127,23 @@ def spread(project, monkeypatch):
     """Runs the tests of the project in two processes."""
     pytest.importorskip("xdist", reason="pytest-xdist is not installed")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # others take long to import
     return lambda *words: project.runpytest_subprocess("-p", "xdist", "-n", "2", *words)
 
 
-def test_spread_over_processes_every_file_is_read(project, spread):
-    project.makepyfile(test_other=READS)
+def test_spread_over_processes_files_of_read_and_skipped_tests_are_no_orphans(project, spread):
+    skipped = "import pytest\n\n@pytest.mark.skip\ndef test_later(golden):\n    golden('x')\n"
+    project.makepyfile(test_other=READS, test_skips=skipped)
     write(project.path / "golden/test_other/test_reads.txt", "a\nb\n")
+    write(project.path / "golden/test_skips/test_later.txt", "x\n")
     result = spread()
-    result.assert_outcomes(passed=2)
+    result.assert_outcomes(passed=2, skipped=1)
     assert result.ret == pytest.ExitCode.OK
 
 
-def test_spread_over_processes_an_orphan_fails_the_session(project, spread):
-    write(project.path / "golden/test_gone/test_old.txt", "left\n")
-    result = spread()
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["orphaned golden file: *golden/test_gone/test_old.txt"])
-    assert spread("-k", "reads").ret == pytest.ExitCode.OK
-
-
-def test_spread_over_processes_a_file_of_a_skipped_test_is_no_orphan(project, spread):
-    skipped = "import pytest\n\n@pytest.mark.skip\ndef test_later(golden):\n    golden('x')\n"
-    project.makepyfile(test_skips=skipped)
-    write(project.path / "golden/test_skips/test_later.txt", "x\n")
-    assert spread().ret == pytest.ExitCode.OK
-
-
-def test_spread_over_processes_two_tests_may_not_share_a_file(project, spread):
+def test_spread_over_processes_orphans_and_shared_files_fail_the_session(project, spread):
     project.makepyfile(
-        test_inner="""
+        test_shares="""
         import pytest
 
         @pytest.mark.parametrize("shape", ["a/b", "a_b"])
@@ -163,11 +151,13 @@ def test_spread_over_processes_two_tests_may_not_share_a_file(project, spread):
             golden("x")
         """
     )
-    (project.path / FILE).unlink()
-    write(project.path / "golden/test_inner/test_shared_a_b.txt", "x\n")
+    write(project.path / "golden/test_shares/test_shared_a_b.txt", "x\n")
+    write(project.path / "golden/test_gone/test_old.txt", "left\n")
     result = spread()
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["*share *golden/test_inner/test_shared_a_b.txt; rename one*"])
+    result.stdout.fnmatch_lines(["orphaned golden file: *golden/test_gone/test_old.txt"])
+    result.stdout.fnmatch_lines(["*share *golden/test_shares/test_shared_a_b.txt; rename one*"])
+    assert spread("-k", "reads").ret == pytest.ExitCode.OK
 
 
 def test_spread_over_processes_what_measures_time_runs_alone(project, spread):

@@ -174,18 +174,8 @@ def test_loops_of_branches_stay_as_written():
 
 USERS = """
 import numba
-from numba import njit, types
-from numba.typed import Dict, List
+from numba import njit
 import numpy as np
-
-@njit
-def words(text):
-    found = List()
-    counts = Dict.empty(types.unicode_type, types.int64)
-    for word in text.split(" "):
-        found.append(word.upper())
-        counts[word] = counts.get(word, 0) + 1
-    return found, counts
 
 @njit
 def arrays(x):
@@ -196,10 +186,23 @@ def half(x):
     return x / 2
 
 def theirs():
-    found, counts = words("a b a")
-    assert list(found) == ["A", "B", "A"] and counts["a"] == 2
     assert arrays(np.array([3.0, 4.0])) == 7.0
     assert half(np.array([4, 6])).tolist() == [2.0, 3.0]
+"""
+TEXTS = """
+from numba import types
+from numba.typed import Dict, List
+
+@njit
+def words(text):
+    found = List()
+    counts = Dict.empty(types.unicode_type, types.int64)
+    found.append(text + "b")
+    counts[text] = counts.get(text, 1) + 1
+    return found, counts
+
+found, counts = words("a")
+assert list(found) == ["ab"] and counts["a"] == 2
 """
 OURS = """
 import axiomjit
@@ -207,10 +210,15 @@ def ours(factor):
     f = axiomjit.jit(lambda x: (np.exp(x) * factor).sum())
     assert abs(f(np.zeros(3000)) - 3000 * factor) < 1e-9
 """
+IN_TURNS = "ours(2.0)\ntheirs()\nours(3.0)\ntheirs()\n"
 ORDERS = {
-    "ours first": OURS + "import numpy as np\nours(2.0)\n" + USERS + "theirs()\nours(3.0)\n",
-    "theirs first": USERS + "theirs()\n" + OURS + "ours(2.0)\ntheirs()\nours(3.0)\n",
-    "in turns": USERS + OURS + "ours(2.0)\ntheirs()\nours(3.0)\ntheirs()\n",
+    "ours first": OURS
+    + "import numpy as np\nours(1.0)\n"
+    + USERS
+    + IN_TURNS
+    + TEXTS
+    + "ours(4.0)\n",
+    "theirs first": USERS + "theirs()\n" + OURS + IN_TURNS,
 }
 
 

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
+from tests.generator.budget import budget
 from tests.passes.examples import NAMES
 from tests.runtime.memory.guards import PAGE, SIDES, guard_pages, guarded
 from tests.structure.sources import ROOT
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="mprotect of Linux")
-COUNT = 200
+COUNT = budget(60)
 BASE = np.arange(60.0).reshape(3, 4, 5)
 LAYOUTS = {
     "dense": BASE,
