@@ -12,7 +12,7 @@ from tests.generator.budget import budget
 from tests.passes.graphs import quiet, run_plan_plain
 from tests.runtime.codegen.kernels import near
 
-COUNT = budget(100)
+COUNT = budget(60)
 
 
 class Interpreted:

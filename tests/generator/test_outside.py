@@ -9,7 +9,7 @@ from tests.generator.budget import budget
 from tests.generator.outside import Case, campaign, draw, failure, shortest
 from tests.generator.sequences import way
 
-CASES = budget(150)
+CASES = budget(80)
 
 
 @pytest.mark.parametrize(("name", "share"), [("evaluated", 1.0), ("compiled", 0.03)])
@@ -64,7 +64,8 @@ def putting_back(function, call, *given):
 def test_what_is_put_back_is_found(monkeypatch):
     monkeypatch.setattr(following, "_follow", putting_back)
     with way("evaluated"):
-        assert any(failure(draw(1, k)) for k in range(200))
+        drawn = (draw(1, k) for k in range(200))  # other threads alone see what is put back
+        assert any(failure(case) for case in drawn if "meanwhile(" in "".join(case.steps))
 
 
 CALL = "r = f(np.arange(5.0))"

@@ -7,7 +7,7 @@ import pytest
 from tests.generator.budget import budget
 from tests.generator.parameters import Case, cases, failure
 
-CALLS = budget(250)
+CALLS = budget(120)
 """How many calls are tried of all those of `parameters.py`."""
 SEED = 10
 

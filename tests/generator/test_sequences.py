@@ -13,7 +13,7 @@ from tests.generator.budget import budget
 from tests.generator.sequences import ALL, Sequence, campaign, draw, failure, shortest, way
 from tests.generator.strided import Laid
 
-SEQUENCES = budget(150)
+SEQUENCES = budget(100)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from tests.generator.sequences import way
 from tests.generator.stencils import campaign, draw
 from tests.passes.graphs import small_forms
 
-PROGRAMS = budget(150)
+PROGRAMS = budget(100)
 
 
 @pytest.mark.parametrize(

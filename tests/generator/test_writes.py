@@ -17,7 +17,7 @@ from tests.generator.writes import (
     failure,
 )
 
-PROGRAMS = budget(250)
+PROGRAMS = budget(150)
 
 
 pytestmark = pytest.mark.filterwarnings("ignore:Exception ignored in. 'array_dealloc'")

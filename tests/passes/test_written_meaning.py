@@ -16,7 +16,7 @@ from tests.passes.graphs import evaluated, lowered, run_plain_case, small_forms,
 from tests.passes.stored import assert_same
 
 MANY = settings(
-    max_examples=budget(200),
+    max_examples=budget(100),
     deadline=None,
     derandomize=FACTOR == 1,
     database=None,

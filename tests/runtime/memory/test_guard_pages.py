@@ -17,7 +17,7 @@ from tests.runtime.memory.guards import PAGE, SIDES, guard_pages, guarded
 from tests.structure.sources import ROOT
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="mprotect of Linux")
-COUNT = budget(60)
+COUNT = budget(40)
 BASE = np.arange(60.0).reshape(3, 4, 5)
 LAYOUTS = {
     "dense": BASE,
