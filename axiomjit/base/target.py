@@ -87,7 +87,6 @@ class ChosenTarget:
     __slots__ = ("_found", "name")
 
     def __init__(self, name: str, found: Target | None = None) -> None:
-        """Take a known name, and the record if it has been looked up."""
         self.name, self._found = name, found
 
     @property

@@ -66,7 +66,6 @@ class CallsInNumPy:
     __slots__ = ("_calls", "_last", "_whole", "reasons")
 
     def __init__(self) -> None:
-        """Start without calls."""
         self._calls: dict[str, int] = {}
         self._whole, self._last = 0, ""
         self.reasons = {
@@ -189,7 +188,6 @@ class FallbackToNumPy(Exception):
     """
 
     def __init__(self, refusal: tuple[str, str, str] | None, cause: str = ERRORS) -> None:
-        """Store the request, the finding and the remedy."""
         super().__init__(refusal)
         self.refusal, self.cause = refusal, cause
 

@@ -45,7 +45,6 @@ class ArgumentCode:
     __slots__ = ("_places", "numbers")
 
     def __init__(self) -> None:
-        """Start without arguments."""
         self.numbers: list[int] = []
         self._places: dict[object, int] = {}
 
@@ -123,7 +122,6 @@ class ClassSymbols:
     """The symbols for the open values of a code, derived from the code alone."""
 
     def __init__(self) -> None:
-        """Start without arguments."""
         self.symbols: list[Symbol] = []
         self.by_name: dict[str, Dim] = {}
         self._lengths: dict[int, Dim] = {}

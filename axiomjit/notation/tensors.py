@@ -154,7 +154,6 @@ class Operation:
         template: Template | None,
         symbol: Symbol | None,
     ) -> None:
-        """Keep the record."""
         self.logic, self.operands = logic, tuple(operands)
         self.project, self.emit = project, emit
         self.template, self.symbol = template, symbol

@@ -123,7 +123,6 @@ class Chart:
     """Two axes, and the lines and marks between them; positions are values of the axes."""
 
     def __init__(self, title: str, x: Axis, y: Axis) -> None:
-        """Start with the axes alone."""
         self.title, self.x, self.y = title, x, y
         self.lines: list[Markup] = []
         self.marks: list[Markup] = []

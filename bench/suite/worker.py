@@ -66,7 +66,6 @@ class Session:
     """The state of one worker."""
 
     def __init__(self) -> None:
-        """Start with nothing prepared."""
         self.call: Call = lambda: None
         self.expected: object = None
         self.repeat = 1

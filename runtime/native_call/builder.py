@@ -32,7 +32,6 @@ class Builder:
     """Writes the body of one function, block after block."""
 
     def __init__(self, name: str, parameters: int) -> None:
-        """Begin a function of that many values, which returns one."""
         self.parameters = tuple(f"%p{k}" for k in range(parameters))
         given = ", ".join(f"i64 {p}" for p in self.parameters)
         self._head = [f"define i64 @{name}({given}) {{", "entry:"]
@@ -218,7 +217,6 @@ class Row:
     """The words of a record in a table, by name; the `tail` is behind them."""
 
     def __init__(self, entry: Builder, address: Value, words: tuple[str, ...]) -> None:
-        """Name all words after kind and size, which come first."""
         self._entry, self._address, self._words = entry, address, ("kind", "size", *words)
 
     def __getitem__(self, name: str) -> Value:
@@ -235,7 +233,6 @@ class EntryBuilder(Builder):
     """Writes the entry: its parameters, its memory, and the current table are values."""
 
     def __init__(self) -> None:
-        """Begin the function."""
         super().__init__(NAME, 4)
         self.cell, self.arguments, self.given, self.names = self.parameters
         self.scratch = self.block(8)
