@@ -76,25 +76,11 @@ def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "intervals of both ratios do not meet, and measuring it once more, in the tree that this "
         "command belongs to, says so again.",
     )
-    compare.add_argument("before", nargs="?", type=Path, metavar="A.json", help="an earlier run")
-    compare.add_argument("after", nargs="?", type=Path, metavar="B.json", help="one of this tree")
+    compare.add_argument("before", type=Path, metavar="A.json", help="an earlier run")
+    compare.add_argument("after", type=Path, metavar="B.json", help="one of this tree")
     compare.add_argument(
         "--no-rerun", action="store_true", help="believe the files, measure nothing again"
     )
-    compare.add_argument(
-        "--try",
-        dest="planted",
-        metavar="NAME",
-        help="instead of files: measure runs of this tree, unchanged and with the calls of this "
-        "case made twice, and say how often a case is called slower",
-    )
-    compare.add_argument(
-        "--tries", type=whole_from(1), default=5, metavar="N", help="of each kind, for --try"
-    )
-    compare.add_argument(
-        "--case", action="append", default=[], metavar="NAME", help="with --try: these, not all"
-    )
-    compare.add_argument("--quick", action="store_true", help="with --try: quick runs")
     compare.set_defaults(run=_compare)
 
 
@@ -153,13 +139,8 @@ def _check_writable(path: Path) -> None:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    from axiomjit.bench.suite.compare import compare, measure_again, try_out
+    from axiomjit.bench.suite.compare import compare, measure_again
 
-    if arguments.planted:
-        asked = (arguments.planted, arguments.tries, arguments.case, arguments.quick)
-        return 0 if try_out(*asked) else 1
-    if arguments.after is None:
-        raise BenchError("compare two runs", "fewer than two files", "name A.json and B.json")
     before, after = read_result(arguments.before), read_result(arguments.after)
     verdict = compare(before, after, None if arguments.no_rerun else measure_again(after))
     print(verdict.text, end="")
