@@ -169,10 +169,6 @@ def choose_target(name: str) -> None:
 def find_target(name: str, environment: Mapping[str, str] = os.environ) -> Target:
     """Look up the target of a known name.
 
-    Args:
-        name: "native", a level or LLVM's name of a CPU.
-        environment: Where Numba's variables are read.
-
     Raises:
         GraphValueError: as `target`.
     """

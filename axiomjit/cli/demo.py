@@ -55,11 +55,6 @@ def summary(x: Array) -> Any:
 def run_demo(path: Path | None, rows: int | None, function: Function | None) -> None:
     """Print the demo.
 
-    Args:
-        path: The file of columns to work on; by default numbers are generated.
-        rows: The number of rows to generate, or the most to read.
-        function: Compiled instead of `l2`; a parameter without a default gets a column.
-
     Raises:
         DataFileError: the file cannot be read, or has too few columns or rows.
         GraphValueError, TraceError: the function fails, or cannot be compiled.
@@ -138,10 +133,6 @@ def read_columns(path: Path, rows: int | None = None) -> Columns:
 
     Columns without a number are dropped. If lengths differ, only columns of the most frequent
     length are kept.
-
-    Args:
-        path: The file.
-        rows: The most rows to take, from the first.
 
     Raises:
         DataFileError: the file is missing or damaged, or has no numeric column.

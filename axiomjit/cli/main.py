@@ -29,11 +29,7 @@ from axiomjit.symbolic.dims import Scope
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; see `commands.run_command` for the exit codes.
-
-    Args:
-        argv: The arguments after the program's name; by default the process's own.
-    """
+    """Run one command; see `commands.run_command` for the exit codes."""
     words = sys.argv[1:] if argv is None else list(argv)
     if words[:1] == ["bench"]:  # a program of its own, imported on demand
         from axiomjit.bench.cli import main as run_bench

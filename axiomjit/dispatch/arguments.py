@@ -240,14 +240,6 @@ def take_apart(
 ) -> CallArguments:
     """Split the leaves of a call's arguments into dynamic and static ones.
 
-    Args:
-        signature: The function's signature.
-        static: Its parameters marked as static.
-        args: The positional arguments.
-        kwargs: The keyword arguments.
-        forms: A table for calls with arrays only.
-        function: The name of the function, for errors.
-
     Raises:
         TypeError: the call does not fit the signature (Python's own message).
     """

@@ -355,11 +355,6 @@ class DeclaredShapes:
     ) -> None:
         """Refuse a program that violates the declaration.
 
-        Args:
-            shapes: The shapes of the computed arrays and numbers.
-            symbols: The length of each name.
-            guards: The guards recorded while the program was made.
-
         Raises:
             GraphValueError: the results have other shapes, or two lengths had to be equal that have
                 different letters.

@@ -53,12 +53,7 @@ MEANING = (
 
 
 def ratio_bars(ranking: Ranking, colours: Mapping[str, str]) -> Markup:
-    """Return a row per case, by group: a bar per peer from 1 to axiomjit's time over that peer's.
-
-    Args:
-        ranking: the comparison whose ratios are drawn.
-        colours: the CSS class of each peer.
-    """
+    """Return a row per case, by group: a bar per peer from 1 to axiomjit's time over the peer's."""
     ratios = [ratio for case in ranking.cases for ratio in ranking.ratios(case)]
     ends = [end for r in ratios for end in (r.low, r.high) if isfinite(end) and end > 0]
     low, high = min([*ends, 0.5]), max([*ends, 2.0])

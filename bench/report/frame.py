@@ -33,14 +33,7 @@ def document(
     parts: Sequence[Section | Markup],
     cautions: Iterable[str] = (),
 ) -> Markup:
-    """Return a whole page.
-
-    Args:
-        title: of the page.
-        about: lines below the title.
-        parts: sections and other elements, in order.
-        cautions: warnings for the reader, a line each.
-    """
+    """Return a whole page."""
     head = tag(
         "head",
         tag("meta", charset="utf-8"),

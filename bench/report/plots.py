@@ -130,16 +130,7 @@ class Chart:
     def mark(
         self, x: float, y: float, tip: str, style: str, shape: str = "circle", **data: object
     ) -> None:
-        """Add the mark of one data point.
-
-        Args:
-            x: its horizontal value.
-            y: its vertical value.
-            tip: the text of its tooltip; the first line is its name.
-            style: CSS classes.
-            shape: "circle", "square" or "diamond".
-            **data: further attributes.
-        """
+        """Add the mark of one data point."""
         across, up = self._place(x, y)
         shared = {"role": "img", "aria_label": tip, "tabindex": -1, **data}
         if shape == "circle":

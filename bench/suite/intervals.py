@@ -34,12 +34,7 @@ class Interval(Record):
 
 
 def median_interval(processes: Processes, seed: int = 0) -> Interval:
-    """Return the median of the processes' medians, and its percentile bootstrap interval.
-
-    Args:
-        processes: the samples of each process, one per round.
-        seed: of the resampling.
-    """
+    """Return the median of the processes' medians, and its percentile bootstrap interval."""
     values = [np.asarray(samples, float) for samples in processes]
     rng = np.random.default_rng(seed)
     chosen = rng.integers(0, len(values), (RESAMPLES, len(values)))

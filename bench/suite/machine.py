@@ -181,12 +181,7 @@ def _keep_memory() -> None:
 
 
 def fma_source(kind: str, lanes: int) -> str:
-    """Return LLVM IR of `double peak(i64 turns)`: independent chains of fused multiply-adds.
-
-    Args:
-        kind: "double" or "float".
-        lanes: numbers in a vector.
-    """
+    """Return LLVM IR of `double peak(i64 turns)`: independent chains of fused multiply-adds."""
     vector, chains = f"<{lanes} x {kind}>", range(CHAINS)
     fma = f"{vector} @llvm.fma.v{lanes}{'f64' if kind == 'double' else 'f32'}"
     # The factors are arguments: with constants LLVM would compute the loop at compile time.

@@ -343,12 +343,6 @@ def run(
 ) -> Result:
     """Measure the cases; the progress is shown on standard error.
 
-    Args:
-        workloads: the cases.
-        peers: names of `PEERS`, NumPy and axiomjit among them.
-        quick: fewer rounds, all threads only, no second process.
-        seed: of the arguments and of the order of peers.
-
     Raises:
         BenchError: NumPy does not run a case.
     """

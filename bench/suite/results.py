@@ -36,10 +36,6 @@ def checkout(package: Path = PACKAGE) -> Path | None:
 def results_folder(asked: str, package: Path = PACKAGE) -> Path:
     """Return the folder in which results are kept.
 
-    Args:
-        asked: the command that needs it, for the message.
-        package: the folder of the package.
-
     Raises:
         BenchError: this is not a clone.
     """
