@@ -30,9 +30,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Callable
 from contextvars import ContextVar
-from operator import attrgetter
 from typing import Any, Final
 
 import numpy as np
@@ -43,6 +41,9 @@ from axiomjit.base.target import choose_target, chosen_target, name_target
 
 POOL_BYTES: Final = 2**28
 KERNELS: Final = 2000
+POLICIES: Final = ("error", "warn", "allow")
+FALLBACKS: Final = ("step", *POLICIES)
+ENTRIES: Final = ("auto", "portable")
 _SETTINGS: Final = array("q", [0])
 """The settings that compiled calls depend on, packed into one integer for the native entry."""
 
@@ -55,34 +56,6 @@ def settings_word() -> int:
 def settings_number() -> int:
     """The packed settings: a different integer if a setting of `_IN_NUMBER` differs."""
     return _SETTINGS[0]
-
-
-def _setting(name: str, fits: Callable[[Any], bool], seen: str, remedy: str) -> Any:
-    """A property in a slot of its own, whose values are checked when they are assigned."""
-    slot = f"_{name}"
-
-    def put(settings: Config, value: object) -> None:
-        if not fits(value):
-            raise GraphValueError(f"config.{name} = {value!r}", seen, remedy)
-        setattr(settings, slot, value)
-
-    return property(attrgetter(slot), put)
-
-
-def _one_of(name: str, *known: str) -> Any:
-    remedy = f"one of {', '.join(map(repr, known))}"
-    return _setting(name, known.__contains__, "no such policy", remedy)
-
-
-def _whole(name: str, least: int, seen: str, remedy: str) -> Any:
-    """A whole number of 63 bits, or None where that means something."""
-
-    def fits(value: Any) -> bool:
-        if value is None:
-            return name == "passes_until"
-        return isinstance(value, int) and least <= value < 2**63
-
-    return _setting(name, fits, seen, remedy)
 
 
 class Config:
@@ -139,21 +112,87 @@ class Config:
     @property
     def portable(self) -> bool:
         """True if calls always go through Python."""
-        return bool(self.entry == "portable")
+        return self._entry == "portable"
 
-    entry = _one_of("entry", "auto", "portable")
-    fallback = _one_of("fallback", "step", "error", "warn", "allow")
-    """NumPy runs functions without a rule as steps between compiled parts if the shapes and dtypes
-    of their results can be inferred, under all policies but "error", which refuses each of them. If
-    not, "step" raises too; "warn" and "allow" run the whole function in NumPy."""
-    outer = _one_of("outer", "error", "warn", "allow")
-    cache_mb = _whole("cache_mb", 0, "no such bound", "a number of megabytes, 0 for no disk cache")
-    kernels = _whole("kernels", 1, "no number of kernels", "a whole number from 1 on")
-    """About 10 KB each."""
-    passes_until = _whole(
-        "passes_until", 0, "no number of passes", "a whole number from 0 on, or None for all passes"
-    )
-    pool_bytes = _whole("pool_bytes", 0, "no number of bytes", "give an int from 0 on")
+    @property
+    def entry(self) -> str:
+        """How calls enter: "auto", natively where possible, or "portable", through Python."""
+        return self._entry
+
+    @entry.setter
+    def entry(self, way: str) -> None:
+        self._entry = _checked("entry", way, ENTRIES)
+
+    @property
+    def fallback(self) -> str:
+        """The policy for functions that use NumPy functions which are not compiled.
+
+        NumPy runs them as steps between compiled parts if the shapes and dtypes of their results
+        can be inferred, under all policies but "error", which refuses each of them. If not, "step"
+        raises too; "warn" (the default) and "allow" run the whole function in NumPy.
+        """
+        return self._fallback
+
+    @fallback.setter
+    def fallback(self, policy: str) -> None:
+        self._fallback = _checked("fallback", policy, FALLBACKS)
+
+    @property
+    def outer(self) -> str:
+        """The policy for operands without a common axis: "allow", "warn" or "error"."""
+        return self._outer
+
+    @outer.setter
+    def outer(self, policy: str) -> None:
+        self._outer = _checked("outer", policy)
+
+    @property
+    def cache_mb(self) -> int:
+        """Size limit of the compiled kernels on disk, in megabytes; 0 disables the disk cache."""
+        return self._cache_mb
+
+    @cache_mb.setter
+    def cache_mb(self, bound: int) -> None:
+        if not isinstance(bound, int) or bound < 0:
+            remedy = "a whole number of megabytes, 0 to keep kernels in memory only"
+            raise GraphValueError(f"config.cache_mb = {bound!r}", "no such bound", remedy)
+        self._cache_mb = bound
+
+    @property
+    def kernels(self) -> int:
+        """The largest number of compiled kernels in memory, about 10 KB each."""
+        return self._kernels
+
+    @kernels.setter
+    def kernels(self, most: int) -> None:
+        if not isinstance(most, int) or most < 1:
+            remedy = "a whole number from 1 on"
+            raise GraphValueError(f"config.kernels = {most!r}", "no number of kernels", remedy)
+        self._kernels = most
+
+    @property
+    def passes_until(self) -> int | None:
+        """The number of passes that run; later ones run only if every program needs them."""
+        return self._passes_until
+
+    @passes_until.setter
+    def passes_until(self, count: int | None) -> None:
+        if count is not None and (not isinstance(count, int) or count < 0):
+            remedy = "a whole number from 0 on, or None for all passes"
+            raise GraphValueError(f"config.passes_until = {count!r}", "no number of passes", remedy)
+        self._passes_until = count
+
+    @property
+    def pool_bytes(self) -> int:
+        """Size limit of the freed buffers kept for further results, in bytes."""
+        return self._pool_bytes
+
+    @pool_bytes.setter
+    def pool_bytes(self, most: int) -> None:
+        if not isinstance(most, int) or not 0 <= most < 2**63:
+            asked = f"config.pool_bytes = {most!r}"
+            raise GraphValueError(asked, "no number of bytes", "give an int from 0 on")
+        self._pool_bytes = most
 
     @property
     def target(self) -> str:
@@ -186,6 +225,16 @@ class Config:
 
 _IN_NUMBER: Final = ("bounds", "check", "disable", "_entry")
 """Settings in the packed integer; a change of `entry` arrives under its slot's name."""
+
+
+def _checked(setting: str, policy: str, known: tuple[str, ...] = POLICIES) -> str:
+    if policy in known:
+        return policy
+    raise GraphValueError(
+        f"config.{setting} = {policy!r}",
+        "no such policy",
+        f"one of {', '.join(map(repr, known))}",
+    )
 
 
 config: Final = Config()

@@ -269,7 +269,7 @@ def test_a_bound_that_is_none_is_refused(bound):
     assert str(error.value).splitlines() == [
         f"config.cache_mb = {bound!r}",
         "  seen: no such bound",
-        "  instead: a number of megabytes, 0 for no disk cache",
+        "  instead: a whole number of megabytes, 0 to keep kernels in memory only",
     ]
 
 
