@@ -94,9 +94,6 @@ def _add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     report.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
     report.add_argument("--chart", type=Path, metavar="FILE.svg", help="draw the geometric means")
     report.add_argument(
-        "--history", action="store_true", help="a page of the kept results of each machine"
-    )
-    report.add_argument(
         "--publish",
         action="store_true",
         help="write the newest kept result into the documents of this clone",
@@ -148,23 +145,19 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 
 def _report(arguments: argparse.Namespace) -> None:
-    from axiomjit.bench.report.history import history_page
     from axiomjit.bench.report.page import page
     from axiomjit.bench.report.publish import group_chart, publish
     from axiomjit.bench.report.table import markdown
     from axiomjit.bench.suite.results import kept
 
-    if arguments.history:
-        out = arguments.out or Path("history.html")
-        write_text(history_page(kept(results_folder("report the history of results"))), out)
-    elif arguments.publish:
+    if arguments.publish:
         folder = results_folder("publish results")
         for path in publish(kept(folder)[-1], folder.parents[1]):
             print(f"wrote {path}")
         return
-    elif arguments.file is None:
+    if arguments.file is None:
         raise BenchError("report", "no file of results", "name one written by `run --json`")
-    elif arguments.chart:
+    if arguments.chart:
         out = arguments.chart
         write_text(group_chart(read_result(arguments.file)), out)
     elif arguments.markdown:

@@ -209,7 +209,7 @@ def bound_strip(ranking: Ranking) -> Markup | None:
     x = Axis("share of the bound", scale, lambda v: f"{100 * v:.3g} %", most=4)
     y = Axis("", Bands(len(groups)), lambda v: shorten(groups[int(v)], 16))
     chart = Chart("Share of the bound reached", x, y)
-    chart.rule("roof", x=1.0)
+    chart.rule("roof", 1.0)
     for case, time, part in shares:
         tip = f"{case.name}\n{share(part)} of its bound\n{seconds(time.median_s)} per call"
         _mark_case(chart, ranking, case, (part, groups.index(case.group)), (floor, 0), tip)

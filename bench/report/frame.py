@@ -31,7 +31,7 @@ def document(
     title: str,
     about: Iterable[str],
     parts: Sequence[Section | Markup],
-    cautions: Iterable[str] = (),
+    cautions: Iterable[str],
 ) -> Markup:
     """Return a whole page."""
     head = tag(
@@ -64,7 +64,7 @@ def _asset(name: str) -> Markup:
     return Markup(files("axiomjit.bench.report").joinpath(name).read_text(encoding="utf-8"))
 
 
-def controls(threads: Iterable[int], groups: Iterable[str], peers: Iterable[str] = ()) -> Markup:
+def controls(threads: Iterable[int], groups: Iterable[str], peers: Iterable[str]) -> Markup:
     """Return the form that filters all parts below; it is hidden until page.js runs."""
     numbers = [(str(number), count_threads(number)) for number in threads]
     choices = [("", "all"), *((group, group) for group in dict.fromkeys(groups))]

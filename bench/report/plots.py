@@ -91,30 +91,11 @@ class Bands(Record):
         return [float(k) for k in range(self.count)]
 
 
-class DateScale(Record):
-    """An axis of times in seconds since 1970, with a margin at both ends."""
-
-    first: float
-    last: float
-
-    def place(self, value: float) -> float:
-        """Return the position of a time; a single time is in the middle."""
-        if self.first == self.last:
-            return 0.5
-        return 0.12 + 0.76 * (value - self.first) / (self.last - self.first)
-
-    def ticks(self, most: int) -> list[float]:
-        """Return times at equal distances, from the first to the last."""
-        if self.first == self.last:
-            return [self.first]
-        return LinearScale(self.first, self.last).ticks(most)
-
-
 class Axis(Record):
     """A scale with its title, and the format of its ticks."""
 
     title: str
-    scale: LogScale | LinearScale | Bands | DateScale
+    scale: LogScale | LinearScale | Bands
     form: Callable[[float], str]
     most: int = 6
 
@@ -140,10 +121,8 @@ class Chart:
             drawn = tag("rect", x=across, y=up, width=8, height=8, class_=style, **shared)
         self.marks.append(drawn)
 
-    def curve(
-        self, points: Iterable[tuple[float, float]], style: str, peer: str | None = None
-    ) -> None:
-        """Add a line through points; with a `peer` it is hidden together with the peer."""
+    def curve(self, points: Iterable[tuple[float, float]], style: str, peer: str) -> None:
+        """Add a line through points, which is hidden together with its peer."""
         places = ((self.x.scale.place(x), self.y.scale.place(y)) for x, y in points)
         pairs = " ".join(f"{100 * x:.2f},{100 * (1 - y):.2f}" for x, y in places)
         line = tag("polyline", points=pairs, class_=style, vector_effect="non-scaling-stroke")
@@ -157,19 +136,17 @@ class Chart:
             height="100%",
             aria_hidden="true",
         )
-        self.lines.append(tag("g", drawn, data_peer=peer) if peer else drawn)
+        self.lines.append(tag("g", drawn, data_peer=peer))
 
     def segment(self, start: tuple[float, float], end: tuple[float, float], style: str) -> None:
         """Add a straight line."""
         (x1, y1), (x2, y2) = self._place(*start), self._place(*end)
         self.lines.append(tag("line", class_=style, x1=x1, y1=y1, x2=x2, y2=y2))
 
-    def rule(self, style: str, *, x: float | None = None, y: float | None = None) -> None:
-        """Add a line through the whole area, at a value of one axis."""
-        across = ("0%", "100%") if x is None else (percent(self.x.scale.place(x)),) * 2
-        up = ("100%", "0%") if y is None else (percent(1 - self.y.scale.place(y)),) * 2
-        ends = {"x1": across[0], "y1": up[0], "x2": across[1], "y2": up[1]}
-        self.lines.append(tag("line", class_=style, **ends))
+    def rule(self, style: str, x: float) -> None:
+        """Add an upright line through the whole area."""
+        at = percent(self.x.scale.place(x))
+        self.lines.append(tag("line", class_=style, x1=at, y1="100%", x2=at, y2="0%"))
 
     def draw(self, height: int, style: str = "") -> Markup:
         """Return grid, ticks and titles, then the lines, then the marks."""
@@ -208,9 +185,9 @@ class Chart:
         return percent(self.x.scale.place(x)), percent(1 - self.y.scale.place(y))
 
 
-def panel(title: object, text: str, chart: Markup, **data: object) -> Markup:
+def panel(title: str, text: str, chart: Markup) -> Markup:
     """Return a chart with a heading and a line above it."""
-    return tag("figure", tag("figcaption", tag("h3", title), tag("p", text)), chart, **data)
+    return tag("figure", tag("figcaption", tag("h3", title), tag("p", text)), chart)
 
 
 def panels(drawn: Iterable[Markup], colours: Mapping[str, str]) -> Markup | None:

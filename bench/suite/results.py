@@ -73,7 +73,7 @@ def kept(folder: Path) -> tuple[Result, ...]:
     found = [read_result(path) for path in sorted(folder.glob("*.json"))]
     if not found:
         remedy = "keep one first: `run --record`"
-        raise BenchError("report the history of results", f"no file in {folder}", remedy)
+        raise BenchError("publish results", f"no file in {folder}", remedy)
     return tuple(sorted(found, key=lambda result: result.environment.date))
 
 
