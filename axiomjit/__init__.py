@@ -116,8 +116,8 @@ if _TYPE_CHECKING:
     from axiomjit.notation.constructors import tensor as tensor
     from axiomjit.notation.einsum import concat as concat
     from axiomjit.notation.einsum import einsum as einsum
+    from axiomjit.notation.rows import Size as Size
     from axiomjit.notation.shapes import Shape as Shape
-    from axiomjit.notation.sizes import Size as Size
     from axiomjit.notation.symbols import symbol as symbol
     from axiomjit.notation.tensors import fma as fma
     from axiomjit.runtime.execution.workers import threads as threads
@@ -154,7 +154,7 @@ _MODULES = {
     "axiomjit.notation.constructors": "tensor",
     "axiomjit.notation.einsum": "concat einsum",
     "axiomjit.notation.shapes": "Shape",
-    "axiomjit.notation.sizes": "Size",
+    "axiomjit.notation.rows": "Size",
     "axiomjit.notation.symbols": "symbol",
     "axiomjit.notation.tensors": "fma",
     "axiomjit.runtime.execution.workers": "threads",
