@@ -133,3 +133,21 @@ def _line_in(path: Path, error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     lines = [f.lineno for f in frames if Path(f.filename) == path.absolute()]
     return f"{path}:{lines[-1]}" if lines else str(path)
+
+
+def vector_extensions() -> str:
+    """This CPU's vector extensions by LLVM's names; empty if LLVM does not know it.
+
+    Raises:
+        ImportError: there is no llvmlite.
+    """
+    from llvmlite import binding
+
+    try:
+        found = binding.get_host_cpu_features()
+    except RuntimeError:
+        return ""
+    return " ".join(sorted(f for f, on in found.items() if on and f.startswith(VECTORS)))
+
+
+VECTORS: Final = ("sse4.2", "avx", "fma", "f16c", "neon", "sve", "rvv", "vsx")

@@ -12,7 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from axiomjit.base.commands import SPEC, load_function, package_version, run_command, whole_from
+from axiomjit.base.commands import (
+    SPEC,
+    load_function,
+    package_version,
+    run_command,
+    vector_extensions,
+    whole_from,
+)
 from axiomjit.base.config import config
 from axiomjit.base.errors import GraphValueError, amount
 from axiomjit.base.target import chosen_target, target
@@ -200,11 +207,5 @@ def _host() -> tuple[str, str, str]:
         from llvmlite import binding
     except ImportError:
         return platform.processor() or "unknown", "unknown without llvmlite", ""
-    families = ("sse4.2", "avx", "fma", "f16c", "neon", "sve", "rvv", "vsx")
-    try:
-        features = binding.get_host_cpu_features()
-    except RuntimeError:  # LLVM does not know this CPU
-        features = {}
-    found = sorted(f for f, on in features.items() if on and f.startswith(families))
     llvm = ".".join(map(str, binding.llvm_version_info))
-    return binding.get_host_cpu_name(), " ".join(found) or "unknown", f", LLVM {llvm}"
+    return binding.get_host_cpu_name(), vector_extensions() or "unknown", f", LLVM {llvm}"
