@@ -42,17 +42,22 @@ if _TYPE_CHECKING:
     from axiomjit.axis.elementwise import clip as clip
     from axiomjit.axis.elementwise import where as where
     from axiomjit.axis.functions import axes_with_order as axes_with_order
-    from axiomjit.axis.functions import axes_with_role_order as axes_with_role_order
     from axiomjit.axis.functions import broadcast as broadcast
     from axiomjit.axis.functions import cast_axes as cast_axes
-    from axiomjit.axis.functions import cast_role as cast_role
     from axiomjit.axis.functions import dot as dot
-    from axiomjit.axis.functions import map_roles as map_roles
-    from axiomjit.axis.functions import rename as rename
     from axiomjit.axis.joins import concat_along_axis as concat_along_axis
     from axiomjit.axis.joins import one_hot as one_hot
     from axiomjit.axis.joins import pad as pad
     from axiomjit.axis.joins import stack as stack
+    from axiomjit.axis.labels import axes_with_role_order as axes_with_role_order
+    from axiomjit.axis.labels import cast_role as cast_role
+    from axiomjit.axis.labels import map_roles as map_roles
+    from axiomjit.axis.labels import rename as rename
+    from axiomjit.axis.library import argsort as argsort
+    from axiomjit.axis.library import cumprod as cumprod
+    from axiomjit.axis.library import cumsum as cumsum
+    from axiomjit.axis.library import sort as sort
+    from axiomjit.axis.library import take as take
     from axiomjit.axis.named_arrays import NamedArray as NamedArray
     from axiomjit.axis.networks import cross_entropy_binary as cross_entropy_binary
     from axiomjit.axis.networks import cross_entropy_binary_inner as cross_entropy_binary_inner
@@ -61,6 +66,7 @@ if _TYPE_CHECKING:
     from axiomjit.axis.networks import safelog as safelog
     from axiomjit.axis.networks import sigmoid as sigmoid
     from axiomjit.axis.networks import softmax as softmax
+    from axiomjit.axis.printing import PrintOp as PrintOp
     from axiomjit.axis.random_tensors import normal as normal
     from axiomjit.axis.random_tensors import uniform as uniform
     from axiomjit.axis.reductions import L1_norm as L1_norm
@@ -69,23 +75,17 @@ if _TYPE_CHECKING:
     from axiomjit.axis.reductions import any as any
     from axiomjit.axis.reductions import argmax as argmax
     from axiomjit.axis.reductions import argmin as argmin
-    from axiomjit.axis.reductions import argsort as argsort
-    from axiomjit.axis.reductions import cumprod as cumprod
-    from axiomjit.axis.reductions import cumsum as cumsum
     from axiomjit.axis.reductions import logsumexp as logsumexp
     from axiomjit.axis.reductions import max as max
     from axiomjit.axis.reductions import mean as mean
     from axiomjit.axis.reductions import min as min
     from axiomjit.axis.reductions import prod as prod
-    from axiomjit.axis.reductions import sort as sort
     from axiomjit.axis.reductions import squared_L2 as squared_L2
     from axiomjit.axis.reductions import std as std
     from axiomjit.axis.reductions import sum as sum
-    from axiomjit.axis.reductions import take as take
     from axiomjit.axis.reductions import tensor_size as tensor_size
     from axiomjit.axis.reductions import var as var
     from axiomjit.axis.reductions import variance as variance
-    from axiomjit.axis.state import PrintOp as PrintOp
     from axiomjit.axis.state import as_op as as_op
     from axiomjit.axis.state import assign as assign
     from axiomjit.axis.state import doall as doall
@@ -116,8 +116,8 @@ if _TYPE_CHECKING:
     from axiomjit.notation.constructors import tensor as tensor
     from axiomjit.notation.einsum import concat as concat
     from axiomjit.notation.einsum import einsum as einsum
-    from axiomjit.notation.rows import Size as Size
     from axiomjit.notation.shapes import Shape as Shape
+    from axiomjit.notation.sizes import Size as Size
     from axiomjit.notation.symbols import symbol as symbol
     from axiomjit.notation.tensors import fma as fma
     from axiomjit.runtime.execution.workers import threads as threads
@@ -132,17 +132,19 @@ _MODULES = {
     "axiomjit.axis.axis": "Axis make_axis",
     "axiomjit.axis.convolution": "convolution pooling",
     "axiomjit.axis.elementwise": "astype clip where",
-    "axiomjit.axis.functions": "axes_with_order axes_with_role_order broadcast cast_axes cast_role "
-    "dot map_roles rename",
+    "axiomjit.axis.functions": "axes_with_order broadcast cast_axes dot",
     "axiomjit.axis.joins": "concat_along_axis one_hot pad stack",
+    "axiomjit.axis.labels": "axes_with_role_order cast_role map_roles rename",
+    "axiomjit.axis.library": "argsort cumprod cumsum sort take",
     "axiomjit.axis.named_arrays": "NamedArray",
     "axiomjit.axis.networks": "cross_entropy_binary cross_entropy_binary_inner "
     "cross_entropy_multi relu safelog sigmoid softmax",
+    "axiomjit.axis.printing": "PrintOp",
     "axiomjit.axis.random_tensors": "normal uniform",
     "axiomjit.axis.reductions": "L1_norm L2_norm all any argmax argmin logsumexp max mean min "
-    "prod squared_L2 std sum tensor_size var variance argsort cumprod cumsum sort take",
+    "prod squared_L2 std sum tensor_size var variance",
     "axiomjit.axis.state": "as_op assign doall fill materialize persistent_tensor sequential "
-    "set_item temporary value_of variable PrintOp",
+    "set_item temporary value_of variable",
     "axiomjit.axis.tags": "AxisClass AxisRole make_axis_class make_axis_role",
     "axiomjit.axis.tensors": "Tensor constant placeholder",
     "axiomjit.axis.views": "expand_dims flatten flatten_at slice_along_axis tensor_slice unflatten",
@@ -154,7 +156,7 @@ _MODULES = {
     "axiomjit.notation.constructors": "tensor",
     "axiomjit.notation.einsum": "concat einsum",
     "axiomjit.notation.shapes": "Shape",
-    "axiomjit.notation.rows": "Size",
+    "axiomjit.notation.sizes": "Size",
     "axiomjit.notation.symbols": "symbol",
     "axiomjit.notation.tensors": "fma",
     "axiomjit.runtime.execution.workers": "threads",

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import SupportsIndex
 
-from axiomjit.axis.axes import Axes, AxisName, NewAxes, axis_of, by_axis, new_axes
+from axiomjit.axis.axes import Axes, NewAxes, by_axis, new_axes
 from axiomjit.axis.axis import Axis, derived_axis
 from axiomjit.axis.functions import relabelled
 from axiomjit.axis.late_checks import MessageParts, require
+from axiomjit.axis.names import AxisName, axis_of
 from axiomjit.axis.pairing import matched
 from axiomjit.axis.slices import checked_integer
 from axiomjit.axis.tensors import (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from axiomjit.axis.axes import Axes, AxesLike, axes_at, make_axes
-from axiomjit.axis.operators import AxisOperand
+from axiomjit.axis.methods import AxisMethods
 from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.dtypes import CODES, DType
 from axiomjit.base.errors import AxesError
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
 
 
-class NamedArray(AxisOperand[Any], NamedValue):
+class NamedArray(AxisMethods[Any], NamedValue):
     """An array, and one Axis for each of its dimensions.
 
     Every expression that takes a tensor takes it too, as a constant. Operators give tensors;

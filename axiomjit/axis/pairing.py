@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from axiomjit.axis.axes import Axes, with_origin
+from axiomjit.axis.axes import Axes
 from axiomjit.axis.axis import Axis
+from axiomjit.axis.names import with_origin
 from axiomjit.base.config import config
 from axiomjit.base.errors import AxesError, OuterProductWarning, SameNameWarning
 from axiomjit.base.origins import user_location, warn

@@ -14,9 +14,10 @@ from typing import Final, SupportsIndex
 
 import numpy as np
 
-from axiomjit.axis.axes import Axes, AxisName, by_axis
+from axiomjit.axis.axes import Axes, by_axis
 from axiomjit.axis.axis import Axis, derived_axis
 from axiomjit.axis.late_checks import MessageParts, require
+from axiomjit.axis.names import AxisName
 from axiomjit.base.errors import AxesError, GraphTypeError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record

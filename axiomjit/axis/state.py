@@ -1,4 +1,4 @@
-"""The axis-graph door: variables, writes into tensors with storage, effects in an order.
+"""The axis-graph door: variables, writes into tensors with storage, and operations in an order.
 
 Placeholders and variables are l-tensors: they name a storage that can be assigned to. A tensor
 computed from them is an r-tensor; a copy of it, `materialize(x)`, is an l-tensor again (ngraph
@@ -35,12 +35,10 @@ from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
-from axiomjit.graph.external_calls import stored
-from axiomjit.graph.library_operations import PRINT
-from axiomjit.graph.nodes import Constant, Node, Op, Token, note
+from axiomjit.graph.nodes import Node, Token, note
 from axiomjit.graph.storages import Materialized, Sequential, assignment, place_of, statement
-from axiomjit.symbolic.dims import Dim, dim
-from axiomjit.symbolic.index_maps import IndexMap, identity, permutation
+from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.index_maps import IndexMap
 from axiomjit.views.dense_layout import Layout
 
 if TYPE_CHECKING:
@@ -330,27 +328,3 @@ def materialize(x: Operand) -> Tensor:
     made = note(Materialized(node.dtype, node, Token()))
     uses = joined_uses(tensor.axes, tensor.uses)
     return Tensor(made, tensor.axes, uses, DeclaredStorage(made, uses))
-
-
-def PrintOp(x: Operand, prefix: str | None = None) -> Tensor:
-    """The tensor x, whose values are printed whenever a computation computes them.
-
-    Args:
-        x: The tensor.
-        prefix: The text printed before its dtype and axes.
-
-    Returns:
-        A tensor with the axes and the values of x.
-
-    Raises:
-        GraphTypeError: x is an array without axes, or of the wrong kind.
-    """
-    tensor = as_tensor(x, f"PrintOp of {shown((x,))}")
-    before = "" if prefix is None else f"{prefix}: "
-    text = np.frombuffer(f"{before}{tensor!r}\n".encode(), np.uint8)
-    rank = len(tensor.axes)
-    extents = (*axis_extents(tensor.axes), dim(text.size))
-    operands = stored(tensor.node), Constant(text.dtype, text, (dim(text.size),))
-    maps = identity(rank), permutation([rank])
-    node = note(Op(tensor.dtype, PRINT, None, operands, maps, extents, rank))
-    return labelled(node, tensor.axes, tensor)

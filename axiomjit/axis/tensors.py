@@ -27,8 +27,9 @@ from axiomjit.axis.declarations import (
 )
 from axiomjit.axis.descriptions import TensorDescription, ViewDescription
 from axiomjit.axis.late_checks import bound_lengths, inherit, known_lengths
+from axiomjit.axis.methods import AxisMethods
 from axiomjit.axis.named_arrays import NamedArray
-from axiomjit.axis.operators import AxisOperand, operation
+from axiomjit.axis.operators import operation
 from axiomjit.axis.placed_arrays import check_layout, layout_of
 from axiomjit.base import dtypes
 from axiomjit.base.dtypes import DType, code, is_complex
@@ -165,7 +166,7 @@ _positions: Final = itertools.count()
 _serials: Final = itertools.count()
 
 
-class Tensor(AxisOperand["Tensor"], AxisValue):
+class Tensor(AxisMethods["Tensor"], AxisValue):
     """An array expression with one Axis for each dimension; it has values once it is evaluated.
 
     Made by `constant`, `placeholder` and the functions of tensors. Operators pair axes, `x @ y` is

@@ -6,9 +6,10 @@ import operator
 from collections.abc import Iterable, Sequence
 from typing import Final, SupportsIndex
 
-from axiomjit.axis.axes import Axes, AxesOf, AxisName, NewAxes, axes_of, new_axes
+from axiomjit.axis.axes import Axes, AxesOf, NewAxes, axes_of, new_axes
 from axiomjit.axis.axis import Axis
 from axiomjit.axis.functions import relabelled
+from axiomjit.axis.names import AxisName
 from axiomjit.axis.slices import Item, Key, items_of, tensor_part
 from axiomjit.axis.tensors import (
     Operand,

@@ -25,7 +25,8 @@ from axiomjit.notation.logic import Einsum
 from axiomjit.notation.parser import parse_einsum
 from axiomjit.notation.products import Meaning, checked_meaning, emit
 from axiomjit.notation.projections import labels_of, projections_of
-from axiomjit.notation.rows import Size, Solution, in_memory_order, solve_known
+from axiomjit.notation.rows import Solution, in_memory_order, solve_known
+from axiomjit.notation.sizes import Size
 from axiomjit.notation.specs import Concat, EinsumSpec
 from axiomjit.notation.templates import SizeOf
 from axiomjit.notation.tensors import as_shaped, record

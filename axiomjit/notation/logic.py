@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from axiomjit.base.records import Record
 from axiomjit.notation.demands import EqualRows, Joins, Stretches
-from axiomjit.notation.rows import Size, check_count
+from axiomjit.notation.rows import check_count
+from axiomjit.notation.sizes import Size
 from axiomjit.notation.solving import Solver
 from axiomjit.notation.specs import KINDS, MEMORY_ORDER, EinsumSpec
 from axiomjit.notation.sums import Exact, Total

@@ -1,4 +1,4 @@
-"""Shapes that are known: rows of sizes, sizes with names, and the meaning of a spec for them."""
+"""Shapes that are known: rows of sizes, and what a spec means for operands of known shape."""
 
 from __future__ import annotations
 
@@ -8,16 +8,13 @@ from axiomjit.base.errors import ShapeError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.notation.closing import close
-from axiomjit.notation.demands import EqualRows
-from axiomjit.notation.shapes import Entry, entry_cell, number
 from axiomjit.notation.solving import Solver
 from axiomjit.notation.specs import KINDS, MEMORY_ORDER, EinsumSpec, SlotSpec
-from axiomjit.notation.sums import Exact, Total
+from axiomjit.notation.sums import Exact
 from axiomjit.notation.templates import SizeOf, Template
 from axiomjit.notation.terms import (
     Cell,
     Demand,
-    Origin,
     Row,
     RowVariable,
     Unknown,
@@ -58,7 +55,7 @@ def solve_known(
     operands: Sequence[Known],
     sizes: Mapping[str, SizeOf] | None = None,
     asked: str = "",
-    capture: Sequence[Size] = (),
+    capture: Sequence[Capture] = (),
     broadcast: bool = False,
 ) -> Solution:
     """What a spec means for operands of known shape.
@@ -103,6 +100,20 @@ def solve_known(
     return Solution(found[:-1], found[-1], labels, variables)
 
 
+class Capture:
+    """What a label or row variable is bound to: `Size`."""
+
+    __slots__ = ()
+
+    def captured(self, template: Template) -> list[Demand]:
+        """What binding it demands."""
+        raise NotImplementedError
+
+    def bind(self, template: Template) -> None:
+        """Remember what it stands for."""
+        raise NotImplementedError
+
+
 def in_memory_order(slot: SlotSpec) -> str:
     """The axes of a slot in memory order, and the kinds that are not empty."""
     rows = [(kind, slot.row(kind)) for kind in MEMORY_ORDER if slot.row(kind)]
@@ -137,100 +148,3 @@ def _unknown_rows() -> dict[str, Row]:
 def _unknowns(shapes: Sequence[Mapping[str, Row]], template: Template) -> list[Unknown]:
     found = [unknown for rows in shapes for kind in KINDS for unknown in rows[kind].flat.unknowns]
     return [*found, *template.labels.values(), *template.rows.values()]
-
-
-class Size(Entry):
-    """The size of the label, or the number of elements of the row variable, of its name.
-
-    `capture=[size]` binds it to a spec. Of a row variable it is the product of the sizes, which
-    is 1 for no axes.
-    """
-
-    __slots__ = ("_cell", "_row", "name")
-
-    def __init__(self, name: str) -> None:
-        """Make a size that nothing is known of.
-
-        Raises:
-            ShapeError: the name is no text.
-        """
-        if not isinstance(name, str) or not name:
-            seen, remedy = f"the name {name!r}", "give a label or the name of a row variable"
-            raise ShapeError("a Size", seen, remedy, user_location())
-        self.name = name
-        self._cell = Cell(name=name)
-        self._row: Row | None = None
-
-    @property
-    def cell(self) -> Cell:
-        """The cell that stands for it."""
-        return self._cell
-
-    @property
-    def value(self) -> int | None:
-        """The size, None until it is known; a symbolic length where a function is followed."""
-        return number(self._cell.root.size)
-
-    def set(self, size: int) -> None:
-        """Demand this size.
-
-        Raises:
-            ShapeError: another size is demanded already, or does not fit.
-        """
-        given = entry_cell(size, "", f"{self!r}.set")
-        origin = self._origin(repr(self), f"set to {given}")
-        Solver().add([EqualRows(closed_row((self._cell,)), closed_row((given,)), origin)])
-
-    def equate(self, other: Size) -> None:
-        """Demand that two sizes are equal; of two row variables, that all axes are.
-
-        Raises:
-            ShapeError: they differ, or neither is known and one has no spec yet.
-        """
-        if not isinstance(other, Size):
-            seen, remedy = f"a {type(other).__name__}", "give another Size, or use set(number)"
-            raise ShapeError(f"{self!r}.equate", seen, remedy, user_location())
-        origin = self._origin(f"{self!r}.equate", f"equal to {other!r}")
-        known = self.value is not None or other.value is not None
-        if not known and (self._row is None or other._row is None):
-            unbound = self if self._row is None else other
-            raise ShapeError(
-                origin.operation,
-                f"{unbound!r}, which no spec has captured, and no value",
-                "capture it first, as in einsum(spec, x, capture=[size]), or set a value",
-                origin.where,
-            )
-        rows = [one._row for one in (self, other) if one._row is not None]
-        pairs = [(closed_row((self._cell,)), closed_row((other._cell,)))]
-        if len(rows) == 2 and all(_is_variable(row) for row in rows):
-            pairs.append((rows[0], rows[1]))
-        Solver().add(EqualRows(left, right, origin) for left, right in pairs)
-
-    def captured(self, template: Template) -> list[Demand]:
-        """What binding it to the label or row variable of its name demands; see `bind`.
-
-        Raises:
-            ShapeError: the spec does not have the name.
-        """
-        origin = template.origin(f"the captured {self.name!r}")
-        if self.name in template.labels:
-            row = closed_row((template.labels[self.name],))
-            return [EqualRows(closed_row((self._cell,)), row, origin)]
-        if self.name not in template.rows:
-            template.refuse_name(self.name, "capture=")
-        return [Total([open_row(template.rows[self.name])], self._cell, origin)]
-
-    def bind(self, template: Template) -> None:
-        """Remember what it stands for, once the demands of the operation are accepted."""
-        variable = template.rows.get(self.name)
-        self._row = closed_row((self._cell,)) if variable is None else open_row(variable)
-
-    def _origin(self, operation: str, demand: str) -> Origin:
-        return Origin(operation, demand, user_location())
-
-    def __repr__(self) -> str:
-        return f"Size({self.name!r})"
-
-
-def _is_variable(row: Row) -> bool:
-    return row.variable is not None

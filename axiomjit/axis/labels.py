@@ -1,0 +1,145 @@
+"""The axis-graph door: other labels for the same values, by axis and by role."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from axiomjit.axis.axes import Axes, NewAxes, by_axis, new_axes
+from axiomjit.axis.axis import Axis, derived_axis, make_axis
+from axiomjit.axis.functions import axes_with_order, broadcast, cast_axes, relabelled
+from axiomjit.axis.names import AxisName
+from axiomjit.axis.tags import AxisRole
+from axiomjit.axis.tensors import Operand, Tensor, as_tensor, shown
+from axiomjit.base.errors import AxesError, GraphTypeError
+from axiomjit.base.origins import user_location
+
+
+def rename(x: Operand, names: Mapping[AxisName, AxisName]) -> Tensor:
+    """The tensor with new names for some of its axes, or other axes in their place.
+
+    Args:
+        x: The tensor.
+        names: From an axis of x, or its name, to the axis that takes its place, or to the name of
+            a new one, which keeps length, class and roles.
+
+    Returns:
+        A tensor with the other axes in the places of the old ones; no data move.
+
+    Raises:
+        AxesError: x has no such axis or several, two axes become one, or lengths differ.
+        GraphTypeError: a key or value is neither an axis nor a name.
+
+    Examples:
+        >>> x = aj.constant([1.0, 2.0], aj.make_axes({"H": 2}))
+        >>> aj.rename(x, {"H": "rows"})
+        f8[rows=2]
+    """
+    asked = f"rename of {shown((x,))}"
+    tensor = as_tensor(x, asked)
+    new: dict[Axis, Axis] = {}
+    for axis, label in by_axis(tensor.axes, names, asked).items():
+        if not isinstance(label, Axis | str):
+            seen = f"{label!r} of type {type(label).__name__} for {axis}"
+            remedy = "map axes, or their names, to axes or names"
+            raise GraphTypeError(asked, seen, remedy, user_location())
+        new[axis] = derived_axis(axis, axis.dim, name=label) if isinstance(label, str) else label
+    labels = _distinct(asked, [new.get(axis, axis) for axis in tensor.axes])
+    return relabelled(tensor, labels, asked)
+
+
+def _distinct(asked: str, labels: list[Axis]) -> Axes:
+    twice = [axis for k, axis in enumerate(labels) if axis in labels[:k]]
+    if not twice:
+        return Axes(labels)
+    seen = f"{Axes(dict.fromkeys(twice))} for two axes"
+    raise AxesError(asked, seen, "give each axis a label of its own", user_location())
+
+
+def cast_role(x: Operand, axes: NewAxes) -> Tensor:
+    """The tensor with the roles of other axes on its own, by position.
+
+    Returns:
+        A tensor with the same lengths. An axis that has those roles already stays; another
+        becomes a new one with the roles and the name of its partner.
+
+    Raises:
+        AxesError: not as many axes.
+        GraphTypeError: x is an array without axes, or of the wrong kind.
+    """
+    asked = f"cast_role of {shown((x,))}"
+    tensor = as_tensor(x, asked)
+    partners = new_axes(tensor.axes, axes, asked)
+    if len(partners) != len(tensor.axes):
+        raise AxesError(
+            f"{asked} to {partners}",
+            f"axes {tensor.axes}",
+            "give one axis for each axis of the tensor",
+            user_location(),
+        )
+    pairs = zip(tensor.axes, partners, strict=True)
+    return cast_axes(tensor, [_with_roles(old, new.roles, new.name) for old, new in pairs])
+
+
+def map_roles(x: Operand, roles: Mapping[AxisRole, AxisRole]) -> Tensor:
+    """The tensor with roles of its axes replaced by other roles.
+
+    Returns:
+        A tensor with the same lengths, names and classes; axes without such a role stay.
+
+    Raises:
+        AxesError: two axes would have one role that they do not share before.
+        GraphTypeError: a key or value is no role.
+    """
+    asked = f"map_roles of {shown((x,))}"
+    tensor = as_tensor(x, asked)
+    for role in (*roles, *roles.values()):
+        if not isinstance(role, AxisRole):
+            remedy = "map roles that make_axis_role(...) made"
+            raise GraphTypeError(asked, f"a {type(role).__name__}", remedy, user_location())
+    mapped = [[roles.get(role, role) for role in axis.roles] for axis in tensor.axes]
+    for target in roles.values():
+        having = [axis for axis, now in zip(tensor.axes, mapped, strict=True) if target in now]
+        if len(having) > 1 and len({axis.roles for axis in having}) > 1:
+            seen = f"{Axes(having)} would all have {target!r}"
+            remedy = "map each role to one of its own"
+            raise AxesError(asked, seen, remedy, user_location())
+    pairs = zip(tensor.axes, mapped, strict=True)
+    return cast_axes(tensor, [_with_roles(axis, now, axis.name) for axis, now in pairs])
+
+
+def _with_roles(axis: Axis, roles: Iterable[AxisRole], name: str | None) -> Axis:
+    """The axis where it has just these roles, else a new one of its length and class."""
+    wanted = tuple(roles)
+    if set(wanted) == set(axis.roles):
+        return axis
+    return derived_axis(axis, axis.dim, name=name, roles=wanted)
+
+
+def axes_with_role_order(x: Operand, roles: Iterable[AxisRole]) -> Tensor:
+    """The tensor with one axis per role, in the order of the roles.
+
+    Returns:
+        A tensor with a new axis of length 1 for each role that no axis of x has.
+
+    Raises:
+        AxesError: two axes have one role, or an axis has none of the roles.
+        GraphTypeError: something listed is no role.
+    """
+    asked = f"axes_with_role_order of {shown((x,))}"
+    tensor = as_tensor(x, asked)
+    order: list[Axis] = []
+    for role in roles:
+        if not isinstance(role, AxisRole):
+            remedy = "list roles that make_axis_role(...) made"
+            raise GraphTypeError(asked, f"a {type(role).__name__}", remedy, user_location())
+        found = tensor.axes.role_axes(role)
+        if len(found) > 1:
+            seen, remedy = f"{found} have one role", "merge or relabel one of them"
+            raise AxesError(asked, seen, remedy, user_location())
+        order.append(found[0] if found else make_axis(1, role.name, [role]))
+    listed = _distinct(asked, order)
+    missing = tensor.axes - listed
+    if missing:
+        seen, remedy = f"{missing} without a listed role", "list a role for each axis"
+        raise AxesError(asked, seen, remedy, user_location())
+    return axes_with_order(broadcast(tensor, tensor.axes | listed), listed)

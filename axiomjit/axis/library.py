@@ -1,0 +1,124 @@
+"""The axis-graph door: operations along an axis - running folds, sorting, taking by position.
+
+NumPy sorts, in steps of its own between the fused loops, which take elements as they read.
+"""
+
+from __future__ import annotations
+
+from axiomjit.axis.axes import Axes
+from axiomjit.axis.names import AxisName, axis_of
+from axiomjit.axis.pairing import check_names
+from axiomjit.axis.tensors import (
+    Operand,
+    Tensor,
+    as_tensor,
+    axis_extents,
+    axis_map,
+    labelled,
+    shown,
+)
+from axiomjit.graph import external_calls
+from axiomjit.graph.indexing_ops import gather, placed
+from axiomjit.graph.library_operations import ARGSORT, SORT
+from axiomjit.graph.nodes import Node
+from axiomjit.graph.primitives import PROD, SUM, UfuncFold
+from axiomjit.graph.reductions import running_fold
+from axiomjit.symbolic.index_maps import iterator
+
+
+def cumsum(x: Operand, axis: AxisName) -> Tensor:
+    """The sums of the elements up to each position along an axis.
+
+    Args:
+        x: The tensor.
+        axis: One of its axes, or its name.
+
+    Returns:
+        A tensor with the axes of x; its dtype is that of x, int64 for bools and short integers.
+
+    Raises:
+        AxesError: x does not have the axis.
+        GraphTypeError: x is an array without axes, or of the wrong kind.
+    """
+    return _running("cumsum", SUM, x, axis)
+
+
+def cumprod(x: Operand, axis: AxisName) -> Tensor:
+    """The products of the elements up to each position along an axis; as `cumsum`."""
+    return _running("cumprod", PROD, x, axis)
+
+
+def _running(name: str, fold: UfuncFold, x: Operand, axis: AxisName) -> Tensor:
+    tensor, along = _along(name, x, axis)
+    dtype = fold.result_dtype(tensor.dtype)
+    return _like(tensor, running_fold(fold, tensor.node, dtype, (along,)))
+
+
+def sort(x: Operand, axis: AxisName) -> Tensor:
+    """The elements in rising order along an axis, NaN last.
+
+    Args:
+        x: The tensor.
+        axis: One of its axes, or its name.
+
+    Returns:
+        A tensor with the axes and dtype of x.
+
+    Raises:
+        AxesError: x does not have the axis.
+        GraphTypeError: x is an array without axes, or of the wrong kind.
+    """
+    tensor, along = _along("sort", x, axis)
+    return _like(tensor, external_calls.in_order(SORT, tensor.node, along))
+
+
+def argsort(x: Operand, axis: AxisName) -> Tensor:
+    """The positions that sort the elements along an axis; arguments and errors as for `sort`.
+
+    Returns:
+        An int64 tensor with the axes of x.
+    """
+    tensor, along = _along("argsort", x, axis)
+    return _like(tensor, external_calls.in_order(ARGSORT, tensor.node, along))
+
+
+def _along(name: str, x: Operand, axis: AxisName) -> tuple[Tensor, int]:
+    asked = f"{name} of {shown((x,))}"
+    tensor = as_tensor(x, asked)
+    return tensor, tensor.axes.index(axis_of(tensor.axes, axis, asked))
+
+
+def _like(tensor: Tensor, node: Node) -> Tensor:
+    return labelled(node, tensor.axes, tensor)
+
+
+def take(x: Operand, indices: Operand, axis: AxisName) -> Tensor:
+    """The elements at positions along an axis.
+
+    Args:
+        x: The tensor.
+        indices: The positions, integers; negative ones count from the end. Axes that it shares
+            with x, except `axis`, are paired.
+        axis: The axis of x along which they count, or its name.
+
+    Returns:
+        A tensor with the axes of x, in which the other axes of `indices` replace `axis`.
+
+    Raises:
+        AxesError: x does not have the axis.
+        GraphTypeError: the positions are no integers.
+        PositionError: at the call, a position is out of range.
+    """
+    asked = f"take of {shown((x, indices))}"
+    tensor, positions = as_tensor(x, asked), as_tensor(indices, asked)
+    axis = axis_of(tensor.axes, axis, asked)
+    at = tensor.axes.index(axis)
+    new = positions.axes - (tensor.axes - axis)
+    labels = Axes((*tensor.axes[:at], *new, *tensor.axes[at + 1 :]))
+    check_names(tensor.axes, positions.axes, labels, asked)
+    values = list(axis_map(tensor.axes - axis, labels))
+    values.insert(at, iterator(len(labels)))
+    found = placed(positions.node, axis.dim, at, positions.node.shape)
+    where = [(found, axis_map(positions.axes, labels))]
+    node = gather(tensor.node, tuple(values), where, axis_extents(labels), [axis.dim])
+    return labelled(node, labels, tensor, positions)

@@ -1,0 +1,36 @@
+"""The axis-graph door: values that are printed whenever they are computed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from axiomjit.axis.tensors import Operand, Tensor, as_tensor, axis_extents, labelled, shown
+from axiomjit.graph.external_calls import stored
+from axiomjit.graph.library_operations import PRINT
+from axiomjit.graph.nodes import Constant, Op, note
+from axiomjit.symbolic.dims import dim
+from axiomjit.symbolic.index_maps import identity, permutation
+
+
+def PrintOp(x: Operand, prefix: str | None = None) -> Tensor:
+    """The tensor x, whose values are printed whenever a computation computes them.
+
+    Args:
+        x: The tensor.
+        prefix: The text printed before its dtype and axes.
+
+    Returns:
+        A tensor with the axes and the values of x.
+
+    Raises:
+        GraphTypeError: x is an array without axes, or of the wrong kind.
+    """
+    tensor = as_tensor(x, f"PrintOp of {shown((x,))}")
+    before = "" if prefix is None else f"{prefix}: "
+    text = np.frombuffer(f"{before}{tensor!r}\n".encode(), np.uint8)
+    rank = len(tensor.axes)
+    extents = (*axis_extents(tensor.axes), dim(text.size))
+    operands = stored(tensor.node), Constant(text.dtype, text, (dim(text.size),))
+    maps = identity(rank), permutation([rank])
+    node = note(Op(tensor.dtype, PRINT, None, operands, maps, extents, rank))
+    return labelled(node, tensor.axes, tensor)
