@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from axiomjit.base.errors import AxiomError, CompileError, GraphValueError, VerifyError
+from axiomjit.base.locks import lazy_import
 
 OK, BROKEN, USAGE, INTERRUPTED = 0, 1, 2, 130
 SPEC: Final = "CODE.py:NAME"
@@ -141,10 +142,8 @@ def vector_extensions() -> str:
     Raises:
         ImportError: there is no llvmlite.
     """
-    from llvmlite import binding
-
     try:
-        found = binding.get_host_cpu_features()
+        found = lazy_import("llvmlite.binding").get_host_cpu_features()
     except RuntimeError:
         return ""
     return " ".join(sorted(f for f, on in found.items() if on and f.startswith(VECTORS)))
