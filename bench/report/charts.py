@@ -7,18 +7,21 @@ from math import isfinite
 from typing import Final
 
 from axiomjit.base.records import Record
-from axiomjit.bench.report.markup import Markup, join, percent, tag
 from axiomjit.bench.report.plots import (
     Axis,
     Bands,
     Chart,
     LinearScale,
     LogScale,
+    Markup,
     breakable,
+    join,
     legend,
     log_scale,
     panel,
     panels,
+    percent,
+    tag,
 )
 from axiomjit.bench.report.units import (
     BINARY,

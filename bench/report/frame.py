@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import TypeVar
 
 from axiomjit.base.records import Record
-from axiomjit.bench.report.markup import Markup, join, tag
+from axiomjit.bench.report.plots import Markup, join, tag
 from axiomjit.bench.report.units import count_threads
 
 T = TypeVar("T")

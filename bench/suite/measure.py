@@ -22,10 +22,10 @@ from typing import Final
 from axiomjit.base.commands import package_version
 from axiomjit.base.errors import BenchError
 from axiomjit.base.records import Record
-from axiomjit.bench.suite.intervals import Interval, median_interval, ratio_interval
 from axiomjit.bench.suite.machine import read_environment, read_load
 from axiomjit.bench.suite.peers import PEERS
 from axiomjit.bench.suite.processes import ANSWER_S, Answer, Lost, Worker
+from axiomjit.bench.suite.ranking import Interval, median_interval, ratio_interval
 from axiomjit.bench.suite.records import (
     MISSING,
     NUMPY,

@@ -5,15 +5,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from axiomjit.bench.report import units
-from axiomjit.bench.report.markup import Markup, join, tag
 from axiomjit.bench.report.plots import (
     Axis,
     Bands,
     Chart,
     LinearScale,
     LogScale,
+    Markup,
     breakable,
+    join,
     log_scale,
+    tag,
 )
 from axiomjit.bench.suite.ranking import LOSS, TIE, WIN, PeerRatio, Ranking
 from axiomjit.bench.suite.records import NUMPY, OURS
