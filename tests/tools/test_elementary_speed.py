@@ -5,10 +5,10 @@ import sys
 
 import pytest
 
-from axiomjit.bench.suite.intervals import LEAST, interleaved, upper
 from tools.elementary import speed
 from tools.elementary.compile import FUNCTIONS, PLAIN, compile_ms, measure
 from tools.elementary.speed import NAMES, compare, main
+from tools.elementary.turns import LEAST, interleaved, upper
 
 
 def test_turns_change_their_order_and_ratios_are_of_one_round():
