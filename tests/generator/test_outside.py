@@ -1,17 +1,13 @@
-"""Functions with state outside them mean what they mean in Python, whatever changes it.
-
-`AXIOMJIT_OUTSIDE` is how many of them run in the evaluator; a few are compiled.
-"""
-
-import os
+"""Functions with state outside them mean what they mean in Python, whatever changes it."""
 
 import pytest
 
 from tests.generator import outside
+from tests.generator.budget import budget
 from tests.generator.outside import Case, campaign, draw, failure
 from tests.generator.sequences import way
 
-CASES = int(os.environ.get("AXIOMJIT_OUTSIDE", "150"))
+CASES = budget(80)
 
 
 @pytest.mark.parametrize(("name", "share"), [("evaluated", 1.0), ("compiled", 0.03)])
