@@ -66,7 +66,6 @@ class Kept:
     __slots__ = ("value",)
 
     def __init__(self, value: object) -> None:
-        """Store the object."""
         self.value = value
 
     def __eq__(self, other: object) -> bool:

@@ -276,6 +276,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
             try:
                 compiled, arguments = self._prepare(key, call, named, same)
             except (NeedsValuesError, UnsupportedError) as error:
+                if not named and self._becomes_instrumented():
+                    return self._call_whole(args, kwargs)
                 if named or not self._falls_back(error):
                     raise
                 self._numpy_calls.count_whole()
@@ -308,8 +310,15 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         """True if the function is traced by a copy whose text is known."""
         if self._instrumented is None:
             late = lazy_import("axiomjit.dispatch.tracing_calls")
-            self._instrumented = bool(late.can_be_instrumented(self._function))
+            self._instrumented = bool(late.reads_outside(self._function))
         return self._instrumented
+
+    def _becomes_instrumented(self) -> bool:
+        """True if the function is traced by an instrumented copy from now on, and was not before."""
+        late = lazy_import("axiomjit.dispatch.tracing_calls")
+        now = not self._instrumented and late.can_be_instrumented(self._function)
+        self._instrumented = self._instrumented or now
+        return bool(now)
 
     def _apart_whole(self, args: Any, kwargs: Mapping[str, Any]) -> CallArguments:
         return take_apart(
@@ -513,6 +522,10 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         signature = self._classified(call, plain_arguments(call.dynamic, call.names))
         try:
             program = self._program(call, signature)
+        except NeedsValuesError:
+            if not self._becomes_instrumented():
+                raise
+            return self._lower_whole(Lowered, args, kwargs)
         except OtherLengthError as error:
             raise length_refused(error).refusal_of(self._name) from None
         except UnfollowedError as error:
@@ -572,6 +585,9 @@ class Jitted(NativeCallable[R], Generic[P, R]):
             with without_traps(), waiting():  # error states of this moment may not hold in calls
                 self._prepare(key, call, named=False, same=None)
         except (NeedsValuesError, UnsupportedError) as error:
+            if self._becomes_instrumented():
+                self._warm_whole(args, kwargs)
+                return
             if not self._falls_back(error):
                 raise
         except UnfollowedError as error:
@@ -755,13 +771,6 @@ def reduced(
     compiled: Any, function: Any, name: str, options: tuple[object, ...], caller: FrameType | None
 ) -> tuple[Any, ...] | str:
     """The result of `__reduce__` of a compiled function.
-
-    Args:
-        compiled: The compiled function.
-        function: The wrapped function.
-        name: Its qualified name.
-        options: The options of `jit`.
-        caller: The frame that asks, a method of a pickler or anything else.
 
     Returns:
         The name; or how to make an empty object, and its state, so that a function that refers to

@@ -119,7 +119,6 @@ class Evaluated:
     """Runs a graph through the NumPy evaluator."""
 
     def __init__(self, graph: Graph, lengths: Mapping[Symbol, int]) -> None:
-        """Store the graph and the lengths."""
         self._graph, self._lengths = graph, lengths
 
     def run(

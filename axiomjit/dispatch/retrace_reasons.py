@@ -82,7 +82,6 @@ class RetraceReasons:
     """The reasons of one function's traces, and their times."""
 
     def __init__(self) -> None:
-        """Start without traces."""
         self.clock = Clock()
         self.texts: deque[str] = deque(maxlen=MOST)
         self._known: deque[dict[str, Aspects]] = deque(maxlen=MOST)
@@ -107,7 +106,12 @@ class RetraceReasons:
         known = tuple(self._known)  # other threads append during the comparison
         causes: Sequence[Cause] = ()
         if programs:
-            guards = [g for g in programs[-1].guards if not g.holds(lengths or {})]
+            values = lengths or {}  # those of numbers from outside are not known
+            guards = [
+                g
+                for g in programs[-1].guards
+                if values.keys() >= symbols_in(g.left, g.right) and not g.holds(values)
+            ]
             self.texts.append(_looked_at(guards))
             causes = _pinned(guards, aspects)
         elif were:

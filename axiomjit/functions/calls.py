@@ -28,10 +28,18 @@ from axiomjit.functions.known_calls import Kind, kind_of_call
 from axiomjit.functions.objects import is_plain, is_users, users_function
 from axiomjit.functions.operators import Operators
 from axiomjit.functions.outside import Outside, is_container, refuse
-from axiomjit.functions.sources import MISSING, Item, Length, is_known_value, static_attribute
+from axiomjit.functions.sources import (
+    MISSING,
+    FunctionPart,
+    Length,
+    is_known_value,
+    static_attribute,
+)
 from axiomjit.graph.builder import as_node
 from axiomjit.tracing.generators import METHODS as DRAWS
 from axiomjit.tracing.generators import is_generator
+from axiomjit.tracing.lengths import known_numbers
+from axiomjit.tracing.operators import traced_in
 from axiomjit.tracing.tracer import Tracer
 
 _BUILT_IN: Final = (BuiltinFunctionType, MethodWrapperType)
@@ -48,6 +56,16 @@ _CHANGING: Final = frozenset(
     }
 )
 """Other methods of containers that change them."""
+_READING: Final = frozenset(
+    {
+        *("get", "keys", "values", "items", "copy", "index", "count", "union", "difference"),
+        *("intersection", "symmetric_difference", "isdisjoint", "issubset", "issuperset"),
+        *("most_common", "elements", "total", "__len__", "__iter__", "__reversed__"),
+        *("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__add__", "__mul__"),
+        *("__or__", "__and__", "__sub__", "__xor__", "__repr__", "__str__", "__sizeof__"),
+    }
+)
+"""Methods of containers that change nothing."""
 _STORING: Final = frozenset({"append", "appendleft", "add", "insert", "setdefault", "__setitem__"})
 """Methods that put their arguments themselves into a container."""
 
@@ -123,23 +141,21 @@ class Calls(Operators):
                 refuse(f"calls {function.__qualname__}: {error.reason}")
             copy = self._bind(function, form)
             self._codes |= _codes(copy.__code__)
-            copy.__defaults__ = self._defaults(function.__defaults__)
-            named = function.__kwdefaults__
-            if named:
-                values = self._defaults(tuple(named.values())) or ()
-                copy.__kwdefaults__ = dict(zip(named, values, strict=True))
+            copy.__defaults__, copy.__kwdefaults__ = self._defaults(function)
             self._copies[id(function)] = known = function, copy
         return known[1]
 
-    def _defaults(self, values: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
-        """What stands for the defaults of a function; those that can change have sources."""
-        if values is None or all(map(is_known_value, values)):
-            return values
-        whole = self.outside.fixed(values, "default")
-        return tuple(
-            one if is_known_value(one) else self.outside.read(Item(whole, k))
-            for k, one in enumerate(values)
-        )
+    def _defaults(self, function: FunctionType) -> Any:
+        """What stands for the defaults of a function, which can be set anew, as can its code."""
+        outside = self.outside
+        source = outside.source_of(function)
+        source = outside.fixed(function, function.__name__) if source is None else source
+        outside.read(FunctionPart(source, "__code__"))
+        given = outside.read(FunctionPart(source, "__defaults__"))
+        named = outside.read(FunctionPart(source, "__kwdefaults__"))
+        if outside.is_outside(given):
+            given = outside.whole(given)
+        return given, None if named is None else outside.whole(named)
 
     def _call_partial(self, function: Any, args: Any, kwargs: Any) -> Any:
         if type(function) is not functools.partial:
@@ -255,6 +271,11 @@ class Calls(Operators):
             return self._container_method(owner, name, args, kwargs)
         if kind is np.ndarray:
             return self._array_method(owner, name, args, kwargs)
+        if is_generator(owner) and name in DRAWS and not self.outside.is_outside(owner):
+            given, named = known_numbers(list(map(self.given, args))), dict(kwargs)
+            if traced_in([*given, *named.values()]):
+                refuse(f"gives a computed array to {name} of a generator that it made")
+            return getattr(owner, name)(*given, **{k: known_numbers(v) for k, v in named.items()})
         if is_generator(owner) and name in DRAWS:
             generator = self.outside.original(owner)
             if id(generator) not in self.made_generators:
@@ -308,6 +329,10 @@ class Calls(Operators):
             stored = args if name in _STORING else tuple(map(self.given, args))
             return getattr(owner, name)(*stored, **named)
         stored = args if name in _STORING else tuple(self._taken(one) for one in args)
+        if isinstance(owner, dict) and name == "update" and (named or not stored):
+            stored, named = ({**dict(*stored), **named},), {}
+        if name in _AS_HOOKS and not named:
+            return _AS_HOOKS[name](self, owner, *args)
         if isinstance(owner, dict) and name in _OF_DICTS:
             return _OF_DICTS[name](self, owner, *args, **kwargs)
         if name in _BLIND and not named and type(owner) is not tuple:
@@ -318,6 +343,8 @@ class Calls(Operators):
             found = getattr(self.outside.whole(owner), name)(*stored)
             self.outside.effect("method", owner, name, stored)
             return found
+        if name not in _READING:
+            refuse(f"calls {name} of a {type(owner).__name__}, which lives on outside it")
         return getattr(self.outside.whole(owner), name)(*stored, **named)
 
     def _taken(self, value: Any) -> Any:
@@ -382,6 +409,16 @@ def _pop(calls: Calls, owner: Any, key: Any, *default: Any) -> Any:
     return found
 
 
+_AS_HOOKS: Final[dict[str, Callable[..., Any]]] = {
+    "__getitem__": Calls.item,
+    "__setitem__": Calls.set_item,
+    "__delitem__": lambda calls, owner, key: calls.set_item(owner, key, MISSING),
+    "__contains__": Calls.contains,
+    "__iter__": Calls.iterate,
+    "__iadd__": lambda calls, owner, other: calls.in_place("+", owner, other),
+    "__ior__": lambda calls, owner, other: calls.in_place("|", owner, other),
+}
+"""Methods of containers that do what a hook does."""
 _OF_DICTS.update(get=_get, setdefault=_set_default, pop=_pop)
 
 

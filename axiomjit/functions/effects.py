@@ -52,6 +52,10 @@ def _call_method(target: Any, key: Any, values: Sequence[Any]) -> None:
     getattr(target, key)(*values)
 
 
+def _call_with(target: Any, key: Any, values: Sequence[Any]) -> None:
+    key(target, *values)
+
+
 def _call(target: Any, key: Any, values: Sequence[Any]) -> None:
     key(*values)
 
@@ -64,6 +68,7 @@ HOW: Final[Mapping[str, Callable[[Any, Any, Sequence[Any]], None]]] = {
     "delete item": _delete_item,
     "cell": _set_cell,
     "method": _call_method,
+    "function": _call_with,
     "call": _call,
 }
 """How each kind of effect is done: to the target, by its key, with the values."""
@@ -94,6 +99,7 @@ class Replay(Record):
             "delete item": f"del {item}",
             "cell": f"{name} = ...",
             "method": f"{name}.{self.key}(...)",
+            "function": f"{getattr(self.key, '__name__', self.key)}({name}, ...)",
             "call": f"{getattr(self.key, '__name__', self.key)}(...)",
         }
         return shown[self.how] + (f"  # {self.line}" if self.line else "")

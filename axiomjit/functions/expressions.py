@@ -150,9 +150,16 @@ class Expressions:
             raise self.refuse(node, f"it has {shown(node)}")
         return visit(self, node)
 
-    def expressions(self, nodes: Iterable[Any]) -> list[Any]:
-        """Rewrite expressions that are read."""
-        return [self.expression(node) for node in nodes]
+    def expressions(self, nodes: Iterable[Any], at: Any) -> list[Any]:
+        """Rewrite the parts of the node `at`, some of them starred."""
+        made = []
+        for node in nodes:
+            if node.__class__ is ast.Starred:
+                node.value = self.iterated(node.value, at)
+                made.append(node)
+            else:
+                made.append(self.expression(node))
+        return made
 
     def _same(self, node: Any) -> Any:
         return node
@@ -183,17 +190,17 @@ class Expressions:
             made = [constant(None, node) if p is None else self.expression(p) for p in parts]
             return self.hook("slice", node, *made)
         if isinstance(node, ast.Tuple):
-            node.elts = [self.index(part) for part in node.elts]
+            for place, part in enumerate(node.elts):
+                if isinstance(part, ast.Starred):
+                    part.value = self.iterated(part.value, node)
+                else:
+                    node.elts[place] = self.index(part)
             return node
         return self.expression(node)
 
-    def _starred(self, node: ast.Starred) -> ast.expr:
-        node.value = self.iterated(node.value)
-        return node
-
-    def iterated(self, node: ast.expr) -> ast.expr:
-        """Rewrite an expression that is iterated over."""
-        return self.hook("iterate", node, self.expression(node))
+    def iterated(self, node: ast.expr, at: Any) -> ast.expr:
+        """Rewrite an expression over which the node `at` iterates."""
+        return self.hook("iterate", at, self.expression(node))
 
     def _call(self, node: ast.Call) -> ast.expr:
         function: Any = node.func
@@ -205,7 +212,7 @@ class Expressions:
         is_method = isinstance(function, ast.Attribute)
         called = self.expression(function.value if is_method else function)
         before = self._events
-        arguments = self.expressions(node.args)
+        arguments = self.expressions(node.args, node)
         keywords = [self._keyword(one) for one in node.keywords]
         if not is_method:
             return self.hook("call", node, called, *arguments, keywords=keywords)
@@ -268,27 +275,26 @@ class Expressions:
         return self.hook("unary", node, constant(_UNARY[node.op.__class__], node), operand)
 
     def _conditional(self, node: ast.IfExp) -> ast.expr:
-        node.test = self.condition(node.test)
+        node.test = self.condition(node.test, node)
         node.body, node.orelse = self.expression(node.body), self.expression(node.orelse)
         return node
 
     def _boolean(self, node: ast.BoolOp) -> ast.expr:
         is_and = isinstance(node.op, ast.And)
-        tests = [self._continues(value, is_and) for value in node.values[:-1]]
+        tests = [self._continues(value, is_and, node) for value in node.values[:-1]]
         last = self.expression(node.values[-1])
         return placed(ast.IfExp(_all(tests, node), last, self.hook("kept", node)), node)
 
-    def _continues(self, node: Any, is_and: bool) -> ast.expr:
+    def _continues(self, node: Any, is_and: bool, at: Any) -> ast.expr:
         """Return a condition: True if the truth of a value is `is_and`; else the value is kept."""
         if not isinstance(node, ast.BoolOp):
-            flag = constant(is_and, node)
-            return self.hook("continues", node, self.expression(node), flag)
+            return self.hook("continues", at, self.expression(node), constant(is_and, at))
         if isinstance(node.op, ast.And) == is_and:
-            return _all([self._continues(value, is_and) for value in node.values], node)
-        tests = [self.condition(value) for value in node.values[:-1]]
+            return _all([self._continues(value, is_and, node) for value in node.values], node)
+        tests = [self.condition(value, node) for value in node.values[:-1]]
         if not is_and:
             tests = [placed(ast.UnaryOp(ast.Not(), test), node) for test in tests]
-        tests.append(self._continues(node.values[-1], is_and))
+        tests.append(self._continues(node.values[-1], is_and, node))
         return placed(ast.BoolOp(ast.Or(), tests), node)
 
     def _comparison(self, node: ast.Compare) -> ast.expr:
@@ -309,24 +315,24 @@ class Expressions:
             left = self.hook("kept", node)
         raise AssertionError
 
-    def condition(self, node: Any) -> ast.expr:
-        """Return an expression that is True or False, as Python's `if` takes the value."""
+    def condition(self, node: Any, at: Any) -> ast.expr:
+        """Return an expression that is True or False, as the node `at` takes the value."""
         if isinstance(node, ast.Constant) or _is_debug(node):
             return node  # type: ignore[no-any-return]
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            node.operand = self.condition(node.operand)
+            node.operand = self.condition(node.operand, at)
             return node
         if isinstance(node, ast.BoolOp):
-            node.values = [self.condition(value) for value in node.values]
+            node.values = [self.condition(value, at) for value in node.values]
             return node
         if isinstance(node, ast.IfExp):
-            node.test, node.body = self.condition(node.test), self.condition(node.body)
-            node.orelse = self.condition(node.orelse)
+            node.test, node.body = self.condition(node.test, at), self.condition(node.body, at)
+            node.orelse = self.condition(node.orelse, at)
             return node
         if isinstance(node, ast.Compare):
             tests, last = self._compared(node)
-            return _all([*tests, self.hook("truth", node, last)], node)
-        return self.hook("truth", node, self.expression(node))
+            return _all([*tests, self.hook("truth", node if tests else at, last)], node)
+        return self.hook("truth", at, self.expression(node))
 
     def _walrus(self, node: ast.NamedExpr) -> ast.expr:
         name = node.target.id = self.mangle(node.target.id)
@@ -343,11 +349,11 @@ class Expressions:
         return node
 
     def _yielded_from(self, node: ast.YieldFrom) -> ast.expr:
-        node.value = self.iterated(node.value)
+        node.value = self.iterated(node.value, node)
         return node
 
     def _elements(self, node: Any) -> ast.expr:
-        node.elts = self.expressions(node.elts)
+        node.elts = self.expressions(node.elts, node)
         return node  # type: ignore[no-any-return]
 
     def _dictionary(self, node: ast.Dict) -> ast.expr:
@@ -384,7 +390,7 @@ class Expressions:
     def parameters(self, node: Any) -> _Inside:
         """Rewrite the defaults of a definition, and return a context for its body."""
         arguments = node.args
-        arguments.defaults = self.expressions(arguments.defaults)
+        arguments.defaults = self.expressions(arguments.defaults, node)
         arguments.kw_defaults = [d and self.expression(d) for d in arguments.kw_defaults]
         scope = inner_scope(node, self.scope, self.owner)
         for one in parameters(arguments):
@@ -395,15 +401,15 @@ class Expressions:
     def _comprehension(self, node: Any) -> ast.expr:
         generators: list[ast.comprehension] = node.generators
         scope = comprehension_scope(generators, self.scope, self.owner)
-        outermost = self.iterated(generators[0].iter)
+        outermost = self.iterated(generators[0].iter, node)
         with self.inside(scope):
             made: list[ast.comprehension] = []
             for place, one in enumerate(generators):
                 if one.is_async:
                     raise self.refuse(node, "it is asynchronous")
-                one.iter = self.iterated(one.iter) if place else outermost
+                one.iter = self.iterated(one.iter, node) if place else outermost
                 made += self._generator(one)
-                made[-1].ifs = [self.condition(test) for test in one.ifs]
+                made[-1].ifs = [self.condition(test, node) for test in one.ifs]
             node.generators = made
             for field in ("key", "value", "elt"):
                 if hasattr(node, field):
@@ -557,7 +563,6 @@ _EXPRESSIONS: Final[dict[type, Callable[[Expressions, Any], Any]]] = {
     ast.Name: Expressions.name,
     ast.Attribute: Expressions._attribute,
     ast.Subscript: Expressions._subscript,
-    ast.Starred: Expressions._starred,
     ast.Call: Expressions._call,
     ast.BinOp: Expressions._binary,
     ast.UnaryOp: Expressions._unary,

@@ -575,6 +575,8 @@ def _of_array_method(owner: type, name: str) -> dict[str, Any]:
 
 
 _USER: Final = CallKind(Kind.USER)
-_GENERATED: Final = CallKind(Kind.PURE, "a class", asks=("__index__",), asks_entries=())
+_GENERATED: Final = CallKind(
+    Kind.PURE, "a class", asks=("__index__", "__iter__", "__len__"), asks_entries=()
+)
 """The kind of named tuples and exceptions, which hold what they get."""
 _TABLE: Final = CallTable()

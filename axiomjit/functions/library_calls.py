@@ -28,7 +28,13 @@ class LibraryCalls(Calls):
 
     def library(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """A call of a function or class that is not the user's."""
+        special = _OURS.get(id(function))
+        if special is not None:
+            return special(self, *args, **kwargs)
         known = kind_of_call(function).with_arguments(args, kwargs)
+        hook = _HOOKS.get(known.hook[0]) if known.hook else None
+        if hook is not None:
+            return hook(self, *known.hook[1:], *args, **kwargs)
         found = _BY_KIND[known.kind](self, known, function, args, kwargs)
         if is_generator(found) and not self.outside.is_outside(found):
             self.made_generators[id(found)] = found
@@ -38,15 +44,14 @@ class LibraryCalls(Calls):
         self, owner: Any, name: str, found: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> Any:
         """A method in C of an object of a library's class."""
-        if self.outside.is_outside(owner) and not isinstance(owner, ModuleType | type):
+        known = kind_of_call(found)
+        free = isinstance(owner, ModuleType | type) or known.kind is Kind.EFFECT
+        if self.outside.is_outside(owner) and not free:
             refuse(f"calls {name} of a {type(owner).__name__}, which lives on outside it")
         return self.library(found, args, kwargs)
 
     def _run(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> Any:
         """Call a function that changes nothing."""
-        special = _BUILTINS.get(function)
-        if special is not None:
-            return special(self, *args, **kwargs)
         given = [self._askable(one, known) for one in args]
         named = {key: self._askable(value, known) for key, value in kwargs.items()}
         return self.known.note(call_numpy(function, given, named))
@@ -66,15 +71,15 @@ class LibraryCalls(Calls):
         return self.known.note(made)
 
     def _with_callbacks(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> Any:
-        special = _BUILTINS.get(function)
-        if special is not None:
-            return special(self, *args, **kwargs)
         given = [self._callback(one) for one in args]
         return function(*given, **{key: self._callback(v) for key, v in kwargs.items()})
 
     def _writing(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> Any:
         changed = known.changed(args, kwargs)
         if not any(self.outside.is_outside(one) and is_container(one) for one in changed):
+            for one in changed:
+                if self.outside.is_outside(one) and not is_plain(one):
+                    refuse(f"calls {known.name}, which changes what lives on outside it")
             given = [self.given(one) for one in args]
             return function(*given, **{key: self.given(v) for key, v in kwargs.items()})
         if len(changed) > 1 or changed[0] is not args[0] or kwargs:
@@ -88,9 +93,20 @@ class LibraryCalls(Calls):
     def _effect(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> None:
         if kwargs.keys() - {"sep", "end", "flush", "file"} or kwargs.get("file") is not None:
             refuse(f"calls {known.name} with options that are not known")
+        owner = getattr(function, "__self__", None)
+        if hasattr(type(owner), "write"):
+            return self._written(known, function, owner, args)
         values = tuple(self._message(one) for one in args)
         called = functools.partial(function, **kwargs) if kwargs else function
         self.outside.effect("call", None, called, values)
+
+    def _written(self, known: CallKind, function: Any, owner: Any, args: Any) -> Any:
+        """A text that is written into a stream."""
+        if not self.outside.is_outside(owner):
+            return function(*map(self.given, args))
+        values = tuple(self._message(one) for one in args)
+        self.outside.effect("method", owner, function.__name__, values)
+        return len(values[0]) if function.__name__ == "write" else None
 
     def _message(self, value: Any) -> Any:
         """An argument of `print` and its like, as it is at this moment."""
@@ -147,7 +163,10 @@ class LibraryCalls(Calls):
         """A mapping behind `**`."""
         if is_users(type(value)):
             return {key: self.item(value, key) for key in self.iterate(self.method(value, "keys"))}
-        return self.given(value)
+        return self.outside.whole(value) if self._is_container(value) else value
+
+    def _is_container(self, value: Any) -> bool:
+        return is_container(value) and self.outside.is_outside(value)
 
     def text(self, value: Any, conversion: int = -1, spec: str = "") -> str:
         """A value as text, as in an f-string."""
@@ -398,3 +417,17 @@ _BUILTINS: Final[dict[Any, Callable[..., Any]]] = {
     callable: _callable,
 }
 """Python's functions that may run methods of users' classes, or ask what is outside."""
+_OURS: Final = {id(function): ours for function, ours in _BUILTINS.items()}
+_HOOKS: Final[dict[str, Callable[..., Any]]] = {
+    "binary": LibraryCalls.binary,
+    "in_place": LibraryCalls.in_place,
+    "unary": LibraryCalls.unary,
+    "not": lambda calls, value: not calls.truth(value),
+    "truth": LibraryCalls.truth,
+    "compare": LibraryCalls.compare,
+    "contains": lambda calls, owner, value: calls.member(owner, value),
+    "item": LibraryCalls.item,
+    "set item": LibraryCalls.set_item,
+    "delete item": lambda calls, owner, key: calls.set_item(owner, key, MISSING),
+}
+"""What functions of `operator` do."""

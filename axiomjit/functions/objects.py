@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections import Counter
+import sys
+from collections import Counter, namedtuple
 from collections.abc import Callable
 from types import (
     FunctionType,
@@ -34,7 +35,7 @@ from axiomjit.graph.builder import as_node
 from axiomjit.graph.traced_values import TracedValue
 from axiomjit.numpy_rules.joins import INDEXED
 from axiomjit.tracing.creation import GRIDS, represented
-from axiomjit.tracing.lengths import SymbolicNumber
+from axiomjit.tracing.lengths import SymbolicNumber, known_numbers
 from axiomjit.tracing.tracer import Tracer
 
 Call = Callable[..., Any]
@@ -135,7 +136,7 @@ class Objects:
             return self.class_of(owner)
         if isinstance(owner, np.ndarray):
             return getattr(owner, name, MISSING)
-        if kind.__getattribute__ is not object.__getattribute__ and is_users(kind):
+        if is_users(kind) and type(kind.__getattribute__) is FunctionType:
             refuse(f"reads attributes of a {kind.__name__}, which has its own __getattribute__")
         found = self._of_instance(owner, kind, name)
         if found is MISSING:
@@ -150,7 +151,7 @@ class Objects:
         return owner.__class__
 
     def _of_module(self, module: ModuleType, name: str) -> Any:
-        if is_library_module(module):
+        if is_library_module(module) and not (module is sys and name in _STREAMS):
             return getattr(module, name, MISSING)
         space = self.outside.fixed(vars(module))
         found = self.outside.item(vars(module), name)
@@ -253,6 +254,10 @@ class Objects:
             return held
         if users_function(get):
             return self.call(get, held, owner, kind)
+        if type(held) is _FIELD:
+            return self.item(owner, held.__reduce__()[1][0])
+        if self.outside.is_outside(owner) and is_users(kind):
+            refuse(f"reads a {type(held).__name__} of a {kind.__name__}")
         return held.__get__(self.outside.original(owner), kind)
 
     def set_attribute(self, owner: Any, name: str, value: Any) -> None:
@@ -338,8 +343,7 @@ class Objects:
         return owner[key]
 
     def _entry(self, owner: Any, key: Any) -> Any:
-        if is_users(type(key)):
-            refuse(f"looks for a {type(key).__name__} in a container")
+        key = self._key(key)
         if isinstance(owner, dict):
             found = self.outside.item(owner, key)
             if found is MISSING:
@@ -355,6 +359,14 @@ class Objects:
             self.outside.length(owner)
             return container_kind(type(owner))()[place]  # raises
         return found
+
+    def _key(self, key: Any) -> Any:
+        """A key of a container from outside, its numbers as they are in this call."""
+        if is_users(type(key)):
+            refuse(f"looks for a {type(key).__name__} in a container")
+        if isinstance(key, np.ndarray):
+            hash(key)  # raises
+        return known_numbers(key)
 
     def _missing(self, owner: Any, key: Any) -> Any:
         missing = self._class_part(owner, type(owner), "__missing__")
@@ -390,8 +402,7 @@ class Objects:
 
     def _set_entry(self, owner: Any, key: Any, value: Any) -> None:
         outside = self.outside
-        if is_users(type(key)):
-            refuse(f"looks for a {type(key).__name__} in a container")
+        key = self._key(key)
         known = not isinstance(owner, dict) or outside.needs_whole(owner)
         if value is MISSING and not known and outside.item(owner, key) is MISSING:
             raise KeyError(key)
@@ -411,11 +422,15 @@ class Objects:
             return key in owner
         if is_container(owner):
             if isinstance(owner, dict) and not is_users(type(key)):
-                return self.outside.has_key(owner, key)
+                return self.outside.has_key(owner, self._key(key))
             return key in self.outside.whole(owner)
         refuse(f"looks into a {type(owner).__name__}")
 
 
+_STREAMS: Final = frozenset({"stdout", "stderr", "stdin"})
+"""Names of `sys` that programs set anew."""
+_FIELD: Final = type(namedtuple("_Pair", "first").first)  # type: ignore[attr-defined]
+"""The class of descriptors for the fields of a namedtuple."""
 _OF_CLASSES: Final = frozenset(
     {"__name__", "__qualname__", "__module__", "__mro__", "__bases__", "__doc__", "__class__"}
 )

@@ -5,13 +5,12 @@ from __future__ import annotations
 import operator
 from collections import deque
 from collections.abc import Callable, Iterator
-from types import FunctionType, GeneratorType
 from typing import Any, Final
 
 import numpy as np
 
 from axiomjit.functions.array_calls import first_traced
-from axiomjit.functions.objects import Objects, is_plain, is_users
+from axiomjit.functions.objects import Objects, is_plain, is_users, users_function
 from axiomjit.functions.outside import container_kind, is_container, refuse
 from axiomjit.functions.sources import MISSING, static_attribute
 
@@ -85,7 +84,7 @@ class Operators(Objects):
         if is_plain(owner) or not is_users(type(owner)):
             return MISSING
         found = self._class_part(owner, type(owner), name)
-        return found if type(found) is FunctionType else MISSING
+        return found if users_function(found) else MISSING
 
     def in_place(self, sign: str, left: Any, right: Any) -> Any:
         """`left sign= right`: the object that is bound to the name afterwards."""
@@ -198,7 +197,7 @@ class Operators(Objects):
 
     def iterate(self, value: Any) -> Any:
         """An iterator over a value."""
-        if is_plain(value) or type(value) is GeneratorType:
+        if is_plain(value):
             return iter(value)
         method = self._special(value, "__iter__")
         if method is not MISSING:
@@ -251,6 +250,8 @@ class Operators(Objects):
             if self.outside.is_outside(value):
                 value = self.outside.whole(value)
             return self._given_entries(value)
+        if hasattr(type(value), "__next__") and self.outside.is_outside(value):
+            refuse(f"takes from a {type(value).__name__}, which lives on outside it")
         return value
 
     def _given_entries(self, value: Any) -> Any:

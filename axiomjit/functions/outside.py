@@ -17,6 +17,7 @@ from types import (
     FunctionType,
     MethodDescriptorType,
     ModuleType,
+    SimpleNamespace,
     WrapperDescriptorType,
 )
 from typing import Any, Final, NoReturn
@@ -29,6 +30,7 @@ from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.base.trace_context import refused
+from axiomjit.base.tree import cannot_be_hashed, form_of
 from axiomjit.functions.sources import (
     MISSING,
     NUMBERS,
@@ -187,7 +189,7 @@ class Outside:
         for effect in self.effects:
             kind = _STORED.get(effect.how)
             owner = None if effect.target is None else self.source_of(effect.target)
-            if kind is not None and owner is not None:
+            if kind is not None and owner is not None and type(effect.key) is not slice:
                 key = None if kind is Contents else effect.key
                 found = self._places.get((kind, type(key), key, owner.identity))
                 if found is not None:
@@ -263,6 +265,9 @@ class Outside:
     def stand_for_generator(self, generator: Any) -> Any:
         """What represents a generator of random numbers in the trace."""
         if id(generator) not in self._generators:
+            source = self.source_of(generator)
+            if source is not None:
+                self.require(Is(source, generator))
             late = lazy_import("axiomjit.tracing.traced_random")
             self._generators[id(generator)] = late.TracedGenerator(generator)
         return self._generators[id(generator)]
@@ -275,7 +280,19 @@ class Outside:
     def _is_input(self, value: Any, source: Source) -> bool:
         number = type(value) in NUMBERS or (isinstance(value, np.generic) and value.dtype in CODES)
         identity, wanted = source.identity, self.wanted
-        return number and identity in wanted.numbers and identity not in wanted.fixed
+        if not number or identity in wanted.fixed:
+            return False
+        return identity in wanted.numbers or self._is_argument(source)
+
+    def _is_argument(self, source: Source) -> bool:
+        """True for an entry of a container among the arguments: a number there is an argument."""
+        if isinstance(source, Item | Attribute):
+            whole = self._raw[source.of.number]
+            opened = form_of(type(whole)) if isinstance(source, Attribute) else is_container(whole)
+            if type(whole) is SimpleNamespace or (opened and cannot_be_hashed(whole)):
+                return self._is_argument(source.of)
+            return isinstance(source, Item) and self._is_argument(source.of)
+        return isinstance(source, Argument)
 
     def _input(self, value: Any, source: Source) -> Any:
         self.inputs.append(source)

@@ -44,7 +44,7 @@ _MOST_ENDS: Final = 5
 """The number of lines, or brackets, that are tried as the end of a function."""
 _MOST_TREES: Final = 4000
 _trees = BoundedTable[int, "tuple[CodeType, Function | None]"](_MOST_TREES)
-_files = BoundedTable[str, "tuple[int, ast.Module | None, CodeType | None]"]()
+_files = BoundedTable[str, "tuple[int, _File | None]"]()
 
 
 class Definition(Record):
@@ -326,7 +326,10 @@ def _imported_names(code: CodeType) -> list[str]:
 
 
 _CODE: Final = dis.opmap
-_READS: Final = {_CODE[n] for n in ("LOAD_GLOBAL", "LOAD_FAST", "LOAD_DEREF", "LOAD_NAME")}
+_READS: Final = {
+    _CODE.get(name)
+    for name in ("LOAD_GLOBAL", "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_NAME")
+}
 _EXTENDED: Final = _CODE["EXTENDED_ARG"]
 _METHOD: Final = _CODE.get("LOAD_METHOD", -1)
 _SHIFTED: Final = sys.version_info >= (3, 12)
@@ -360,9 +363,13 @@ def _name_read(code: CodeType, operation: int, number: int) -> str:
     return name
 
 
+def _has_rewritten_asserts(code: CodeType) -> bool:
+    return any(name.startswith("@py") for part in _parts(code) for name in part.co_names)
+
+
 def _rewrite_asserts(module: ast.Module, text: str, code: CodeType) -> bool:
     """Change statements `assert` as pytest does in modules of tests, if the code shows that."""
-    if not any(n.startswith("@py") for part in _parts(code) for n in part.co_names):
+    if not _has_rewritten_asserts(code):
         return False
     pytest: Any = imported("_pytest.assertion.rewrite")
     if pytest is not None:
@@ -370,26 +377,46 @@ def _rewrite_asserts(module: ast.Module, text: str, code: CodeType) -> bool:
     return pytest is not None
 
 
+class _File:
+    """The tree of a file, and the code objects that it compiles to."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tree = ast.parse(text, FILE_NAME)
+        self._compiled: dict[bool, dict[tuple[str, int], list[CodeType]]] = {}
+
+    def compiled(self, code: CodeType) -> list[CodeType]:
+        """Return code objects with the name and the first line of one."""
+        is_rewritten = _has_rewritten_asserts(code)
+        parts = self._compiled.get(is_rewritten)
+        if parts is None:
+            parts = self._compiled[is_rewritten] = {}
+            module = ast.parse(self.text, FILE_NAME) if is_rewritten else self.tree
+            _rewrite_asserts(module, self.text, code)
+            for part in _parts(compile_tree(module, code)):
+                parts.setdefault((part.co_name, part.co_firstlineno), []).append(part)
+        return parts.get((code.co_name, code.co_firstlineno), [])
+
+
 def _in_file(code: CodeType, lines: list[str], names: list[str]) -> Definition | None:
     """Return the definition from the statement of the module that has it, or the whole file."""
     text = "".join(lines)
     key, stamp = code.co_filename, hash(text)
     if key not in _files or _files[key][0] != stamp:
-        _files.keep(key, (stamp, None, None))
-        _files.keep(key, (stamp, ast.parse(text, FILE_NAME), None))
-    tree = _files[key][1]
-    if tree is None:
+        _files.keep(key, (stamp, None))
+        _files.keep(key, (stamp, _File(text)))
+    file = _files[key][1]
+    if file is None:
         return None
-    wanted = range(code.co_firstlineno, code.co_firstlineno + 1)
-    holders = [s for s in tree.body if _lines_of(s).start <= wanted.start < _lines_of(s).stop]
-    shown: list[ast.stmt] = [ast.Import([ast.alias(name)]) for name in names]
-    for body in ([*shown, *holders], tree.body):
-        module = copy.deepcopy(ast.Module(body, []))
-        _rewrite_asserts(module, text, code)
-        whole = compile_tree(ast.fix_missing_locations(module), code)
-        if any(is_same(part, code, 0) for part in _parts(whole)):
-            return _node_in(holders, code)
-    return None
+    holders = [s for s in file.tree.body if code.co_firstlineno in _lines_of(s)]
+    place: dict[str, Any] = {"lineno": 1, "col_offset": 0}
+    shown: list[ast.stmt] = [
+        ast.Import([ast.alias(name, None, **place)], **place) for name in names
+    ]
+    alone = compile_tree(ast.Module([*shown, *holders], []), code)
+    found = any(is_same(part, code, 0) for part in _parts(alone))
+    found = found or any(is_same(part, code, 0) for part in file.compiled(code))
+    return _node_in(holders, code) if found else None
 
 
 def _lines_of(statement: ast.stmt) -> range:

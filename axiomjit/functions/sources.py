@@ -8,9 +8,9 @@ same vector and check the same guards.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
-from types import MappingProxyType, MemberDescriptorType
+from types import FunctionType, MappingProxyType, MemberDescriptorType
 from typing import Any, Final
 
 import numpy as np
@@ -185,6 +185,20 @@ class ClassAttribute(Part):
         return f"{self.of}.{self.key}"
 
 
+class FunctionPart(Part):
+    """The code or the defaults of a function, which can be set anew."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def get(whole: Any, key: Any) -> object:
+        """The part."""
+        return getattr(whole, key) if type(whole) is FunctionType else MISSING
+
+    def __str__(self) -> str:
+        return f"{self.of}.{self.key}"
+
+
 class Class(Part):
     """The class of an object."""
 
@@ -298,7 +312,7 @@ class Length(Guard):
 
 
 class Keys(Guard):
-    """A dict has these keys in this order; a set has these entries."""
+    """A dict or set has these keys, in this order."""
 
     keys: tuple[object, ...]
 
@@ -306,10 +320,9 @@ class Keys(Guard):
         """True for equal keys."""
         if _length(value) != len(self.keys):
             return False
-        given = dict.__iter__(value) if isinstance(value, dict) else set.__iter__(value)
-        if isinstance(value, dict):
-            return all(map(same_value, given, self.keys))
-        return all(any(same_value(one, key) for key in self.keys) for one in given)
+        kinds = (OrderedDict, dict, set, frozenset)
+        kind = next(kind for kind in kinds if isinstance(value, kind))
+        return all(map(same_value, kind.__iter__(value), self.keys))
 
     def __str__(self) -> str:
         return f"list({self.source}) == {list(self.keys)!r}"

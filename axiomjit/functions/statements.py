@@ -139,7 +139,7 @@ class Rewriter(Expressions):
         return node
 
     def _asserted(self, node: ast.Assert) -> ast.stmt:
-        node.test = self.condition(node.test)
+        node.test = self.condition(node.test, node)
         if node.msg is not None:
             node.msg = self.expression(node.msg)
         return node
@@ -152,12 +152,12 @@ class Rewriter(Expressions):
         return node
 
     def _branches(self, node: Any) -> ast.stmt:
-        node.test = self.condition(node.test)
+        node.test = self.condition(node.test, node)
         node.body, node.orelse = self._block(node.body), self._block(node.orelse)
         return node  # type: ignore[no-any-return]
 
     def _loop(self, node: ast.For) -> ast.stmt:
-        node.iter = self.iterated(node.iter)
+        node.iter = self.iterated(node.iter, node)
         before: list[ast.stmt] = []
         if isinstance(node.target, UNPACKED):
             item = self.temporary(node.target)

@@ -1,6 +1,7 @@
 """Hooks that do what Python does: an instrumented function behaves as the original."""
 
 import builtins
+import functools
 import operator
 import sys
 import types
@@ -109,15 +110,7 @@ class PlainHooks:
         return value
 
     def unpack(self, value, count, star):
-        values = [*value] if star is None else tuple(value)
-        if star is None and len(values) != count:
-            if len(values) > count:
-                raise ValueError(f"too many values to unpack (expected {count})")
-            raise ValueError(f"not enough values to unpack (expected {count}, got {len(values)})")
-        if star is not None and len(values) < count - 1:
-            least, seen = count - 1, len(values)
-            raise ValueError(f"not enough values to unpack (expected at least {least}, got {seen})")
-        return values
+        return _unpacking(count, star)(value)
 
     def binary(self, op, left, right):
         return BINARY[op](left, right)
@@ -171,6 +164,16 @@ class PlainHooks:
             return value
         module = __import__(name, self._names, None, parts, level)
         return [_part(module, part) for part in parts]
+
+
+@functools.cache
+def _unpacking(count, star):
+    """A function that unpacks a value as Python does, and returns the parts as one tuple."""
+    names = [f"{'*' if place == star else ''}v{place}" for place in range(count)]
+    parts = "".join(f"{name}, " for name in names)
+    made = {}
+    exec(f"def unpack(value):\n [{parts}] = value\n return ({parts})", made)
+    return made["unpack"]
 
 
 def _part(module, name):

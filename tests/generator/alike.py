@@ -37,7 +37,7 @@ class Comparison:
             one, other = map(_unwrapped, (one, other))
             if found := self.differs(*calls, f"{path}.calls"):
                 return found
-        if type(one) is not type(other) and not _both_of(self.module, type(one), type(other)):
+        if type(one) is not type(other) and not both_of(self.module, type(one), type(other)):
             return f"{path} is {_shown(one)}, not {_shown(other)}"
         if isinstance(one, PLAIN):
             return None if one == other else f"{path} is {one!r}, not {other!r}"
@@ -101,7 +101,7 @@ def _unwrapped(value):
     return value._function if isinstance(value, Jitted) else value
 
 
-def _both_of(module, *kinds):
+def both_of(module, *kinds):
     """Whether classes are those of one name of the two worlds."""
     return all(k.__module__ == module for k in kinds) and kinds[0].__name__ == kinds[1].__name__
 

@@ -5,9 +5,9 @@ them or, by another thread, while one runs. The steps are taken in two fresh wor
 function is Python's and where it is compiled; after each, results, errors, what was printed and
 all the state of the modules must be alike.
 
-Changes between calls are those that compiled functions see: writes into arrays from outside,
-attributes of the instance of a method and of its class. With `rebinding` other names, numbers and
-containers change, too.
+Everything changes between calls: names, cells, attributes, entries, arrays, functions, classes.
+Cases that NumPy runs are counted by reason; without a statement of `left` or a value of an array
+that is asked for, there is none.
 """
 
 import ast
@@ -31,19 +31,22 @@ import axiomjit
 from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.base.errors import AxiomError, FallbackWarning
-from tests.generator import between, pieces, places, writes
-from tests.generator.alike import Comparison
+from tests.generator import between, object_places, pieces, places, writes
+from tests.generator.alike import Comparison, both_of
 from tests.generator.draws import Draws
+from tests.generator.left import LEFT
 from tests.generator.sequences import way
 
 MODULE = "generated_module"
-GLOBALS = ("k", "once", "W", "V", "I", "LOG", "NUMBERS", "SEEN", "STATE", "OBJ")
 CELLS = ("c", "flag", "cell", "notes")
 ARRAYS = ("np.arange(5.0)",) * 4 + (
     *("np.arange(5)", "np.arange(5.0) + 4", "np.ones((2, 5))", "np.arange(5, dtype='f4')"),
     *("np.arange(5.0)[::-1]", "np.zeros(5)", "np.arange(3.0)"),
 )
-FORMS = ("function", "function", "method", "closure")
+FORMS = ("function", "function", "method", "closure", "helper", "inner")
+READS = places.READS | object_places.READS
+CHANGES = places.CHANGES | object_places.CHANGES
+NOT_COMPILED = tuple(text for found in LEFT.values() for text in found)
 SHARES = Counter()
 """How many cases only read, how many change something, and how many of each were followed."""
 _QUIET = np.get_printoptions(), dict.fromkeys(np.geterr(), "ignore")
@@ -62,14 +65,32 @@ class Case(NamedTuple):
     def source(self):
         """The module as text."""
         text = "\n".join((*self.statements, self.returned))
-        function = ["@wrap", f"def f({self._parameters()}):", *_indented(_declared(self, text))]
-        function += _indented("\n".join((*self.statements, f"return {self.returned}")))
-        whole = "\n".join(function)
-        if self.form == "method":
+        given = self._parameters()
+        body = [*_indented(_declared(self, text))]
+        body += _indented("\n".join((*self.statements, f"return {self.returned}")))
+        whole = "\n".join(["@wrap", f"def f({given}):", *body])
+        if self.form == "helper":
+            whole = "\n".join(
+                [
+                    f"def helper({given}):",
+                    *body,
+                    *f"""
+
+@wrap
+def f({given}):
+    return helper({given})""".splitlines(),
+                ]
+            )
+        elif self.form == "inner":
+            inner = [f"def inner_f({given}):", *body, f"return inner_f({given})"]
+            whole = "\n".join(["@wrap", f"def f({given}):", *_indented("\n".join(inner))])
+        elif self.form == "method":
             whole = pieces.METHODS.format(function="\n".join(_indented(whole)))
         elif self.form == "closure":
             whole = pieces.CLOSURE.format(function="\n".join(_indented(whole)))
-        return "\n\n".join((pieces.IMPORTS.strip(), *_pieces(whole + "\n".join(self.steps)), whole))
+        return "\n\n".join(
+            (pieces.IMPORTS.strip(), *_pieces("\n".join((whole, *self.steps))), whole)
+        )
 
     def _parameters(self):
         used = "state" in _names("\n".join((*self.statements, self.returned)), ast.Load)
@@ -91,7 +112,7 @@ def _indented(text):
 def _declared(case, text):
     """The declarations of names that a function assigns."""
     stored = _names(text, ast.Store, ast.Del)
-    lines = [f"global {name}" for name in GLOBALS if name in stored]
+    lines = [f"global {name}" for name in pieces.PIECES if name in stored]
     if case.form == "closure":
         lines += [f"nonlocal {name}" for name in CELLS if name in stored]
     return "\n".join(lines)
@@ -173,9 +194,11 @@ class World:
 
     def step(self, text):
         """Take a step; the error that it raises, or None."""
+        file = f"<step {text!r}>"  # so that functions which it makes have a text
+        linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
         with self._entered():
             try:
-                exec(text, self.space)
+                exec(compile(text, file, "exec"), self.space)
             except Exception as error:
                 return error.with_traceback(None)
         return None
@@ -268,7 +291,8 @@ def _outcome(text, want, got, plain, compiled):
     """How errors and printed text differ."""
     # Which of two faults is found first is not compared, nor the words of errors of arrays.
     either = all(isinstance(e, ValueError | TypeError | IndexError) for e in (want, got))
-    if not (either or isinstance(got, type(want))):
+    same = got is want or both_of(MODULE, type(got), type(want)) or isinstance(got, type(want))
+    if not (either or same):
         return f"raised {got!r}, not {want!r}"
     lines = [world.printed.splitlines() for world in (compiled, plain)]
     if "meanwhile" in text:
@@ -284,71 +308,72 @@ def _difference(plain, compiled):
         return f"state holds what raises {error}"
 
 
-def draw(seed, index, rebinding=False):
-    """The case of a number; with `rebinding` names and containers change between calls, too."""
+def draw(seed, index):
+    """The case of a number."""
     draws = Draws(seed, index)
     form = draws.pick(FORMS)
-    changes = draws.chance(0.5)
-    used = draws.order(places.CHANGES.keys() if changes else READ)[: draws.between(1, 3)]
+    changes = draws.chance(0.6)
+    used = draws.order(CHANGES.keys() if changes else READS)[: draws.between(1, 3)]
     if form == "method":
         used = [place for place in used if place != "f"] or ["{S}.k"]
     elif draws.chance(0.5):
         used = [place for place in used if "{S}" not in place] or ["W"]
-    statements, frozen, v, changing = [], set(), "x", False
+    statements, v, changing = [], "x", False
     for number in range(draws.between(1, 5)):
-        text, alone = _statement(draws, form, used, changes)
-        frozen |= alone
+        text = _statement(draws, form, used, changes)
         changing |= text in ALL_CHANGES
         text = _filled(text, form, v, f"v{number}")
-        if draws.chance(0.1):
-            condition = draws.pick(("k > 2", "x.ndim == 1", "len(x) > 4", "np.all(W >= 0)"))
-            frozen |= {"W"}
-            text = "\n".join((f"if {condition}:", *_indented(text)))
-            if re.search(rf"\bv{number} =", text):
+        if draws.chance(0.15) and "\ndef " not in text:
+            text = draws.pick(BLOCKS).format(body="\n".join(_indented(text)))
+            if re.search(rf"\bv{number}\b", text):
                 text = f"v{number} = {v}\n{text}"
         if re.search(rf"\bv{number}\b *=|for v{number} ", text):
             v = f"v{number}"
         statements.append(text)
     returned = _returned(draws, form, v, used)
-    frozen |= {"k"} & _names(returned, ast.Load)
-    steps = _steps(draws, form, used, frozen, (*statements, returned), rebinding)
+    steps = _steps(draws, form, used, (*statements, returned), changing)
     strict = draws.chance(0.2) and "meanwhile" not in steps[0]
     return Case(form, tuple(statements), returned, steps, strict, changing)
 
 
-ALL_CHANGES = {*places.CELL_CHANGES, *(c for found in places.CHANGES.values() for c in found)}
-READ = tuple(dict.fromkeys((*places.READS, *places.ALONE)))
+ALL_CHANGES = {*places.CELL_CHANGES, *(c for found in CHANGES.values() for c in found)}
+BLOCKS = (
+    "if k > 2:\n{body}",
+    "if x.ndim == 1:\n{body}",
+    "if len(x) > 4:\n{body}",
+    "for _ in range(2):\n{body}",
+    "try:\n{body}\nfinally:\n    LOG.append('end')",
+    "try:\n{body}\nexcept Trouble:\n    LOG.append('caught')",
+    "with U:\n{body}",
+    "if STATE['n'] and not once:\n    pass\nelse:\n{body}",
+)
+"""Statements around others."""
 
 
 def _statement(draws, form, used, changes):
-    """A statement, and the places of which it takes something once for all calls."""
+    """A statement."""
     place = draws.pick(used)
     cells = form == "closure" and draws.chance(0.4)
     luck = draws.uniform()
-    if luck < 0.12:
-        return draws.pick(places.OWN), set()
-    if luck < 0.15:
-        return draws.pick(places.ARGUMENT), set()
-    if luck < 0.18:
-        return draws.pick(places.VALUES), set()
-    if luck < 0.21:
-        return draws.pick(places.FAULTS), {"k", "STATE", "{S}.k"}
-    if luck < 0.24:
-        text = draws.pick(places.GIVEN)
-        return text, set()
-    if changes and luck < 0.6:
-        return draws.pick(places.CELL_CHANGES if cells else places.CHANGES[place]), set()
-    direct = places.CELL_READS if cells else places.READS.get(place, ())
-    alone = places.CELLS_ALONE if cells else places.ALONE.get(place, ())
-    if not direct + alone:
-        return draws.pick(places.OWN), set()
-    text = draws.pick(direct + alone)
-    frozen = {"cell" if cells else place}
-    if form == "method":  # of its instance a method sees attributes of the class, too
-        frozen -= {"{S}.scale", "{S}.shared"}
-    if place == "Model.scale":
-        frozen = {"{S}.scale"}
-    return f"{{n}} = {text}", set() if text in direct else frozen
+    for share, table in SHARES_OF:
+        if luck < share:
+            return draws.pick(table)
+        luck -= share
+    if changes and luck < 0.4:
+        return draws.pick(places.CELL_CHANGES if cells else CHANGES.get(place, places.OWN))
+    reads = places.CELL_READS if cells else READS.get(place, ())
+    return f"{{n}} = {draws.pick(reads)}" if reads else draws.pick(places.OWN)
+
+
+SHARES_OF = (
+    (0.10, places.OWN),
+    (0.03, places.ARGUMENT),
+    (0.02, places.VALUES),
+    (0.04, places.FAULTS),
+    (0.04, places.GIVEN),
+    (0.02, NOT_COMPILED),
+)
+"""Statements that belong to no place, and how often they come."""
 
 
 def _filled(text, form, v, n):
@@ -356,60 +381,54 @@ def _filled(text, form, v, n):
     return re.sub(r"\{([Svn])\}", lambda found: names[found[1]], text)
 
 
+RETURNED = (
+    *("STATE", "LOG", "W", "k", "[W, W]", "STATE['seen']", "k * 2", "f'{k}'", "len(LOG)"),
+    *("(LOG, STATE)", "{'w': W, 'k': k}", "None", "once", "W.sum()", "[]", "PARTS[0]", "U", "N.b"),
+    *("(k, W.max(), 1.5)", "k + 0.5", "type(k)", "Vec", "twice", "HOLDER[1]", "D", "np.float64(2)"),
+)
+"""Values from outside, numbers, and what is made anew."""
+
+
 def _returned(draws, form, v, used):
     """The expression that is returned."""
-    kept = [place for place in used if place in places.READS]
-    other = _filled(draws.pick(kept), form, v, "") if kept else "k"
-    forms = (v, v, v, v, f"({v}, {v} + 1)", f"{v}.sum()", f"({v}, {other})", f"{{'a': {v}}}")
-    return draws.pick(forms) if not draws.chance(0.02) else other
+    kept = [place for place in used if place in READS]
+    other = _filled(draws.pick(READS[draws.pick(kept)]), form, v, "") if kept else "k"
+    forms = (v, v, v, f"({v}, {v} + 1)", f"{v}.sum()", f"({v}, {other})", f"{{'a': {v}}}", other)
+    if draws.chance(0.2):
+        return f"({v}, {draws.pick(RETURNED)})"
+    return draws.pick(forms) if draws.chance(0.95) else draws.pick(RETURNED)
 
 
-def _steps(draws, form, used, frozen, statements, rebinding):
+def _steps(draws, form, used, statements, changing):
     f = "S.f" if form == "method" else "f"
     text = "\n".join(statements)
     given = ", given" * ("state" in _names(text, ast.Load))
-    tables = [between.FROM_OUTSIDE, *[between.ON_SELF] * (2 * (form == "method"))]
-    tables += [between.REBINDING] * 2 if rebinding else []
-    places_used = [*used, *["cell"] * (form == "closure" and "cell" in text)]
+    places_used = [*used, *["cells"] * (form == "closure")]
+    places_used += ["given"] * bool(given)
+    places_used = [p for p in places_used if p in between.CHANGES] or ["k"]
     steps = []
-    for number in range(draws.between(2, 6)):
-        place = draws.pick(places_used)
-        table = draws.pick(tables)
-        change = draws.pick(table.get(place, ("",)))
-        seen = (
-            not _within(place, frozen)
-            or (table is between.ON_SELF and change[:1] == "S")
-            or rebinding
-        )
-        if number and change and seen and draws.chance(0.6):
+    for number in range(draws.between(2, 7)):
+        change = draws.pick(between.CHANGES[draws.pick(places_used)])
+        cell = re.search(r"CELLS\['(\w+)'\]", change)
+        known = cell is None or re.search(rf"\b{cell[1]}\b", text)
+        if number and known and draws.chance(0.6):
             steps.append(change)
-        if number and re.fullmatch(r"\w+", statements[-1]) and draws.chance(0.1):
+        if number and draws.chance(0.05):
             steps.append("if isinstance(r, np.ndarray):\n    r[...] = 9")
-        argument = draws.pick(ARRAYS[:1] if number == 0 else ARRAYS)
-        if number == 0 and draws.chance(0.2):
-            known = [name for name in places_used if name in between.MEANWHILE]
-            always = not known or draws.chance(0.3)
-            name = None if always else draws.pick(known)
+        argument = draws.pick(ARRAYS[:1] if number == 0 or draws.chance(0.5) else ARRAYS)
+        if draws.chance(0.1):
+            # What a thread changes meanwhile and the function changes, too, has no order.
+            known = [p for p in places_used if p in between.MEANWHILE and not changing]
             draws_too = "random" in text  # the order of draws by two threads is open
             others = [c for c in between.ALWAYS_MEANWHILE if not (draws_too and "random" in c)]
-            change = draws.pick(others if always else between.MEANWHILE[name])
+            change = draws.pick(between.MEANWHILE[draws.pick(known)] if known else others)
             call = f"meanwhile({draws.between(1, 3)}, {change!r}, lambda: {f}({argument}{given}))"
             steps.append(f"r = {call}")
-            in_key = (
-                form == "method" and name in between.ON_SELF.keys() - between.FROM_OUTSIDE.keys()
-            )
-            if name in frozen and not in_key:
-                break  # it was looked up before or after the change
         elif draws.chance(0.3):
             steps.append(f"x = {argument}\nr = {f}(x{given})")
         else:
             steps.append(f"r = {f}({argument}{given})")
     return tuple(steps)
-
-
-def _within(place, others):
-    """Whether a place is one of others, or a part of one."""
-    return any(place == other or place.startswith((f"{other}.", f"{other}[")) for other in others)
 
 
 def shortest(case, found=None):
@@ -451,12 +470,12 @@ def _same_failure(case, kind):
     return found is not None and _kind(found) == kind
 
 
-def campaign(seed, first, count, name, rebinding=False):
+def campaign(seed, first, count, name):
     """The failures, as text, of so many cases run in one way."""
     failures = []
     with way(name), patch.object(config, "_fallback", "warn"):
         for index in range(first, first + count):
-            case = draw(seed, index, rebinding)
+            case = draw(seed, index)
             found = failure(case, count=True)
             if found:
                 short = shortest(case, found)

@@ -1,8 +1,8 @@
 """The text of modules whose functions keep state outside themselves: statements by name."""
 
 IMPORTS = """
-import collections, contextlib, contextvars, copy, functools, heapq, io, itertools, logging
-import operator, os, pprint, random, sys, threading, warnings
+import collections, contextlib, contextvars, copy, dataclasses, enum, functools, heapq, io
+import itertools, logging, operator, os, pprint, random, sys, threading, time, typing, warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -283,6 +283,261 @@ class Odd:
     def __delattr__(self, name):
         self._note(name)
 """.strip(),
+    "ALIAS": "ALIAS = LOG",
+    "SHARED": 'SHARED = {"log": LOG, "w": W, "state": STATE, "self": None}',
+    "VIEW": "VIEW = W[1:]",
+    "HOLDER": 'HOLDER = [None, {"deep": [[1, 2], {"x": 3}]}, (4, [5])]',
+    "RNGS": 'RNGS = {"a": np.random.default_rng(3)}',
+    "Vec": """
+class Vec:
+    def __init__(self, parts=(1.0, 2.0)):
+        self.parts, self.log = list(parts), []
+
+    def __add__(self, other):
+        self.log.append("add")
+        return Vec([part + other for part in self.parts])
+
+    def __radd__(self, other):
+        self.log.append("radd")
+        return other + self.parts[0]
+
+    def __mul__(self, other):
+        return other * self.parts[0]
+
+    __rmul__ = __mul__
+
+    def __iadd__(self, other):
+        self.parts[0] += other
+        return self
+
+    def __neg__(self):
+        return Vec([-part for part in self.parts])
+
+    def __len__(self):
+        return len(self.parts)
+
+    def __eq__(self, other):
+        self.log.append("eq")
+        return self.parts[0] == (other.parts[0] if isinstance(other, Vec) else other)
+
+    def __lt__(self, other):
+        return self.parts[0] < (other.parts[0] if isinstance(other, Vec) else other)
+
+    def __hash__(self):
+        return 7
+
+    def __bool__(self):
+        return self.parts[0] > 0
+
+    def __iter__(self):
+        self.log.append("iter")
+        return iter(self.parts)
+
+    def __contains__(self, one):
+        self.log.append(one)
+        return one in self.parts
+
+    def __getitem__(self, key):
+        return self.parts[key]
+
+    def __setitem__(self, key, value):
+        self.log.append(key)
+        self.parts[key] = value
+
+    def __delitem__(self, key):
+        del self.parts[key]
+
+    def __call__(self, v, by=1):
+        self.log.append(by)
+        return v * self.parts[-1] + by
+
+    def __enter__(self):
+        self.log.append("enter")
+        return self.parts
+
+    def __exit__(self, kind, error, trace):
+        self.log.append("exit" if kind is None else kind.__name__)
+        return kind is not None and issubclass(kind, Trouble)
+
+    def __str__(self):
+        return f"Vec{len(self.parts)}"
+
+    def __format__(self, spec):
+        self.log.append(spec)
+        return spec + str(len(self.log))
+""".strip(),
+    "U": "U = Vec()",
+    "Lazy": """
+class Lazy:
+    def __init__(self):
+        self.asked, self.known = [], {"w": np.ones(5), "k": 3}
+
+    def __getattr__(self, name):
+        if name.startswith("__") or name not in self.known:
+            raise AttributeError(name)
+        self.asked.append(name)
+        return self.known[name]
+""".strip(),
+    "L": "L = Lazy()",
+    "Noted": """
+class Noted:
+    def __init__(self):
+        object.__setattr__(self, "k", 1)
+
+    def __setattr__(self, name, value):
+        LOG.append(name)
+        super().__setattr__(name, value)
+
+    def __delattr__(self, name):
+        LOG.append(-1)
+        object.__delattr__(self, name)
+""".strip(),
+    "Z": "Z = Noted()",
+    "Config": """
+@dataclasses.dataclass
+class Config:
+    k: int = 2
+    w: np.ndarray = dataclasses.field(default_factory=lambda: np.arange(5.0))
+    names: list = dataclasses.field(default_factory=list)
+
+    def step(self, v):
+        self.k += 1
+        self.names.append(self.k)
+        return v * self.k + self.w
+
+    @property
+    def total(self):
+        return self.k + len(self.names)
+""".strip(),
+    "D": "D = Config()",
+    "Fast": """
+@dataclasses.dataclass(frozen=True)
+class Fast:
+    k: int = 2
+    bias: tuple = (1.0, 2.0)
+
+    def apply(self, v):
+        return v * self.k + self.bias[1]
+""".strip(),
+    "FAST": "FAST = Fast()",
+    "Layer": """
+class Layer:
+    rate = 0.5
+
+    def __init__(self):
+        self.w, self.b, self.steps, self.best = np.ones(5), 0.0, 0, None
+        self.history, self.rng = [], np.random.default_rng(4)
+
+    def step(self, v):
+        self.steps += 1
+        out = v * self.w + self.b
+        self.w = self.w - self.rate * out
+        self.b += 0.25
+        self.history.append(out.sum())
+        return out
+
+    def write(self, v):
+        self.w += v
+        self.w[0] = self.b
+        self.best = v if self.best is None else np.maximum(self.best, v)
+        return self.w * 2
+
+    def noisy(self, v):
+        return v + self.rng.normal(size=5)
+
+    def fit(self, v):
+        for _ in range(2):
+            v = self.step(v)
+        return v
+""".strip(),
+    "N": "N = Layer()",
+    "NETS": "NETS = [Layer(), Layer()]",
+    "Trouble": """
+class Trouble(Exception):
+    def __init__(self, k):
+        super().__init__(k)
+        self.k = k
+""".strip(),
+    "risky": """
+def risky(v, n):
+    LOG.append(n)
+    if n > 3:
+        raise Trouble(n)
+    return v + n
+""".strip(),
+    "Color": "class Color(enum.Enum):\n    RED = 1\n    BLUE = 2",
+    "COLOR": "COLOR = Color.RED",
+    "Pair": "class Pair(typing.NamedTuple):\n    a: int\n    w: np.ndarray",
+    "PAIR": "PAIR = Pair(2, np.ones(5))",
+    "scaled_by": """
+def scaled_by(v, by=2, *, off=0.5, extra=[1]):
+    return v * by + off + len(extra)
+""".strip(),
+    "TIMES": "TIMES = functools.partial(scaled_by, by=3)",
+    "WAYS": 'WAYS = {"a": lambda v: v + k, "b": scaled_by, "c": TIMES}',
+    "kept_all": """
+def kept_all(v, *args, **named):
+    LOG.append(len(args))
+    return v + len(named)
+""".strip(),
+    "Noting": """
+class Noting:
+    def __enter__(self):
+        LOG.append("in")
+
+    def __exit__(self, *error):
+        LOG.append(len(error))
+""".strip(),
+    "Base": """
+class Base:
+    count = 0
+
+    def go(self, v):
+        LOG.append("base")
+        return v + self.count
+
+    @classmethod
+    def made(cls, n):
+        LOG.append(cls.__name__)
+        self = cls()
+        self.count = n
+        return self
+""".strip(),
+    "Both": """
+class Both(Base):
+    def go(self, v):
+        self.count += 1
+        return super().go(v) * 2
+""".strip(),
+    "B": "B = Both()",
+    "Node": """
+class Node:
+    def __init__(self, value, rest=None):
+        self.value, self.rest = value, rest
+""".strip(),
+    "HEAD": "HEAD = Node(1, Node(2))",
+    "ToLog": """
+class ToLog(logging.Handler):
+    def emit(self, record):
+        LOG.append(record.getMessage())
+""".strip(),
+    "LOGGER": 'LOGGER = logging.Logger("generated")\nLOGGER.addHandler(ToLog())',
+    "Walk": """
+class Walk:
+    def __init__(self, n):
+        self.n, self.at = n, 0
+
+    def __iter__(self):
+        self.at = 0
+        return self
+
+    def __next__(self):
+        if self.at >= self.n:
+            raise StopIteration
+        self.at += 1
+        return self.at
+""".strip(),
+    "WALK": "WALK = Walk(3)",
     "given": 'given = {"n": 1, "w": np.ones(5), "seen": []}',
 }
 """Statements of a module by the name that each makes."""
