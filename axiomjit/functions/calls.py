@@ -271,16 +271,14 @@ class Calls(Operators):
             return self._container_method(owner, name, args, kwargs)
         if kind is np.ndarray:
             return self._array_method(owner, name, args, kwargs)
-        if is_generator(owner) and name in DRAWS and not self.outside.is_outside(owner):
+        if is_generator(owner) and name in DRAWS and id(owner) in self.made_generators:
             given, named = known_numbers(list(map(self.given, args))), dict(kwargs)
             if traced_in([*given, *named.values()]):
                 refuse(f"gives a computed array to {name} of a generator that it made")
             return getattr(owner, name)(*given, **{k: known_numbers(v) for k, v in named.items()})
         if is_generator(owner) and name in DRAWS:
-            generator = self.outside.original(owner)
-            if id(generator) not in self.made_generators:
-                generator = self.outside.stand_for_generator(generator)
-            return getattr(generator, name)(*map(self.given, args), **kwargs)
+            stand = self.outside.stand_for_generator(self.outside.original(owner))
+            return getattr(stand, name)(*map(self.given, args), **kwargs)
         if kind is super:
             return self._super_method(owner, name, args, kwargs)
         found = self.attribute(owner, name)
