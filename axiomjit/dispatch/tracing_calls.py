@@ -214,6 +214,8 @@ class _TraceOnce:
         graph, structure = made.graph, made.structure
         handles = self._following.handles or handles_errors(self._function)
         guards = outside.guards()
+        self._calls.known.forget()
+        outside.forget_changes()
         del made, leaves, self._calls, self._outside  # the last references to what was made inside
         graph = captured.finalize(graph)
         settled = tuple((n, returned.settle(v) if n is None else v) for n, v in loose)

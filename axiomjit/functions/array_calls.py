@@ -88,6 +88,10 @@ class KnownArrays:
         self._lines[id(found)] = found, line
         return found
 
+    def forget(self) -> None:
+        """Forget all arrays: the trace is over, and only what is outside shall live on."""
+        self._lines.clear()
+
     def want_traced(self, array: Any) -> None:
         """End the trace if an array that is to hold traced values was made on a known line.
 

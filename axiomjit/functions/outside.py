@@ -328,6 +328,11 @@ class Outside:
         known = self._originals.get(id(value))
         return value if known is None else known[1]
 
+    def forget_changes(self) -> None:
+        """Drop the overlay and the values of effects, which may be what the function has made."""
+        for table in (self.effects, self._parts, self._copies, self._late):
+            table.clear()
+
     def guards(self) -> Guards:
         """The guards of the program: changed objects must be distinct from those of their type."""
         for number, source in self._changed.items():
