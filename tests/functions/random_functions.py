@@ -38,7 +38,7 @@ class World:
 
     def __init__(self, fails_at):
         self.log, self.fails_at = [], fails_at
-        self.is_in_hook, self.unseen, self.numbers = True, [], itertools.count()
+        self.is_in_hook, self.unseen, self.numbers = True, [], itertools.count(1000)
 
     def note(self, *event):
         self.log.append(event)

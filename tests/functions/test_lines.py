@@ -19,7 +19,7 @@ TEXTS = {
     "unpacking of items": "for (x,\n  y) in [\n   a]: pass",
     "nested unpacking": "[\n  x, (y,\n   z)] = 1, a",
     "with": "with (\n  a) as y: pass",
-    "f-string": "f'''{\n  a:>{\n  a}}'''",
+    "f-string": "f'''{\n  a:x{\n  a}}'''",
     "mapping": "dict(b=1,\n  **\n  a)",
     "chain": "if (\n  1 <\n  a < N() < 2): pass",
     "call of an attribute": "[1][\n  0\n  ] + a.b(\n  )",

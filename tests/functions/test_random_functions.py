@@ -68,7 +68,7 @@ def method_read_late(self, node):
     value = self.expression(node.func.value)
     name = constant(self.mangle(node.func.attr), node)
     arguments = self.expressions(node.args, node)
-    keywords = [self._keyword(one) for one in node.keywords]
+    keywords = [self._keyword(one, node) for one in node.keywords]
     return self.hook("method", node, value, name, *arguments, keywords=keywords)
 
 
@@ -136,7 +136,7 @@ FAULTS = {
 }
 LEFT_OUT = (ast.Attribute, ast.Subscript, ast.Call, ast.UnaryOp, ast.Compare, ast.JoinedStr)
 LEFT_OUT_STATEMENTS = (ast.AugAssign, ast.Delete, ast.If, ast.While, ast.For, ast.With, ast.Assert)
-LEFT_OUT_STATEMENTS += (ast.Import, ast.ImportFrom, ast.Raise, ast.AnnAssign, ast.Expr)
+LEFT_OUT_STATEMENTS += (ast.Raise, ast.AnnAssign, ast.Expr)
 EXPRESSIONS, STATEMENTS = expressions._EXPRESSIONS, statements._STATEMENTS
 
 
