@@ -26,7 +26,6 @@ class HalfType(types.Type):
     """float16, to be stored, chosen and cast; Numba's own has no representation on CPUs."""
 
     def __init__(self) -> None:
-        """The one type."""
         super().__init__(name="Half")
 
 
@@ -42,7 +41,6 @@ class FlagType(types.Type):
     """Where the word is that tells long loops to end."""
 
     def __init__(self) -> None:
-        """The one type."""
         super().__init__(name="Flag")
 
 
@@ -142,7 +140,6 @@ class Intrinsic:
     __slots__ = ("__name__", "define", "takes_literals")
 
     def __init__(self, define: Definition, takes_literals: bool) -> None:
-        """Name a definition by the name of its function."""
         self.__name__: Final = define.__name__
         self.define: Final = define
         self.takes_literals: Final = takes_literals
