@@ -213,7 +213,7 @@ class Expressions:
         called = self.expression(function.value if is_method else function)
         before = self._events
         arguments = self.expressions(node.args, node)
-        keywords = [self._keyword(one) for one in node.keywords]
+        keywords = [self._keyword(one, node) for one in node.keywords]
         if not is_method:
             return self.hook("call", node, called, *arguments, keywords=keywords)
         name = constant(self.mangle(function.attr), function)
@@ -227,10 +227,10 @@ class Expressions:
             return made
         return at_attribute(made, function)
 
-    def _keyword(self, node: ast.keyword) -> ast.keyword:
+    def _keyword(self, node: ast.keyword, at: ast.Call) -> ast.keyword:
         value = self.expression(node.value)
         if node.arg is None:
-            node.value = self.hook("mapping", node.value, value)
+            node.value = self.hook("mapping", at, value)
         else:
             node.arg, node.value = self.mangle(node.arg), value
         return node
@@ -362,7 +362,7 @@ class Expressions:
                 node.keys[place] = self.expression(key)
                 node.values[place] = self.expression(value)
             else:
-                node.values[place] = self.hook("mapping", value, self.expression(value))
+                node.values[place] = self.hook("mapping", node, self.expression(value))
         return node
 
     def _joined(self, node: ast.JoinedStr) -> ast.expr:

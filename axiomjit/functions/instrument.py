@@ -87,7 +87,8 @@ def _rewritten(code: CodeType, names: Mapping[str, Any]) -> CodeType:
     try:
         module = Rewriter(code, found).module()
     except NotInstrumentedError as error:
-        raise NotInstrumentedError(error.reason, error.line + found.shift) from None
+        line = error.line + found.shift if error.line else first
+        raise NotInstrumentedError(error.reason, line) from None
     with FORKS_WAIT:  # Python 3.11 counts the depth of trees for all threads together
         whole = compile_tree(module, code)
     factory = next(part for part in whole.co_consts if isinstance(part, CodeType))

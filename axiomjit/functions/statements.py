@@ -46,7 +46,9 @@ class Rewriter(Expressions):
             node.body = self.expression(node.body)
             inner = ast.Expr(node, **place)
         else:
-            node.decorator_list, node.returns = [], None
+            node.returns = None
+            # The line of the first one is that of the code; the factory is never called.
+            node.decorator_list = [constant(None, mark) for mark in node.decorator_list[:1]]
             node.body = self._block(node.body)
         hooks = [ast.arg(PREFIX + name, None, None, **place) for name in sorted(self.used)]
         arguments = ast.arguments([], hooks, None, [], [], None, [])

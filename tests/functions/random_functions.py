@@ -5,13 +5,16 @@ text of the first ones that differ in result, error, lines of the traceback, or 
 """
 
 import argparse
+import functools
+import itertools
 import linecache
+import operator
 import random
 import sys
 import traceback
 import types
 
-from tests.functions.plain_hooks import plain
+from tests.functions.plain_hooks import PlainHooks, plain
 
 ATTRIBUTES = ("n0", "n1", "_n2", "__n3")
 GLOBALS = ("g0", "g1", "g2")
@@ -22,6 +25,8 @@ COMPARE = ["<", "<=", ">", ">=", "==", "!=", "is", "in"] + ["is not", "not in"]
 DELETED = ("x", "z", "g2", "e1")
 """Names that may have no value. As arguments of methods they are read before the attribute is."""
 MOST_EVENTS = 200
+UNSEEN = ("next", "enter", "exit", "hash")
+"""Operations that no hook makes: Python makes them on the value that a hook has given."""
 
 
 class Boom(Exception):
@@ -32,10 +37,13 @@ class World:
     """The log of all operations; the one numbered `fails_at` raises."""
 
     def __init__(self, fails_at):
-        self.log, self.fails_at, self.depth = [], fails_at, 0
+        self.log, self.fails_at = [], fails_at
+        self.is_in_hook, self.unseen, self.numbers = True, [], itertools.count(1000)
 
     def note(self, *event):
         self.log.append(event)
+        if not self.is_in_hook and event[0] not in UNSEEN:
+            self.unseen.append(event)
         if len(self.log) == self.fails_at or len(self.log) > MOST_EVENTS:
             raise Boom(len(self.log))
 
@@ -77,13 +85,14 @@ class Thing:
     def __init__(self, world, name):
         object.__setattr__(self, "_world", world)
         object.__setattr__(self, "_name", name[:30])
+        object.__setattr__(self, "_number", next(world.numbers))
 
     def _does(self, event, *others):
         self._world.note(event, self._name, *map(named, others))
         return Thing(self._world, f"{event}{len(self._world.log)}")
 
     def __getattr__(self, name):
-        if name.startswith("__") and name.endswith("__") or name == "_does":
+        if name.startswith("__") and name.endswith("__") or name in ("_does", "_items"):
             raise AttributeError(name)
         return self._does("attribute", name)
 
@@ -107,7 +116,10 @@ class Thing:
 
     def __iter__(self):
         self._does("iterate")
-        for place in range(2 + len(self._world.log) % 2):
+        return self._items(2 + len(self._world.log) % 2)
+
+    def _items(self, count):
+        for place in range(count):
             self._world.note("next", self._name, place)
             yield Thing(self._world, f"{self._name}.{place}")
 
@@ -140,7 +152,7 @@ class Thing:
 
     def __hash__(self):
         self._does("hash")
-        return 1
+        return self._number
 
 
 def _operator(event):
@@ -171,6 +183,64 @@ for _name in [
         setattr(Thing, f"__i{_name}__", _operator("i" + _name))
 for _name in ["lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "invert"]:
     setattr(Thing, f"__{_name}__", _operator(_name))
+
+
+class Target:
+    """Stores in an object and deletes from it, within a hook."""
+
+    def __init__(self, world, value):
+        object.__setattr__(self, "_made", (world, value))
+
+    def __setattr__(self, name, value):
+        within_hook(self._made[0], setattr, self._made[1], name, value)
+
+    def __delattr__(self, name):
+        within_hook(self._made[0], delattr, self._made[1], name)
+
+    def __setitem__(self, key, value):
+        within_hook(self._made[0], operator.setitem, self._made[1], key, value)
+
+    def __delitem__(self, key):
+        within_hook(self._made[0], operator.delitem, self._made[1], key)
+
+
+def within_hook(world, operation, *args, **kwargs):
+    """Run an operation of Python; within a function of the program, no hook is at work."""
+    before = world.is_in_hook
+    world.is_in_hook = not isinstance(args[0] if args else None, types.FunctionType)
+    try:
+        return operation(*args, **kwargs)
+    finally:
+        world.is_in_hook = before
+
+
+class WatchedHooks(PlainHooks):
+    """Hooks that tell the world when they are at work."""
+
+    def __init__(self, function):
+        super().__init__(function)
+        self._world = function.__globals__["tick"].__self__
+
+    def target(self, value):
+        return Target(self._world, value)
+
+    def mapping(self, value):
+        return within_hook(self._world, dict, value)
+
+
+def _watched(method):
+    def hook(self, /, *args, **kwargs):
+        return within_hook(self._world, method, self, *args, **kwargs)
+
+    def call(self, /, *args, **kwargs):
+        return within_hook(self._world, lambda *a, **k: method(self, *a, **k), *args, **kwargs)
+
+    return call if method.__name__ == "call" else hook
+
+
+for _name, _method in vars(PlainHooks).items():
+    if not _name.startswith("_") and _name not in vars(WatchedHooks):
+        setattr(WatchedHooks, _name, _watched(_method))
 
 
 class Writer:
@@ -516,12 +586,14 @@ class Outcome:
         self.cells = function.__closure__
         self.error = self.lines = self.result = None
         called = instrument(function) if instrument else function
+        world.is_in_hook = instrument is None
         try:
             result = called(world.thing("a"))
             if isinstance(result, types.GeneratorType):
                 result = list(result)
             self.result = named(result)
         except Exception as error:
+            world.is_in_hook = True
             self.error = type(error).__name__, str(error) if isinstance(error, Boom) else ""
             frames = traceback.extract_tb(error.__traceback__)
             self.lines = [
@@ -529,12 +601,12 @@ class Outcome:
                 for frame in frames
                 if frame.filename == file_name and frame.name != "<lambda>"
             ]
-        world.fails_at = -1
+        self.unseen, world.is_in_hook, world.fails_at = world.unseen, True, -1
         self.log = world.log
         self.names = {name: named(names.get(name, "deleted")) for name in GLOBALS}
 
     def same(self, other):
-        fields = ("error", "lines", "result", "log", "names")
+        fields = ("unseen", "error", "lines", "result", "log", "names")
         return next((f for f in fields if getattr(self, f) != getattr(other, f)), None)
 
 
@@ -551,6 +623,7 @@ def bound(text, code):
     return text
 
 
+@functools.cache
 def text_of(number, seed=0):
     """The text of a program that compiles, the name of its file, and the event that fails."""
     draw = random.Random(f"{seed}.{number}")
@@ -566,10 +639,21 @@ def text_of(number, seed=0):
         return text, file_name, draw.choice([0, 0, draw.randrange(1, 60)])
 
 
-def difference(number, seed=0, instrument=plain):
+@functools.cache
+def expected_outcome(number, seed):
+    """The outcome of the function as it is."""
+    return Outcome(*text_of(number, seed), None)
+
+
+def watched(function):
+    """The instrumented function with hooks that are watched."""
+    return plain(function, WatchedHooks)
+
+
+def difference(number, seed=0, instrument=watched):
     """How the instrumented run of a random function differs, or None."""
     text, file_name, fails_at = text_of(number, seed)
-    expected = Outcome(text, file_name, fails_at, None)
+    expected = expected_outcome(number, seed)
     seen = Outcome(text, file_name, fails_at, instrument)
     field = expected.same(seen)
     if field is None:
@@ -585,6 +669,8 @@ def main():
     found = 0
     for number in range(given.budget):
         shown = difference(number, given.seed)
+        text_of.cache_clear()
+        expected_outcome.cache_clear()
         if shown is not None:
             found += 1
             if found <= 3:
