@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from axiomjit.base.native_callable import NativeCallable, change_tables
 from axiomjit.base.tree import LEAF, Leaf, OfArgument
 from axiomjit.dispatch.arguments import CallArguments
 from axiomjit.dispatch.caches import CompiledCall, run_and_unflatten
+from axiomjit.dispatch.source_guards import add_sources
+from axiomjit.functions.sources import Argument
+from axiomjit.functions.sources import Guards as SourceGuards
 from axiomjit.runtime.execution.execute import BoundPlan
 from axiomjit.runtime.native_call.guard_tables import Guards, Table, with_table
 from axiomjit.runtime.native_call.instructions import NOTHING, SCALARS, TUPLE, NativePlan
@@ -24,6 +27,9 @@ from axiomjit.symbolic.data_dependent import OtherLengthError
 
 Runner = Callable[..., Any]
 Vector = Sequence[object]
+Outside = tuple[SourceGuards, list[Any]]
+"""The sources of a program and their guards, and the values of all sources in one call."""
+NOTHING_OUTSIDE: Final[Outside] = (SourceGuards((), (), ()), [])
 
 
 def is_native() -> bool:
@@ -66,6 +72,7 @@ def guard_call(
     args: Vector,
     kwargs: Mapping[str, object],
     distinct: bool = False,
+    outside: Outside = NOTHING_OUTSIDE,
 ) -> bool:
     """Guard calls like this one, answered by `compiled`.
 
@@ -77,6 +84,7 @@ def guard_call(
         args: The positional arguments.
         kwargs: The keyword arguments.
         distinct: True if no two array arguments may be one object.
+        outside: The program's sources, with their values before it ran.
 
     Returns:
         True if the call can be guarded.
@@ -89,23 +97,26 @@ def guard_call(
         return False
     if not _has_kernels(function, compiled.runnable) or (compiled.speculative and kwargs):
         return False
-    arrays = [v for v in call.dynamic if isinstance(v, np.ndarray)]
+    whole = _with_inputs(call, outside)
+    arrays = [v for v in whole.dynamic if isinstance(v, np.ndarray)]
     if (compiled.writes and not compiled.plain) or (distinct and not all(v.size for v in arrays)):
         return False  # empty arrays never share memory, even one with itself
-    native = _native(compiled, compiled.runnable, call) if all(map(walkable, arrays)) else None
-    guards = _guards(native, compiled, places, leaves, order, distinct)
-    if guards is None:
-        native, guards = None, _guards(None, compiled, places, leaves, order, distinct)
-    if guards is None:
+    native = _native(compiled, compiled.runnable, whole) if all(map(walkable, arrays)) else None
+    found = _guards(native, compiled, places, leaves, order, distinct, outside)
+    if found is None:
+        native, found = None, _guards(None, compiled, places, leaves, order, distinct, outside)
+    if found is None:
         return False
-    runner = None
+    runner, (guards, inputs) = None, found
     if native is None:
         dynamic = [k for place, k in enumerate(order) if place not in places]
-        alone = dynamic == list(range(len(vector))) and compiled.plain and not call.static
-        runner = _runner(compiled, call, dynamic, alone)
+        dynamic += range(len(vector), len(vector) + len(inputs))
+        alone = dynamic == list(range(len(dynamic))) and compiled.plain and not call.static
+        runner = _runner(compiled, whole, dynamic, alone)
+    passed = inputs if native is None else ()
     otherwise = function.slow if compiled.speculative else None
     names, hits = tuple(kwargs), function.hits_natively
-    table = guards.table(len(args), names, hits, runner, otherwise, _errors(compiled))
+    table = guards.table(len(args), names, hits, runner, otherwise, _errors(compiled), passed)
     add_table(function, table, native)
     return True
 
@@ -167,21 +178,44 @@ def _guards(
     leaves: Vector,
     order: Sequence[int],
     distinct: bool,
-) -> Guards | None:
-    """Guards of all arguments and captured arrays; None if one cannot be guarded."""
+    outside: Outside,
+) -> tuple[Guards, list[int]] | None:
+    """Guards of all arguments, inputs and captured arrays, and the numbers of the inputs.
+
+    None if one cannot be guarded. What a program reads of a static argument has guards of its own.
+    """
     guards, given = Guards(native, compiled.writes), list[tuple[int, object]]()
+    sources, values = outside
+    followed = {one.place for one in sources.sources if isinstance(one, Argument)}
     for place, (leaf, source) in enumerate(zip(leaves, order, strict=True)):
         dynamic = place not in places
+        if not dynamic and place in followed:
+            continue
         if not guards.add(source, leaf, len(given) if dynamic else None):
             return None
         given += [(source, leaf)] * dynamic
+    inputs = add_sources(guards, sources, values, order)
+    if inputs is None:
+        return None
+    for number, value in zip(inputs, sources.given(values), strict=True):
+        if not guards.add(number, value, len(given)):
+            return None
+        given.append((number, value))
     apart = range(len(given)) if distinct else compiled.writes
     for array, where in () if compiled.watch is None else compiled.watch.known():
-        guards.watch(array, where)
-        given.append((-1, array))
+        given.append((guards.watch(array, where), array))
     for pair in _apart(given, apart):
         guards.disjoint(*pair)
-    return guards
+    return guards, inputs
+
+
+def _with_inputs(call: CallArguments, outside: Outside) -> CallArguments:
+    """A call with the inputs from outside behind its dynamic arguments."""
+    sources, values = outside
+    if not sources.inputs:
+        return call
+    dynamic = (*call.dynamic, *sources.given(values))
+    return call.replace(dynamic=dynamic, names=(*call.names, *map(str, sources.inputs)))
 
 
 def _apart(

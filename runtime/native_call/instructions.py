@@ -163,8 +163,7 @@ def _run_kernel(e: EntryBuilder, row: Row, failed: str) -> None:
 def _fill_block(e: EntryBuilder, row: Row) -> None:
     """Copy the words that do not depend on the call, then those from slots."""
     template, words = row.tail, row["words"]
-    with e.count(words) as number:
-        e.store(e.word(template, number), e.at(e.argument_block, number))
+    e.copy(template, e.argument_block, words)
     cursor = e.variable(e.at(template, words))
     with e.count(row["fills"]):
         pair = e.load(cursor)
@@ -293,14 +292,12 @@ class NativePlan(Record):
 
 def answer(e: EntryBuilder) -> None:
     """Call the table's Python function, or run the instructions of its plan."""
-    e.call(e.runtime("take"), e.tables)
     hits = e.head("hits")
     e.store(e.add(e.load(hits), 1), hits)
     runner = e.head("runner")
     with e.when(e.test("ne", runner, 0)):
+        result = _run_python(e, runner)
         e.drop_memory()
-        number = e.add(e.head("positional"), e.head("keywords"))
-        result = e.call(e.runtime("vectorcall"), runner, e.arguments, number, 0)
         with e.when(e.test("eq", result, 0)):
             _answer_otherwise(e)
         e.drop_tables()
@@ -323,6 +320,18 @@ def answer(e: EntryBuilder) -> None:
     _answer_otherwise(e)
     e.drop_tables()
     e.give(0)
+
+
+def _run_python(e: EntryBuilder, runner: Value) -> Value:
+    """The result of a Python function for the arguments and the values passed behind them."""
+    given, count, passed = e.variable(e.arguments), e.argument_count(), e.head("passed")
+    with e.when(e.test("ne", passed, 0)):
+        e.copy(e.arguments, e.operands, count)
+        numbers, behind = e.at(e.table, e.head("passed_at")), e.at(e.operands, count)
+        with e.count(passed) as number:
+            e.store(e.word(e.vector, e.word(numbers, number)), e.at(behind, number))
+        e.store(e.operands, given)
+    return e.call(e.runtime("vectorcall"), runner, e.load(given), e.add(count, passed), 0)
 
 
 def _results(e: EntryBuilder, failed: str) -> Value:
