@@ -26,7 +26,7 @@ from axiomjit.functions.sources import (
     static_attribute,
 )
 from axiomjit.functions.sources import Guards as SourceGuards
-from axiomjit.runtime.native_call.guard_tables import Guards
+from axiomjit.runtime.native_call.guard_tables import Guards, Known
 
 
 def add_sources(
@@ -86,16 +86,27 @@ class _Rows:
             if isinstance(kind, type):
                 guards.of_class(number, kind)
             return isinstance(kind, type) and self._hold(source, kind)
+        known = self._known_of(source)
         found = None
         if isinstance(source, Item):
-            found = guards.item(number, whole, source.key)
+            found = guards.item(number, whole, source.key, known)
         elif isinstance(source, Attribute):
-            found = guards.attribute(number, whole, source.key)
+            found = guards.attribute(number, whole, source.key, known)
         elif isinstance(source, Contents):
-            found = guards.contents(number)
-        if found is not None:
-            self._numbers[source.number] = found
-        return found is not None
+            found = guards.contents(number, known)
+        if found is None:
+            return False
+        if known is not None:
+            return self._hold(source, self._known[source.number])
+        self._numbers[source.number] = found
+        return True
+
+    def _known_of(self, source: Source) -> Known:
+        """The value that a source is guarded to be."""
+        if source.number not in self._known:
+            return None
+        value = self._known[source.number]
+        return () if value is MISSING else (value,)
 
     def _read_class(self, source: ClassAttribute) -> bool:
         """Guard a known class; its attributes are constants then."""
@@ -132,9 +143,7 @@ class _Rows:
         number = self.number(guard.source)
         if number is None:
             return False
-        if isinstance(guard, Is) and guard.value is MISSING:
-            guards.missing(number)
-        elif isinstance(guard, Is):
+        if isinstance(guard, Is):
             guards.same(number, guard.value)
         elif isinstance(guard, Equals):
             return guards.equals(number, value)

@@ -29,6 +29,7 @@ from axiomjit.runtime.native_call.instances import (
     InDict,
     Slot,
     attribute_place,
+    place_of_key,
     version,
 )
 from axiomjit.runtime.native_call.instances import refusal as outside_refusal
@@ -130,6 +131,8 @@ GUARDS: Final[dict[str, tuple[Words, Callable[..., None]]]] = {
     **SOURCE_ROWS,
 }
 """By guard its words and the code that checks it; shape and strides (bytes) follow an array's."""
+Known = tuple[()] | tuple[object] | None
+"""The object that a value must be, nothing if it must be missing; None if it is read."""
 _KINDS: Final = {name: number for number, name in enumerate(GUARDS)}
 
 
@@ -267,40 +270,49 @@ class Guards:
             self._fixed[id(value)] = -len(self._outside)
         return self._fixed[id(value)]
 
-    def _read(self, row: str, source: int, kind: type, *words: int) -> int:
-        """The number of a value that a row reads from another one of this class."""
-        self._outside.append(0)
-        number = -len(self._outside)
-        self._record(row, source, number, self._keep(kind), *words)
+    def _read(self, row: str, source: int, known: Known, kind: type, *words: int) -> int:
+        """Add a row that reads a part of a value of this class; the part's number, 0 if known."""
+        number = 0
+        if known is None:
+            self._outside.append(0)
+            number = -len(self._outside)
+        address = self._keep(known[0]) if known else 0
+        self._record(row, source, number, address, self._keep(kind), *words)
         return number
 
-    def item(self, source: int, whole: object, key: Any) -> int | None:
+    def item(self, source: int, whole: object, key: Any, known: Known = None) -> int | None:
         """The number of an entry of a container like `whole`; None if it is not read natively."""
         kind = type(whole)
         if not outside_refusal():
             if isinstance(whole, dict) and _is_plain_key(key):
-                return self._read("dict_item", source, kind, self._keep(key))
+                place = -1
+                if type(key) is str:
+                    key, place = place_of_key(whole, sys.intern(key))
+                words = self._keep(key), place
+                return self._read("dict_item", source, known, kind, *words)
             if isinstance(whole, list | tuple) and type(key) is int and 0 <= key < 2**63:
-                return self._read("position", source, kind, key, isinstance(whole, list))
+                words = key, isinstance(whole, list)
+                return self._read("position", source, known, kind, *words)
         return None
 
-    def attribute(self, source: int, whole: object, name: str) -> int | None:
+    def attribute(self, source: int, whole: object, name: str, known: Known = None) -> int | None:
         """The number of an own attribute of an instance like `whole`; None if it is not read."""
         kind = type(whole)
         place = attribute_place(kind, name)
         if place is None or not self.unchanged(kind):
             return None
         if isinstance(place, Slot):
-            return self._read("word", source, kind, place.at)
+            return self._read("word", source, known, kind, place.at)
         interned = self._keep(sys.intern(str(name)))
         if isinstance(place, InDict):
-            return self._read("own", source, kind, place.at, interned)
+            return self._read("own", source, known, kind, place.at, interned)
         words = place.at, place.keys, place.count
-        return self._read("inline", source, kind, *words, interned)
+        return self._read("inline", source, known, kind, *words, interned)
 
-    def contents(self, source: int) -> int | None:
+    def contents(self, source: int, known: Known = None) -> int | None:
         """The number of the value in a cell; None if it is not read natively."""
-        return None if outside_refusal() else self._read("word", source, CellType, CONTENTS)
+        refused = outside_refusal()
+        return None if refused else self._read("word", source, known, CellType, CONTENTS)
 
     def unchanged(self, kind: type) -> bool:
         """Guard a class and its bases against changes; True if they can be guarded."""
@@ -314,9 +326,9 @@ class Guards:
         """Guard that a value is this object."""
         self._record("same", source, self._keep(value))
 
-    def missing(self, source: int) -> None:
-        """Guard that there is no value."""
-        self._record("same", source, 0)
+    def defined(self, source: int) -> None:
+        """Guard that there is a value."""
+        self._record("defined", source)
 
     def of_class(self, source: int, kind: type) -> None:
         """Guard the class of a value."""

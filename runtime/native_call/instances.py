@@ -14,6 +14,8 @@ from functools import lru_cache
 from types import CellType, GetSetDescriptorType, MemberDescriptorType, ModuleType
 from typing import Any, Final
 
+import numpy as np
+
 from axiomjit.base.records import Record
 from axiomjit.runtime.native_call import structures
 from axiomjit.runtime.native_call.structures import SIZE, first_failed, short_at, word_at
@@ -36,7 +38,10 @@ VERSION: Final = 384
 """The version of a class: another number after each change of it or of its bases, 0 if unknown."""
 CACHED_KEYS: Final = 872 if VALUES == POINTER else 880
 """In a class, the names of its instances' attributes in the order of their values."""
-KEYS_INDEX_BITS, KEYS_COUNT, KEYS_TABLE = 9, 24, 32
+KEYS_INDEX_BITS, KEYS_KIND, KEYS_COUNT, KEYS_TABLE, ONLY_STRINGS = 9, 10, 24, 32, 1
+"""Names of a class, or keys of a dict: pairs of key and value follow a table of indices."""
+DICT_KEYS, DICT_VALUES = 32, 40
+"""Keys of a dict with their values; the latter are apart in the dict of an instance."""
 _MEMBER, _MEMBER_KIND, _MEMBER_OFFSET, _OBJECT_MEMBER = 40, 8, 16, 16
 _INLINE_VALUES, _MANAGED_DICT, _IMMUTABLE = 1 << 2, 1 << 4, 1 << 8
 """Flags of classes."""
@@ -103,13 +108,38 @@ def _class_attribute(kind: type, name: str) -> Any:
     return next((space[name] for space in spaces if name in space), None)
 
 
+def place_of_key(whole: dict[Any, Any], key: str) -> tuple[str, int]:
+    """The dict's own object for a key, and its place among the keys; -1 if that is not known.
+
+    Places are known in dicts that have only strings as keys.
+    """
+    keys = word_at(id(whole) + DICT_KEYS)
+    if word_at(id(whole) + DICT_VALUES) or _byte_at(keys + KEYS_KIND) != ONLY_STRINGS:
+        return key, -1
+    if not dict.__contains__(whole, key):
+        return key, -1
+    addresses = _keys(keys)
+    places = np.flatnonzero(addresses == id(key))
+    if places.size:
+        return key, int(places[0])
+    found = {one: one for one in dict.__iter__(whole)}[key]
+    return found, int(np.flatnonzero(addresses == id(found))[0])
+
+
 def _names(keys: int) -> list[str]:
     """The names of attributes of a class's instances."""
-    if not keys:
-        return []
-    first = keys + KEYS_TABLE + (1 << ctypes.c_uint8.from_address(keys + KEYS_INDEX_BITS).value)
-    found = [word_at(first + 16 * k) for k in range(word_at(keys + KEYS_COUNT))]
-    return [ctypes.cast(one, ctypes.py_object).value for one in found]
+    return [ctypes.cast(int(one), ctypes.py_object).value for one in _keys(keys)] if keys else []
+
+
+def _keys(keys: int) -> np.ndarray:
+    """The addresses of keys."""
+    first = keys + KEYS_TABLE + (1 << _byte_at(keys + KEYS_INDEX_BITS))
+    words = ctypes.c_int64 * (2 * word_at(keys + KEYS_COUNT))
+    return np.array(words.from_address(first))[::2]
+
+
+def _byte_at(address: int) -> int:
+    return ctypes.c_uint8.from_address(address).value
 
 
 @lru_cache(maxsize=1)
@@ -128,7 +158,11 @@ def _containers() -> bool:
     sets = (less, frozenset("abc"))
     found = [word_at(id(one) + SIZE) for one in lists]
     found += [word_at(id(one) + _SET_SIZE) for one in sets]
-    return found == [2, 1, 1, 2, 3, 2, 3]
+    names = [f"name {k}" for k in range(300)]
+    space = dict.fromkeys(names)
+    del space[names[7]]
+    places = [place_of_key(space, name)[1] for name in names]
+    return found == [2, 1, 1, 2, 3, 2, 3] and places == [k if k != 7 else -1 for k in range(300)]
 
 
 def _cells() -> bool:
@@ -207,5 +241,5 @@ def own_values(instance: int) -> tuple[int, int]:
         return word_at(instance + VALUES_POINTER), in_dict
     if VALUES == TAGGED:
         return (in_dict + 1, 0) if in_dict & 1 else (0, in_dict)
-    valid = ctypes.c_uint8.from_address(instance + IS_VALID).value
+    valid = _byte_at(instance + IS_VALID)
     return instance + INSIDE_VALUES if valid else 0, in_dict

@@ -1,7 +1,8 @@
 """Rows of guard tables that read values from outside a call into its vector, and check them.
 
-A row that reads stores an owned reference, so that neither another thread nor code of the user's
-(an `__eq__` while a dict is searched) can free what the call uses; a value that is missing is 0.
+A row that reads compares the value with a known object, or stores an owned reference, so that
+neither another thread nor code of the user's (an `__eq__` while a dict is searched) can free what
+the call uses. A value that is missing is 0.
 """
 
 from __future__ import annotations
@@ -22,10 +23,19 @@ def _require_type(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
     e.require(e.test("eq", e.load(value, TYPE), row["type"]), missed)
 
 
-def _keep(e: EntryBuilder, row: Row, value: Value) -> None:
-    """Store a value and own it; CPython's function accepts 0."""
+def _finish(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
+    """Compare a value with the known one; or store it and own it, for which CPython accepts 0."""
+    target = row["target"]
+    known, kept, behind = e.label(), e.label(), e.label()
+    e.choose(e.test("eq", target, 0), known, kept)
+    e.begin(kept)
     e.call(e.runtime("take"), value)
-    e.store(value, e.at(e.vector, row["target"]))
+    e.store(value, e.at(e.vector, target))
+    e.go(behind)
+    e.begin(known)
+    e.require(e.test("eq", value, row["known"]), missed)
+    e.go(behind)
+    e.begin(behind)
 
 
 def _require_no_error(e: EntryBuilder, missed: str) -> None:
@@ -46,7 +56,28 @@ def _search(e: EntryBuilder, dictionary: Value, key: Value, missed: str) -> Valu
 def _read_dict_item(e: EntryBuilder, row: Row, whole: Value, missed: str) -> None:
     """Read an entry of a dict; methods of a subclass are not called."""
     _require_type(e, row, whole, missed)
-    _keep(e, row, _search(e, whole, row["key"], missed))
+    key, value = row["key"], e.variable(0)
+    _look_where_it_was(e, row, whole, value)
+    with e.when(e.test("eq", e.load(value), 0)):
+        e.store(_search(e, whole, key, missed), value)
+    _finish(e, row, e.load(value), missed)
+
+
+def _look_where_it_was(e: EntryBuilder, row: Row, whole: Value, value: str) -> None:
+    """Find the value of a key at a known place among those of a dict that has strings as keys."""
+    place, behind = row["place"], e.label()
+    e.require(e.test("sge", place, 0), behind)
+    e.require(e.test("eq", e.load(whole, fields.DICT_VALUES), 0), behind)
+    keys = e.load(whole, fields.DICT_KEYS)
+    kind = e.load(keys, fields.KEYS_KIND, bits=8)
+    e.require(e.test("eq", kind, fields.ONLY_STRINGS), behind)
+    e.require(e.test("ult", place, e.load(keys, fields.KEYS_COUNT)), behind)
+    index_bytes = e.shift_left("1", e.load(keys, fields.KEYS_INDEX_BITS, bits=8))
+    entry = e.at(e.add(e.add(keys, fields.KEYS_TABLE), index_bytes), e.shift_left(place, 1))
+    e.require(e.test("eq", e.load(entry), row["key"]), behind)
+    e.store(e.load(entry, 8), value)
+    e.go(behind)
+    e.begin(behind)
 
 
 def _read_position(e: EntryBuilder, row: Row, whole: Value, missed: str) -> None:
@@ -58,19 +89,19 @@ def _read_position(e: EntryBuilder, row: Row, whole: Value, missed: str) -> None
         with e.when(e.test("ne", row["is_list"], 0)):
             e.store(e.load(whole, LIST_ITEMS), first)
         e.store(e.word(e.load(first), position), value)
-    _keep(e, row, e.load(value))
+    _finish(e, row, e.load(value), missed)
 
 
 def _read_word(e: EntryBuilder, row: Row, whole: Value, missed: str) -> None:
     """Read a slot of an instance, or the contents of a cell."""
     _require_type(e, row, whole, missed)
-    _keep(e, row, e.load(whole, row["at"]))
+    _finish(e, row, e.load(whole, row["at"]), missed)
 
 
 def _read_own(e: EntryBuilder, row: Row, whole: Value, missed: str) -> None:
     """Read an attribute from the dict at a word of an instance."""
     _require_type(e, row, whole, missed)
-    _keep(e, row, _search_own(e, row, e.load(whole, row["at"]), missed))
+    _finish(e, row, _search_own(e, row, e.load(whole, row["at"]), missed), missed)
 
 
 def _search_own(e: EntryBuilder, row: Row, own: Value, missed: str) -> Value:
@@ -103,7 +134,7 @@ def _read_inline(e: EntryBuilder, row: Row, whole: Value, missed: str) -> None:
     e.store(_search_own(e, row, own, missed), value)
     e.go(behind)
     e.begin(behind)
-    _keep(e, row, e.load(value))
+    _finish(e, row, e.load(value), missed)
 
 
 def _own_values(e: EntryBuilder, instance: Value) -> tuple[Value, Value]:
@@ -184,14 +215,17 @@ def _guard_distinct(e: EntryBuilder, row: Row, value: Value, missed: str) -> Non
         e.require(e.test("ne", value, other), missed)
 
 
+_READ: Final = ("target", "known", "type")
+"""First words of a row that reads: the number of the value, or 0 and the known value."""
 SOURCE_ROWS: Final[dict[str, tuple[Words, Callable[..., None]]]] = {
-    "dict_item": (("target", "type", "key"), _read_dict_item),
-    "position": (("target", "type", "position", "is_list"), _read_position),
-    "word": (("target", "type", "at"), _read_word),
-    "own": (("target", "type", "at", "name"), _read_own),
-    "inline": (("target", "type", "at", "keys", "count", "name"), _read_inline),
+    "dict_item": ((*_READ, "key", "place"), _read_dict_item),
+    "position": ((*_READ, "position", "is_list"), _read_position),
+    "word": ((*_READ, "at"), _read_word),
+    "own": ((*_READ, "at", "name"), _read_own),
+    "inline": ((*_READ, "at", "keys", "count", "name"), _read_inline),
     "class": (("type",), _guard_class),
     "version": (("version",), _guard_version),
+    "defined": ((), lambda *_: None),
     "length": (("type", "at", "length"), _guard_length),
     "keys": (("type", "length"), _guard_keys),
     "equal": (("type", "known"), _guard_equal),
@@ -199,6 +233,5 @@ SOURCE_ROWS: Final[dict[str, tuple[Words, Callable[..., None]]]] = {
     "one": (("other",), _guard_one),
     "distinct": (("count",), _guard_distinct),
 }
-"""By row its words and its code; `target` is the number of the value that it reads."""
-OF_MISSING: Final = ("same", "one", "distinct")
-"""Rows that also take a value that is missing."""
+"""By row its words and its code; all but those of `OF_MISSING` need a value."""
+OF_MISSING: Final = ("one", "distinct")
