@@ -11,6 +11,7 @@ from axiomjit.functions.sources import (
     Class,
     ClassAttribute,
     Contents,
+    Defined,
     Distinct,
     Equals,
     Fixed,
@@ -136,9 +137,9 @@ class _Rows:
     def check(self, guard: Guard) -> bool:
         """Add the row of a guard; True if it has one or needs none."""
         guards, value = self._guards, self._vector[guard.source.number]
-        if isinstance(guard, Is | Equals) and not guard.holds(value, self._vector):
-            return False  # the values are those of another call
-        if isinstance(guard, Is | Equals) and guard.source.number in self._constants:
+        if not guard.holds(value, self._vector):
+            return False  # a container has changed since
+        if isinstance(guard, Is | Equals | Defined) and guard.source.number in self._constants:
             return True
         number = self.number(guard.source)
         if number is None:
@@ -150,7 +151,9 @@ class _Rows:
         elif isinstance(guard, Length):
             return guards.length(number, value, guard.count)
         elif isinstance(guard, Keys):
-            return guard.holds(value, self._vector) and guards.keys(number, value)
+            return guards.keys(number, value)
+        elif isinstance(guard, Defined):
+            guards.defined(number)
         elif isinstance(guard, Same | Distinct):
             return self._check_identity(guard, number)
         else:
@@ -158,11 +161,11 @@ class _Rows:
         return True
 
     def _check_identity(self, guard: Same | Distinct, number: int) -> bool:
-        others = (guard.other,) if isinstance(guard, Same) else guard.others
-        numbers = [self.number(other) for other in others]
-        known = [one for one in numbers if one is not None]
-        if isinstance(guard, Same) and known == numbers:
-            self._guards.one(number, *known)
-        else:
-            self._guards.distinct(number, known)
-        return known == numbers
+        if isinstance(guard, Same):
+            other = self.number(guard.other)
+            if other is not None:
+                self._guards.one(number, other)
+            return other is not None
+        others = map(self.number, guard.others)
+        self._guards.distinct(number, [other for other in others if other is not None])
+        return True

@@ -27,6 +27,7 @@ from axiomjit.runtime.native_call.instances import (
     CONTENTS,
     SIZES,
     InDict,
+    Nowhere,
     Slot,
     attribute_place,
     place_of_key,
@@ -301,6 +302,9 @@ class Guards:
         place = attribute_place(kind, name)
         if place is None or not self.unchanged(kind):
             return None
+        if isinstance(place, Nowhere):
+            self.of_class(source, kind)
+            return 0 if known == () else None
         if isinstance(place, Slot):
             return self._read("word", source, known, kind, place.at)
         interned = self._keep(sys.intern(str(name)))

@@ -71,7 +71,11 @@ class Inline(Record):
     count: int
 
 
-def attribute_place(kind: type, name: str) -> Slot | InDict | Inline | None:
+class Nowhere(Record):
+    """Instances of a class have no attributes but its slots."""
+
+
+def attribute_place(kind: type, name: str) -> Slot | InDict | Inline | Nowhere | None:
     """Where instances of a class have an attribute of their own; None if that is not known."""
     if refusal() or issubclass(kind, type):
         return None
@@ -82,6 +86,8 @@ def attribute_place(kind: type, name: str) -> Slot | InDict | Inline | None:
             return None
         is_object = short_at(member + _MEMBER_KIND) == _OBJECT_MEMBER
         return Slot(word_at(member + _MEMBER_OFFSET)) if is_object else None
+    if not kind.__dictoffset__:
+        return Nowhere()
     if type(_class_attribute(kind, "__dict__")) not in (GetSetDescriptorType, MemberDescriptorType):
         return None
     if not kind.__flags__ & _MANAGED_DICT:

@@ -234,4 +234,4 @@ SOURCE_ROWS: Final[dict[str, tuple[Words, Callable[..., None]]]] = {
     "distinct": (("count",), _guard_distinct),
 }
 """By row its words and its code; all but those of `OF_MISSING` need a value."""
-OF_MISSING: Final = ("one", "distinct")
+OF_MISSING: Final = ("one",)

@@ -21,6 +21,7 @@ from axiomjit.functions.sources import (
     Class,
     ClassAttribute,
     Contents,
+    Defined,
     Distinct,
     Elements,
     Equals,
@@ -223,6 +224,13 @@ def test_an_attribute_that_no_instance_had():
     assert (call(one), call(other)) == ("fast", "slow")
 
 
+def test_an_instance_without_dict_has_only_its_slots():
+    one = slotted(a=X)
+    call = entry_of(about(Is(Attribute(Argument(0, "o"), "method"), MISSING)), [one])
+    assert call(one) == call(Slotted()) == "fast"
+    assert call(Plain()) == "slow"
+
+
 def test_another_dict_class_is_left_to_python():
     one = Plain(a=X)
     call = entry_of(about(Is(Attribute(Argument(0, "o"), "a"), X)), [one])
@@ -418,6 +426,14 @@ def test_keys(make):
     assert call(one) == "slow"
     one["a"] = 1
     assert call(one) == "slow"
+
+
+def test_what_is_defined():
+    space = {"a": None}
+    call = entry_of(about(Defined(Item(Fixed(space, ""), "a"))), [])
+    assert call() == "fast"
+    del space["a"]
+    assert call() == "slow"
 
 
 def test_one_object_and_different_ones():
