@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import CodeType
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from axiomjit.base.errors import AxiomError, GraphTypeError, TraceError, UnrolledLoopWarning
 from axiomjit.base.origins import user_location, warn
@@ -24,8 +24,8 @@ class Following:
     """
 
     __slots__ = (
-        *("arguments", "count", "ended", "handles", "last", "lives_outside", "may_fail", "name"),
-        *("refusal", "scalars", "thread", "within"),
+        *("arguments", "asked", "count", "ended", "handles", "is_made", "last", "lives_outside"),
+        *("may_fail", "name", "refusal", "represent_input", "scalars", "thread", "within"),
     )
 
     def __init__(self, name: str = "a function", scalars: frozenset[int] = frozenset()) -> None:
@@ -49,6 +49,12 @@ class Following:
         """Returns the arguments of the call that is traced, if known."""
         self.lives_outside: Callable[[object], bool] = lambda value: False
         """True for a container from outside the function, which returns the container itself."""
+        self.is_made: Callable[[object], bool] | None = None
+        """True for an instance of a user's class that the function has made, if known."""
+        self.represent_input: Callable[[Any], Any] | None = None
+        """Returns what represents one more input of the program."""
+        self.asked: Any = None
+        """The traced value whose unknown value was asked for last."""
         self.within: CodeType | None = None
         """Code of the frame that runs the function; the frames inside it belong to this trace."""
         self.count = 0
@@ -90,7 +96,7 @@ def entered(following: Following) -> Iterator[None]:
         yield
     finally:
         following.ended = True
-        following.arguments = None
+        following.arguments = following.represent_input = None
         _following.reset(token)
 
 

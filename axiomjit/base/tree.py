@@ -112,7 +112,7 @@ def _object_apart(value: object) -> Apart:
 
 
 def _object_built(kind: Any, keys: Keys, parts: Sequence[object]) -> object:
-    value = kind.__new__(kind)
+    value = object.__new__(kind)
     _set_state(value, keys, parts)
     return value
 
@@ -252,7 +252,13 @@ class OfArgument(Record):
     is_itself: bool
 
 
-Structure = Leaf | Branch
+class Again(Record):
+    """A container that is in the tree already: its number, in the order of completion."""
+
+    number: int
+
+
+Structure = Leaf | Branch | Again
 LEAF = Leaf()
 
 
@@ -269,8 +275,12 @@ def flatten_tree(
     value: object,
     opens: Callable[[object], bool] = cannot_be_hashed,
     is_leaf: Callable[[object], bool] = lambda value: False,
+    is_made: Callable[[object], bool] | None = None,
 ) -> tuple[list[object], Structure]:
     """Split nested containers into their leaves and their structure.
+
+    With `is_made`, instances of the user's classes that it accepts are opened, too, and a container
+    that is met again stays one object.
 
     Containers are tuples, lists, dicts, deques, their subclasses, namedtuples, namespaces, and the
     dataclass instances that `opens` accepts. One that `is_leaf` accepts stays whole.
@@ -278,9 +288,9 @@ def flatten_tree(
     Raises:
         GraphValueError: a container contains itself.
     """
-    leaves: list[object] = []
+    split = _Split(opens, is_leaf, is_made)
     try:
-        return leaves, _structure(value, leaves, opens, is_leaf)
+        return split.leaves, split.structure(value)
     except RecursionError:
         pass
     raise GraphValueError(
@@ -291,26 +301,50 @@ def flatten_tree(
     )
 
 
-def _structure(
-    value: object,
-    leaves: list[object],
-    opens: Callable[[object], bool],
-    is_leaf: Callable[[object], bool],
-) -> Structure:
-    kind: Any = type(value)
-    form: ContainerForm | None = form_of(kind)
-    if form is None or (form.is_object and not opens(value)) or is_leaf(value):
-        leaves.append(value)
-        return LEAF
-    keys, parts = form.apart(value)
-    return Branch(kind, keys, tuple(_structure(part, leaves, opens, is_leaf) for part in parts))
+class _Split:
+    """The leaves of a tree so far, and the numbers of its containers."""
+
+    def __init__(
+        self,
+        opens: Callable[[object], bool],
+        is_leaf: Callable[[object], bool],
+        is_made: Callable[[object], bool] | None,
+    ) -> None:
+        self.leaves: list[object] = []
+        self._opens, self._is_leaf, self._is_made = opens, is_leaf, is_made
+        self._numbers: dict[int, int] = {}
+
+    def structure(self, value: object) -> Structure:
+        kind: Any = type(value)
+        form: ContainerForm | None = form_of(kind)
+        made = self._is_made is not None and self._is_made(value)
+        opened = form is not None and (made or not form.is_object or self._opens(value))
+        if form is None and made and not is_library_code(kind):
+            form, opened = OBJECT, True
+        if form is None or not opened or self._is_leaf(value):
+            self.leaves.append(value)
+            return LEAF
+        if id(value) in self._numbers:
+            return Again(self._numbers[id(value)])
+        keys, parts = form.apart(value)
+        branch = Branch(kind, keys, tuple(map(self.structure, parts)))
+        if self._is_made is not None:
+            self._numbers[id(value)] = len(self._numbers)
+        return branch
 
 
 def unflatten_tree(structure: Structure, leaves: Iterator[object]) -> object:
     """Build the containers again, with other leaves."""
+    return _built(structure, leaves, [])
+
+
+def _built(structure: Structure, leaves: Iterator[object], built: list[object]) -> object:
     if isinstance(structure, Leaf):
         return next(leaves)
-    parts = [unflatten_tree(part, leaves) for part in structure.parts]
-    form = form_of(structure.kind)
-    assert form is not None, structure.kind
-    return form.build(structure.kind, structure.keys, parts)
+    if isinstance(structure, Again):
+        return built[structure.number]
+    parts = [_built(part, leaves, built) for part in structure.parts]
+    form = form_of(structure.kind) or OBJECT
+    made = form.build(structure.kind, structure.keys, parts)
+    built.append(made)
+    return made

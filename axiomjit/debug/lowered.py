@@ -76,9 +76,20 @@ def _peak_bytes(plan: Plan, lengths: Mapping[Symbol, int]) -> int:
 class Lowered:
     """The stages of one program, each made as text at first use."""
 
-    def __init__(self, stages: Stages, values: Mapping[Symbol, int], names: Sequence[str]) -> None:
-        """Store the stages; `values` are this call's lengths, `names` the parameters."""
+    def __init__(
+        self,
+        stages: Stages,
+        values: Mapping[Symbol, int],
+        names: Sequence[str],
+        guards: Sequence[object] = (),
+        effects: Sequence[object] = (),
+    ) -> None:
+        """Store the stages; `values` are this call's lengths, `names` the parameters.
+
+        `guards` and `effects` are what the program reads and changes outside its function.
+        """
         self._stages, self._values = stages, dict(values)
+        self._guards, self._effects = tuple(guards), tuple(effects)
         self._names = tuple(names)
 
     @property
@@ -111,6 +122,12 @@ class Lowered:
     def source(self) -> str:
         """The generated Python source of every kernel."""
         return source_of(self._stages.plan)
+
+    @property
+    def outside(self) -> str:
+        """What the program reads and changes outside its function, one per line."""
+        read = [f"if {guard}\n" for guard in self._guards]
+        return "".join([*read, *(f"then {effect}\n" for effect in self._effects)])
 
     def before(self, step: str) -> str:
         """The program before the pass called `step`.
@@ -258,6 +275,7 @@ class Explanation:
             ("loops: fused, ordered, blocked", lowered.loops),
             ("source: what is compiled", lowered.source),
             ("legend: what the names in the source are", lowered.legend),
+            *([("outside: what is read and changed", lowered.outside)] if lowered.outside else []),
         )
 
     def __str__(self) -> str:

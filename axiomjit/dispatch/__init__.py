@@ -32,6 +32,9 @@ Shared by equal programs and kernels, limited or small.
 - `runtime/codegen/kernel_cache.py` `_alive`: the same, of all kernels that somebody runs
 - `axiomjit/tracing/source_text.py` `_trees`: the syntax tree of a function's code, 4,000 at most
 - `axiomjit/tracing/source_text.py` `_files`: files compiled to find one, 64 at most
+- `axiomjit/functions/source_text.py` `_trees`: the syntax tree of a function's code, 4,000 at most
+- `axiomjit/functions/source_text.py` `_files`: trees of the files of others, 64 at most
+- `axiomjit/functions/instrument.py` `_templates`: instrumented code of functions, 4,000 at most
 - `runtime/codegen/llvm_functions.py` `_LIBRARIES`: compiled functions that kernels link
 - `runtime/codegen/llvm_functions.py` `_LINKED`: functions inlined into loops, written once
 

@@ -24,6 +24,8 @@ from axiomjit.base.origins import user_location
 from axiomjit.base.reachable import Path, reachable
 from axiomjit.base.records import Record
 from axiomjit.base.tree import Structure, attributes, class_attributes, flatten_tree
+from axiomjit.functions.outside import BY_IDENTITY
+from axiomjit.functions.sources import is_known_value
 from axiomjit.graph.traced_values import NamedValue
 
 Forget = Callable[[Any], None]
@@ -198,6 +200,12 @@ class CallArguments(Record):
     static: tuple[tuple[int, object], ...]
     names: tuple[str, ...]
     static_names: tuple[str, ...] = ()
+    whole: bool = False
+    """True if a static leaf counts by its kind alone: what is read of it is guarded."""
+
+    def with_inputs(self, values: Sequence[object], names: Sequence[str]) -> CallArguments:
+        """The same call with more arrays and numbers, from outside, behind its own."""
+        return self.replace(dynamic=(*self.dynamic, *values), names=(*self.names, *names))
 
     def leaves(self, dynamic: Sequence[object]) -> list[object]:
         """All leaves in order, with other values for the dynamic ones."""
@@ -238,6 +246,7 @@ def take_apart(
     kwargs: Mapping[str, object],
     forms: Forms | None = None,
     function: str = "function",
+    whole: bool = False,
 ) -> CallArguments:
     """Split the leaves of a call's arguments into dynamic and static ones.
 
@@ -248,17 +257,18 @@ def take_apart(
         kwargs: The keyword arguments.
         forms: A table for calls with arrays only.
         function: The name of the function, for errors.
+        whole: True if containers are static leaves, not opened.
 
     Raises:
         TypeError: the call does not fit the signature (Python's own message).
     """
     if forms is None or kwargs or static or not are_arrays(args):
-        return _sorted(signature, static, args, kwargs, function)
+        return _sorted(signature, static, args, kwargs, function, whole)
     like = forms.get(len(args))
     if like is None:  # without its arrays
-        like = _sorted(signature, static, args, kwargs, function).replace(dynamic=())
+        like = _sorted(signature, static, args, kwargs, function, whole).replace(dynamic=())
         forms.keep(len(args), like)
-    return CallArguments(like.structure, like.structure_key, args, (), like.names)
+    return like.replace(dynamic=args)
 
 
 def _sorted(
@@ -267,13 +277,21 @@ def _sorted(
     args: tuple[object, ...],
     kwargs: Mapping[str, object],
     function: str,
+    whole: bool = False,
 ) -> CallArguments:
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
         raise _misfit(signature, function, args, kwargs) or error from None
-    leaves, structure = flatten_tree((bound.args, bound.kwargs))
-    owners = [name for name, value in bound.arguments.items() for _ in flatten_tree(value)[0]]
+    opened = (bound.args, bound.kwargs)
+    if whole:
+        leaves, structure = flatten_tree(
+            opened, is_leaf=lambda v: all(v is not o for o in (opened, *opened))
+        )
+        owners = _owners(signature, bound)
+    else:
+        leaves, structure = flatten_tree(opened)
+        owners = [name for name, value in bound.arguments.items() for _ in flatten_tree(value)[0]]
     dynamic: list[object] = []
     names: list[str] = []
     fixed: list[tuple[int, object]] = []
@@ -292,7 +310,17 @@ def _sorted(
         tuple(fixed),
         tuple(names),
         tuple(fixed_names),
+        whole,
     )
+
+
+def _owners(signature: inspect.Signature, bound: inspect.BoundArguments) -> list[str]:
+    """The parameter of each argument of a call."""
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    found: list[str] = []
+    for name, value in bound.arguments.items():
+        found += [name] * (len(value) if signature.parameters[name].kind in several else 1)
+    return found
 
 
 def _misfit(
@@ -372,7 +400,15 @@ def kind_of(leaf: Any) -> object:
 
 def statics_key(call: CallArguments, forget: Forget | None = None) -> tuple[object, ...]:
     """The place and the key of each static argument."""
-    return tuple((place, static_key(value, forget)) for place, value in call.static)
+    key = whole_key if call.whole else static_key
+    return tuple((place, key(value, forget)) for place, value in call.static)
+
+
+def whole_key(value: Any, forget: Forget | None = None) -> object:
+    """The key of an argument whose parts are guarded: a known value, an identity, or the class."""
+    if is_known_value(value):
+        return static_key(value, forget)
+    return _same(value, forget) if isinstance(value, BY_IDENTITY) else type(value)
 
 
 def swapped_dtype(values: Sequence[object]) -> object:

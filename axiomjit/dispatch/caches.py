@@ -21,6 +21,8 @@ from axiomjit.base.records import Record
 from axiomjit.base.tree import LEAF, OfArgument, Structure, unflatten_tree
 from axiomjit.dispatch.arguments import mentions_dead, plain_arguments
 from axiomjit.dispatch.fresh import Memo, Recipe
+from axiomjit.functions.effects import FromSource, Replay, do_effects
+from axiomjit.functions.sources import Guards, Vector
 from axiomjit.graph.captured import Watch
 from axiomjit.symbolic.dims import Dim, Symbol, evaluate
 
@@ -42,6 +44,18 @@ class Runnable(Protocol):
         """The results for these arguments; `given` are the arguments before their conversion."""
 
 
+class Reads(Record):
+    """What a program reads outside its function, and its effects; `layout` is that of its inputs.
+
+    `names` are the names of the inputs, for messages.
+    """
+
+    guards: Guards
+    effects: tuple[Replay, ...]
+    layout: object
+    names: tuple[str, ...]
+
+
 class CompiledCall(Record):
     """The computation for one exact layout of arguments, and the assembly of its results.
 
@@ -50,7 +64,8 @@ class CompiledCall(Record):
     return value the number of a result and its conversion, or None and a value or its recipe.
     `writes`: positions of arguments that the run changes. `speculative`: the run may find that a
     guess was wrong; arguments in `early` and `generators` are then rolled back. `fails`: besides
-    writes and draws, the run may raise an error that NumPy raises after other errors.
+    writes and draws, the run may raise an error that NumPy raises after other errors. `outside`:
+    what the function reads and changes outside; None for functions that are not instrumented.
     """
 
     runnable: Runnable
@@ -64,6 +79,7 @@ class CompiledCall(Record):
     early: tuple[int, ...] = ()
     generators: tuple[object, ...] = ()
     fails: bool = False
+    outside: Reads | None = None
 
     @property
     def is_guarded(self) -> bool:
@@ -181,6 +197,15 @@ class ProgramTable(Table[ClassPrograms]):
         with self._lock:
             return sum(map(len, self.values()))
 
+    def add(self, key: object, program: Any) -> None:
+        """Store a program of a signature."""
+        with self._lock:
+            known = self.pop(key, None) or ClassPrograms()
+            super().keep(key, known)
+        if self._died:
+            self.forget()
+        known.add(program)
+
     def find(
         self, key: object, lengths: Mapping[Symbol, int], build: Callable[[], AnyProgram]
     ) -> AnyProgram:
@@ -211,16 +236,22 @@ def run_and_unflatten(
     arguments: Sequence[object],
     statics: Sequence[tuple[int, object]] = (),
     given: Sequence[object] | None = None,
+    vector: Vector | None = None,
 ) -> object:
     """Run, and assemble the return value: results without dimensions are NumPy scalars.
 
-    `given` are the arguments before their conversion, which may be returned.
+    `given` are the arguments before their conversion, which may be returned; `vector` has the values
+    of sources from outside. The effects of the program are done.
     """
     results = compiled.runnable.run(arguments)
     if compiled.structure is LEAF and compiled.leaves[0] == (0, None):
         return results[0][()] if results[0].ndim == 0 else results[0]
-    leaves = _leaves(compiled, results, statics, given or arguments)
-    return unflatten_tree(compiled.structure, leaves)
+    leaves = _leaves(compiled, results, statics, given or arguments, vector or ())
+    made: Any = unflatten_tree(compiled.structure, leaves)
+    if compiled.outside is None or not compiled.outside.effects:
+        return made
+    do_effects(compiled.outside.effects, vector or [], made[1:])
+    return made[0]
 
 
 def _leaves(
@@ -228,17 +259,20 @@ def _leaves(
     results: Sequence[np.ndarray],
     statics: Sequence[tuple[int, object]],
     given: Sequence[object],
+    vector: Sequence[object],
 ) -> Iterator[object]:
     made: Memo = {}
     for number, value in compiled.leaves:
-        if number is None:
+        if isinstance(value, FromSource):
+            yield vector[value.source.number]
+        elif number is None:
             yield value.now(statics, made) if isinstance(value, Recipe) else value
         elif isinstance(value, OfArgument):
             argument = given[value.position]
             yield argument if value.is_itself else _view_of(argument, results[number])
         else:
             result = results[number]
-            if value is int or value is float:
+            if isinstance(value, type):  # of Python's numbers
                 yield value(result)
             else:
                 yield result[()] if result.ndim == 0 else result

@@ -29,6 +29,7 @@ from axiomjit.base.overlaps import overlaps_itself
 from axiomjit.base.records import Record
 from axiomjit.dispatch.arguments import CallArguments
 from axiomjit.dispatch.caches import CompiledCall, run_and_unflatten
+from axiomjit.functions.sources import Vector
 from axiomjit.symbolic.data_dependent import OtherLengthError, OtherResultError, UnfitNumberError
 
 R = TypeVar("R")
@@ -342,7 +343,11 @@ def why_not_written(
 
 
 def speculative_run(
-    compiled: CompiledCall, arguments: Sequence[object], call: CallArguments, same: Same | None
+    compiled: CompiledCall,
+    arguments: Sequence[object],
+    call: CallArguments,
+    same: Same | None,
+    vector: Vector | None = None,
 ) -> object:
     """Run a program that may change arguments or fall back.
 
@@ -351,6 +356,7 @@ def speculative_run(
         arguments: The arguments, converted for the program.
         call: The call.
         same: The groups of arguments that are one input of the program.
+        vector: The values of sources from outside.
 
     Raises:
         FallbackToNumPy: NumPy runs the call; nothing has changed.
@@ -361,7 +367,7 @@ def speculative_run(
         raise FallbackToNumPy(("a write into an argument", reason, remedy), WRITTEN)
     put_back = _snapshot(compiled, call.dynamic)
     try:
-        return run_and_unflatten(compiled, arguments, call.static, call.dynamic)
+        return run_and_unflatten(compiled, arguments, call.static, call.dynamic, vector)
     except Exception as error:
         if not compiled.fails and not isinstance(error, OtherLengthError):
             raise

@@ -19,6 +19,7 @@ from axiomjit.base.errors import UnsupportedError
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
+from axiomjit.functions.effects import FromSource
 from axiomjit.graph.captured import Array, Captured, Place, Reference, owner_of, place_in_owner
 from axiomjit.symbolic.dims import Dim
 
@@ -79,7 +80,7 @@ class ViewOf(Record):
 Recipe = Given | Copied | CopiedArray | ViewOf
 _SIMPLE: Final = (
     *(int, float, complex, bool, str, bytes, type(None), type(Ellipsis), slice, range),
-    *(type, ModuleType, FunctionType, np.generic, np.dtype, np.ufunc, Dim),
+    *(type, ModuleType, FunctionType, np.generic, np.dtype, np.ufunc, Dim, FromSource),
 )
 
 

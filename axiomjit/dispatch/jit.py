@@ -40,6 +40,7 @@ from axiomjit.dispatch.arguments import (
     exact_layout,
     foreign_classes,
     has_axes,
+    kind_of,
     plain_arguments,
     static_parameters,
     swapped_dtype,
@@ -48,8 +49,10 @@ from axiomjit.dispatch.arguments import (
 from axiomjit.dispatch.caches import (
     CLASSES,
     LAYOUTS,
+    ClassPrograms,
     CompiledCall,
     ProgramTable,
+    Reads,
     Table,
     run_and_unflatten,
 )
@@ -76,10 +79,21 @@ from axiomjit.dispatch.fallbacks import (
     unfollowed,
     warn_of_fallback,
 )
+from axiomjit.dispatch.outside_calls import (
+    Found,
+    Match,
+    axes_among,
+    find_plan,
+    find_program,
+    learn,
+    with_plan,
+)
 from axiomjit.dispatch.programs import TracedProgram
 from axiomjit.dispatch.retrace_reasons import CacheInfo, RetraceReasons, aspects_of
 from axiomjit.dispatch.signature import Classes, DeclaredShapes, Signature, classify
 from axiomjit.dispatch.warm import no_named_arrays, stood_in
+from axiomjit.functions.outside import Wanted
+from axiomjit.functions.sources import GuardInfo
 from axiomjit.graph.traced_values import AxisValue
 from axiomjit.symbolic.data_dependent import OtherLengthError
 from axiomjit.symbolic.dims import Scope
@@ -105,6 +119,11 @@ class BoundMethod(functools.partial[Any]):
         """As `Jitted.warm`."""
         jitted: Any = self.func
         jitted.warm(*self.args, *args, **kwargs)
+
+    def guards(self) -> tuple[tuple[GuardInfo, ...], ...]:
+        """As `Jitted.guards`."""
+        jitted: Any = self.func
+        return cast("tuple[tuple[GuardInfo, ...], ...]", jitted.guards())
 
     def cache_info(self) -> CacheInfo:
         """As `Jitted.cache_info`: the calls on all instances."""
@@ -158,6 +177,10 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         vars(self).update(more)
         self.restart()  # a compiled function has copied its own entry into this one
         self._plans: Table[CompiledCall] = Table(LAYOUTS)
+        self._outside_plans: Table[tuple[CompiledCall, ...]] = Table(LAYOUTS)
+        self._wanted = Wanted()
+        self._instrumented: bool | None = None
+        self._whole_forms = Forms()
         self._programs = ProgramTable(CLASSES)
         self._reasons = RetraceReasons()
         self._following = new_lock()
@@ -227,6 +250,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
 
     def _call(self, quick: object, args: Any, kwargs: Any) -> Any:
         """Answer a call with other arguments than plain arrays, or the first of its layout."""
+        if self._is_instrumented() and not axes_among((*args, *kwargs.values())):
+            return self._call_whole(args, kwargs)
         call = self._apart(args, kwargs)
         given = (*call.dynamic, *(value for _, value in call.static))
         if any(isinstance(v, AxisValue) for v in given) or self._traced_among(given):
@@ -278,6 +303,139 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         result = self._function(*args, **kwargs)
         self._warned = self._warned or warn_of_fallback(self._name, reason, before=False)
         return result
+
+    def _is_instrumented(self) -> bool:
+        """True if the function is traced by a copy whose text is known."""
+        if self._instrumented is None:
+            late = lazy_import("axiomjit.dispatch.tracing_calls")
+            self._instrumented = bool(late.can_be_instrumented(self._function))
+        return self._instrumented
+
+    def _apart_whole(self, args: Any, kwargs: Mapping[str, Any]) -> CallArguments:
+        return take_apart(
+            self._signature, self._static, args, kwargs, self._whole_forms, self._name, whole=True
+        )
+
+    def _call_whole(self, args: Any, kwargs: Any) -> Any:
+        """Answer a call of an instrumented function."""
+        call = self._apart_whole(args, kwargs)
+        given = (*call.dynamic, *(value for _, value in call.static))
+        if self._traced_among(given) or self._cannot_compile():
+            return self._function(*args, **kwargs)
+        same = None
+        if self._writes or self._looks_at_identity():
+            same = same_arrays(call.dynamic, bool(self._identifies))
+        key = exact_key(call, self._forget)
+        key = key if same is None else (key, same)
+        found = find_plan(self._outside_plans.get(key) or (), call)
+        known = found is not None
+        if found is None:
+            try:
+                found = self._prepare_whole(key, call, same)
+            except (NeedsValuesError, UnsupportedError) as error:
+                if not self._falls_back(error):
+                    raise
+                self._numpy_calls.count_whole()
+                return self._function(*args, **kwargs)
+            except UnfollowedError as error:
+                why = [error.with_traceback(None)]
+                return self._run_unfollowed(why, args, kwargs)
+        else:
+            self._hits += 1
+        compiled, vector, extended = found.compiled, found.vector, found.call
+        if compiled.writes and not self._writes:
+            self._writes = True
+            return self._call_whole(args, kwargs)
+        if same is not None:
+            same = (*same, *range(len(same), len(extended.dynamic)))
+        arguments = compiled.prepared(extended.dynamic, extended.names)
+        try:
+            result = speculative_run(compiled, arguments, extended, same, vector)
+        except FallbackToNumPy as fallback:
+            reason = fallback.counted(self._name, self._strict, self._numpy_calls)
+        else:
+            if not known and config.disable:
+                self._numpy_calls.count(DISABLED)
+            plain = compiled.outside is None or not (
+                compiled.outside.guards or compiled.outside.effects
+            )
+            if known and plain and same is None and compiled.is_guarded and self.wants_guard():
+                self._guard(compiled, call, args, kwargs)
+            return result
+        self._warned = self._warned or warn_of_fallback(self._name, reason, before=True)
+        result = self._function(*args, **kwargs)
+        self._warned = self._warned or warn_of_fallback(self._name, reason, before=False)
+        return result
+
+    def _prepare_whole(self, key: object, call: CallArguments, same: Same | None) -> Found:
+        """The plan for a layout and what is outside, kept for later calls."""
+        with self._reasons.clock.running():
+            try:
+                found = self._bind_whole(call, same)
+            except (InterruptedWritesError, OtherLengthError) as error:
+                found = Found(numpy_call(error), [], call)
+            except GraphTypeError as error:
+                if self._strict or config.fallback == "error":
+                    raise
+                found = Found(numpy_call(error), [], call)
+                self._foreign |= foreign_classes(call.dynamic)
+        self._bound += 1
+        if not config.disable:
+            plans = self._outside_plans.get(key) or ()
+            self._outside_plans.keep(key, with_plan(plans, found.compiled))
+        return found
+
+    def _bind_whole(self, call: CallArguments, same: Same | None = None) -> Found:
+        swapped = swapped_dtype(call.dynamic)
+        if swapped is not None:
+            return Found(byteswapped(swapped), [], call)
+        match = self._match(call, same)
+        given = match.call.dynamic
+        plain = plain_arguments(given, match.call.names)
+        as_is = all(new is old for new, old in zip(plain, given, strict=True))
+        inputs = given[len(call.dynamic) :]
+        reads = match.program.reads.replace(layout=exact_layout(inputs, kind_of))
+        compiled = match.program.compiled_call(match.signature.values, as_is, reads)
+        return Found(compiled, match.vector, match.call)
+
+    def _match(self, call: CallArguments, same: Same | None = None) -> Match:
+        """The program for a call, traced if there is none."""
+        plain = plain_arguments(call.dynamic, call.names)
+        signature = self._classified(call, plain, same)
+        known = self._programs.get(signature.key) or ClassPrograms()
+        found = find_program(known, call, signature, self._classified)
+        if found is not None:
+            return found
+        lazy_import("axiomjit.dispatch.tracing_calls")
+        from axiomjit.dispatch.tracing_calls import trace_function
+
+        failing = learn(known, call, self._wanted)
+        scope = Scope(signature.values)
+        self._traced += 1
+        self._reasons.add(aspects_of(call, signature), tuple(known), len(known), signature.values)
+        self._reasons.warn_of_many(self._name)
+        declared = self._shapes.names(call, plain) if self._shapes else None
+        with self._following, stage("following"):
+            try:
+                traced = trace_function(
+                    self._function, call, signature, scope, self._wanted, declared
+                )
+            except Exception as error:
+                if not may_be_ours(error):
+                    raise
+                raise unfollowed(self._name, error) from error.with_traceback(None)
+        if self._shapes:
+            shapes = [node.shape for node in traced.trace.graph.results]
+            self._shapes.check_results(shapes, signature.declared, tuple(scope.guards))
+        program = TracedProgram(traced, traced.signature, scope)
+        names = traced.call.names[len(call.names) :]
+        program.depend_on(Reads(traced.guards, traced.effects, None, names), signature.values)
+        self._programs.add(signature.key, program)
+        vector = traced.guards.read(call.leaves(call.dynamic))
+        if vector is None:  # something outside changed meanwhile
+            return self._match(call, same)
+        inputs = traced.guards.given(vector)
+        return Match(program, vector, call.with_inputs(inputs, names), traced.signature)
 
     def _run_unfollowed(
         self, errors: list[UnfollowedError], args: Any, kwargs: Mapping[str, Any]
@@ -347,6 +505,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         lazy_import("axiomjit.debug.lowered")
         from axiomjit.debug.lowered import Lowered
 
+        if self._is_instrumented() and not axes_among((*args, *kwargs.values())):
+            return self._lower_whole(Lowered, args, kwargs)
         call = self._apart(args, kwargs)
         if has_axes(call.dynamic):
             return cast("Lowered", self._named_program(call).lower(call))
@@ -358,6 +518,25 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         except UnfollowedError as error:
             raise raised(error) from None
         return Lowered(program.stages, program.lengths(signature.values), call.names)
+
+    def _lower_whole(self, make: type[Lowered], args: Any, kwargs: Any) -> Lowered:
+        """As `lower`, of an instrumented function."""
+        call = self._apart_whole(args, kwargs)
+        try:
+            match = self._match(call)
+        except OtherLengthError as error:
+            raise length_refused(error).refusal_of(self._name) from None
+        except UnfollowedError as error:
+            raise raised(error) from None
+        program = match.program
+        guards, effects = program.reads.guards.described(), program.reads.effects
+        lengths = program.lengths(match.signature.values)
+        return make(program.stages, lengths, match.call.names, guards, effects)
+
+    def guards(self) -> tuple[tuple[GuardInfo, ...], ...]:
+        """What each program reads outside the function, and under which conditions it is valid."""
+        every = [p for programs in self._programs.values() for p in programs]
+        return tuple(p.reads.guards.described() for p in every if getattr(p, "reads", None))
 
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:
         """The stages and the cost of the program for these arguments, as text or `.html()`."""
@@ -378,6 +557,9 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         """
         if kwargs or not are_arrays(args):
             args, kwargs = stood_in((args, kwargs))
+        if self._is_instrumented() and not axes_among((*args, *kwargs.values())):
+            self._warm_whole(args, kwargs)
+            return
         call = self._apart(args, kwargs)
         if has_axes(call.dynamic):
             raise no_named_arrays(self._name)
@@ -389,6 +571,21 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         try:
             with without_traps(), waiting():  # error states of this moment may not hold in calls
                 self._prepare(key, call, named=False, same=None)
+        except (NeedsValuesError, UnsupportedError) as error:
+            if not self._falls_back(error):
+                raise
+        except UnfollowedError as error:
+            raise raised(error) from None
+
+    def _warm_whole(self, args: Any, kwargs: Any) -> None:
+        """As `warm`, of an instrumented function."""
+        call = self._apart_whole(args, kwargs)
+        key = exact_key(call, self._forget)
+        if self._in_numpy or find_plan(self._outside_plans.get(key) or (), call) is not None:
+            return
+        try:
+            with without_traps(), waiting():
+                self._prepare_whole(key, call, None)
         except (NeedsValuesError, UnsupportedError) as error:
             if not self._falls_back(error):
                 raise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
@@ -18,18 +18,29 @@ from axiomjit.base.locks import NotNowError, lazy_import, new_lock
 from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.target import chosen_target
 from axiomjit.dispatch.arguments import graph_key, plain_arguments
-from axiomjit.dispatch.caches import CLASSES, LAYOUTS, CompiledCall, ProgramTable, Table
+from axiomjit.dispatch.caches import CLASSES, LAYOUTS, CompiledCall, ProgramTable, Reads, Table
 from axiomjit.dispatch.signature import ArgumentCode, ClassSymbols, Layouts, Signature
 from axiomjit.graph import execution
 from axiomjit.graph.indexing_ops import size_estimate
 from axiomjit.graph.nodes import Constant, Graph, Input, Node, map_fields, post_order, rebuild
 from axiomjit.symbolic.data_dependent import data_dependent_in
-from axiomjit.symbolic.dims import Dim, Guards, Scope, Symbol, bound, evaluate, pinned, substitute
+from axiomjit.symbolic.dims import (
+    Dim,
+    Guards,
+    Scope,
+    Symbol,
+    bound,
+    evaluate,
+    pinned,
+    substitute,
+    symbols_in,
+)
 from axiomjit.symbolic.ranges import resolved
 
 if TYPE_CHECKING:
     from axiomjit.debug.lowered import Lowered
     from axiomjit.dispatch.following import Followed
+    from axiomjit.dispatch.tracing_calls import TracedFunction
     from axiomjit.passes.pipeline import Stages, Watcher
     from axiomjit.runtime.execution.execute import BoundPlan, PlanForm
 
@@ -284,11 +295,19 @@ def _substituted(
 class TracedProgram(LoweredProgram):
     """The program of a traced function, and the structure of its return value."""
 
-    def __init__(self, followed: Followed, signature: Signature, scope: Scope) -> None:
+    def __init__(
+        self, followed: Followed | TracedFunction, signature: Signature, scope: Scope
+    ) -> None:
         """Lower the traced graph."""
         super().__init__(followed.trace.graph, signature.layouts, scope)
         self.trace, self.watch = followed.trace, followed.watch
-        self._handles = followed.handles
+        self._handles, self.key = followed.handles, signature.key
+        self.reads: Any = None
+
+    def depend_on(self, reads: Reads, known: Iterable[Symbol]) -> None:
+        """Depend on what is outside; `known` are the symbols of the call's own arguments."""
+        self.reads, own = reads, frozenset(known)
+        self.pins = {length: n for length, n in self.pins.items() if symbols_in(length) <= own}
 
     def is_stale(self) -> bool:
         """True if a captured array was replaced, or its layout changed, since tracing."""
@@ -302,14 +321,17 @@ class TracedProgram(LoweredProgram):
             found[symbol] = evaluate(size_estimate(mask), found)
         return found
 
-    def compiled_call(self, lengths: Mapping[Symbol, int], plain: bool) -> CompiledCall:
+    def compiled_call(
+        self, lengths: Mapping[Symbol, int], plain: bool, reads: Reads | None = None
+    ) -> CompiledCall:
         """Bind the program to lengths; `plain`: arguments need no conversion."""
         leaves = tuple(
             (number, evaluate(value, lengths) if isinstance(value, Dim) else value)
             for number, value in self.trace.leaves
         )
         graph, plan = self.trace.graph, self.stages.plan
-        fails = plan.fails and bool(graph.writes or plan.generators or self._handles)
+        changes = graph.writes or plan.generators or (reads is not None and reads.effects)
+        fails = plan.fails and bool(changes or self._handles)
         speculative = bool(graph.data_dependent) or plan.guesses or fails
         return CompiledCall(
             self.bind(lengths),
@@ -322,6 +344,7 @@ class TracedProgram(LoweredProgram):
             early=plan.early,
             generators=plan.generators if speculative else (),
             fails=fails,
+            outside=reads,
         )
 
 

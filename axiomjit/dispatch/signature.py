@@ -102,7 +102,8 @@ def argument_code(
             code.append(same[position])
         elif isinstance(value, Array):
             shape = value.shape
-            lengths = made.shape(shape) if names is None else made.declared(shape, names[position])
+            declared = None if names is None else names.get(position)
+            lengths = made.shape(shape) if declared is None else made.declared(shape, declared)
             code.append((value.dtype, lengths, made.strides(value)))
         elif isinstance(value, int):
             code.append(int)

@@ -9,8 +9,8 @@ same vector and check the same guards.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import MemberDescriptorType
+from collections.abc import Iterator, Sequence
+from types import MappingProxyType, MemberDescriptorType
 from typing import Any, Final
 
 import numpy as np
@@ -33,10 +33,14 @@ MISSING: Final = _Missing()
 
 
 class Source:
-    """A place from which a value of each call is read; `number` is its index in the vector."""
+    """A place from which a value of each call is read.
 
-    __slots__ = ("number",)
+    `number` is its index in the vector, `line` the user's line that reads it first.
+    """
+
+    __slots__ = ("line", "number")
     number: int
+    line: str | None
 
     def read(self, vector: Vector, leaves: Sequence[object]) -> object:
         """The value of this call, MISSING if there is none.
@@ -269,6 +273,17 @@ class Equals(Guard):
         return f"{self.source} == {self.value!r}"
 
 
+class Defined(Guard):
+    """There is a value."""
+
+    def holds(self, value: Any, vector: Vector) -> bool:
+        """True unless it is missing."""
+        return value is not MISSING
+
+    def __str__(self) -> str:
+        return f"{self.source} is defined"
+
+
 class Length(Guard):
     """A container has this number of entries."""
 
@@ -347,6 +362,8 @@ class Elements(Guard):
 
 
 def _length(value: Any) -> int:
+    if type(value) is MappingProxyType:
+        return len(value)
     for kind in (list, dict, tuple, set, frozenset, deque, bytearray):
         if isinstance(value, kind):
             return int(kind.__len__(value))
@@ -355,6 +372,8 @@ def _length(value: Any) -> int:
 
 NUMBERS: Final = frozenset({int, float, complex})
 """Types of numbers that may become arguments of a program."""
+VALUES: Final = (int, float, complex, str, bytes)
+"""Types of values; instances of their subclasses are compared as such, too."""
 ATOMS: Final = frozenset({*NUMBERS, bool, str, bytes, type(None), type(Ellipsis), range, slice})
 """Types of values that never change and hold no objects of other types."""
 
@@ -377,11 +396,15 @@ def same_value(one: Any, other: Any) -> bool:
     """True for equal values of one type; -0.0 is not 0.0, and a NaN is itself."""
     if one is other:
         return True
-    kind = type(one)
+    kind: Any = type(one)
     if kind is not type(other):
         return False
+    if kind not in ATOMS:
+        kind = next((base for base in VALUES if issubclass(kind, base)), kind)
     if kind is float or kind is complex:
-        return repr(one) == repr(other)
+        return bool(kind.__repr__(one) == kind.__repr__(other))
+    if kind in (int, str, bytes):
+        return bool(kind.__eq__(one, other))
     if kind is tuple:
         return len(one) == len(other) and all(map(same_value, one, other))
     if kind is slice:
@@ -394,6 +417,17 @@ def same_value(one: Any, other: Any) -> bool:
     return False
 
 
+class GuardInfo(Record):
+    """A condition under which a program answers a call: as text, and the line that needs it."""
+
+    source: str
+    condition: str
+    line: str | None
+
+    def __str__(self) -> str:
+        return self.condition + (f"  # {self.line}" if self.line else "")
+
+
 class Guards:
     """The sources of a program in order, their guards, and those that are its inputs."""
 
@@ -403,7 +437,11 @@ class Guards:
         self, sources: Sequence[Source], conditions: Sequence[Guard], inputs: Sequence[Source]
     ) -> None:
         """Store them; each source has its index as number."""
-        self.sources, self.conditions, self.inputs = tuple(sources), tuple(conditions), tuple(inputs)
+        self.sources, self.conditions, self.inputs = (
+            tuple(sources),
+            tuple(conditions),
+            tuple(inputs),
+        )
         by_last: dict[int, list[Guard]] = {}
         for one in conditions:
             by_last.setdefault(max(_numbers(one)), []).append(one)
@@ -411,6 +449,13 @@ class Guards:
 
     def __bool__(self) -> bool:
         return bool(self.sources)
+
+    def described(self) -> tuple[GuardInfo, ...]:
+        """The guards and the inputs, for people."""
+        found = [(one.source, str(one)) for one in self.conditions]
+        found += [(one, f"{one} is an argument") for one in self.inputs]
+        found.sort(key=lambda pair: pair[0].number)
+        return tuple(GuardInfo(str(one), text, one.line) for one, text in found)
 
     def read(self, leaves: Sequence[object]) -> Vector | None:
         """The vector of a call, None if a guard does not hold."""

@@ -178,12 +178,20 @@ class _TracedGrid:
 
 def ours(function: Any) -> Any:
     """Our function for one of NumPy's or of Python's library; itself where there is none."""
+    return replacement(function) or refusing(function)
+
+
+def replacement(function: Any) -> Maker | None:
+    """Our function for one that makes arrays, asks for lengths or draws numbers; None for others.
+
+    Args:
+        function: One of NumPy's or of Python's library.
+    """
     if function.__module__.startswith("numpy.random"):
-        named = {"seed": _seed, "default_rng": _default_rng}
-        return named.get(function.__name__) or refusing(function)
+        return {"seed": _seed, "default_rng": _default_rng}.get(function.__name__)
     if function.__module__ == "numpy.fft" and function.__name__ in FREQUENCIES:
         return _making(function, FREQUENCIES[function.__name__], _has_length)
-    return CREATORS.get(function) or refusing(function)
+    return CREATORS.get(function)
 
 
 def our_builtin(name: str) -> Any:

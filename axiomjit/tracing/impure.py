@@ -68,7 +68,12 @@ def refusing_builtin(name: str) -> Any:
     return None if other is value else other
 
 
-def _refuse(asked: str) -> NoReturn:
+def refuse_impure(asked: str) -> NoReturn:
+    """Refuse to ask for a time, a file or entropy.
+
+    Raises:
+        ImpureError: always.
+    """
     raise refused(
         ImpureError(
             f"{asked} in a function that is followed once for all calls",
@@ -83,7 +88,7 @@ def _refusing(function: Callable[..., Any], asked: str) -> Callable[..., Any]:
     @functools.wraps(function, assigned=_KEPT, updated=())
     def called(*args: Any, **kwargs: Any) -> Any:
         if current() is not None:
-            _refuse(asked)
+            refuse_impure(asked)
         return function(*args, **kwargs)
 
     return called
@@ -97,7 +102,7 @@ def _seeded(kind: Any, asked: str) -> Callable[..., Any]:
     )
     def made(*args: Any, **kwargs: Any) -> Any:
         if current() is not None and all(v is None for v in (*args, *kwargs.values())):
-            _refuse(f"{asked}()")
+            refuse_impure(f"{asked}()")
         options = {name: known_numbers(value) for name, value in kwargs.items()}
         return kind(*map(known_numbers, args), **options)
 

@@ -27,7 +27,7 @@ from axiomjit.numpy_rules.elementwise import UFUNCS
 from axiomjit.numpy_rules.options import Rule
 from axiomjit.tracing.lengths import SymbolicInt, SymbolicNumber, unwrap
 from axiomjit.tracing.outside_arrays import plain
-from axiomjit.tracing.refusals import recorded, refuse_value
+from axiomjit.tracing.refusals import note_asked, recorded, refuse_value
 
 
 class TracedStorage(VersionedStorage):
@@ -129,6 +129,7 @@ def result_of(row: Rule, args: Sequence[object], kwargs: dict[str, object]) -> M
         numbers = [one for one in traced if is_integer(one.node.dtype) and not one.node.shape]
         if isinstance(error, AxiomError) or not numbers:
             raise
+        note_asked(numbers[0])
         refuse_value(
             "an array's value as an axis, a length or another option",
             numbers[0].description(),

@@ -16,7 +16,7 @@ from axiomjit.base.errors import (
     UnsupportedError,
 )
 from axiomjit.base.origins import user_location
-from axiomjit.base.trace_context import is_refusal, refused
+from axiomjit.base.trace_context import current, is_refusal, refused
 from axiomjit.graph.describe import describe_call
 from axiomjit.tracing.outside_arrays import OutsideArray
 
@@ -62,6 +62,13 @@ def refuse_value(
     """
     seen = f"{traced(described)}: its values are not known"
     raise refused(error(asked, seen, remedy, user_location()))
+
+
+def note_asked(value: object) -> None:
+    """Remember the traced value whose values the function asks for."""
+    following = current()
+    if following is not None:
+        following.asked = value
 
 
 def refuse_write(asked: str, described: str) -> NoReturn:
@@ -121,6 +128,7 @@ class WithoutValues:
         raise NotImplementedError
 
     def _value(self, use: str) -> NoReturn:
+        note_asked(self)
         if use == "bool":
             refuse_value(
                 "the truth of an array's values decides what the function does next",
@@ -145,6 +153,7 @@ class WithoutValues:
     __round__ = __trunc__ = __floor__ = __ceil__ = _rounded
 
     def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
+        note_asked(self)
         refuse_value(
             "an array's values by a function that NumPy does not dispatch",
             self.description(),
@@ -155,6 +164,7 @@ class WithoutValues:
     def __hash__(self) -> int:
         if isinstance(self, np.ndarray):
             raise TypeError("unhashable type: 'numpy.ndarray'")
+        note_asked(self)
         refuse_value(
             "an array's value as a key of a dict, set or cache",
             self.description(),
@@ -168,6 +178,7 @@ class WithoutValues:
         self.__array__()
 
     def __str__(self) -> str:
+        note_asked(self)
         refuse_value(
             "an array's values as text",
             self.description(),

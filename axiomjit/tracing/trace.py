@@ -7,6 +7,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from axiomjit.base.dtypes import ELEMENT_TYPES
 from axiomjit.base.errors import InterruptedWritesError, TraceError, UnsupportedError
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
@@ -29,7 +30,10 @@ Leaves = tuple[tuple[int | None, object], ...]
 
 
 def take_results(
-    returned: object, arguments: Mapping[int, Input], is_outside: Callable[[object], bool]
+    returned: object,
+    arguments: Mapping[int, Input],
+    is_outside: Callable[[object], bool],
+    is_made: Callable[[object], bool] | None = None,
 ) -> tuple[tuple[Node, ...], Structure, Leaves]:
     """The nodes to compute, the containers around them, and for each leaf its node or value.
 
@@ -41,13 +45,17 @@ def take_results(
         returned: The function's return value.
         arguments: The inputs by the ids of their tracers.
         is_outside: True of a container that exists outside the function: it is a value, not opened.
+        is_made: True of an instance that the function has made: it is made anew in each call.
 
     Raises:
         TraceError: a traced array is of another call.
         UnsupportedError: one is inside an object that is not opened.
     """
     values, structure = flatten_tree(
-        returned, opens=lambda value: traced_inside(value) is not None, is_leaf=is_outside
+        returned,
+        opens=lambda value: traced_inside(value) is not None,
+        is_leaf=is_outside,
+        is_made=is_made,
     )
     outputs: dict[Node, int] = {}
     owners: dict[Node, object] = {}
@@ -71,10 +79,15 @@ def take_results(
     return tuple(outputs), structure, tuple(leaves)
 
 
-def _place(value: Tracer, node: Node, arguments: Mapping[int, Input]) -> OfArgument | None:
-    """The argument that a result is, or is a view of; None if its memory is new."""
+def _place(value: Tracer, node: Node, arguments: Mapping[int, Input]) -> OfArgument | type | None:
+    """The argument that a result is, or is a view of; None if its memory is new.
+
+    For a Python number its type.
+    """
     if id(value) in arguments:
         return OfArgument(arguments[id(value)].position, True)
+    if node.weak:
+        return ELEMENT_TYPES[node.dtype].python
     root = None if value.storage is None else value.storage.root
     return OfArgument(root.position, False) if isinstance(root, Input) and node.shape else None
 
@@ -157,7 +170,14 @@ def trace(
     now.within = trace.__code__
     with entered(now), bound(scope), laid_out(layouts or {}), np.errstate(all="ignore"):
         arrays = {v: Tracer(v) for v in given if isinstance(v, Input)}
-        tracers = [arrays[v] if isinstance(v, Input) else SymbolicInt(v) for v in given]
+
+        def represented(value: Input | Dim) -> Tracer | SymbolicInt:
+            if isinstance(value, Input):
+                return arrays[value] if value in arrays else arrays.setdefault(value, Tracer(value))
+            return SymbolicInt(value)
+
+        now.represent_input = represented
+        tracers = [represented(v) for v in given]
         try:
             returned = call(tracers)
         except Exception as error:
@@ -175,7 +195,7 @@ def trace(
         if now.refusal is not None:
             raise now.take_refusal()
         outputs, structure, leaves = take_results(
-            returned, {id(t): node for node, t in arrays.items()}, now.lives_outside
+            returned, {id(t): node for node, t in arrays.items()}, now.lives_outside, now.is_made
         )
         written = _written(arrays)
         used = set(post_order((*outputs, *written.values())))

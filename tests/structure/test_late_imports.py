@@ -43,6 +43,7 @@ FOLDERS = (
     "base",
     "dispatch",
     "graph",
+    "functions",
     "tracing",
     "accumulators",
     "notation",

@@ -1,0 +1,245 @@
+"""Trace the function of a call by its instrumented copy, with all that it reads outside itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import FunctionType
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.base.error_states import refuse_traps
+from axiomjit.base.errors import NeedsValuesError
+from axiomjit.base.records import Record
+from axiomjit.base.trace_context import Following
+from axiomjit.base.tree import unflatten_tree
+from axiomjit.dispatch.arguments import CallArguments, plain_arguments
+from axiomjit.dispatch.fresh import Returned
+from axiomjit.dispatch.signature import Signature, classify
+from axiomjit.functions.effects import FromSource, Replay, replays
+from axiomjit.functions.expressions import NotInstrumentedError
+from axiomjit.functions.hooks import FunctionHooks
+from axiomjit.functions.instrument import instrumented
+from axiomjit.functions.library_calls import LibraryCalls
+from axiomjit.functions.objects import is_plain, is_users
+from axiomjit.functions.outside import KNOWN_BYTES, Outside, TraceAgain, Wanted
+from axiomjit.functions.sources import NUMBERS, Equals, Guards, Source
+from axiomjit.graph.captured import Captured, Watch, capturing
+from axiomjit.graph.nodes import Input, post_order
+from axiomjit.symbolic.dims import Scope
+from axiomjit.tracing.rebinding import handles_errors
+from axiomjit.tracing.trace import Trace, trace
+from axiomjit.tracing.tracer import Tracer
+
+ROUNDS: Final = 8
+"""How often a function is traced until it has found out what it needs of the outside."""
+
+
+class TracedFunction(Record):
+    """A traced function: its graph and results, the outside that it reads, and its effects.
+
+    `call` has the inputs from outside behind its arrays and numbers, `signature` is theirs;
+    `handles` is True if the function may catch errors.
+    """
+
+    trace: Trace
+    watch: Watch
+    handles: bool
+    guards: Guards
+    effects: tuple[Replay, ...]
+    call: CallArguments
+    signature: Signature
+
+
+class Inputs:
+    """The arrays and numbers of a program while it is traced: arguments, and more from outside."""
+
+    def __init__(
+        self,
+        call: CallArguments,
+        signature: Signature,
+        scope: Scope,
+        following: Following,
+        declared: Mapping[int, Sequence[str]] | None,
+    ) -> None:
+        """Start with the arguments of a call; `declared` are names of dimensions by position."""
+        self.call, self.signature, self.scope = call, signature, scope
+        self.layouts = dict(signature.layouts)
+        self._following, self._declared = following, declared
+        following.arguments = self.plain
+
+    def plain(self) -> tuple[object, ...]:
+        """The arrays and numbers as programs take them."""
+        return plain_arguments(self.call.dynamic, self.call.names)
+
+    def add(self, value: Any, source: Source) -> Any:
+        """Make a value from outside an input of the program; what represents it."""
+        self.call = self.call.with_inputs((value,), (str(source),))
+        self.signature = classify(self.call, self.plain(), names=self._declared)
+        self.layouts.update(self.signature.layouts)
+        self.scope.values.update(self.signature.values)
+        self._following.scalars = self.signature.scalars
+        represent = self._following.represent_input
+        assert represent is not None
+        return represent(self.signature.given[-1])
+
+
+def can_be_instrumented(function: Any) -> bool:
+    """True if the text of a function is known and understood."""
+    if type(function) is not FunctionType:
+        return False
+    try:
+        instrumented(function)
+    except NotInstrumentedError:
+        return False
+    return True
+
+
+def trace_function(
+    function: FunctionType,
+    call: CallArguments,
+    signature: Signature,
+    scope: Scope,
+    wanted: Wanted,
+    declared: Mapping[int, Sequence[str]] | None = None,
+) -> TracedFunction:
+    """Trace the function of a call; nothing outside it is changed.
+
+    Args:
+        function: The user's function.
+        call: The arguments, containers and objects whole.
+        signature: The signature of its arrays and numbers.
+        scope: Their lengths; those of arrays from outside are added.
+        wanted: What earlier traces found out; this one adds to it.
+        declared: The names of declared dimensions, by position.
+
+    Raises:
+        NeedsValuesError: it does what is not known; nothing was done.
+    """
+    for _ in range(ROUNDS):
+        made = _TraceOnce(function, call, signature, scope, wanted, declared)
+        try:
+            return made.run()
+        except TraceAgain:
+            pass
+        except NeedsValuesError:
+            if not made.learn():
+                raise
+        scope.restart()
+    raise AssertionError(f"{function.__qualname__} was traced {ROUNDS} times")
+
+
+class _TraceOnce:
+    """One trace of a function."""
+
+    def __init__(
+        self,
+        function: FunctionType,
+        call: CallArguments,
+        signature: Signature,
+        scope: Scope,
+        wanted: Wanted,
+        declared: Mapping[int, Sequence[str]] | None,
+    ) -> None:
+        self._function, self._call, self._scope, self._wanted = function, call, scope, wanted
+        self._following = Following(function.__qualname__, signature.scalars)
+        self._inputs = Inputs(call, signature, scope, self._following, declared)
+        self._outside = Outside(wanted, self._inputs.add)
+        self._calls = LibraryCalls(self._outside, self._bind)
+        self._following.lives_outside = self._is_outside
+        self._following.is_made = self._is_made
+
+    def _bind(self, function: FunctionType, form: Any) -> Any:
+        return form.bind(FunctionHooks(self._calls, function))
+
+    def _is_outside(self, value: object) -> bool:
+        return self._outside.is_outside(value) and not is_plain(value)
+
+    def _is_made(self, value: object) -> bool:
+        return is_users(type(value)) and not isinstance(value, type | FunctionType)
+
+    def run(self) -> TracedFunction:
+        """Trace."""
+        outside, inputs = self._outside, self._inputs
+        captured = Captured()
+        with capturing(captured):
+            made = trace(
+                self._run, inputs.signature.given, self._scope, inputs.layouts, self._following
+            )
+        self._learn_stored()
+        returned = Returned(captured, (), {})
+        effects = replays(outside.effects, outside.source_of)
+        leaves = [(n, self._leaf(v) if n is None else v) for n, v in made.leaves]
+        loose = [(n, returned.loosen(v) if n is None else v) for n, v in leaves]
+        graph, structure = made.graph, made.structure
+        handles = self._following.handles or handles_errors(self._function)
+        guards = outside.guards()
+        del made, leaves, self._calls, self._outside  # the last references to what was made inside
+        graph = captured.finalize(graph)
+        settled = tuple((n, returned.settle(v) if n is None else v) for n, v in loose)
+        watch = Watch(captured.used, captured.shown)
+        whole = Trace(graph, structure, settled)
+        return TracedFunction(whole, watch, handles, guards, effects, inputs.call, inputs.signature)
+
+    def _run(self, tracers: Sequence[Any]) -> object:
+        outside = self._outside
+        leaves = self._call.leaves(tracers)
+        places = [k for k in range(len(leaves)) if k not in dict(self._call.static)]
+        for place, value, name, tracer in zip(
+            places, self._call.dynamic, self._call.names, tracers, strict=True
+        ):
+            if isinstance(value, np.ndarray):
+                outside.note_argument(place, name, value, tracer)
+        for (place, value), name in zip(self._call.static, self._call.static_names, strict=True):
+            leaves[place] = outside.argument(place, name, value)
+        whole: Any = unflatten_tree(self._call.structure, iter(leaves))
+        returned = self._calls.call(self._function, *whole[0], **whole[1])
+        refuse_traps()
+        if not outside.effects:
+            return returned
+        return (returned, *(value for effect in outside.effects for value in effect.values))
+
+    def _leaf(self, value: object) -> object:
+        """A value that is returned or stored: one from outside is read in each call."""
+        if not self._outside.is_outside(value):
+            return value
+        source = self._outside.source_of(value)
+        assert source is not None
+        return FromSource(source)
+
+    def _learn_stored(self) -> None:
+        """Trace again if a number that is guarded by its value is stored by the function.
+
+        Raises:
+            TraceAgain: it is an argument from now on.
+        """
+        known = {c.source.identity for c in self._outside.conditions if isinstance(c, Equals)}
+        for source in self._outside.stored_sources():
+            value = self._outside.value_of(source)
+            identity = source.identity
+            changes = type(value) in NUMBERS and identity in known
+            if changes and identity not in self._wanted.numbers | self._wanted.fixed:
+                self._wanted.numbers.add(identity)
+                raise TraceAgain
+
+    def learn(self) -> bool:
+        """Note the inputs from outside whose values a refused function asks for; True if any."""
+        asked, count = self._following.asked, len(self._call.dynamic)
+        if not isinstance(asked, Tracer):
+            return False
+        found = False
+        for node in post_order((asked._held,)):
+            if isinstance(node, Input) and node.position >= count:
+                found |= self._learn_input(node.position - count)
+        return found
+
+    def _learn_input(self, number: int) -> bool:
+        source = self._outside.inputs[number]
+        value, wanted = self._outside.value_of(source), self._wanted
+        if not isinstance(value, np.ndarray):
+            wanted.fixed.add(source.identity)
+            return True
+        if value.nbytes > KNOWN_BYTES or source.identity in wanted.elements:
+            return False
+        wanted.elements.add(source.identity)
+        return True

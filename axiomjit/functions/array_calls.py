@@ -1,0 +1,100 @@
+"""Calls of NumPy's functions where traced arrays stand in lists, or meet arrays of known values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from axiomjit.base.origins import user_location
+from axiomjit.functions.outside import TraceAgain, Wanted
+from axiomjit.graph.builder import as_node
+from axiomjit.graph.nodes import Node
+from axiomjit.numpy_rules.joins import INDEXED
+from axiomjit.numpy_rules.table import FUNCTIONS
+from axiomjit.tracing.operators import result_of, traced_in
+from axiomjit.tracing.tracer import Tracer, new_array
+
+
+def first_traced(values: Any) -> Tracer | None:
+    """The first traced array in nested lists and tuples; None if there is none."""
+    return next((one for one in traced_in(values) if issubclass(type(one), Tracer)), None)
+
+
+def call_numpy(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """The result of a function or ufunc; traced arrays within lists are asked, too."""
+    traced = first_traced([args, list(kwargs.values())])
+    if traced is not None:
+        if type(function) is np.ufunc:
+            return call_ufunc(function, "__call__", args, kwargs)
+        if hasattr(function, "_implementation"):
+            return traced.__array_function__(function, (), args, kwargs)
+    return function(*args, **kwargs)
+
+
+def call_ufunc(ufunc: Any, method: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """The result of a method of a ufunc; traced arrays within lists are asked, too."""
+    traced = first_traced([args, list(kwargs.values())])
+    if traced is None:
+        return getattr(ufunc, method)(*args, **kwargs)
+    out = kwargs.get("out")
+    if out is not None and not isinstance(out, tuple):
+        kwargs = {**kwargs, "out": (out,)}
+    if method in ("reduce", "accumulate"):  # NumPy names their options where it asks
+        named = zip(("axis", "dtype", "out"), args[1:], strict=False)
+        args, kwargs = args[:1], kwargs | dict(named)
+    return traced.__array_ufunc__(ufunc, method, *args, **kwargs)
+
+
+def traced_array(array: np.ndarray) -> Any:
+    """A new traced array with the values of a known one."""
+    return new_array(FUNCTIONS[np.copy](as_node(array, "a new array")))
+
+
+def item_of_indexed(owner: Any, key: Any) -> Any:
+    """`np.r_[key]` or `np.c_[key]`."""
+    items = key if isinstance(key, tuple) else (key,)
+    if first_traced(list(items)) is None or any(isinstance(item, str) for item in items):
+        return owner[key]
+    made = result_of(INDEXED[owner], items, {})
+    assert isinstance(made, Node)
+    return new_array(made)
+
+
+class KnownArrays:
+    """Arrays of known values that the function has made, by the line that made each.
+
+    An array of known values cannot hold traced ones. Where traced values are written into one, the
+    function is traced again with the arrays of that line traced from the start.
+    """
+
+    def __init__(self, wanted: Wanted) -> None:
+        """Start without arrays."""
+        self._wanted = wanted
+        self._lines: dict[int, tuple[np.ndarray, str | None]] = {}
+
+    def note(self, found: Any) -> Any:
+        """What stands for the result of a call: a traced array if its line makes such arrays."""
+        if type(found) in (tuple, list):
+            return type(found)(map(self.note, found))
+        if type(found) is not np.ndarray:
+            return found
+        line = user_location()
+        if line in self._wanted.lines and found.flags.owndata:
+            return traced_array(found)
+        self._lines[id(found)] = found, line
+        return found
+
+    def want_traced(self, array: Any) -> None:
+        """End the trace if an array that is to hold traced values was made on a known line.
+
+        Raises:
+            TraceAgain: the arrays of this line are traced in the next trace.
+        """
+        while isinstance(array, np.ndarray):
+            known = self._lines.get(id(array))
+            if known is not None and known[1] not in self._wanted.lines | {None}:
+                self._wanted.lines.add(str(known[1]))
+                raise TraceAgain
+            array = array.base

@@ -1,0 +1,388 @@
+"""Calls in a traced function: the user's functions are traced too, others only if they are pure."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    MethodDescriptorType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+    WrapperDescriptorType,
+)
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.base.native_callable import NativeCallable
+from axiomjit.functions.array_calls import call_ufunc, first_traced
+from axiomjit.functions.expressions import NotInstrumentedError
+from axiomjit.functions.instrument import instrumented
+from axiomjit.functions.objects import is_plain, is_users, users_function
+from axiomjit.functions.operators import Operators
+from axiomjit.functions.outside import Outside, is_container, refuse
+from axiomjit.functions.sources import MISSING, Item, Length, is_known_value, static_attribute
+from axiomjit.graph.builder import as_node
+from axiomjit.tracing.generators import METHODS as DRAWS
+from axiomjit.tracing.generators import is_generator
+from axiomjit.tracing.tracer import Tracer
+
+_BUILT_IN: Final = (BuiltinFunctionType, MethodWrapperType)
+_UNBOUND: Final = (MethodDescriptorType, WrapperDescriptorType)
+_BLIND: Final = frozenset(
+    {"append", "extend", "appendleft", "extendleft", "add", "discard", "clear", "update"}
+)
+"""Methods of containers that change them and neither return nor depend on their entries."""
+_CHANGING: Final = frozenset(
+    {
+        *("insert", "remove", "pop", "sort", "reverse", "popleft", "rotate", "popitem"),
+        *("setdefault", "move_to_end", "difference_update", "intersection_update"),
+        "symmetric_difference_update",
+    }
+)
+"""Other methods of containers that change them."""
+_STORING: Final = frozenset({"append", "appendleft", "add", "insert", "setdefault", "__setitem__"})
+"""Methods that put their arguments themselves into a container."""
+
+_OF_DICTS: Final[dict[str, Callable[..., Any]]] = {}
+"""Methods of dicts from outside that read one entry."""
+Copy = Callable[..., Any]
+"""The instrumented copy of a function, bound to the hooks of a trace."""
+
+
+class Calls(Operators):
+    """What calls of functions, methods and classes do."""
+
+    def __init__(self, outside: Outside, bind: Callable[[FunctionType, Any], Copy]) -> None:
+        """Belong to a trace; `bind` makes the copy of a function from its instrumented form."""
+        super().__init__(outside, self.call)
+        self._bind = bind
+        self._copies: dict[int, tuple[FunctionType, Copy]] = {}
+        self._codes: dict[int, CodeType] = {}
+
+    # Functions
+
+    def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """`function(*args, **kwargs)`."""
+        kind = type(function)
+        if kind is FunctionType:
+            return self._call_function(function, args, kwargs)
+        if kind is MethodType:
+            return self.call(function.__func__, function.__self__, *args, **kwargs)
+        if issubclass(kind, type):
+            return self.make(function, args, kwargs)
+        if issubclass(kind, functools.partial):
+            return self._call_partial(function, args, kwargs)
+        if issubclass(kind, NativeCallable):
+            return self.call(function._function, *args, **kwargs)  # type: ignore[attr-defined]
+        if kind is functools._lru_cache_wrapper:
+            return self._call_cached(function, args, kwargs)
+        if issubclass(kind, _BUILT_IN) and not isinstance(function.__self__, ModuleType | None):
+            return self.method(function.__self__, function.__name__, *args, **kwargs)
+        if issubclass(kind, _UNBOUND) and args:
+            return self._call_unbound(function, args, kwargs)
+        method = self._special(function, "__call__")
+        if method is not MISSING:
+            return self.call(method, function, *args, **kwargs)
+        return self.library(function, args, kwargs)
+
+    def _call_function(self, function: FunctionType, args: Any, kwargs: Any) -> Any:
+        if id(function.__code__) in self._codes:
+            return function(*args, **kwargs)
+        if users_function(function):
+            return self.copy_of(function)(*args, **kwargs)
+        if _is_dispatcher(function) and args:
+            return self._call_dispatched(function, args, kwargs)
+        return self.library(function, args, kwargs)
+
+    def _call_dispatched(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """A call of a function of `functools.singledispatch`."""
+        registry = self.outside.fixed(function.registry, function.__qualname__)
+        self.outside.require(Length(registry, len(function.registry)))
+        kind = args[0].__class__ if is_plain(args[0]) else self.class_of(args[0])
+        return self.call(function.dispatch(kind), *args, **kwargs)
+
+    def copy_of(self, function: FunctionType) -> Copy:
+        """The copy of a user's function that is traced in its place."""
+        known = self._copies.get(id(function))
+        if known is None:
+            try:
+                form = instrumented(function)
+            except NotInstrumentedError as error:
+                refuse(f"calls {function.__qualname__}: {error.reason}")
+            copy = self._bind(function, form)
+            self._codes |= _codes(copy.__code__)
+            copy.__defaults__ = self._defaults(function.__defaults__)
+            named = function.__kwdefaults__
+            if named:
+                values = self._defaults(tuple(named.values())) or ()
+                copy.__kwdefaults__ = dict(zip(named, values, strict=True))
+            self._copies[id(function)] = known = function, copy
+        return known[1]
+
+    def _defaults(self, values: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+        """What stands for the defaults of a function; those that can change have sources."""
+        if values is None or all(map(is_known_value, values)):
+            return values
+        whole = self.outside.fixed(values, "default")
+        return tuple(
+            one if is_known_value(one) else self.outside.read(Item(whole, k))
+            for k, one in enumerate(values)
+        )
+
+    def _call_partial(self, function: Any, args: Any, kwargs: Any) -> Any:
+        if type(function) is not functools.partial:
+            return self.call(function.func, *function.args, *args, **function.keywords, **kwargs)
+        parts = [self.attribute(function, name) for name in ("func", "args", "keywords")]
+        callee, first, named = parts
+        given = {key: self.item(named, key) for key in self.iterate(named)}
+        return self.call(callee, *self.iterate(first), *args, **{**given, **kwargs})
+
+    def _call_cached(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """A call of a function with a cache: it is traced, if its results cannot be changed."""
+        found = self.call(function.__wrapped__, *args, **kwargs)
+        if not (is_known_value(found) or (is_plain(found) and not isinstance(found, np.ndarray))):
+            refuse(
+                f"calls {function.__qualname__}, which returns one object from its cache again and "
+                "again",
+                "call it outside the compiled function",
+            )
+        return found
+
+    def _call_unbound(self, function: Any, args: Any, kwargs: Any) -> Any:
+        owner, name = args[0], function.__name__
+        if function is object.__setattr__:
+            return self.store_attribute(owner, *args[1:])
+        if function is object.__init__:
+            return None
+        if function is object.__getattribute__:
+            return self.attribute(owner, args[1])
+        return self.method(owner, name, *args[1:], **kwargs)
+
+    # Classes
+
+    def make(self, kind: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """A new instance of a class."""
+        if not is_users(kind):
+            return self.library(kind, args, kwargs)
+        meta = type(kind)
+        if is_users(meta) and static_attribute(meta, "__call__") is not MISSING:
+            if type(static_attribute(meta, "__call__")) is FunctionType:
+                refuse(f"makes a {kind.__name__}, whose metaclass has its own __call__")
+        if hasattr(kind, "__members__") or hasattr(kind, "_fields"):
+            return kind(*map(self.given, args), **kwargs)
+        new = static_attribute(kind, "__new__")
+        new = new.__func__ if isinstance(new, staticmethod) else new
+        if type(new) is FunctionType:
+            made = self.call(new, kind, *args, **kwargs)
+            if not isinstance(made, kind):
+                return made
+        elif new is object.__new__:
+            if kind.__abstractmethods__ if hasattr(kind, "__abstractmethods__") else ():
+                return kind()  # raises
+            made = object.__new__(kind)
+        else:
+            made = new(kind, *map(self.given, args), **kwargs)
+        self._initialise(made, kind, args, kwargs)
+        return made
+
+    def _initialise(self, made: Any, kind: Any, args: Any, kwargs: Any) -> None:
+        init = self._static(kind, "__init__")
+        if type(init) is FunctionType:
+            if dataclasses.is_dataclass(kind) and _is_generated(init):
+                self._fill_dataclass(made, kind, init, args, kwargs)
+            else:
+                self.call(init, made, *args, **kwargs)
+        elif init is object.__init__:
+            if args or kwargs:
+                object.__init__(made, *args, **kwargs)  # raises unless __new__ took them
+        else:
+            init(made, *map(self.given, args), **kwargs)
+
+    def _fill_dataclass(self, made: Any, kind: Any, init: Any, args: Any, kwargs: Any) -> None:
+        """Do what the generated `__init__` of a dataclass does."""
+        bound = inspect.signature(init).bind(made, *args, **kwargs).arguments
+        later = []
+        for field in kind.__dataclass_fields__.values():
+            variable = field._field_type is dataclasses._FIELD_INITVAR  # type: ignore[attr-defined]
+            if field._field_type is dataclasses._FIELD_CLASSVAR:  # type: ignore[attr-defined]
+                continue
+            if field.init and field.name in bound:
+                value = bound[field.name]
+            elif field.default_factory is not dataclasses.MISSING:
+                value = self.call(field.default_factory)
+            elif field.default is not dataclasses.MISSING:
+                value = self._static(kind, field.name) if not variable else field.default
+                value = field.default if value is MISSING else value
+            else:
+                continue
+            if variable:
+                later.append(value)
+            else:
+                object.__setattr__(made, field.name, value)
+        post = self._static(kind, "__post_init__")
+        if post is not MISSING:
+            self.call(post, made, *later)
+
+    def super(self, kind: Any, owner: Any) -> Any:
+        """`super()`."""
+        return super(kind, owner)
+
+    # Methods
+
+    def method(self, owner: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
+        """`owner.name(*args, **kwargs)`."""
+        kind = type(owner)
+        if kind is np.ufunc:
+            given = [self.given(one) for one in args]
+            named = {key: self.given(value) for key, value in kwargs.items()}
+            return self.known.note(call_ufunc(owner, name, given, named))
+        if is_plain(owner):
+            given = [self.given(one) for one in args]
+            return getattr(owner, name)(*given, **{k: self.given(v) for k, v in kwargs.items()})
+        if is_container(owner) and not self._overrides(kind, name):
+            return self._container_method(owner, name, args, kwargs)
+        if kind is np.ndarray:
+            return self._array_method(owner, name, args, kwargs)
+        if is_generator(owner) and name in DRAWS:
+            stand = self.outside.stand_for_generator(self.outside.original(owner))
+            return getattr(stand, name)(*map(self.given, args), **kwargs)
+        if kind is super:
+            return self._super_method(owner, name, args, kwargs)
+        found = self.attribute(owner, name)
+        bound = getattr(found, "__self__", None)
+        if issubclass(type(found), _BUILT_IN) and bound is self.outside.original(owner):
+            return self.library_method(owner, name, found, args, kwargs)
+        return self.call(found, *args, **kwargs)
+
+    def _overrides(self, kind: Any, name: str) -> bool:
+        """True if a user's subclass of a container has its own method of this name."""
+        found = static_attribute(kind, name) if is_users(kind) else None
+        return type(found) in (FunctionType, property, classmethod, staticmethod)
+
+    def _super_method(self, owner: Any, name: str, args: Any, kwargs: Any) -> Any:
+        instance, after = owner.__self__, owner.__thisclass__
+        kind = instance if isinstance(instance, type) else type(instance)
+        mro = type.__dict__["__mro__"].__get__(kind)
+        for base in mro[mro.index(after) + 1 :]:
+            if name in vars(base):
+                held = vars(base)[name]
+                if is_users(base) and not isinstance(instance, type):
+                    return self.call(self._bound(instance, kind, held), *args, **kwargs)
+                break
+        if name == "__init__" and base is object:
+            return None
+        if name in ("__setattr__", "__delattr__") and base is object:
+            return self.store_attribute(instance, *args, *((MISSING,) * (name == "__delattr__")))
+        if self.outside.is_outside(instance) and not is_users(base):
+            refuse(f"calls super().{name} of a {base.__name__}")
+        return self.call(getattr(owner, name), *args, **kwargs)
+
+    def store_attribute(self, owner: Any, name: str, value: Any) -> None:
+        """Store an attribute past the class's own `__setattr__`."""
+        if self.outside.is_outside(owner):
+            self.outside.store(
+                "delete attribute" if value is MISSING else "plain attribute", owner, name, value
+            )
+        elif value is MISSING:
+            object.__delattr__(owner, name)
+        else:
+            object.__setattr__(owner, name, value)
+
+    def _container_method(self, owner: Any, name: str, args: Any, kwargs: Any) -> Any:
+        named = {key: self._callback(value) for key, value in kwargs.items()}
+        if not self.outside.is_outside(owner):
+            stored = args if name in _STORING else tuple(map(self.given, args))
+            return getattr(owner, name)(*stored, **named)
+        stored = args if name in _STORING else tuple(self._taken(one) for one in args)
+        if isinstance(owner, dict) and name in _OF_DICTS:
+            return _OF_DICTS[name](self, owner, *args, **kwargs)
+        if name in _BLIND and not named and type(owner) is not tuple:
+            return self.outside.change(owner, name, stored)
+        if name in _CHANGING:
+            if named:
+                refuse(f"calls {name} with options on a container that lives on outside it")
+            found = getattr(self.outside.whole(owner), name)(*stored)
+            self.outside.effect("method", owner, name, stored)
+            return found
+        return getattr(self.outside.whole(owner), name)(*stored, **named)
+
+    def _taken(self, value: Any) -> Any:
+        """The argument of a method that takes entries out of it."""
+        taken = self.given(value)
+        return list(taken) if hasattr(type(taken), "__next__") else taken
+
+    def _array_method(self, owner: Any, name: str, args: Any, kwargs: Any) -> Any:
+        """A method of an array of known values that the function made."""
+        given = [self.given(one) for one in args]
+        named = {key: self.given(value) for key, value in kwargs.items()}
+        if first_traced([given, list(named.values())]) is not None:
+            if name in ("fill", "put", "sort", "partition"):
+                self.known.want_traced(owner)
+            return getattr(Tracer(as_node(owner, name)), name)(*given, **named)
+        return self.known.note(getattr(owner, name)(*given, **named))
+
+    def library_method(
+        self, owner: Any, name: str, found: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Any:
+        """A method in C of an object of a library's class."""
+        raise NotImplementedError
+
+    # Libraries
+
+    def library(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """A call of a function or class that is not the user's."""
+        raise NotImplementedError
+
+    def _callback(self, value: Any) -> Any:
+        """A function of the user's as others call it: traced."""
+        if users_function(value) or type(value) is MethodType or is_users(type(value)):
+            return functools.partial(self.call, value) if callable(value) else value
+        return self.given(value)
+
+
+def _get(calls: Calls, owner: Any, key: Any, default: Any = None) -> Any:
+    return calls.item(owner, key) if calls.contains(owner, key) else default
+
+
+def _set_default(calls: Calls, owner: Any, key: Any, default: Any = None) -> Any:
+    if not calls.contains(owner, key):
+        calls.set_item(owner, key, default)
+    return calls.item(owner, key)
+
+
+def _pop(calls: Calls, owner: Any, key: Any, *default: Any) -> Any:
+    if default and not calls.contains(owner, key):
+        return default[0]
+    found = calls.item(owner, key)
+    calls.set_item(owner, key, MISSING)
+    return found
+
+
+_OF_DICTS.update(get=_get, setdefault=_set_default, pop=_pop)
+
+
+def _codes(code: CodeType) -> dict[int, CodeType]:
+    """The code objects of the functions inside a function, by id."""
+    found = {}
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            found |= {id(part): part} | _codes(part)
+    return found
+
+
+def _is_dispatcher(function: FunctionType) -> bool:
+    return function.__code__ is _DISPATCHER
+
+
+_DISPATCHER: Final = functools.singledispatch(lambda value: value).__code__  # type: ignore[attr-defined]
+
+
+def _is_generated(function: FunctionType) -> bool:
+    return function.__code__.co_filename == "<string>"

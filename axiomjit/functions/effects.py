@@ -1,0 +1,117 @@
+"""Effects of a program, done in order after it, in each call; values that a call makes anew.
+
+The values of effects and the return value are one tree of results: an object that the function
+makes is made once per call, wherever it is stored or returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from axiomjit.base.records import Record
+from axiomjit.functions.outside import Effect
+from axiomjit.functions.sources import Source, Vector
+
+
+class FromSource(Record):
+    """An object from outside: the value of a source in this call."""
+
+    source: Source
+
+    def now(self, vector: Vector) -> object:
+        """The object."""
+        return vector[self.source.number]
+
+
+def _set_attribute(target: Any, key: Any, values: Sequence[Any]) -> None:
+    setattr(target, key, *values)
+
+
+def _set_plainly(target: Any, key: Any, values: Sequence[Any]) -> None:
+    object.__setattr__(target, key, *values)
+
+
+def _delete_attribute(target: Any, key: Any, values: Sequence[Any]) -> None:
+    delattr(target, key)
+
+
+def _set_item(target: Any, key: Any, values: Sequence[Any]) -> None:
+    target[key] = values[0]
+
+
+def _delete_item(target: Any, key: Any, values: Sequence[Any]) -> None:
+    del target[key]
+
+
+def _set_cell(target: Any, key: Any, values: Sequence[Any]) -> None:
+    target.cell_contents = values[0]
+
+
+def _call_method(target: Any, key: Any, values: Sequence[Any]) -> None:
+    getattr(target, key)(*values)
+
+
+def _call(target: Any, key: Any, values: Sequence[Any]) -> None:
+    key(*values)
+
+
+HOW: Final[Mapping[str, Callable[[Any, Any, Sequence[Any]], None]]] = {
+    "attribute": _set_attribute,
+    "plain attribute": _set_plainly,
+    "delete attribute": _delete_attribute,
+    "item": _set_item,
+    "delete item": _delete_item,
+    "cell": _set_cell,
+    "method": _call_method,
+    "call": _call,
+}
+"""How each kind of effect is done: to the target, by its key, with the values."""
+
+
+class Replay(Record):
+    """An effect of a program: its target by the source, and how many values of the tree it takes."""
+
+    how: str
+    target: Source | None
+    key: object
+    count: int
+    line: str | None
+
+    def do(self, vector: Vector, values: Sequence[Any]) -> None:
+        """Do it."""
+        target = None if self.target is None else vector[self.target.number]
+        HOW[self.how](target, self.key, values)
+
+    def __str__(self) -> str:
+        name = "" if self.target is None else str(self.target)
+        item = f"{name}[{self.key!r}]" if name else str(self.key)
+        shown = {
+            "attribute": f"{name}.{self.key} = ...",
+            "plain attribute": f"{name}.{self.key} = ...",
+            "delete attribute": f"del {name}.{self.key}",
+            "item": f"{item} = ...",
+            "delete item": f"del {item}",
+            "cell": f"{name} = ...",
+            "method": f"{name}.{self.key}(...)",
+            "call": f"{getattr(self.key, '__name__', self.key)}(...)",
+        }
+        return shown[self.how] + (f"  # {self.line}" if self.line else "")
+
+
+def replays(effects: Sequence[Effect], source_of: Callable[[Any], Source | None]) -> Any:
+    """The effects of a trace as a program does them."""
+    return tuple(
+        Replay(
+            e.how, None if e.target is None else source_of(e.target), e.key, len(e.values), e.line
+        )
+        for e in effects
+    )
+
+
+def do_effects(effects: Sequence[Replay], vector: Vector, values: Sequence[Any]) -> None:
+    """Do all effects in order, with their values in order."""
+    start = 0
+    for one in effects:
+        one.do(vector, values[start : start + one.count])
+        start += one.count

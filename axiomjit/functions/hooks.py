@@ -1,0 +1,205 @@
+"""The hooks of one function's copy: its names, and otherwise what the trace does (`Calls`)."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from collections.abc import Callable
+from types import FunctionType, ModuleType
+from typing import Any, Final
+
+from axiomjit.base.trace_context import current
+from axiomjit.functions.library_calls import LibraryCalls
+from axiomjit.functions.objects import is_library_module
+from axiomjit.functions.outside import TraceAgain, refuse
+from axiomjit.functions.sources import MISSING, Contents
+
+
+class FunctionHooks:
+    """What the copy of one function calls; the names are those of `instrument`."""
+
+    def __init__(self, calls: LibraryCalls, function: FunctionType) -> None:
+        """Belong to a trace, and to a function with its namespace and cells."""
+        self._calls, self._outside = calls, calls.outside
+        self._space = function.__globals__
+        names = function.__code__.co_freevars
+        self._cells = dict(zip(names, function.__closure__ or (), strict=True))
+        found = self._space.get("__builtins__", builtins)
+        self._builtins = found if isinstance(found, dict) else vars(found)
+        self.globals = _Names(self._store_global)
+        self.cells = _Names(self._store_cell)
+        self._kept: Any = None
+        for name in ("attribute", "item", "call", "method", "super", "binary", "unary"):
+            setattr(self, name, getattr(calls, name))
+        for name in ("compare", "in_place", "truth", "iterate"):
+            setattr(self, name, getattr(calls, name))
+        self.slice = slice
+
+    # Names
+
+    def name(self, name: str) -> Any:
+        """A global or builtin name."""
+        self._outside.fixed(self._space)
+        found = self._outside.item(self._space, name)
+        if found is not MISSING:
+            return found
+        if name in self._builtins:
+            return self._builtins[name]
+        raise NameError(f"name {name!r} is not defined", name=name)
+
+    def cell(self, name: str) -> Any:
+        """A variable of an enclosing function."""
+        cell = self._cells[name]
+        source = self._outside.fixed(cell, name)
+        stored = self._outside.stored(cell, "contents")
+        found = self._outside.read(Contents(source)) if stored is None else stored[0]
+        if found is MISSING:
+            raise NameError(
+                f"cannot access free variable {name!r} where it is not associated with a value in "
+                "enclosing scope",
+                name=name,
+            )
+        return found
+
+    def _store_global(self, name: str, value: Any) -> None:
+        self._outside.fixed(self._space)
+        if value is MISSING and self._outside.item(self._space, name) is MISSING:
+            raise NameError(f"name {name!r} is not defined", name=name)
+        how = "delete item" if value is MISSING else "item"
+        self._outside.store(how, self._space, name, value)
+
+    def _store_cell(self, name: str, value: Any) -> None:
+        if value is MISSING:
+            refuse(f"deletes {name}, a variable of an enclosing function")
+        cell = self._cells[name]
+        self._outside.fixed(cell, name)
+        self._outside.store("cell", cell, "contents", value)
+
+    # Statements
+
+    def target(self, owner: Any) -> Target:
+        """A view of an object that stores attributes and items as the trace does."""
+        made = object.__new__(Target)
+        _put_calls(made, self._calls)
+        _put_owner(made, owner)
+        return made
+
+    def caught(self) -> None:
+        """Raise what ends the trace again, if the user's code has caught it."""
+        error = sys.exc_info()[1]
+        if isinstance(error, TraceAgain):
+            raise error
+        following = current()
+        if following is not None and following.refusal is not None:
+            raise following.refusal
+
+    def context(self, manager: Any) -> Any:
+        """The manager of a `with` statement."""
+        return self._calls.context(manager)
+
+    def import_(self, name: str, names: tuple[str, ...] | None, level: int) -> Any:
+        """What a statement `import` gives of loaded modules: a module, or a tuple of names.
+
+        `names` is None for the outermost module, empty for the module itself.
+        """
+        package = self._space.get("__package__") if level else None
+        full = _absolute(name, str(package or ""), level)
+        if full not in sys.modules:
+            refuse(f"imports {full}, which is not loaded", "import it outside the function")
+        if names is None:
+            return sys.modules[full.partition(".")[0]]
+        module = sys.modules[full]
+        if not is_library_module(module):
+            self._outside.fixed(module, full)
+        if not names:
+            return module
+        if names == ("*",):
+            refuse(f"imports all names of {full}", "import it outside the function")
+        return tuple(self._imported(module, full, part) for part in names)
+
+    def _imported(self, module: ModuleType, full: str, name: str) -> Any:
+        found = self._calls.find(module, name)
+        found = sys.modules.get(f"{full}.{name}", MISSING) if found is MISSING else found
+        if found is MISSING:
+            refuse(f"imports {full}.{name}, which is not loaded", "import it outside the function")
+        return found
+
+    def mapping(self, value: Any) -> Any:
+        """A mapping behind `**`."""
+        return self._calls.mapping(value)
+
+    def format(self, value: Any, conversion: int = -1, spec: str = "") -> str:
+        """A part of an f-string."""
+        return self._calls.text(value, conversion, spec)
+
+    # Expressions
+
+    def not_(self, value: Any) -> Any:
+        """`not value`."""
+        return not self._calls.truth(value)
+
+    def continues(self, value: Any, is_and: bool) -> bool:
+        """True if `and` or `or` goes on behind a value; else the value is kept as the result."""
+        goes_on = self._calls.truth(value) is is_and
+        if not goes_on:
+            self._kept = value
+        return goes_on
+
+    def chain(self, sign: str, left: Any, right: Any) -> bool:
+        """True if a chain of comparisons goes on; the next operand is kept, or the result."""
+        found = self._calls.compare(sign, left, right)
+        goes_on = self._calls.truth(found)
+        self._kept = right if goes_on else found
+        return goes_on
+
+    def kept(self) -> Any:
+        """What was kept last."""
+        found, self._kept = self._kept, None
+        return found
+
+    def unpack(self, value: Any, count: int, star: int | None) -> Any:
+        """An iterator over a value that is unpacked into this number of targets."""
+        return self._calls.iterate(value)
+
+
+class _Names:
+    """Names whose assignment and deletion a function does."""
+
+    def __init__(self, store: Callable[[str, Any], None]) -> None:
+        object.__setattr__(self, "_store", store)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__getattribute__(self, "_store")(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        object.__getattribute__(self, "_store")(name, MISSING)
+
+
+class Target:
+    """An object whose attributes and items are stored or deleted."""
+
+    __slots__ = ("_calls", "_owner")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        _calls_of(self).set_attribute(_owner_of(self), name, value)
+
+    def __delattr__(self, name: str) -> None:
+        _calls_of(self).set_attribute(_owner_of(self), name, MISSING)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        _calls_of(self).set_item(_owner_of(self), key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        _calls_of(self).set_item(_owner_of(self), key, MISSING)
+
+
+_SLOTS: Final[Any] = vars(Target)
+_put_calls, _calls_of = _SLOTS["_calls"].__set__, _SLOTS["_calls"].__get__
+_put_owner, _owner_of = _SLOTS["_owner"].__set__, _SLOTS["_owner"].__get__
+
+
+def _absolute(name: str, package: str, level: int) -> str:
+    if not level:
+        return name
+    base = package.rsplit(".", level - 1)[0] if level > 1 else package
+    return f"{base}.{name}" if name else base

@@ -1,0 +1,110 @@
+"""Copies of functions in which all that touches the outside calls a hook.
+
+Reads of globals, cells, attributes and items, stores, deletions, calls, truths, iteration and
+operators become calls of hooks, as the table in `expressions.py` says. The order of
+evaluation, the calls and the line numbers are Python's.
+
+The hooks are free names `_aj_<hook>` of the copy, bound to the attributes of one object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import CellType, CodeType, FunctionType
+from typing import Any, Final
+
+from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.locks import FORKS_WAIT
+from axiomjit.functions.expressions import PREFIX, NotInstrumentedError
+from axiomjit.functions.source_text import compile_tree, find_definition
+from axiomjit.functions.statements import Rewriter
+
+__all__ = ["Instrumented", "NotInstrumentedError", "instrumented"]
+
+_MOST: Final = 4000
+_ATTRIBUTES: Final = {"not": "not_", "import": "import_"}
+"""Attributes of hooks whose names are keywords of Python."""
+_UNKNOWN: Final = 0x80 | 0x100 | 0x200
+"""The flags of coroutines, coroutines made of generators, and asynchronous generators."""
+_templates = BoundedTable[int, "tuple[CodeType, CodeType | NotInstrumentedError]"](_MOST)
+
+
+class Instrumented:
+    """A function's instrumented code, from which `bind` makes functions."""
+
+    def __init__(self, function: FunctionType, code: CodeType) -> None:
+        """Take the function and the rewritten code, whose free names are those of hooks."""
+        self._function, self.code = function, code
+        names = [name.removeprefix(PREFIX) for name in code.co_freevars]
+        self._attributes = [_ATTRIBUTES.get(name, name) for name in names]
+
+    @property
+    def used(self) -> frozenset[str]:
+        """The attributes of an object with hooks that `bind` reads."""
+        return frozenset(self._attributes)
+
+    def bind(self, hooks: object) -> FunctionType:
+        """Return a new function with the defaults of the original, that calls these hooks."""
+        old = self._function
+        cells = tuple([CellType(getattr(hooks, name)) for name in self._attributes])
+        made = FunctionType(self.code, old.__globals__, old.__name__, old.__defaults__, cells)
+        made.__kwdefaults__ = old.__kwdefaults__
+        made.__qualname__ = old.__qualname__
+        return made
+
+
+def instrumented(function: FunctionType) -> Instrumented:
+    """Return the instrumented code of a function; rewritten once for each code object.
+
+    Raises `NotInstrumentedError` if no text compiles to the code, or for a statement that is not
+    followed.
+    """
+    code = function.__code__
+    known = _templates.get(id(code))
+    if known is None or known[0] is not code:
+        try:
+            made: CodeType | NotInstrumentedError = _rewritten(code, function.__globals__)
+        except NotInstrumentedError as error:
+            made = error.with_traceback(None)
+        except (RecursionError, MemoryError, SystemError) as error:  # may fit into another stack
+            raise NotInstrumentedError(f"its text is nested too deeply: {error}") from None
+        known = _templates.keep(id(code), (code, made))
+    if isinstance(known[1], NotInstrumentedError):
+        raise NotInstrumentedError(known[1].reason, known[1].line)
+    return Instrumented(function, known[1])
+
+
+def _rewritten(code: CodeType, names: Mapping[str, Any]) -> CodeType:
+    first = code.co_firstlineno
+    if code.co_flags & _UNKNOWN:
+        raise NotInstrumentedError("it is asynchronous", first)
+    try:
+        found = find_definition(code, dict(names))
+    except (SyntaxError, ValueError):
+        found = None
+    if found is None:
+        raise NotInstrumentedError("no text compiles to its code", first)
+    try:
+        module = Rewriter(code, found).module()
+    except NotInstrumentedError as error:
+        raise NotInstrumentedError(error.reason, error.line + found.shift) from None
+    with FORKS_WAIT:  # Python 3.11 counts the depth of trees for all threads together
+        whole = compile_tree(module, code)
+    factory = next(part for part in whole.co_consts if isinstance(part, CodeType))
+    made = next(part for part in factory.co_consts if isinstance(part, CodeType))
+    return _placed(made, code, found.shift, len(made.co_qualname))
+
+
+def _placed(made: CodeType, code: CodeType, shift: int, cut: int) -> CodeType:
+    """Return compiled code with the file, lines and qualified names of the original."""
+    parts = made.co_consts
+    if any(isinstance(part, CodeType) for part in parts):
+        parts = tuple(
+            [_placed(p, code, shift, cut) if isinstance(p, CodeType) else p for p in parts]
+        )
+    return made.replace(
+        co_consts=parts,
+        co_filename=code.co_filename,
+        co_firstlineno=made.co_firstlineno + shift,
+        co_qualname=code.co_qualname + made.co_qualname[cut:],
+    )

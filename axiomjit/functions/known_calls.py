@@ -1,0 +1,551 @@
+"""Kinds of calls: what a call of a function, class or method does beside giving its result.
+
+Functions of libraries are known by themselves, not by their names: the names in `library_names` are
+looked up in the modules that the process has loaded.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import Enum
+from types import BuiltinFunctionType, FunctionType, GenericAlias, MethodType, ModuleType
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.base.native_callable import NativeCallable
+from axiomjit.base.records import Record
+from axiomjit.functions import library_names
+from axiomjit.functions.asked_methods import ALL, ASKED, NUMBERS, OF_METHODS
+from axiomjit.functions.known_methods import Role, is_generated, role_of
+from axiomjit.functions.libraries import is_library, is_of_family, module_of
+from axiomjit.tracing.creation import replacement
+
+Kwargs = Mapping[str, Any]
+
+
+class Kind(Enum):
+    """The most that a call may do."""
+
+    PURE = "gives a result, changes nothing and keeps nothing"
+    ASKS = "pure, but for special methods of its arguments"
+    REPLACED = "done by a function of ours"
+    CALLBACK = "runs functions that it gets, or what it gives runs them"
+    WRITER = "changes an argument"
+    EFFECT = "writes a message and gives None"
+    DRAW = "draws random numbers, or sets the state of a generator"
+    WRAPPER = "done by another callable"
+    USER = "code of the user's"
+    IMPURE = "asks for a time, a file, entropy or the environment"
+    REFUSED = "not known, or changes what the process has"
+
+
+class Parameter(Record):
+    """A parameter of a function; of methods the first is the owner."""
+
+    place: int | None
+    """None for parameters that are given by name only."""
+    name: str
+
+    def of(self, args: Sequence[Any], kwargs: Kwargs) -> Any:
+        """What is given for it; None for nothing."""
+        if self.place is not None and self.place < len(args):
+            return args[self.place]
+        return kwargs.get(self.name)
+
+
+class Write(Record):
+    """A parameter that a call changes; with a flag, only if that has another value."""
+
+    parameter: Parameter
+    flag: Parameter | None = None
+    unless: object = None
+    """The values of the flag for which nothing changes are None and this."""
+
+
+class CallKind(Record):
+    """The kind of calls of one function, class or method."""
+
+    kind: Kind
+    name: str = ""
+    """The name of the function in messages."""
+    inner: Any = None
+    """The function that does the call instead: ours, or the one that is wrapped."""
+    writes: tuple[Write, ...] = ()
+    functions: tuple[Parameter, ...] | None = ()
+    """Parameters that are functions, or lists of them; None if any argument may be one."""
+    asks: tuple[str, ...] = ALL
+    """Special methods that arguments may be asked for."""
+    asks_entries: tuple[str, ...] = ALL
+    """Special methods that may be asked of what is in the arguments."""
+    hook: tuple[str, ...] = ()
+    """The hook that does the same, and its first arguments."""
+    depends: Callable[[CallKind, Sequence[Any], Kwargs], CallKind] | None = None
+    """Gives the kind for some arguments, if it depends on them."""
+
+    def with_arguments(self, args: Sequence[Any], kwargs: Kwargs) -> CallKind:
+        """The kind of the call with these arguments."""
+        return self if self.depends is None else self.depends(self, args, kwargs)
+
+    def changed(self, args: Sequence[Any], kwargs: Kwargs) -> list[Any]:
+        """The arguments that a call changes."""
+        found: list[Any] = []
+        for write in self.writes:
+            if write.flag is not None:
+                flag = write.flag.of(args, kwargs)
+                if flag is None or flag is write.unless:
+                    continue
+            given = write.parameter.of(args, kwargs)
+            if given is not None:
+                found += given if type(given) is tuple else [given]
+        return [one for one in found if one is not None]
+
+    def called(self, args: Sequence[Any], kwargs: Kwargs) -> list[Any]:
+        """The functions that a call runs."""
+        every = (*args, *kwargs.values())
+        if self.functions is not None:
+            every = tuple(parameter.of(args, kwargs) for parameter in self.functions)
+        flat = [one for v in every for one in (v if type(v) in (list, tuple) else [v])]
+        return [one for one in flat if callable(one)]
+
+
+def kind_of_call(callee: Any, own: str = "") -> CallKind:
+    """The kind of calls of a function, class, method or callable object; no user code runs.
+
+    Args:
+        callee: What is called.
+        own: The package of the function that is followed, whose code is the user's.
+    """
+    found = _TABLE.find(callee)
+    if found is not None:
+        return found
+    kind = type(callee)
+    if kind is FunctionType:
+        return _of_function(callee, own)
+    if kind is MethodType:
+        return _of_bound(callee, own)
+    if issubclass(kind, type):
+        return _of_class(callee, own)
+    if issubclass(kind, np.ufunc):
+        return _of_ufunc(callee)
+    if issubclass(kind, BuiltinFunctionType | types.MethodWrapperType):
+        owner = callee.__self__
+        if owner is None or isinstance(owner, ModuleType):
+            return _unlisted(callee)
+        holder = owner if isinstance(owner, type) else type(owner)
+        return kind_of_method(holder, callee.__name__, own)
+    if issubclass(kind, types.MethodDescriptorType | types.WrapperDescriptorType):
+        return kind_of_method(callee.__objclass__, callee.__name__, own)
+    return _of_instance(callee, own)
+
+
+def kind_of_method(owner: type, name: str, own: str = "") -> CallKind:
+    """The kind of calls of a method of a class; the owner counts as the first argument.
+
+    Args:
+        owner: The class of the owner, or the class itself if it is the owner.
+        name: The method's name.
+        own: The package of the function that is followed, whose code is the user's.
+    """
+    return _TABLE.method(owner, name) if is_library(owner) else _of_method(owner, name, own)
+
+
+class CallTable:
+    """The kinds of functions and classes of the modules that are loaded, by identity."""
+
+    def __init__(self) -> None:
+        """Start with the names to look up."""
+        self._kinds: dict[int, CallKind] = {}
+        self._held: list[Any] = []
+        self._waiting = dict.fromkeys(_names_of_modules())
+        self._methods: dict[tuple[int, str], tuple[type, CallKind]] = {}
+
+    def method(self, owner: type, name: str) -> CallKind:
+        """The kind of calls of a method of a library's class."""
+        found = self._methods.get((id(owner), name))
+        if found is None:
+            found = self._methods[id(owner), name] = owner, _of_method(owner, name, "")
+        return found[1]
+
+    def find(self, callee: Any) -> CallKind | None:
+        """The kind of calls of an object; None if it is not named."""
+        found = self._kinds.get(id(callee))
+        if found is None:
+            if not self._waiting or not self._look_up():
+                return None
+            found = self._kinds.get(id(callee))
+        if found is _OF_NUMPY:
+            found = self._kinds[id(callee)] = _with_outputs(callee, found)
+        return found
+
+    def _look_up(self) -> bool:
+        """Look up the names of modules that were loaded meanwhile; False if there are none."""
+        loaded = [name for name in self._waiting if name in sys.modules]
+        for module in loaded:
+            for name, kind in _kinds_of_module(module):
+                held = vars(sys.modules[module]).get(name)
+                if held is not None and not isinstance(held, ModuleType):
+                    self._held.append(held)
+                    self._kinds[id(held)] = kind
+        for module in loaded:
+            self._waiting.pop(module, None)
+        return bool(loaded)
+
+
+def _names_of_modules() -> Iterator[str]:
+    names = library_names
+    for table in (
+        *(names.PURE, names.REFUSED, names.WRITERS, names.CALLBACKS, names.EFFECTS),
+        *(names.IMPURE, names.SEEDED, ASKED),
+    ):
+        yield from table
+    yield from ("numpy.fft", "math")
+
+
+def _kinds_of_module(module: str) -> Iterator[tuple[str, CallKind]]:
+    """The kinds of the named functions of a module; later ones count."""
+    names = library_names
+    yield from ((name, _pure(module, name)) for name in names.PURE.get(module, "").split())
+    asked = ASKED.get(module, {})
+    for name in asked:
+        yield name, _asking(module, name, CallKind(Kind.ASKS, f"{module}.{name}"))
+    for name in names.REFUSED.get(module, "").split():
+        yield name, CallKind(Kind.REFUSED, _shown(module, name))
+    for name in names.IMPURE.get(module, "").split():
+        least = names.PURE_WITH.get(f"{module}.{name}")
+        depends = None if least is None else functools.partial(_pure_with, least)
+        yield name, CallKind(Kind.IMPURE, _shown(module, name), depends=depends)
+    for name in names.SEEDED.get(module, "").split():
+        yield name, CallKind(Kind.PURE, f"{module}.{name}", depends=_unless_seeded)
+    for name in names.EFFECTS.get(module, "").split():
+        yield name, _asking(module, name, CallKind(Kind.EFFECT, _shown(module, name)))
+    yield from _writers_and_callbacks(module)
+    if module in ("math", "builtins", "numpy", "numpy.fft", "numpy.random"):
+        yield from _replacements(module)
+
+
+def _shown(module: str, name: str) -> str:
+    return library_names.SHOWN.get(module, f"{module}.") + name
+
+
+def _pure(module: str, name: str) -> CallKind:
+    if module == "numpy" or module in ("numpy.linalg", "numpy.fft"):
+        return _OF_NUMPY
+    if module in ("math", "cmath"):
+        return CallKind(Kind.PURE, f"{module}.{name}", asks=(*NUMBERS, "__iter__", "__len__"))
+    return CallKind(Kind.PURE, f"{module}.{name}")
+
+
+def _asking(module: str, name: str, kind: CallKind) -> CallKind:
+    """A kind with what the function asks for, the hook that does the same, and what it changes."""
+    found = ASKED.get(module, {}).get(name)
+    if found is not None:
+        kind = kind.replace(asks=found[0], asks_entries=found[1])
+    if module == "operator" and name in library_names.OPERATORS:
+        kind = kind.replace(hook=library_names.OPERATORS[name])
+        if kind.hook[0] in ("in_place", "set item", "delete item"):
+            kind = kind.replace(kind=Kind.WRITER, writes=(Write(Parameter(0, "a")),))
+    if module == "builtins" and name in ("setattr", "delattr"):
+        kind = kind.replace(kind=Kind.WRITER, writes=(Write(Parameter(0, "obj")),))
+    if module == "builtins" and name in _DEPENDING:
+        kind = kind.replace(depends=_DEPENDING[name])
+    return kind
+
+
+def _writers_and_callbacks(module: str) -> Iterator[tuple[str, CallKind]]:
+    names = library_names
+    changed = dict(_parameters_of(names.WRITERS.get(module, "")))
+    called = dict(_parameters_of(names.CALLBACKS.get(module, "")))
+    if module == "builtins":
+        called |= dict.fromkeys(("sorted", "min", "max"), Parameter(None, "key"))
+    for name in {**changed, **called}:
+        kind = CallKind(Kind.WRITER if name in changed else Kind.CALLBACK, f"{module}.{name}")
+        kind = _asking(module, name, kind)
+        if name in changed:
+            kind = kind.replace(writes=(Write(changed[name]),))
+        if name in called:
+            kind = kind.replace(functions=(called[name],))
+        yield name, kind
+
+
+def _parameters_of(words: str) -> Iterator[tuple[str, Parameter]]:
+    """Functions with one parameter each, of `function:parameter:place`."""
+    for word in words.split():
+        function, name, *place = word.split(":")
+        at = place[0] if place else "0"
+        yield function, Parameter(None if at == "-" else int(at), name)
+
+
+def _replacements(module: str) -> Iterator[tuple[str, CallKind]]:
+    """The functions of a module for which we have our own."""
+    for name, held in vars(sys.modules[module]).items():
+        ours = None
+        if not name.startswith("_") and callable(held) and hasattr(held, "__name__"):
+            ours = replacement(held) if isinstance(held.__module__, str) else None
+        if ours is None:
+            continue
+        kind = CallKind(Kind.REPLACED, f"{module}.{name}", ours)
+        if held is np.fromfunction:
+            kind = kind.replace(functions=(Parameter(0, "function"),))
+        if held is len:
+            kind = _asking(module, name, kind)
+        if module == "math":
+            kind = kind.replace(asks=NUMBERS)
+        if module == "numpy":
+            kind = kind.replace(depends=_unless_now)
+        yield name, kind
+
+
+# Kinds that depend on the arguments
+
+
+def _pure_with(least: int, kind: CallKind, args: Sequence[Any], kwargs: Kwargs) -> CallKind:
+    return kind.replace(kind=Kind.PURE) if len(args) + len(kwargs) >= least else kind
+
+
+def _unless_seeded(kind: CallKind, args: Sequence[Any], kwargs: Kwargs) -> CallKind:
+    if all(one is None for one in (*args, *kwargs.values())):
+        return kind.replace(kind=Kind.IMPURE, name=f"{kind.name}()")
+    return kind
+
+
+def _unless_now(kind: CallKind, args: Sequence[Any], kwargs: Kwargs) -> CallKind:
+    """NumPy's functions that make dates of text ask for the time if that is "now" or "today"."""
+    waiting = [*args, *kwargs.values()]
+    while waiting:
+        one = waiting.pop()
+        if type(one) is str and one in ("now", "today"):
+            return kind.replace(kind=Kind.IMPURE, name=f"{kind.name}({one!r})")
+        if type(one) in (list, tuple):
+            waiting += one
+    return kind
+
+
+def _of_several(kind: CallKind, args: Sequence[Any], kwargs: Kwargs) -> CallKind:
+    """`type` with three arguments makes a class."""
+    return kind if len(args) == 1 else CallKind(Kind.REFUSED, "type")
+
+
+def _until(kind: CallKind, args: Sequence[Any], kwargs: Kwargs) -> CallKind:
+    """`iter` with two arguments calls a function until it gives the second."""
+    if len(args) < 2:
+        return kind
+    return kind.replace(kind=Kind.CALLBACK, functions=(Parameter(0, "object"),))
+
+
+_DEPENDING: Final = {"type": _of_several, "iter": _until}
+_OF_NUMPY: Final = CallKind(Kind.PURE, "a function of NumPy's", depends=_unless_now)
+"""Stands for the kinds of NumPy's functions until they are asked for."""
+
+
+# Functions, classes and objects that no table names
+
+
+def _with_outputs(function: Any, kind: CallKind) -> CallKind:
+    """A kind with the parameters for results, and with those that may be overwritten."""
+    name = f"{module_of(function)}.{getattr(function, '__name__', '')}"
+    return kind.replace(name=name, writes=_outputs(function))
+
+
+_OUT_PLACES: Final = {"dot": 2, "concatenate": 2, "take": 3, "choose": 2, "compress": 3}
+
+
+def _outputs(function: Any) -> tuple[Write, ...]:
+    name, names = getattr(function, "__name__", ""), _parameters(function)
+    found = []
+    for place, one in enumerate(names):
+        at = Parameter(place, one)
+        if one == "out":
+            found.append(Write(at))
+        elif one == "overwrite_input" or (name == "nan_to_num" and one == "copy"):
+            found.append(Write(Parameter(0, names[0]), at, one == "copy"))
+        elif one.startswith("overwrite_"):
+            target = one.removeprefix("overwrite_")
+            where = names.index(target) if target in names else 0
+            found.append(Write(Parameter(where, names[where]), at, False))
+    if "out" not in names:
+        found.append(Write(Parameter(_OUT_PLACES.get(name), "out")))
+    return tuple(found)
+
+
+def _parameters(function: Any) -> list[str]:
+    """The names of the parameters that may be given by position."""
+    try:
+        given = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in given if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+
+def _unlisted(callee: Any) -> CallKind:
+    """The kind of what no table names: pure in some packages, else not known."""
+    module, name = module_of(callee), str(getattr(callee, "__name__", type(callee).__name__))
+    shown = f"{module}.{name}"
+    denied = library_names.DENIED
+    top = ".".join(module.split(".")[:2])
+    words = f"{denied.get(module, '')} {denied.get(top, '')}".split()
+    if not is_of_family(module) or "*" in words or name in words:
+        return CallKind(Kind.REFUSED, shown)
+    if not isinstance(callee, type) and library_names.DRAWING.intersection(_parameters(callee)):
+        return CallKind(Kind.REFUSED, shown)
+    return CallKind(Kind.PURE, shown, writes=_outputs(callee), functions=None)
+
+
+def _of_function(function: FunctionType, own: str) -> CallKind:
+    if not is_library(function, own):
+        return _GENERATED if is_generated(function) else _USER
+    return _unlisted(function)
+
+
+def _of_bound(method: MethodType, own: str) -> CallKind:
+    """A bound method: one of the user's, or one of a class of a library."""
+    function, owner = method.__func__, method.__self__
+    if type(function) is FunctionType and not is_library(function, own):
+        return CallKind(Kind.WRAPPER, function.__qualname__, function)
+    name = str(getattr(function, "__name__", ""))
+    return kind_of_method(owner if isinstance(owner, type) else type(owner), name, own)
+
+
+def _of_ufunc(ufunc: np.ufunc) -> CallKind:
+    name = f"numpy.{ufunc.__name__}"
+    if ufunc.__name__.endswith("(vectorized)"):  # one that calls a function of Python's
+        return CallKind(Kind.REFUSED, name)
+    outputs = (Write(Parameter(ufunc.nin + n, "out")) for n in range(ufunc.nout))
+    return CallKind(Kind.PURE, name, writes=tuple(outputs))
+
+
+def _of_class(kind: Any, own: str) -> CallKind:
+    """What makes an instance of a class that no table names."""
+    shown = f"{kind.__module__}.{kind.__qualname__}"
+    library = is_library(kind, own)
+    if issubclass(kind, np.generic) and library:
+        return CallKind(Kind.PURE, shown, depends=_unless_now)
+    if library:
+        pure = issubclass(kind, BaseException)
+        return CallKind(Kind.PURE, shown) if pure else _unlisted(kind)
+    if issubclass(kind, Enum):
+        missing = kind.__dict__.get("_missing_")
+        return CallKind(Kind.PURE if missing is None else Kind.REFUSED, shown)
+    if issubclass(kind, BaseException | tuple) and not _has_own_start(kind, own):
+        return CallKind(Kind.PURE, shown)
+    foreign = [b for b in kind.__mro__ if b is not object and is_library(b, own)]
+    known = all(_is_known_base(base) for base in foreign)
+    return CallKind(Kind.USER if known else Kind.REFUSED, shown)
+
+
+def _has_own_start(kind: type, own: str) -> bool:
+    """Whether code of the user's runs when an instance is made."""
+    for name in ("__new__", "__init__"):
+        held = next(vars(base)[name] for base in kind.__mro__ if name in vars(base))
+        held = held.__func__ if isinstance(held, staticmethod) else held
+        if isinstance(held, FunctionType) and not (is_library(held, own) or is_generated(held)):
+            return True
+    return False
+
+
+def _is_known_base(base: type) -> bool:
+    if issubclass(base, BaseException):
+        return True
+    kind = kind_of_call(base).kind
+    return kind in (Kind.PURE, Kind.ASKS, Kind.CALLBACK, Kind.WRAPPER)
+
+
+def _of_instance(callee: Any, own: str) -> CallKind:
+    """Objects with a `__call__`."""
+    kind = type(callee)
+    if issubclass(kind, NativeCallable):
+        inner = vars(callee).get("__wrapped__")
+        return CallKind(Kind.WRAPPER if inner else Kind.PURE, "a compiled function", inner)
+    if issubclass(kind, functools.partial):
+        return CallKind(Kind.WRAPPER, "functools.partial", callee.func)
+    if issubclass(kind, functools._lru_cache_wrapper):
+        return CallKind(Kind.WRAPPER, "functools.lru_cache", callee.__wrapped__)
+    if issubclass(kind, GenericAlias) or kind.__module__ == "typing":
+        inner = getattr(callee, "__origin__", None)
+        if isinstance(inner, type):
+            return CallKind(Kind.WRAPPER, inner.__qualname__, inner)
+    if issubclass(kind, np.vectorize):
+        return CallKind(Kind.CALLBACK, "numpy.vectorize", callee.pyfunc)
+    if kind.__module__ == "operator" and kind.__name__ in ("itemgetter", "attrgetter"):
+        item = kind.__name__ == "itemgetter"
+        asked = ("__getitem__",) if item else ("__getattribute__", "__getattr__", "__get__")
+        return CallKind(Kind.ASKS, f"operator.{kind.__name__}", asks=asked, asks_entries=asked)
+    if kind.__module__.startswith("_cython"):  # a function
+        return _unlisted(callee)
+    if kind.__module__ == "numpy" and kind.__name__ == "_ArrayFunctionDispatcher":
+        return _unlisted(callee)
+    return kind_of_method(kind, "__call__", own)
+
+
+# Methods
+
+
+_NDARRAY_OUT: Final = {
+    **dict.fromkeys(("argmax", "argmin", "any", "all", "max", "min", "round", "choose", "dot"), 2),
+    **dict.fromkeys(("sum", "prod", "mean", "std", "var", "cumsum", "cumprod"), 3),
+    **dict.fromkeys(("clip", "take", "compress"), 3),
+    "trace": 5,
+    "ptp": 2,
+}
+_UFUNC_OUT: Final = {"reduce": 4, "accumulate": 4, "reduceat": 5, "outer": None}
+_ROLES: Final = {
+    Role.PURE: Kind.PURE,
+    Role.WRITE: Kind.WRITER,
+    Role.EFFECT: Kind.EFFECT,
+    Role.DRAW: Kind.DRAW,
+    Role.IMPURE: Kind.IMPURE,
+    Role.USER: Kind.USER,
+    None: Kind.REFUSED,
+}
+
+
+def _of_method(owner: type, name: str, own: str) -> CallKind:
+    role = role_of(owner, name, own)
+    kind = CallKind(_ROLES[role], f"{owner.__name__}.{name}")
+    if owner.__module__ == "os" and role is Role.IMPURE:
+        kind = kind.replace(name=f"os.environ.{name}")
+    if role in (Role.WRITE, Role.EFFECT):
+        kind = kind.replace(writes=(Write(Parameter(0, "self")),))
+    if role is Role.PURE and issubclass(owner, np.ndarray | np.generic | np.ufunc):
+        kind = kind.replace(**_of_array_method(owner, name))
+    if role is Role.DRAW and name == "shuffle":
+        kind = kind.replace(writes=(Write(Parameter(1, "x")),))
+    if role is Role.DRAW:
+        kind = kind.replace(writes=(*kind.writes, Write(Parameter(None, "out"))))
+    builtin = owner.__module__ in ("builtins", "collections")
+    if builtin and name in OF_METHODS:
+        asks, entries = OF_METHODS[name]
+        kind = kind.replace(asks=asks, asks_entries=entries)
+    if name == "sort" and issubclass(owner, list):
+        kind = kind.replace(functions=(Parameter(None, "key"),))
+    if owner.__module__ == "re" and name in ("sub", "subn"):
+        kind = kind.replace(kind=Kind.CALLBACK, functions=(Parameter(1, "repl"),))
+    if owner.__module__.startswith("scipy"):
+        kind = kind.replace(functions=None)
+    if owner.__module__ == "random" and name == "shuffle":
+        kind = kind.replace(writes=(*kind.writes, Write(Parameter(1, "x"))))
+    if owner.__name__ == "Struct" and name == "pack_into":
+        kind = kind.replace(kind=Kind.WRITER, writes=(Write(Parameter(1, "buffer")),))
+    return kind
+
+
+def _of_array_method(owner: type, name: str) -> dict[str, Any]:
+    """The parameters for results of a method of arrays or ufuncs, and what it may change."""
+    if issubclass(owner, np.ufunc):
+        if name == "at":
+            return {"kind": Kind.WRITER, "writes": (Write(Parameter(1, "a")),)}
+        return {"writes": (Write(Parameter(_UFUNC_OUT.get(name), "out")),)}
+    if name == "byteswap":
+        return {"writes": (Write(Parameter(0, "self"), Parameter(1, "inplace"), False),)}
+    if name in _NDARRAY_OUT:
+        return {"writes": (Write(Parameter(_NDARRAY_OUT[name], "out")),)}
+    return {}
+
+
+_USER: Final = CallKind(Kind.USER)
+_GENERATED: Final = CallKind(Kind.PURE, "a named tuple")
+_TABLE: Final = CallTable()

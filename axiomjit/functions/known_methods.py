@@ -1,0 +1,361 @@
+"""Methods of built-in types and of libraries' classes: which change their object."""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum
+from types import FunctionType, GeneratorType, MappingProxyType
+from typing import Final
+
+from axiomjit.functions.libraries import is_library, is_of_family, module_of
+from axiomjit.tracing.generators import METHODS as DRAWS
+
+
+class Role(Enum):
+    """The most that a method may do."""
+
+    PURE = "gives a result"
+    WRITE = "changes its object"
+    EFFECT = "writes text to a stream, or a message to a log"
+    DRAW = "draws random numbers, or sets the state of a generator"
+    IMPURE = "asks for a time, a file, entropy or the environment"
+    USER = "is the user's own"
+
+
+_ALL_PURE: Final = """
+    __abs__ __add__ __and__ __array__ __array_namespace__ __bool__ __bytes__ __call__ __ceil__
+    __class_getitem__ __complex__ __contains__ __copy__ __deepcopy__ __dir__ __divmod__ __eq__
+    __float__ __floor__ __floordiv__ __format__ __fspath__ __ge__ __get__ __getitem__ __getnewargs__
+    __getnewargs_ex__ __getstate__ __gt__ __hash__ __index__ __instancecheck__ __int__ __invert__
+    __iter__ __le__ __len__ __length_hint__ __lshift__ __lt__ __matmul__ __missing__ __mod__ __mul__
+    __ne__ __neg__ __new__ __or__ __pos__ __pow__ __prepare__ __radd__ __rand__ __rdivmod__
+    __reduce__ __reduce_ex__ __repr__ __reversed__ __rfloordiv__ __rlshift__ __rmatmul__ __rmod__
+    __rmul__ __ror__ __round__ __rpow__ __rrshift__ __rshift__ __rsub__ __rtruediv__ __rxor__
+    __sizeof__ __str__ __sub__ __subclasscheck__ __subclasshook__ __truediv__ __trunc__ __xor__
+    __init_subclass__
+"""
+_ALL_WRITE: Final = """
+    __anext__ __delattr__ __delitem__ __iadd__ __iand__ __ifloordiv__ __ilshift__ __imatmul__
+    __imod__ __imul__ __init__ __ior__ __ipow__ __irshift__ __isub__ __itruediv__ __ixor__ __next__
+    __setattr__ __setitem__ __setstate__
+"""
+_TEXT: Final = """
+    capitalize center count decode encode endswith expandtabs find format format_map index isalnum
+    isalpha isascii isdecimal isdigit isidentifier islower isnumeric isprintable isspace istitle
+    isupper join ljust lower lstrip maketrans partition removeprefix removesuffix replace rfind
+    rindex rjust rpartition rsplit rstrip split splitlines startswith strip swapcase title translate
+    upper zfill casefold fromhex hex copy
+"""
+_ARRAY: Final = """
+    all any argmax argmin argpartition argsort astype byteswap choose clip compress conj conjugate
+    copy cumprod cumsum diagonal dot flatten getfield item max mean min nonzero prod ptp ravel
+    repeat reshape round searchsorted squeeze std sum swapaxes take to_device tobytes tolist
+    trace transpose var view
+"""
+_SET: Final = """
+    copy difference intersection isdisjoint issubset issuperset symmetric_difference union
+"""
+_DICT: Final = "copy fromkeys get items keys values"
+_DICT_WRITES: Final = "clear pop popitem setdefault update"
+_STREAM: Final = "fileno isatty readable seekable tell writable getvalue"
+_STREAM_WRITES: Final = "close detach read readline readlines reconfigure seek truncate read1"
+_DATE: Final = """
+    ctime isocalendar isoformat isoweekday replace strftime timetuple toordinal weekday fromordinal
+    fromisocalendar fromisoformat
+"""
+
+_PURE: Final[dict[str, str]] = {
+    "builtins.object": "",
+    "builtins.list": "copy count index",
+    "builtins.dict": _DICT,
+    "builtins.set": _SET,
+    "builtins.frozenset": _SET,
+    "builtins.bytearray": _TEXT,
+    "builtins.str": _TEXT,
+    "builtins.bytes": _TEXT,
+    "builtins.int": """
+        as_integer_ratio bit_count bit_length conjugate from_bytes is_integer to_bytes
+    """,
+    "builtins.float": "as_integer_ratio conjugate from_number fromhex hex is_integer",
+    "builtins.complex": "conjugate from_number",
+    "builtins.bool": "",
+    "builtins.tuple": "count index _asdict _make _replace",
+    "builtins.range": "count index",
+    "builtins.slice": "indices",
+    "builtins.memoryview": "cast hex tobytes tolist toreadonly count index",
+    "builtins.type": "mro",
+    "builtins.property": "deleter getter setter",
+    "builtins.BaseException": "",
+    "builtins.mappingproxy": "copy get items keys values",
+    "builtins.dict_keys": "isdisjoint mapping",
+    "builtins.dict_items": "isdisjoint mapping",
+    "builtins.dict_values": "mapping",
+    "builtins.generator": "",
+    "builtins.function": "",
+    "types.SimpleNamespace": "",
+    "functools.partial": "",
+    "functools._lru_cache_wrapper": "cache_info cache_parameters",
+    "collections.deque": "copy count index",
+    "collections.OrderedDict": _DICT,
+    "collections.defaultdict": _DICT,
+    "collections.Counter": f"{_DICT} elements most_common total",
+    "collections.ChainMap": f"{_DICT} new_child",
+    "collections.UserDict": _DICT,
+    "collections.UserList": "copy count index",
+    "collections.UserString": f"{_TEXT} count",
+    "collections.abc.Mapping": "get items keys values",
+    "collections.abc.Sequence": "count index",
+    "collections.abc.Set": "isdisjoint _from_iterable _hash",
+    "array.array": "buffer_info count index tobytes tolist tounicode",
+    "re.Pattern": "findall finditer fullmatch match search split sub subn",
+    "re.Match": "end expand group groupdict groups span start",
+    "datetime.date": _DATE,
+    "datetime.datetime": f"""
+        {_DATE} astimezone combine date dst fromtimestamp strptime time timestamp timetz tzname
+        utcfromtimestamp utcoffset utctimetuple
+    """,
+    "datetime.time": "dst fromisoformat isoformat replace strftime tzname utcoffset",
+    "datetime.timedelta": "total_seconds",
+    "datetime.tzinfo": "dst fromutc tzname utcoffset",
+    "fractions.Fraction": """
+        as_integer_ratio conjugate from_decimal from_float from_number is_integer limit_denominator
+    """,
+    "decimal.Decimal": """
+        adjusted as_integer_ratio as_tuple canonical compare compare_signal compare_total
+        compare_total_mag conjugate copy_abs copy_negate copy_sign exp fma from_float from_number
+        is_canonical is_finite is_infinite is_nan is_normal is_qnan is_signed is_snan is_subnormal
+        is_zero ln log10 logb logical_and logical_invert logical_or logical_xor max max_mag min
+        min_mag next_minus next_plus next_toward normalize number_class quantize radix
+        remainder_near rotate same_quantum scaleb shift sqrt to_eng_string to_integral
+        to_integral_exact to_integral_value
+    """,
+    "random.Random": "getstate",
+    "enum.Enum": "",
+    "enum.EnumType": "",
+    "io.StringIO": _STREAM,
+    "io.BytesIO": f"{_STREAM} getbuffer",
+    "io.TextIOWrapper": _STREAM,
+    "logging.Logger": "getChild",
+    "logging.LoggerAdapter": "",
+    "string.Template": "get_identifiers is_valid safe_substitute substitute",
+    "string.Formatter": """
+        check_unused_args convert_field format format_field get_field get_value parse vformat
+    """,
+    "struct.Struct": "iter_unpack pack pack_into unpack unpack_from",
+    "textwrap.TextWrapper": "fill wrap",
+    "json.JSONEncoder": "default encode iterencode",
+    "json.JSONDecoder": "decode raw_decode",
+    "statistics.NormalDist": "cdf from_samples inv_cdf overlap pdf quantiles zscore",
+    "uuid.UUID": "",
+    "calendar.Calendar": """
+        itermonthdates itermonthdays itermonthdays2 iterweekdays monthdatescalendar
+        monthdays2calendar monthdayscalendar getfirstweekday
+    """,
+    "inspect.Signature": "bind bind_partial replace from_callable",
+    "inspect.Parameter": "replace",
+    "graphlib.TopologicalSorter": "",
+    "contextlib.nullcontext": "__enter__ __exit__",
+    "contextlib.suppress": "__enter__ __exit__",
+    "numpy.errstate": "__enter__ __exit__",
+    "_hashlib.HASH": "copy digest hexdigest",
+    "numpy.ndarray": _ARRAY,
+    "numpy.matrix": "getA getA1 getH getI getT",
+    "numpy.char.chararray": _TEXT,
+    "numpy.recarray": "",
+    "numpy.record": "pprint",
+    "numpy.generic": f"{_ARRAY} fill put resize setfield setflags sort",
+    "numpy.number": "",
+    "numpy.floating": "as_integer_ratio is_integer fromhex hex",
+    "numpy.float64": "as_integer_ratio is_integer fromhex hex",
+    "numpy.integer": "bit_count is_integer denominator numerator",
+    "numpy.bool": "",
+    "numpy.str_": _TEXT,
+    "numpy.bytes_": _TEXT,
+    "numpy.dtype": "newbyteorder",
+    "numpy.ufunc": "accumulate at outer reduce reduceat resolve_dtypes",
+    "numpy.flatiter": "copy",
+    "numpy.ndenumerate": "",
+    "numpy.ndindex": "",
+    "numpy.broadcast": "",
+    "numpy.poly1d": "deriv integ",
+    "numpy.finfo": "",
+    "numpy.iinfo": "",
+    "numpy.vectorize": "",
+    "numpy.random.SeedSequence": "generate_state",
+    "numpy.random.BitGenerator": "",
+    "numpy.polynomial.Polynomial": """
+        basis cast convert copy cutdeg degree deriv fit fromroots has_samecoef has_samedomain
+        has_sametype has_samewindow identity integ linspace mapparms roots trim truncate
+    """,
+    "numpy.ma.MaskedArray": """
+        anom compressed count filled get_fill_value get_imag get_real ids iscontiguous product
+        toflex tolist torecords
+    """,
+}
+_WRITE: Final[dict[str, str]] = {
+    "builtins.list": "append clear extend insert pop remove reverse sort",
+    "builtins.dict": _DICT_WRITES,
+    "builtins.set": """
+        add clear difference_update discard intersection_update pop remove
+        symmetric_difference_update update
+    """,
+    "builtins.bytearray": "append clear extend insert pop remove reverse resize",
+    "builtins.memoryview": "release",
+    "builtins.BaseException": "add_note with_traceback",
+    "builtins.generator": "close send throw",
+    "functools._lru_cache_wrapper": "cache_clear",
+    "collections.deque": """
+        append appendleft clear extend extendleft insert pop popleft remove reverse rotate
+    """,
+    "collections.OrderedDict": f"{_DICT_WRITES} move_to_end",
+    "collections.defaultdict": f"{_DICT_WRITES} __missing__ __getitem__",
+    "collections.Counter": f"{_DICT_WRITES} subtract",
+    "collections.ChainMap": _DICT_WRITES,
+    "collections.UserDict": _DICT_WRITES,
+    "collections.UserList": "append clear extend insert pop remove reverse sort",
+    "collections.abc.MutableMapping": _DICT_WRITES,
+    "collections.abc.MutableSequence": "append clear extend insert pop remove reverse",
+    "collections.abc.MutableSet": "add clear discard pop remove",
+    "array.array": """
+        append byteswap extend frombytes fromlist fromunicode insert pop remove reverse
+    """,
+    "random.Random": """
+        betavariate binomialvariate choice choices expovariate gammavariate gauss getrandbits
+        lognormvariate normalvariate paretovariate randbytes randint random randrange sample seed
+        setstate shuffle triangular uniform vonmisesvariate weibullvariate
+    """,
+    "io.StringIO": _STREAM_WRITES,
+    "io.BytesIO": f"{_STREAM_WRITES} flush readinto readinto1 write writelines",
+    "graphlib.TopologicalSorter": "add done get_ready is_active prepare static_order",
+    "_hashlib.HASH": "update",
+    "numpy.ndarray": "fill partition put resize setfield setflags sort",
+    "numpy.broadcast": "reset",
+    "numpy.random.SeedSequence": "spawn",
+    "numpy.ma.MaskedArray": "harden_mask set_fill_value shrink_mask soften_mask unshare_mask",
+}
+_EFFECT: Final[dict[str, str]] = {
+    "io.TextIOWrapper": "flush write writelines",
+    "io.StringIO": "flush write writelines",
+    "logging.Logger": "critical debug error exception fatal info log warn warning",
+    "logging.LoggerAdapter": "critical debug error exception info log warn warning",
+}
+_IMPURE: Final[dict[str, str]] = {
+    "datetime.date": "today",
+    "datetime.datetime": "now today utcnow",
+    "random.SystemRandom": "getrandbits randbytes random seed",
+    "os._Environ": "__contains__ __getitem__ copy get items keys values",
+}
+_UNNAMED: Final[dict[str, type]] = {
+    "builtins.mappingproxy": MappingProxyType,
+    "builtins.dict_keys": type({}.keys()),
+    "builtins.dict_items": type({}.items()),
+    "builtins.dict_values": type({}.values()),
+    "builtins.generator": GeneratorType,
+    "builtins.function": FunctionType,
+}
+"""Classes that no module has under their names."""
+_PLAIN_MODULES: Final = frozenset({"builtins", "collections", "itertools", "numpy", "operator"})
+"""Modules whose other classes, such as iterators, have special methods of the usual meaning."""
+_FAMILY_WORDS: Final = """
+    append clear eliminate_zeros extend fill itemset partition pop prune put resize set_weights
+    setdiag setfield setflags sort sort_indices sum_duplicates update reset setter step
+"""
+_FAMILY_WRITES: Final = frozenset(_FAMILY_WORDS.split())
+"""Methods of classes of `FAMILIES` that change their object."""
+_FAMILY_UNKNOWN: Final = frozenset({"dump", "rvs", "resample", "tofile", "random"})
+_WITHOUT_SPECIAL: Final = frozenset({"os._Environ"})
+"""Classes of which no special method is known but those named."""
+
+
+class MethodTable:
+    """The roles of methods by the classes that define them, of the modules that are loaded."""
+
+    def __init__(self) -> None:
+        """Start with classes to look up."""
+        self._waiting = {*_PURE, *_WRITE, *_EFFECT, *_IMPURE}
+        self._classes: dict[type, dict[str, Role]] = {}
+        self._special = {
+            **dict.fromkeys(_ALL_PURE.split(), Role.PURE),
+            **dict.fromkeys(_ALL_WRITE.split(), Role.WRITE),
+        }
+
+    def roles(self, kind: type) -> dict[str, Role] | None:
+        """The roles of the methods of one class, without those of its bases; None if unknown."""
+        found = self._classes.get(kind)
+        if found is None and self._waiting:
+            for name in list(self._waiting):
+                self._look_up(name)
+            found = self._classes.get(kind)
+        return found
+
+    def _look_up(self, name: str) -> None:
+        module, _, attribute = name.rpartition(".")
+        kind = vars(sys.modules.get(module, sys)).get(attribute)
+        kind = _UNNAMED.get(name, kind)
+        if not isinstance(kind, type):
+            return
+        special = {} if name in _WITHOUT_SPECIAL else self._special
+        roles = self._classes.setdefault(kind, dict(special))
+        for words, role in (
+            *((_PURE, Role.PURE), (_WRITE, Role.WRITE)),
+            *((_EFFECT, Role.EFFECT), (_IMPURE, Role.IMPURE)),
+        ):
+            roles.update(dict.fromkeys(words.get(name, "").split(), role))
+        self._waiting.discard(name)
+
+
+_TABLE: Final = MethodTable()
+
+
+def role_of(kind: type, name: str, own: str = "") -> Role | None:
+    """The role of a method of a class, None if it is not known; nothing of the class runs.
+
+    Args:
+        kind: The class.
+        name: The method's name.
+        own: The package of the function that is followed, whose code is the user's.
+    """
+    order = type.__dict__["__mro__"].__get__(kind)
+    after = next((n for n, base in enumerate(order) if name in vars(base)), None)
+    if after is None:
+        return None
+    definer = order[after]
+    held = vars(definer)[name]
+    held = held.__func__ if isinstance(held, classmethod | staticmethod) else held
+    if isinstance(held, FunctionType) and not is_library(held, own):
+        return Role.PURE if is_generated(held) else Role.USER
+    if is_generator_class(definer):
+        return Role.DRAW if name in DRAWS else None
+    for base in order[after:]:
+        roles = _TABLE.roles(base)
+        if roles is None or (base is object and definer is not object):
+            continue
+        if name in roles:
+            return roles[name]
+    if definer.__module__ in _PLAIN_MODULES and _is_special(name):
+        return (_TABLE.roles(object) or {}).get(name)
+    return _in_family(definer, name)
+
+
+def is_generated(function: FunctionType) -> bool:
+    """True for the `__new__` of a named tuple, whose module is made up."""
+    return module_of(function).startswith("namedtuple_")
+
+
+def is_generator_class(kind: type) -> bool:
+    """True for NumPy's generators of random numbers, which need not be imported."""
+    numpys = kind.__module__.startswith("numpy.random")
+    return numpys and kind.__name__ in ("Generator", "RandomState")
+
+
+def _is_special(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
+
+
+def _in_family(definer: type, name: str) -> Role | None:
+    if not is_of_family(definer.__module__) or name in _FAMILY_UNKNOWN:
+        return None
+    special = (_TABLE.roles(object) or {}).get(name)
+    if _is_special(name):
+        return special
+    return Role.WRITE if name in _FAMILY_WRITES or name.startswith("set_") else Role.PURE

@@ -1,0 +1,393 @@
+"""Calls of functions and classes of Python's library, NumPy and others, in a traced function."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.base.errors import ImpureError
+from axiomjit.base.origins import user_location
+from axiomjit.base.trace_context import refused
+from axiomjit.functions.array_calls import call_numpy, first_traced
+from axiomjit.functions.calls import Calls
+from axiomjit.functions.known_calls import CallKind, Kind, kind_of_call
+from axiomjit.functions.objects import is_plain, is_users
+from axiomjit.functions.outside import is_container, refuse
+from axiomjit.functions.sources import MISSING
+
+_NONE: Final = object()
+
+
+class LibraryCalls(Calls):
+    """What calls of library functions do."""
+
+    def library(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """A call of a function or class that is not the user's."""
+        known = kind_of_call(function).with_arguments(args, kwargs)
+        return _BY_KIND[known.kind](self, known, function, args, kwargs)
+
+    def library_method(
+        self, owner: Any, name: str, found: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Any:
+        """A method in C of an object of a library's class."""
+        if self.outside.is_outside(owner):
+            refuse(f"calls {name} of a {type(owner).__name__}, which lives on outside it")
+        return self.library(found, args, kwargs)
+
+    def _run(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> Any:
+        """Call a function that changes nothing."""
+        special = _BUILTINS.get(function)
+        if special is not None:
+            return special(self, *args, **kwargs)
+        given = [self._askable(one, known) for one in args]
+        named = {key: self._askable(value, known) for key, value in kwargs.items()}
+        return self.known.note(call_numpy(function, given, named))
+
+    def _askable(self, value: Any, known: CallKind) -> Any:
+        """An argument of a library's function, which may ask it for special methods."""
+        if is_users(type(value)) and not is_plain(value) and known.kind is not Kind.PURE:
+            refuse(f"gives a {type(value).__name__} to {known.name}, which may ask for its methods")
+        return self.given(value)
+
+    def _replaced(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> Any:
+        given = [self.given(one) for one in args]
+        named = {key: self.given(v) for key, v in kwargs.items()}
+        if hasattr(function, "_implementation") and first_traced([given]) is not None:
+            return call_numpy(function, given, named)
+        made = known.inner(*given, **named)
+        return self.known.note(made)
+
+    def _with_callbacks(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> Any:
+        special = _BUILTINS.get(function)
+        if special is not None:
+            return special(self, *args, **kwargs)
+        given = [self._callback(one) for one in args]
+        return function(*given, **{key: self._callback(v) for key, v in kwargs.items()})
+
+    def _writing(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> Any:
+        changed = known.changed(args, kwargs)
+        if not any(self.outside.is_outside(one) and is_container(one) for one in changed):
+            given = [self.given(one) for one in args]
+            return function(*given, **{key: self.given(v) for key, v in kwargs.items()})
+        if len(changed) > 1 or changed[0] is not args[0] or kwargs:
+            refuse(f"calls {known.name}, which changes a container that lives on outside it")
+        owner, *rest = args
+        stored = [self.given(one) for one in rest]
+        found = function(self.outside.whole(owner), *stored)
+        self.outside.effect("function", owner, function, tuple(stored))
+        return found
+
+    def _effect(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> None:
+        if kwargs.keys() - {"sep", "end", "flush", "file"} or kwargs.get("file") is not None:
+            refuse(f"calls {known.name} with options that are not known")
+        values = tuple(self._message(one) for one in args)
+        called = functools.partial(function, **kwargs) if kwargs else function
+        self.outside.effect("call", None, called, values)
+
+    def _message(self, value: Any) -> Any:
+        """An argument of `print` and its like, as it is at this moment."""
+        if is_users(type(value)) and not is_plain(value):
+            return self.text(value)
+        given = self.given(value)
+        if is_container(given):
+            return self._copied(given)
+        return np.copy(given) if isinstance(given, np.ndarray) else given
+
+    def _copied(self, value: Any) -> Any:
+        entries = [
+            self._message(one) for one in (value.values() if isinstance(value, dict) else value)
+        ]
+        if isinstance(value, dict):
+            return type(value)(zip(value, entries, strict=True))
+        return type(value)(entries)
+
+    def _wrapped(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> Any:
+        return self.call(known.inner, *args, **kwargs)
+
+    def _draw(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> Any:
+        owner = getattr(function, "__self__", None)
+        return self.method(owner, function.__name__, *args, **kwargs)
+
+    def _impure(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> Any:
+        raise refused(
+            ImpureError(
+                f"{known.name} in a function that is followed once for all calls",
+                "what it gives at that time, which every call would get",
+                "call it outside and pass what it gives as an argument",
+                user_location(),
+            )
+        )
+
+    def _refused(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> Any:
+        name = known.name or getattr(function, "__qualname__", type(function).__name__)
+        refuse(f"calls {name}, which is not known")
+
+    # Statements
+
+    def context(self, manager: Any) -> Any:
+        """The manager of a `with` statement."""
+        enter = self._special(manager, "__enter__")
+        if enter is not MISSING:
+            return _Managed(self, manager, enter)
+        if self.outside.is_outside(manager):
+            refuse(f"enters a {type(manager).__name__}, which lives on outside it")
+        return manager
+
+    def mapping(self, value: Any) -> Any:
+        """A mapping behind `**`."""
+        if is_users(type(value)):
+            return {key: self.item(value, key) for key in self.iterate(self.method(value, "keys"))}
+        return self.given(value)
+
+    def text(self, value: Any, conversion: int = -1, spec: str = "") -> str:
+        """A value as text, as in an f-string."""
+        for code, name in ((115, "__str__"), (114, "__repr__"), (-1, "__format__")):
+            method = self._special(value, name)
+            if method is not MISSING and conversion == code:
+                more = (spec,) if name == "__format__" else ()
+                return str(self.call(method, value, *more))
+        if conversion == -1 and is_users(type(value)) and not is_plain(value):
+            return self.text(value, 115) if not spec else format(value, spec)
+        if conversion == 115 and self._special(value, "__repr__") is not MISSING:
+            return self.text(value, 114)
+        given = self.given(value)
+        shown = {114: repr, 115: str, 97: ascii}.get(conversion)
+        return format(given if shown is None else shown(given), spec)
+
+
+class _Managed:
+    """A context manager of a user's class, whose methods are traced."""
+
+    def __init__(self, calls: LibraryCalls, manager: Any, enter: Any) -> None:
+        self._calls, self._manager, self._enter = calls, manager, enter
+
+    def __enter__(self) -> Any:
+        return self._calls.call(self._enter, self._manager)
+
+    def __exit__(self, *error: Any) -> Any:
+        return self._calls.truth(self._calls.method(self._manager, "__exit__", *error))
+
+
+_BY_KIND: Final[dict[Kind, Callable[..., Any]]] = {
+    Kind.PURE: LibraryCalls._run,
+    Kind.ASKS: LibraryCalls._run,
+    Kind.REPLACED: LibraryCalls._replaced,
+    Kind.CALLBACK: LibraryCalls._with_callbacks,
+    Kind.WRITER: LibraryCalls._writing,
+    Kind.EFFECT: LibraryCalls._effect,
+    Kind.DRAW: LibraryCalls._draw,
+    Kind.WRAPPER: LibraryCalls._wrapped,
+    Kind.USER: LibraryCalls._refused,
+    Kind.IMPURE: LibraryCalls._impure,
+    Kind.REFUSED: LibraryCalls._refused,
+}
+
+
+def _type(calls: LibraryCalls, *args: Any) -> Any:
+    if len(args) != 1:
+        refuse("makes a class by type(...)")
+    return args[0].__class__ if is_plain(args[0]) else calls.class_of(args[0])
+
+
+def _getattr(calls: LibraryCalls, owner: Any, name: str, default: Any = _NONE) -> Any:
+    if default is _NONE:
+        return calls.attribute(owner, name)
+    try:
+        found = calls.find(owner, name)
+    except AttributeError:
+        return default
+    return default if found is MISSING else found
+
+
+def _hasattr(calls: LibraryCalls, owner: Any, name: str) -> bool:
+    return _getattr(calls, owner, name, MISSING) is not MISSING
+
+
+def _length(calls: LibraryCalls, value: Any) -> Any:
+    method = calls._special(value, "__len__")
+    if method is not MISSING:
+        return calls.call(method, value)
+    if is_container(value) and calls.outside.is_outside(value):
+        return calls.outside.length(value)
+    shape = getattr(value, "shape", ()) if isinstance(value, np.ndarray) else ()
+    return shape[0] if shape else len(value)
+
+
+def _isinstance(calls: LibraryCalls, value: Any, kinds: Any) -> bool:
+    given = kinds if type(kinds) is tuple else (kinds,)
+    for kind in given:
+        check = calls._special(kind, "__instancecheck__")
+        if check is not MISSING:
+            if calls.truth(calls.call(check, kind, value)):
+                return True
+        elif isinstance(value, kind):
+            calls.class_of(value)
+            return True
+    if not is_plain(value):
+        calls.class_of(value)
+    return False
+
+
+def _next(calls: LibraryCalls, iterator: Any, default: Any = _NONE) -> Any:
+    method = calls._special(iterator, "__next__")
+    if method is MISSING:
+        if calls.outside.is_outside(iterator):
+            refuse("takes from an iterator with next(), which lives on outside it")
+        return next(iterator) if default is _NONE else next(iterator, default)
+    try:
+        return calls.call(method, iterator)
+    except StopIteration:
+        if default is _NONE:
+            raise
+        return default
+
+
+def _iter(calls: LibraryCalls, value: Any, *sentinel: Any) -> Any:
+    if sentinel:
+        return iter(functools.partial(calls.call, value), *sentinel)
+    return calls.iterate(value)
+
+
+def _map(calls: LibraryCalls, function: Any, *values: Any) -> Iterator[Any]:
+    return map(functools.partial(calls.call, function), *map(calls.iterate, values))
+
+
+def _filter(calls: LibraryCalls, function: Any, values: Any) -> Iterator[Any]:
+    if function is None:
+        return filter(calls.truth, calls.iterate(values))
+    return filter(lambda one: calls.truth(calls.call(function, one)), calls.iterate(values))
+
+
+def _zip(calls: LibraryCalls, *values: Any, strict: bool = False) -> Any:
+    return zip(*map(calls.iterate, values), strict=strict)
+
+
+def _enumerate(calls: LibraryCalls, values: Any, start: int = 0) -> Any:
+    return enumerate(calls.iterate(values), start)
+
+
+def _made_of(kind: Any) -> Callable[..., Any]:
+    def make(calls: LibraryCalls, *values: Any, **named: Any) -> Any:
+        given = [v if is_plain(v) else calls.iterate(v) for v in values]
+        return kind(*given, **named)
+
+    return make
+
+
+def _dict(calls: LibraryCalls, *values: Any, **named: Any) -> Any:
+    given = [calls.mapping(v) if hasattr(v, "keys") else calls.iterate(v) for v in values]
+    return dict(*given, **named)
+
+
+def _sum(calls: LibraryCalls, values: Any, start: Any = 0) -> Any:
+    total = start
+    for one in calls.iterate(values):
+        total = calls.binary("+", total, one)
+    return total
+
+
+def _any(calls: LibraryCalls, values: Any) -> bool:
+    return any(calls.truth(one) for one in calls.iterate(values))
+
+
+def _all(calls: LibraryCalls, values: Any) -> bool:
+    return all(calls.truth(one) for one in calls.iterate(values))
+
+
+def _extreme(sign: str, plainly: Any) -> Callable[..., Any]:
+    def choose(calls: LibraryCalls, *values: Any, key: Any = None, default: Any = _NONE) -> Any:
+        given = list(calls.iterate(values[0]) if len(values) == 1 else values)
+        if not given and default is not _NONE:
+            return default
+        keys = given if key is None else [calls.call(key, one) for one in given]
+        if not any(is_users(type(k)) for k in keys):
+            places = range(len(given))
+            return given[plainly(places, key=keys.__getitem__)] if given else plainly(given)
+        best = 0
+        for place in range(1, len(given)):
+            if calls.truth(calls.compare(sign, keys[place], keys[best])):
+                best = place
+        return given[best]
+
+    return choose
+
+
+def _sorted(calls: LibraryCalls, values: Any, key: Any = None, reverse: Any = False) -> Any:
+    given = list(calls.iterate(values))
+    keys = given if key is None else [calls.call(key, one) for one in given]
+    if any(is_users(type(k)) for k in keys):
+        less = functools.cmp_to_key(lambda a, b: -1 if calls.truth(calls.compare("<", a, b)) else 0)
+        keys = list(map(less, keys))
+    order = sorted(range(len(given)), key=keys.__getitem__, reverse=reverse)
+    return [given[k] for k in order]
+
+
+def _reduce(calls: LibraryCalls, function: Any, values: Any, *start: Any) -> Any:
+    return functools.reduce(functools.partial(calls.call, function), calls.iterate(values), *start)
+
+
+def _set_attribute(calls: LibraryCalls, owner: Any, name: str, value: Any) -> None:
+    calls.set_attribute(owner, name, value)
+
+
+def _delete_attribute(calls: LibraryCalls, owner: Any, name: str) -> None:
+    calls.set_attribute(owner, name, MISSING)
+
+
+def _text(conversion: int) -> Callable[..., Any]:
+    def text(calls: LibraryCalls, *values: Any, **named: Any) -> Any:
+        if len(values) != 1 or named or type(values[0]) is bytes:
+            return str(*values, **named)
+        return calls.text(values[0], conversion)
+
+    return text
+
+
+def _format(calls: LibraryCalls, value: Any, spec: str = "") -> str:
+    return calls.text(value, -1, spec)
+
+
+def _bool(calls: LibraryCalls, *values: Any) -> bool:
+    return calls.truth(values[0]) if values else False
+
+
+def _callable(calls: LibraryCalls, value: Any) -> bool:
+    return callable(value)
+
+
+_BUILTINS: Final[dict[Any, Callable[..., Any]]] = {
+    type: _type,
+    getattr: _getattr,
+    hasattr: _hasattr,
+    setattr: _set_attribute,
+    delattr: _delete_attribute,
+    len: _length,
+    isinstance: _isinstance,
+    next: _next,
+    iter: _iter,
+    map: _map,
+    filter: _filter,
+    zip: _zip,
+    enumerate: _enumerate,
+    list: _made_of(list),
+    tuple: _made_of(tuple),
+    set: _made_of(set),
+    frozenset: _made_of(frozenset),
+    dict: _dict,
+    sum: _sum,
+    any: _any,
+    all: _all,
+    min: _extreme("<", min),
+    max: _extreme(">", max),
+    sorted: _sorted,
+    functools.reduce: _reduce,
+    str: _text(115),
+    repr: _text(114),
+    format: _format,
+    bool: _bool,
+    callable: _callable,
+}
+"""Python's functions that may run methods of users' classes, or ask what is outside."""

@@ -1,0 +1,440 @@
+"""Attributes and items of objects, read and stored as Python does, without touching the outside."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Callable
+from types import (
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.base.native_callable import NativeCallable
+from axiomjit.base.origins import is_installed, is_library_code
+from axiomjit.functions.array_calls import KnownArrays, first_traced, item_of_indexed
+from axiomjit.functions.outside import CONTAINERS, Outside, container_kind, is_container, refuse
+from axiomjit.functions.sources import (
+    ATOMS,
+    MISSING,
+    Attribute,
+    Class,
+    ClassAttribute,
+    Source,
+    own_dict,
+    static_attribute,
+)
+from axiomjit.graph.builder import as_node
+from axiomjit.graph.traced_values import TracedValue
+from axiomjit.numpy_rules.joins import INDEXED
+from axiomjit.tracing.creation import GRIDS, represented
+from axiomjit.tracing.lengths import SymbolicNumber
+from axiomjit.tracing.tracer import Tracer
+
+Call = Callable[..., Any]
+_HEAP: Final = 1 << 9
+"""CPython's flag of classes that a class statement has made."""
+_PLAIN: Final = (*ATOMS, np.generic, np.dtype, np.ufunc, TracedValue, SymbolicNumber)
+
+
+def is_plain(value: Any) -> bool:
+    """True for numbers, text, scalars and traced values, whose attributes are Python's or NumPy's."""
+    return _is_plain(type(value))
+
+
+@functools.lru_cache(maxsize=2048)
+def _is_plain(kind: Any) -> bool:
+    if not issubclass(kind, _PLAIN):
+        return False
+    return not is_users(kind) or not any(
+        type(one) is FunctionType
+        for base in kind.__mro__
+        if is_users(base)
+        for one in vars(base).values()
+    )
+
+
+@functools.lru_cache(maxsize=2048)
+def is_users(kind: type) -> bool:
+    """True for a class that the user's program defines, not a library."""
+    return bool(kind.__flags__ & _HEAP) and not (is_library_code(kind) or is_installed(kind))
+
+
+def users_function(value: Any) -> bool:
+    """True for a Python function that the user's program defines."""
+    return type(value) is FunctionType and not _is_librarys(value)
+
+
+def _is_librarys(function: FunctionType) -> bool:
+    name = function.__globals__.get("__name__")
+    return isinstance(name, str) and _library_module(name)
+
+
+@functools.lru_cache(maxsize=2048)
+def _library_module(name: str) -> bool:
+    class Home:
+        __module__ = name
+
+    return is_library_code(Home) or is_installed(Home)
+
+
+def is_library_module(module: ModuleType) -> bool:
+    """True for a module of a library, whose names do not change."""
+    return _library_module(module.__name__)
+
+
+class Objects:
+    """Reads and stores attributes and items; `call` runs functions of the user's."""
+
+    def __init__(self, outside: Outside, call: Call) -> None:
+        """Belong to a trace."""
+        self.outside, self.call = outside, call
+        self.known = KnownArrays(outside.wanted)
+
+    def source(self, value: Any) -> Source:
+        """The source of an object from outside."""
+        found = self.outside.source_of(value)
+        assert found is not None
+        return found
+
+    # Attributes
+
+    def attribute(self, owner: Any, name: str) -> Any:
+        """`owner.name`.
+
+        Raises:
+            AttributeError: it has none.
+        """
+        found = self.find(owner, name)
+        if found is MISSING:
+            return (
+                getattr(_nameless(owner), name)
+                if isinstance(owner, ModuleType)
+                else (_no_attribute(owner, name))
+            )
+        return found
+
+    def find(self, owner: Any, name: str) -> Any:
+        """As `attribute`; MISSING if there is none."""
+        if is_plain(owner):
+            return getattr(owner, name, MISSING)
+        if name in ("__dict__", "__subclasses__", "__globals__", "__closure__", "__code__"):
+            refuse(f"asks for {name} of an object")
+        if isinstance(owner, ModuleType):
+            return self._of_module(owner, name)
+        if isinstance(owner, type):
+            return self._of_class(owner, name)
+        kind = type(owner)
+        if name == "__class__":
+            return self.class_of(owner)
+        if isinstance(owner, np.ndarray):
+            return getattr(owner, name, MISSING)
+        if kind.__getattribute__ is not object.__getattribute__ and is_users(kind):
+            refuse(f"reads attributes of a {kind.__name__}, which has its own __getattribute__")
+        found = self._of_instance(owner, kind, name)
+        if found is MISSING:
+            other = self._class_part(owner, kind, "__getattr__")
+            return MISSING if other is MISSING else self.call(other, owner, name)
+        return found
+
+    def class_of(self, owner: Any) -> Any:
+        """The class of an object."""
+        if self.outside.is_outside(owner) and not is_plain(owner):
+            return self.outside.read(Class(self.source(owner)))
+        return owner.__class__
+
+    def _of_module(self, module: ModuleType, name: str) -> Any:
+        if is_library_module(module):
+            return getattr(module, name, MISSING)
+        space = self.outside.fixed(vars(module))
+        found = self.outside.item(vars(module), name)
+        if found is MISSING and "__getattr__" in vars(module):
+            refuse(f"reads {module.__name__}.{name}, which the module computes")
+        del space
+        return found
+
+    def _of_class(self, owner: Any, name: str) -> Any:
+        if not is_users(owner):
+            return getattr(owner, name, MISSING)
+        if is_users(type(owner)) and static_attribute(type(owner), name) is not MISSING:
+            return self._bound(owner, type(owner), self._class_part(owner, type(owner), name))
+        if name in _OF_CLASSES:
+            return getattr(owner, name, MISSING)
+        found = self._static(owner, name)
+        if isinstance(found, classmethod):
+            return MethodType(found.__func__, owner)
+        if isinstance(found, staticmethod):
+            return found.__func__
+        if found is MISSING:
+            return getattr(owner, name, MISSING) if hasattr(type(owner), name) else MISSING
+        if type(found) in _FUNCTIONS or isinstance(found, property):
+            return found
+        if is_users(type(found)) and hasattr(type(found), "__get__"):
+            return self.call(type(found).__get__, found, None, owner)
+        return found if not hasattr(type(found), "__get__") else getattr(owner, name)
+
+    def _static(self, owner: Any, name: str) -> Any:
+        """An attribute of a class, not bound, guarded; stores of the function count."""
+        for base in type.__dict__["__mro__"].__get__(owner):
+            stored = self.outside.stored(base, name)
+            if stored is not None:
+                return stored[0]
+            if name in type.__dict__["__dict__"].__get__(base):
+                break
+        source = self.outside.source_of(owner)
+        if source is None:
+            return static_attribute(owner, name)
+        return self.outside.read(ClassAttribute(source, name))
+
+    def _class_part(self, owner: Any, kind: type, name: str) -> Any:
+        """An attribute of the class of an object, not bound; guarded if it can change."""
+        if not is_users(kind):
+            return static_attribute(kind, name)
+        if self.outside.is_outside(owner):
+            self.class_of(owner)
+        elif not self.outside.is_outside(kind):
+            return static_attribute(kind, name)
+        return self._static(kind, name)
+
+    def _of_instance(self, owner: Any, kind: type, name: str) -> Any:
+        held = self._class_part(owner, kind, name)
+        outside = self.outside.is_outside(owner)
+        if isinstance(held, property):
+            return self._property(held, owner, name)
+        if type(held) is MemberDescriptorType or not _is_data_descriptor(held):
+            stored = self.outside.stored(owner, name)
+            if stored is not None:
+                if stored[0] is not MISSING:
+                    return stored[0]
+            elif outside and kind in CONTAINERS:
+                pass
+            elif outside:
+                own = self.outside.read(Attribute(self.source(owner), name))
+                if own is not MISSING:
+                    return own
+            else:
+                own = Attribute.get(owner, name)
+                if own is not MISSING:
+                    return own
+            if type(held) is MemberDescriptorType:
+                return MISSING
+        elif is_users(type(held)):
+            return self.call(type(held).__get__, held, owner, kind)
+        return MISSING if held is MISSING else self._bound(owner, kind, held)
+
+    def _property(self, held: property, owner: Any, name: str) -> Any:
+        if held.fget is None:
+            return _no_attribute(owner, name)
+        return self.call(held.fget, owner)
+
+    def _bound(self, owner: Any, kind: Any, held: Any) -> Any:
+        """An attribute of a class, bound to an instance."""
+        if type(held) is FunctionType:
+            return MethodType(held, owner)
+        if isinstance(held, classmethod):
+            return MethodType(held.__func__, self.class_of(owner))
+        if isinstance(held, staticmethod):
+            return held.__func__
+        if isinstance(held, NativeCallable):
+            return MethodType(held, owner)
+        if isinstance(held, functools.cached_property):
+            made = self.call(held.func, owner)
+            assert held.attrname is not None
+            self.set_attribute(owner, held.attrname, made)
+            return made
+        get = static_attribute(type(held), "__get__")
+        if get is MISSING:
+            return held
+        if users_function(get):
+            return self.call(get, held, owner, kind)
+        return held.__get__(self.outside.original(owner), kind)
+
+    def set_attribute(self, owner: Any, name: str, value: Any) -> None:
+        """`owner.name = value`; MISSING deletes."""
+        kind = type(owner)
+        if isinstance(owner, ModuleType):
+            if is_library_module(owner):
+                refuse(f"sets {owner.__name__}.{name}, of a library")
+            self.outside.fixed(vars(owner))
+            self.outside.store("item", vars(owner), name, value)
+            return
+        deletes = value is MISSING
+        special = "__delattr__" if deletes else "__setattr__"
+        given = () if deletes else (value,)
+        own = static_attribute(kind, special)
+        if type(own) is FunctionType:
+            self.call(own, owner, name, *given)
+            return
+        held = self._class_part(owner, kind, name)
+        if isinstance(held, property):
+            setter = held.fdel if deletes else held.fset
+            if setter is None:
+                delattr(owner, name) if deletes else setattr(owner, name, value)  # raises
+            self.call(setter, owner, *given)
+            return
+        setter = MISSING if held is MISSING else static_attribute(type(held), "__set__")
+        if setter is not MISSING and type(held) is not MemberDescriptorType:
+            if not users_function(setter):
+                self._set_plainly(owner, name, value)
+                return
+            self.call(setter, held, owner, *given)
+            return
+        if not self.outside.is_outside(owner) and not isinstance(owner, type):
+            delattr(owner, name) if deletes else setattr(owner, name, value)
+            return
+        if not (is_users(kind) or (isinstance(owner, type) and is_users(owner))) and not (
+            type(owner) is FunctionType or own_dict(owner) is not None
+        ):
+            self._set_plainly(owner, name, value)
+            return
+        if isinstance(owner, type) and not self.outside.is_outside(owner):
+            refuse(f"sets an attribute of the class {owner.__name__}")
+        if deletes and self.find(owner, name) is MISSING:
+            _no_attribute(owner, name)
+        self.outside.store("delete attribute" if deletes else "attribute", owner, name, value)
+
+    def _set_plainly(self, owner: Any, name: str, value: Any) -> None:
+        """Set an attribute of a built-in or library object, which must be made inside."""
+        if self.outside.is_outside(owner) and not is_plain(owner):
+            refuse(f"sets or deletes the attribute {name} of a {type(owner).__name__}")
+        delattr(owner, name) if value is MISSING else setattr(owner, name, value)
+
+    # Items
+
+    def item(self, owner: Any, key: Any) -> Any:
+        """`owner[key]`."""
+        if is_plain(owner) or not self.outside.is_outside(owner):
+            return self._item_inside(owner, key)
+        kind = type(owner)
+        special = self._class_part(owner, kind, "__getitem__")
+        if type(special) is FunctionType:
+            return self.call(special, owner, key)
+        if is_container(owner):
+            return self._entry(owner, key)
+        if isinstance(owner, type):
+            return owner[key]
+        if isinstance(owner, np.ndarray):
+            return self._item_inside(owner, key)
+        refuse(f"reads an item of a {kind.__name__}")
+
+    def _item_inside(self, owner: Any, key: Any) -> Any:
+        kind = type(owner)
+        if kind is np.ndarray and first_traced(key) is not None:
+            return Tracer(as_node(owner, "indexing"))[key]
+        if any(owner is one for one in INDEXED):
+            return item_of_indexed(owner, key)
+        if any(owner is one for one in GRIDS):
+            return represented(owner)[key]
+        if is_users(kind):
+            special = static_attribute(kind, "__getitem__")
+            if type(special) is FunctionType:
+                return self.call(special, owner, key)
+        return owner[key]
+
+    def _entry(self, owner: Any, key: Any) -> Any:
+        if is_users(type(key)):
+            refuse(f"looks for a {type(key).__name__} in a container")
+        if isinstance(owner, dict):
+            found = self.outside.item(owner, key)
+            if found is MISSING:
+                return self._missing(owner, key)
+            return found
+        if isinstance(key, slice):
+            return self.outside.whole(owner)[key]
+        place = key.__index__()
+        if place < 0:
+            place += self.outside.length(owner)
+        found = MISSING if place < 0 else self.outside.item(owner, place)
+        if found is MISSING:
+            self.outside.length(owner)
+            return container_kind(type(owner))()[place]  # raises
+        return found
+
+    def _missing(self, owner: Any, key: Any) -> Any:
+        missing = self._class_part(owner, type(owner), "__missing__")
+        if type(missing) is FunctionType and is_users(type(owner)):
+            return self.call(missing, owner, key)
+        if isinstance(owner, Counter):
+            return 0
+        factory = getattr(owner, "default_factory", None)
+        if factory is None:
+            raise KeyError(key)
+        made = self.call(factory)
+        self.set_item(owner, key, made)
+        return made
+
+    def set_item(self, owner: Any, key: Any, value: Any) -> None:
+        """`owner[key] = value`; MISSING deletes."""
+        deletes = value is MISSING
+        kind = type(owner)
+        special = static_attribute(kind, "__delitem__" if deletes else "__setitem__")
+        if type(special) is FunctionType and not is_plain(owner):
+            self.call(special, owner, key, *(() if deletes else (value,)))
+        elif is_plain(owner) or not self.outside.is_outside(owner):
+            if deletes:
+                del owner[key]
+                return
+            if type(owner) is np.ndarray and first_traced([key, value]) is not None:
+                self.known.want_traced(owner)
+            owner[key] = value
+        elif is_container(owner) and special is not MISSING:
+            self._set_entry(owner, key, value)
+        else:
+            refuse(f"sets or deletes an item of a {kind.__name__}")
+
+    def _set_entry(self, owner: Any, key: Any, value: Any) -> None:
+        outside = self.outside
+        if is_users(type(key)):
+            refuse(f"looks for a {type(key).__name__} in a container")
+        known = not isinstance(owner, dict) or outside.needs_whole(owner)
+        if value is MISSING and not known and outside.item(owner, key) is MISSING:
+            raise KeyError(key)
+        if known:
+            copy = outside.whole(owner)
+            if value is MISSING:
+                del copy[key]
+            else:
+                copy[key] = value
+            outside.effect(_how_item(value), owner, key, () if value is MISSING else (value,))
+        else:
+            outside.store(_how_item(value), owner, key, value)
+
+    def contains(self, owner: Any, key: Any) -> bool:
+        """`key in owner`."""
+        if is_plain(owner) or not self.outside.is_outside(owner):
+            return key in owner
+        if is_container(owner):
+            if isinstance(owner, dict) and not is_users(type(key)):
+                return self.outside.has_key(owner, key)
+            return key in self.outside.whole(owner)
+        refuse(f"looks into a {type(owner).__name__}")
+
+
+_OF_CLASSES: Final = frozenset(
+    {"__name__", "__qualname__", "__module__", "__mro__", "__bases__", "__doc__", "__class__"}
+)
+_FUNCTIONS: Final = (FunctionType, GetSetDescriptorType, MemberDescriptorType)
+
+
+def _how_item(value: Any) -> str:
+    return "delete item" if value is MISSING else "item"
+
+
+def _is_data_descriptor(held: Any) -> bool:
+    return held is not MISSING and static_attribute(type(held), "__set__") is not MISSING
+
+
+def _nameless(module: ModuleType) -> Any:
+    return ModuleType(module.__name__)
+
+
+def _no_attribute(owner: Any, name: str) -> Any:
+    raise AttributeError(
+        f"{type(owner).__name__!r} object has no attribute {name!r}", name=name, obj=owner
+    )

@@ -1,0 +1,264 @@
+"""Operators, comparisons, truth and iteration, with the special methods of users' classes traced."""
+
+from __future__ import annotations
+
+import operator
+from collections import deque
+from collections.abc import Callable, Iterator
+from types import FunctionType, GeneratorType
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.functions.array_calls import first_traced
+from axiomjit.functions.objects import Objects, is_plain, is_users
+from axiomjit.functions.outside import container_kind, is_container, refuse
+from axiomjit.functions.sources import MISSING, static_attribute
+
+_STEMS: Final = {
+    **{"+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod"},
+    **{"**": "pow", "@": "matmul", "<<": "lshift", ">>": "rshift"},
+    **{"|": "or", "&": "and", "^": "xor"},
+}
+"""The names of the methods of infix operators, without underscores."""
+BINARY: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    sign: getattr(operator, f"__{stem}__") for sign, stem in _STEMS.items()
+}
+IN_PLACE: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    sign: getattr(operator, f"__i{stem}__") for sign, stem in _STEMS.items()
+}
+UNARY: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
+    "-": ("__neg__", operator.neg),
+    "+": ("__pos__", operator.pos),
+    "~": ("__invert__", operator.invert),
+}
+_ORDER: Final[dict[str, tuple[str, str, Callable[[Any, Any], Any]]]] = {
+    "<": ("__lt__", "__gt__", operator.lt),
+    ">": ("__gt__", "__lt__", operator.gt),
+    "<=": ("__le__", "__ge__", operator.le),
+    ">=": ("__ge__", "__le__", operator.ge),
+    "==": ("__eq__", "__eq__", operator.eq),
+    "!=": ("__ne__", "__ne__", operator.ne),
+}
+_CHANGEABLE: Final = (list, set, dict, deque)
+_CHANGING: Final = {(list, "+"): "extend", (set, "|"): "update", (dict, "|"): "update"}
+"""In-place operators of containers, as methods."""
+
+
+class Operators(Objects):
+    """Operators on objects; those of arrays, numbers and text are Python's and NumPy's own."""
+
+    def binary(self, sign: str, left: Any, right: Any) -> Any:
+        """`left sign right`."""
+        if is_plain(left) and is_plain(right):
+            return BINARY[sign](left, right)
+        found = self._by_methods(_STEMS[sign], left, right)
+        if found is not NotImplemented:
+            return found
+        return BINARY[sign](self.given(left), self.given(right))
+
+    def _by_methods(self, stem: str, left: Any, right: Any) -> Any:
+        """The result of a user's methods; NotImplemented if they have none."""
+        pairs = [(left, f"__{stem}__", right), (right, f"__r{stem}__", left)]
+        if type(right) is not type(left) and issubclass(type(right), type(left)):
+            pairs.reverse()
+        return self._first_of(pairs, stem)
+
+    def _first_of(self, pairs: list[tuple[Any, str, Any]], shown: str) -> Any:
+        methods = [self._special(owner, name) for owner, name, _ in pairs]
+        if all(method is MISSING for method in methods):
+            return NotImplemented
+        for method, (owner, name, other) in zip(methods, pairs, strict=True):
+            if method is not MISSING:
+                found = self.call(method, owner, other)
+            elif static_attribute(type(owner), name) is MISSING or is_users(type(owner)):
+                continue
+            else:
+                found = getattr(type(owner), name)(self.given(owner), other)
+            if found is not NotImplemented:
+                return found
+        kinds = " and ".join(repr(type(pair[0]).__name__) for pair in sorted(pairs, key=id))
+        raise TypeError(f"unsupported operand type(s) for {shown}: {kinds}")
+
+    def _special(self, owner: Any, name: str) -> Any:
+        """A special method that the user's class defines in Python; MISSING if it does not."""
+        if is_plain(owner) or not is_users(type(owner)):
+            return MISSING
+        found = self._class_part(owner, type(owner), name)
+        return found if type(found) is FunctionType else MISSING
+
+    def in_place(self, sign: str, left: Any, right: Any) -> Any:
+        """`left sign= right`: the object that is bound to the name afterwards."""
+        if is_plain(left):
+            return (
+                IN_PLACE[sign](left, right)
+                if is_plain(right)
+                else self._in_place_plain(sign, left, right)
+            )
+        method = self._special(left, f"__i{_STEMS[sign]}__")
+        if method is not MISSING:
+            found = self.call(method, left, right)
+            return self.binary(sign, left, right) if found is NotImplemented else found
+        if self.outside.is_outside(left) and container_kind(type(left)) in _CHANGEABLE:
+            name = _CHANGING.get((container_kind(type(left)), sign))
+            if name is None:
+                refuse(f"changes a {type(left).__name__} by {sign}=")
+            entries = dict(right) if name == "update" and type(left) is dict else None
+            given = list(self.iterate(right)) if entries is None else entries
+            self.outside.change(left, name, (given,))
+            return left
+        if is_users(type(left)) or is_users(type(right)):
+            return self.binary(sign, left, right)
+        given = self.given(right)
+        if type(left) is np.ndarray and first_traced([given]) is not None:
+            self.known.want_traced(left)
+        return IN_PLACE[sign](left, given)
+
+    def _in_place_plain(self, sign: str, left: Any, right: Any) -> Any:
+        found = self._by_methods(_STEMS[sign], left, right)
+        return IN_PLACE[sign](left, self.given(right)) if found is NotImplemented else found
+
+    def unary(self, sign: str, value: Any) -> Any:
+        """`-value` and its like."""
+        name, plainly = UNARY[sign]
+        method = self._special(value, name)
+        return plainly(value) if method is MISSING else self.call(method, value)
+
+    def compare(self, sign: str, left: Any, right: Any) -> Any:
+        """A comparison, a test of identity or of membership."""
+        if sign == "is":
+            return self.outside.original(left) is self.outside.original(right)
+        if sign == "is not":
+            return self.outside.original(left) is not self.outside.original(right)
+        if sign == "in":
+            return self.member(right, left)
+        if sign == "not in":
+            return not self.member(right, left)
+        name, mirrored, plainly = _ORDER[sign]
+        if is_plain(left) and is_plain(right):
+            return plainly(left, right)
+        found = self._compared(name, mirrored, left, right)
+        if found is not NotImplemented:
+            return found
+        if sign == "!=" and self._special(left, "__eq__") is not MISSING:
+            found = self._compared("__eq__", "__eq__", left, right)
+            if found is not NotImplemented:
+                return not self.truth(found)
+        if sign in ("==", "!=") and (is_users(type(left)) or is_users(type(right))):
+            same = self.outside.original(left) is self.outside.original(right)
+            return same is (sign == "==")
+        return plainly(self.given(left), self.given(right))
+
+    def _compared(self, name: str, mirrored: str, left: Any, right: Any) -> Any:
+        pairs = [(left, name, right), (right, mirrored, left)]
+        if type(right) is not type(left) and issubclass(type(right), type(left)):
+            pairs.reverse()
+        for owner, method_name, other in pairs:
+            method = self._special(owner, method_name)
+            if method is not MISSING:
+                found = self.call(method, owner, other)
+                if found is not NotImplemented:
+                    return found
+        return NotImplemented
+
+    def member(self, container: Any, value: Any) -> Any:
+        """`value in container`."""
+        method = self._special(container, "__contains__")
+        if method is not MISSING:
+            return self.truth(self.call(method, container, value))
+        if is_users(type(value)) and not is_plain(value):
+            return any(
+                self.compare("is", one, value) or self.truth(self.compare("==", one, value))
+                for one in self.iterate(container)
+            )
+        if is_users(type(container)) and not is_plain(container):
+            return any(
+                self.truth(self.compare("==", one, value)) for one in self.iterate(container)
+            )
+        return self.contains(container, value)
+
+    def truth(self, value: Any) -> bool:
+        """`bool(value)`."""
+        if type(value) is bool:
+            return value
+        if is_plain(value):
+            return bool(value)
+        method = self._special(value, "__bool__")
+        if method is not MISSING:
+            return bool(self.call(method, value))
+        method = self._special(value, "__len__")
+        if method is not MISSING:
+            return bool(self.call(method, value))
+        if self.outside.is_outside(value):
+            if is_container(value):
+                return self.outside.length(value) > 0
+            if not is_users(type(value)) and static_attribute(type(value), "__bool__") is MISSING:
+                return static_attribute(type(value), "__len__") is MISSING or bool(value)
+        return bool(value)
+
+    def iterate(self, value: Any) -> Any:
+        """An iterator over a value."""
+        if is_plain(value) or type(value) is GeneratorType:
+            return iter(value)
+        method = self._special(value, "__iter__")
+        if method is not MISSING:
+            return self._iterated(self.call(method, value))
+        if is_users(type(value)) and self._special(value, "__getitem__") is not MISSING:
+            return self._by_position(value)
+        if self.outside.is_outside(value):
+            if is_container(value):
+                return self.outside.entries(value)
+            if hasattr(type(value), "__next__"):
+                refuse(f"takes from a {type(value).__name__}, which lives on outside it")
+            if not isinstance(value, np.ndarray | range | str | bytes | type):
+                refuse(f"iterates over a {type(value).__name__}")
+        return iter(value)
+
+    def _iterated(self, iterator: Any) -> Any:
+        """Iterate by the `__next__` of a user's class."""
+        method = self._special(iterator, "__next__")
+        if method is MISSING:
+            return self.iterate(iterator)
+        return self._by_next(iterator, method)
+
+    def _by_next(self, iterator: Any, method: Any) -> Iterator[Any]:
+        while True:
+            try:
+                found = self.call(method, iterator)
+            except StopIteration:
+                return
+            yield found
+
+    def _by_position(self, value: Any) -> Iterator[Any]:
+        place = 0
+        while True:
+            try:
+                found = self.item(value, place)
+            except IndexError:
+                return
+            yield found
+            place += 1
+
+    def given(self, value: Any) -> Any:
+        """What a library's function gets for a value: entries of outside containers are guarded.
+
+        Raises:
+            NeedsValuesError: an object from outside about which nothing is known.
+        """
+        if is_plain(value):
+            return value
+        if is_container(value):
+            if self.outside.is_outside(value):
+                value = self.outside.whole(value)
+            return self._given_entries(value)
+        return value
+
+    def _given_entries(self, value: Any) -> Any:
+        """The container itself, or a copy if it has outside containers as entries."""
+        entries = value.values() if isinstance(value, dict) else value
+        found = [self.given(one) for one in entries]
+        if all(new is old for new, old in zip(found, entries, strict=True)):
+            return value
+        if isinstance(value, dict):
+            return type(value)(zip(value, found, strict=True))
+        return deque(found, value.maxlen) if isinstance(value, deque) else type(value)(found)

@@ -1,0 +1,450 @@
+"""The outside of a function during one trace: what it has read, and what it would have changed.
+
+Nothing outside is changed while a function is traced. A value that is read gets a source and a
+guard; arrays, and numbers that change, become inputs of the program. A store or a change goes to an
+overlay, which later reads see, and becomes an effect, which each call does after the program.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterator
+from enum import Enum
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    MethodDescriptorType,
+    ModuleType,
+    WrapperDescriptorType,
+)
+from typing import Any, Final, NoReturn
+
+import numpy as np
+
+from axiomjit.base.dtypes import CODES
+from axiomjit.base.errors import NeedsValuesError
+from axiomjit.base.locks import lazy_import
+from axiomjit.base.origins import user_location
+from axiomjit.base.records import Record
+from axiomjit.base.trace_context import refused
+from axiomjit.functions.sources import (
+    MISSING,
+    NUMBERS,
+    VALUES,
+    Argument,
+    Attribute,
+    Class,
+    Contents,
+    Defined,
+    Distinct,
+    Elements,
+    Equals,
+    Fixed,
+    Guard,
+    Guards,
+    Is,
+    Item,
+    Keys,
+    Length,
+    Part,
+    Same,
+    Source,
+    is_known_value,
+)
+
+Array = np.ndarray
+MOST_ENTRIES: Final = 1000
+"""The most entries of a container from outside that is read as a whole."""
+MOST_EFFECTS: Final = 256
+"""The most effects of one program."""
+KNOWN_BYTES: Final = 4096
+"""The most bytes of an array from outside whose elements are compared in each call."""
+BY_IDENTITY: Final = (
+    *(type, FunctionType, ModuleType, np.ufunc, Enum, CodeType),
+    *(BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType),
+)
+"""Types of objects that are guarded by their identity."""
+CONTAINERS: Final = (OrderedDict, defaultdict, dict, list, tuple, set, frozenset, deque)
+"""Types of containers whose entries have sources."""
+
+
+@functools.lru_cache(maxsize=2048)
+def container_kind(kind: type) -> Any:
+    """The built-in container of which a class is, or a subclass; None for other classes."""
+    return next((base for base in CONTAINERS if issubclass(kind, base)), None)
+
+
+def is_container(value: Any) -> bool:
+    """True for an instance of a built-in container or of a subclass."""
+    return container_kind(type(value)) is not None
+
+
+_STORED: Final[dict[str, type[Part]]] = {
+    "attribute": Attribute,
+    "plain attribute": Attribute,
+    "item": Item,
+    "cell": Contents,
+}
+"""The parts that effects store."""
+
+
+class Wanted:
+    """What earlier traces of a function found out about its sources, by their identity."""
+
+    def __init__(self) -> None:
+        """Start without knowledge."""
+        self.numbers: set[object] = set()
+        """Numbers that change: arguments of programs."""
+        self.fixed: set[object] = set()
+        """Numbers whose values the function needs: guarded, though they change."""
+        self.elements: set[object] = set()
+        """Arrays whose elements the function needs: guarded by them."""
+        self.lines: set[str] = set()
+        """Lines that make arrays of known values which are written with traced ones."""
+
+
+class TraceAgain(BaseException):
+    """Ends a trace that has found out what it needs from its start, in `Wanted` now."""
+
+
+class Effect(Record):
+    """A change outside that each call does after the program.
+
+    `how` is a name of `effects.HOW`; `target` is the object that is changed, `values` are what is
+    stored, or the arguments of a call; `line` is the user's.
+    """
+
+    how: str
+    target: Any
+    key: object
+    values: tuple[object, ...]
+    line: str | None
+
+
+def refuse(seen: str, remedy: str = "do this outside the compiled function") -> NoReturn:
+    """Leave the function to NumPy.
+
+    Raises:
+        NeedsValuesError: always; the trace ends with it, even if the user's code catches it.
+    """
+    asked = "follow a function once for all calls"
+    raise refused(NeedsValuesError(asked, f"that it {seen}", remedy, user_location()))
+
+
+class Outside:
+    """The sources, guards and effects of one trace, and the overlay of changes."""
+
+    def __init__(self, wanted: Wanted, add_input: Callable[[Any, Source], Any]) -> None:
+        """Start a trace.
+
+        Args:
+            wanted: What earlier traces found out.
+            add_input: Makes an array or number from outside an argument of the program, and returns
+                what represents it.
+        """
+        self.wanted, self._add_input = wanted, add_input
+        self.sources: list[Source] = []
+        self.conditions: list[Guard] = []
+        self.inputs: list[Source] = []
+        self.effects: list[Effect] = []
+        self._places: dict[object, Source] = {}
+        self._raw: dict[int, Any] = {}  # values of sources, by number
+        self._reads: dict[int, Any] = {}  # what was given for them
+        self._seen: dict[int, tuple[Any, Source]] = {}  # objects, by id
+        self._stands: dict[int, Any] = {}  # what stands for them, by id of the object
+        self._originals: dict[int, tuple[Any, Any]] = {}  # and the reverse
+        self._parts: dict[int, dict[object, Any]] = {}  # stored parts, by id of the object
+        self._copies: dict[int, Any] = {}  # containers that were read as a whole
+        self._late: dict[int, list[tuple[str, tuple[Any, ...]]]] = {}  # changes before such a read
+        self._changed: dict[int, Source] = {}
+        self._generators: dict[int, Any] = {}
+        self._arguments: dict[int, tuple[int, str, Array, Any]] = {}
+
+    # Sources and guards
+
+    def source(self, made: Source, value: Any = None) -> Source:
+        """The source of a place, one per place; `value` is that of a root."""
+        known = self._places.setdefault(made.identity, made)
+        if known is made:
+            made.number, made.line = len(self.sources), user_location()
+            self.sources.append(made)
+            if not isinstance(made, Part):
+                self._raw[made.number] = value
+        return known
+
+    def note_argument(self, place: int, name: str, array: Array, stands: Any) -> None:
+        """Note an array argument, which may be met again outside."""
+        self._arguments[id(array)] = place, name, array, stands
+
+    def value_of(self, source: Source) -> Any:
+        """The value of a source in the call that is traced."""
+        return self._raw[source.number]
+
+    def stored_sources(self) -> Iterator[Source]:
+        """The sources of places into which the function stores, if it has read them."""
+        for effect in self.effects:
+            kind = _STORED.get(effect.how)
+            owner = None if effect.target is None else self.source_of(effect.target)
+            if kind is not None and owner is not None:
+                key = None if kind is Contents else effect.key
+                found = self._places.get((kind, type(key), key, owner.identity))
+                if found is not None:
+                    yield found
+
+    def fixed(self, value: Any, name: str = "") -> Source:
+        """The source of an object that is the same in all calls, known as this from now on."""
+        source = self.source(Fixed(value, name), value)
+        self._seen.setdefault(id(value), (value, source))
+        self._originals.setdefault(id(value), (value, value))
+        return source
+
+    def argument(self, place: int, name: str, value: Any) -> Any:
+        """What stands for an argument that is neither an array nor a number."""
+        return self.admit(value, self.source(Argument(place, name), value))
+
+    def read(self, made: Part) -> Any:
+        """What stands for a part of something outside; MISSING if it has none.
+
+        Each part is read once in a trace: the reads of one call are of one moment.
+        """
+        source = self.source(made)
+        if source.number not in self._reads:
+            found = made.get(self._raw[made.of.number], made.key)
+            self._reads[source.number] = self.admit(found, source)
+        return self._reads[source.number]
+
+    def exists(self, made: Part) -> bool:
+        """True if something outside has a part, whose value is not guarded."""
+        source = self.source(made)
+        known = self._reads.get(source.number, made.get(self._raw[made.of.number], made.key))
+        if source.number not in self._reads:
+            self._raw.setdefault(source.number, known)
+            self.require(Is(source, MISSING) if known is MISSING else Defined(source))
+        return known is not MISSING
+
+    def require(self, guard: Guard) -> None:
+        """Record a guard."""
+        self.conditions.append(guard)
+
+    def admit(self, value: Any, source: Source) -> Any:
+        """Guard the value of a source, and return what stands for it."""
+        self._raw[source.number] = value
+        if value is MISSING or value is None or type(value) is bool:
+            self.require(Is(source, value))
+            return value
+        if self._is_input(value, source):
+            return self._input(value, source)
+        if is_known_value(value):
+            self.require(Equals(source, value))
+            return value
+        if id(value) in self._arguments and id(value) not in self._seen:
+            place, name, _, stands = self._arguments[id(value)]
+            argument = self.source(Argument(place, name), value)
+            self._seen[id(value)] = value, argument
+            self.represent(value, stands)
+        if id(value) in self._seen:
+            self.require(Same(source, self._seen[id(value)][1]))
+            return self._stands.get(id(value), value)
+        self._seen[id(value)] = value, source
+        stands = value
+        if isinstance(value, Array):
+            stands = self._stands[id(value)] = self._array(value, source)
+        elif isinstance(value, BY_IDENTITY):
+            self.require(Is(source, value))
+        elif isinstance(value, VALUES):
+            self.require(Equals(source, value))
+        else:
+            self.read(Class(source))
+        self._originals[id(stands)] = stands, value
+        return stands
+
+    def stand_for_generator(self, generator: Any) -> Any:
+        """What represents a generator of random numbers in the trace."""
+        if id(generator) not in self._generators:
+            late = lazy_import("axiomjit.tracing.traced_random")
+            self._generators[id(generator)] = late.TracedGenerator(generator)
+        return self._generators[id(generator)]
+
+    def represent(self, value: Any, stands: Any) -> None:
+        """Let an object stand for one from outside, which has a source."""
+        self._stands[id(value)] = stands
+        self._originals[id(stands)] = stands, value
+
+    def _is_input(self, value: Any, source: Source) -> bool:
+        number = type(value) in NUMBERS or (isinstance(value, np.generic) and value.dtype in CODES)
+        identity, wanted = source.identity, self.wanted
+        return number and identity in wanted.numbers and identity not in wanted.fixed
+
+    def _input(self, value: Any, source: Source) -> Any:
+        self.inputs.append(source)
+        return self._add_input(value, source)
+
+    def _array(self, value: Array, source: Source) -> Any:
+        if type(value) not in (Array, np.memmap) or value.dtype not in CODES:
+            refuse(
+                f"uses {source}, a {type(value).__name__} of dtype {value.dtype}, which NumPy "
+                "functions treat in ways of their own",
+                "make it a numpy.ndarray outside the function, for example numpy.asarray(x)",
+            )
+        if source.identity not in self.wanted.elements:
+            return self._input(value, source)
+        known = value.copy(order="K")
+        known.flags.writeable = False
+        self.require(Elements(source, known))
+        return known
+
+    # Objects from outside
+
+    def source_of(self, value: Any) -> Source | None:
+        """The source of an object from outside, or of what stands for it; None if made inside."""
+        known = self._originals.get(id(value))
+        return None if known is None else self._seen[id(known[1])][1]
+
+    def is_outside(self, value: Any) -> bool:
+        """True for an object from outside, and for what stands for it."""
+        return id(value) in self._originals
+
+    def original(self, value: Any) -> Any:
+        """The object from outside for which a value stands, else the value itself."""
+        known = self._originals.get(id(value))
+        return value if known is None else known[1]
+
+    def guards(self) -> Guards:
+        """The guards of the program: changed objects must be distinct from those of their type."""
+        for number, source in self._changed.items():
+            kind = type(self._seen[number][0])
+            others = [s for n, (v, s) in self._seen.items() if type(v) is kind and n != number]
+            if others:
+                self.require(Distinct(source, tuple(others)))
+        return Guards(self.sources, self.conditions, self.inputs)
+
+    # The overlay
+
+    def stored(self, owner: Any, key: object) -> Any:
+        """A tuple of the part that the function has stored in an outside object; None for none.
+
+        The part is MISSING if it was deleted.
+        """
+        return self._parts.get(id(owner), {}).get(key)
+
+    def store(self, how: str, owner: Any, key: object, value: Any) -> None:
+        """Store a part of an object from outside: in the overlay, and as an effect."""
+        self._parts.setdefault(id(owner), {})[key] = (value,)
+        self.effect(how, owner, key, () if value is MISSING else (value,))
+
+    def effect(self, how: str, target: Any, key: object, values: tuple[object, ...]) -> None:
+        """Record an effect on an object from outside, or a call of a function (None)."""
+        if len(self.effects) == MOST_EFFECTS:
+            refuse(f"does more than {MOST_EFFECTS} changes outside it in one call")
+        source = None if target is None else self.source_of(target)
+        if source is not None:
+            self._changed[id(target)] = source
+        self.effects.append(Effect(how, target, key, values, user_location()))
+
+    def has_copy(self, owner: Any) -> bool:
+        """True if a container was read as a whole."""
+        return id(owner) in self._copies
+
+    def length(self, owner: Any) -> int:
+        """The number of entries of a container from outside, guarded."""
+        if id(owner) in self._copies or id(owner) in self._late or id(owner) in self._parts:
+            return len(self.whole(owner))
+        return self._length(owner)
+
+    def _length(self, owner: Any) -> int:
+        count = container_kind(type(owner)).__len__(owner)
+        guard = Length(self._seen[id(owner)][1], count)
+        if guard not in self.conditions:
+            self.require(guard)
+        return count
+
+    def whole(self, owner: Any) -> Any:
+        """A copy of a container from outside, after all changes so far; its entries are guarded.
+
+        Raises:
+            NeedsValuesError: it has too many entries, or entries that are not compared.
+        """
+        number = id(owner)
+        if number not in self._copies:
+            if len(owner) > MOST_ENTRIES:
+                refuse(f"reads all of {self.source_of(owner)}, which has {len(owner):,} entries")
+            made = self._copied(owner)
+            for name, given in self._late.pop(number, ()):
+                getattr(made, name)(*given)
+            for key, stored in self._parts.pop(number, {}).items():
+                if stored[0] is MISSING:
+                    made.pop(key, None)
+                else:
+                    made[key] = stored[0]
+            self._copies[number] = made
+            self._parts.pop(number, None)
+        return self._copies[number]
+
+    def _copied(self, owner: Any) -> Any:
+        source, kind = self._seen[id(owner)][1], container_kind(type(owner))
+        if kind in (set, frozenset):
+            if not all(map(is_known_value, owner)):
+                refuse(f"reads {source}, a set of objects that are not compared by value")
+            self.require(Keys(source, tuple(kind.__iter__(owner))))
+            return kind(kind.__iter__(owner))
+        if issubclass(kind, dict):
+            keys = tuple(dict.__iter__(owner))
+            if not all(is_known_value(key) or isinstance(key, BY_IDENTITY) for key in keys):
+                refuse(f"reads {source}, whose keys are objects that are not compared by value")
+            self.require(Keys(source, keys))
+            entries = {key: self.read(Item(source, key)) for key in keys}
+            return (
+                defaultdict(owner.default_factory, entries)
+                if kind is defaultdict
+                else kind(entries)
+            )
+        found = [self.read(Item(source, k)) for k in range(self._length(owner))]
+        return deque(found, owner.maxlen) if kind is deque else kind(found)
+
+    def change(self, owner: Any, name: str, given: tuple[Any, ...]) -> None:
+        """Record a change of a container by a method whose result is not needed."""
+        number = id(owner)
+        if number in self._copies:
+            getattr(self._copies[number], name)(*given)
+        else:
+            if number in self._parts:
+                self.whole(owner)
+                return self.change(owner, name, given)
+            self._late.setdefault(number, []).append((name, given))
+        self.effect("method", owner, name, given)
+        return None
+
+    def needs_whole(self, owner: Any) -> bool:
+        """True if a container was read as a whole, or changed by methods."""
+        return id(owner) in self._copies or id(owner) in self._late
+
+    def has_key(self, owner: Any, key: Any) -> bool:
+        """True if a dict from outside has a key, whose entry is not guarded."""
+        stored = self.stored(owner, key)
+        if self.needs_whole(owner):
+            return key in self.whole(owner)
+        if stored is not None:
+            return stored[0] is not MISSING
+        return self.exists(Item(self._seen[id(owner)][1], key))
+
+    def item(self, owner: Any, key: Any) -> Any:
+        """An entry of a container from outside; MISSING if it has none."""
+        number = id(owner)
+        if number in self._late:
+            self.whole(owner)
+        if number in self._copies:
+            return Item.get(self._copies[number], key)
+        stored = self.stored(owner, key)
+        return self.read(Item(self._seen[number][1], key)) if stored is None else stored[0]
+
+    def entries(self, owner: Any) -> Iterator[Any]:
+        """Iterate over a container from outside, as Python does if it is changed meanwhile."""
+        if isinstance(owner, list | tuple | deque):
+            place = 0
+            while place < self.length(owner):
+                yield self.item(owner, place)
+                place += 1
+        else:
+            yield from self.whole(owner)

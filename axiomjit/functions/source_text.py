@@ -1,0 +1,419 @@
+"""Syntax trees of functions, matched to the code that runs.
+
+The text of a file may be another one than was compiled, so a tree counts only if compiling it gives
+the code of the function, all fields of it and of the code inside, except for the name of the file.
+Three texts are tried in turn: the lines of the function, within stubs named as in `co_qualname`;
+the statement of the module that has these lines; the whole file. The first two are compiled beside
+imports that the code shows: `import np` anywhere in a module changes how `np.f()` is compiled.
+
+Lines are counted from the first one of the compiled text. `Definition.shift` is the distance to the
+lines of the file: to fill it with empty lines takes longer than to compile a small function.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import copy
+import dis
+import linecache
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from operator import attrgetter
+from types import CodeType
+from typing import Any, Final
+
+from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.locks import FORKS_WAIT, imported
+from axiomjit.base.records import Record
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+"""The node of a function."""
+FILE_NAME: Final = "<axiomjit: a function's own text>"
+"""Name of the file in our compilations; warnings about it are ignored."""
+FUTURE: Final[int] = sum(
+    getattr(__future__, name).compiler_flag
+    for name in __future__.all_feature_names
+    if name not in ("nested_scopes", "generators", "with_statement")
+)
+"""The flags of code that depend on imports from `__future__`."""
+FAULTS: Final = (SyntaxError, ValueError, RecursionError, MemoryError, SystemError)
+"""Errors of the parser and the compiler: the text does not fit, or is nested too deeply."""
+_MOST_ENDS: Final = 5
+"""The number of lines, or brackets, that are tried as the end of a function."""
+_MOST_TREES: Final = 4000
+_trees = BoundedTable[int, "tuple[CodeType, Function | None]"](_MOST_TREES)
+_files = BoundedTable[str, "tuple[int, ast.Module | None, CodeType | None]"]()
+
+
+class Definition(Record):
+    """The definition of a function, which nobody else has: its owner may change it."""
+
+    node: Function
+    owner: str | None
+    """The class whose name is put before private names."""
+    shift: int
+    """To be added to the lines of the node."""
+
+
+def function_tree(code: CodeType, names: dict[str, Any]) -> Function | None:
+    """Return the tree of a function's own definition; None if no text compiles to its code.
+
+    Args:
+        code: The function's.
+        names: Its global names.
+    """
+    known = _trees.get(id(code))
+    if known is None or known[0] is not code:
+        node: Function | None = None
+        try:
+            found = find_definition(code, names)
+        except FAULTS:
+            found = None
+        if found is not None:
+            node = found.node
+            ast.increment_lineno(node, found.shift)
+        known = _trees.keep(id(code), (code, node))
+    return known[1]
+
+
+def find_definition(code: CodeType, names: dict[str, Any]) -> Definition | None:
+    """Return the definition of a function in a tree of its own; None if no text compiles to it.
+
+    Raises one of `FAULTS` if the text is nested too deeply, for the stack that is left or at all.
+    """
+    lines = linecache.getlines(code.co_filename, names)
+    found = _in_lines(code, lines)
+    if found is None and lines:
+        linecache.checkcache(code.co_filename)
+        newer = linecache.getlines(code.co_filename, names)
+        if newer != lines:
+            found = _in_lines(code, newer)
+    return found
+
+
+def _in_lines(code: CodeType, lines: list[str]) -> Definition | None:
+    if code.co_firstlineno > len(lines) or code.co_firstlineno < 1:
+        return None
+    names = _imported_names(code)
+    with FORKS_WAIT:  # Python 3.11 counts the depth of trees for all threads together
+        _ignore_warnings()
+        return _in_own_lines(code, lines, names) or _in_file(code, lines, names)
+
+
+def _ignore_warnings() -> None:
+    """Let nobody see, a second time, warnings about the user's text.
+
+    `warnings.catch_warnings` would change the filters of other threads, too.
+    """
+    if not warnings.filters or warnings.filters[0] is not _IGNORED:
+        if _IGNORED in warnings.filters:
+            warnings.filters.remove(_IGNORED)  # type: ignore[attr-defined]
+        warnings.filters.insert(0, _IGNORED)  # type: ignore[attr-defined]
+        warnings._filters_mutated()  # type: ignore[attr-defined]
+
+
+class _OwnFile:
+    """Matches the name of the file in our compilations, as a compiled pattern would."""
+
+    def match(self, module: str) -> bool:
+        return module == FILE_NAME
+
+
+_IGNORED: Final[Any] = ("ignore", None, Warning, _OwnFile(), 0)
+
+
+def compile_tree(module: ast.Module, code: CodeType) -> CodeType:
+    """Compile a module under the `__future__` imports of a code object."""
+    made: CodeType = compile(module, FILE_NAME, "exec", code.co_flags & FUTURE, dont_inherit=True)
+    return made
+
+
+def _in_own_lines(code: CodeType, lines: list[str], names: list[str]) -> Definition | None:
+    """Return the definition if its own lines suffice."""
+    is_lambda = code.co_name == "<lambda>"
+    for text, shift in _lambda_texts(code, lines) if is_lambda else _def_texts(code, lines):
+        node = _first_function(text, code)
+        if node is not None:
+            module, depth, owner = _within_stubs(node, code, names)
+            if _rewrite_asserts(module, text, code):
+                node = _first_function(text, code)
+            made = _code_at(compile_tree(module, code), depth)
+            if node and any(is_same(part, code, shift) for part in made):
+                return Definition(node, owner, shift)
+    return None
+
+
+def _first_function(text: str, code: CodeType) -> Function | None:
+    try:
+        body: list[Any] = ast.parse(text, FILE_NAME).body
+    except SyntaxError:
+        return None
+    node = body[0]
+    node = node.body[0] if isinstance(node, ast.If) else getattr(node, "value", node)
+    return node if isinstance(node, Function) and _name(node) == code.co_name else None
+
+
+def _def_texts(code: CodeType, lines: list[str]) -> Iterator[tuple[str, int]]:
+    """Texts that may be the definition, each with the shift of its lines."""
+    first = code.co_firstlineno - 1
+    indent = _indent(lines[first])
+    tried = 0
+    for end in range(max(map(_last_line, _parts(code))), len(lines) + 1):
+        line = lines[end].lstrip() if end < len(lines) else ""
+        if end == len(lines) or (line and line[0] != "#" and _indent(lines[end]) <= indent):
+            text = "".join(lines[first:end])
+            yield ("if 1:\n" + text, first - 1) if indent else (text, first)
+            tried += 1
+            if tried == _MOST_ENDS:
+                return
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _last_line(code: CodeType) -> int:
+    return max((line for _, _, line in code.co_lines() if line), default=code.co_firstlineno)
+
+
+def _lambda_texts(code: CodeType, lines: list[str]) -> Iterator[tuple[str, int]]:
+    """Texts that may be the definition: from each `lambda` of its line to the end of its body."""
+    last, stop = _end(code)
+    if not 0 < last <= len(lines):
+        return
+    first = code.co_firstlineno - 1
+    line, ending = lines[first], lines[last - 1]
+    stop = len(ending.encode()[:stop].decode(errors="replace"))
+    brackets = [k + 1 for k in range(stop, len(ending)) if ending[k] in ")]}"]
+    place = line.find("lambda")
+    while place >= 0:
+        start = "(\n" + " " * len(line[:place].encode())
+        for end in (stop, *brackets[:_MOST_ENDS]):
+            inner = [*lines[first : last - 1], ending[:end]]
+            inner[0] = inner[0][place:]
+            yield f"{start}{''.join(inner)}\n)", first - 1
+        place = line.find("lambda", place + 1)
+
+
+def _end(code: CodeType) -> tuple[int, int]:
+    """Return the last line and column from which code was made."""
+    ends = ((line, column) for part in _parts(code) for _, line, _, column in part.co_positions())
+    return max((e for e in ends if None not in e), default=(0, 0))  # type: ignore[return-value]
+
+
+def _name(node: ast.AST) -> str:
+    return getattr(node, "name", "<lambda>")
+
+
+def _starts(node: Function) -> tuple[str, int]:
+    """Return the name and the first line of a function."""
+    marks = getattr(node, "decorator_list", None)
+    return _name(node), marks[0].lineno if marks else node.lineno
+
+
+def _within_stubs(
+    node: Function, code: CodeType, names: list[str]
+) -> tuple[ast.Module, int, str | None]:
+    """Return the definition within stubs of what encloses it, their number, and the inmost class.
+
+    An enclosing function binds the names that are free in the code.
+    """
+    place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
+    free = [name for name in code.co_freevars if name != "__class__"]
+    inner: ast.stmt = ast.Expr(node, **place) if isinstance(node, ast.Lambda) else node
+    outer = code.co_qualname.split(".")[:-1]
+    depth, owner = 0, None
+    while outer:
+        name, depth = outer.pop(), depth + 1
+        body: list[ast.stmt] = [inner]
+        made: Any
+        if name == "<locals>":
+            name = outer.pop()
+            bound: list[ast.expr] = [ast.Name(n, ast.Store(), **place) for n in free]
+            if bound:
+                body.insert(0, ast.Assign(bound, ast.Constant(None, **place), **place))
+            nothing = ast.arguments([], [], None, [], [], None, [])
+            made = ast.FunctionDef(name, nothing, body, [], None, None, **place)
+        else:
+            owner = owner or name
+            made = ast.ClassDef(name, [], [], body, [], **place)
+        if "type_params" in made._fields:
+            made.type_params = []
+        inner = made
+    shown: list[ast.stmt] = [
+        ast.Import([ast.alias(name, None, **place)], **place) for name in names
+    ]
+    return ast.Module([*shown, inner], []), depth, owner
+
+
+def _code_at(whole: CodeType, depth: int) -> list[CodeType]:
+    """Return the code objects within this number of others."""
+    level = [whole]
+    for _ in range(depth + 1):
+        level = [part for one in level for part in one.co_consts if isinstance(part, CodeType)]
+    return level
+
+
+def _parts(code: CodeType) -> Iterator[CodeType]:
+    """Yield a code object and all those inside."""
+    waiting = [code]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        waiting += [part for part in one.co_consts if isinstance(part, CodeType)]
+
+
+_fields: Final[Callable[[CodeType], tuple[object, ...]]] = attrgetter(
+    *("co_name", "co_argcount", "co_posonlyargcount", "co_kwonlyargcount", "co_flags", "co_code"),
+    *("co_names", "co_varnames", "co_freevars", "co_cellvars", "co_exceptiontable"),
+    *("co_qualname", "co_linetable"),
+)
+
+
+def is_same(made: CodeType, code: CodeType, shift: int) -> bool:
+    """True if two code objects do the same at the same places, `shift` lines apart."""
+    if made.co_firstlineno + shift != code.co_firstlineno:
+        return False
+    if _fields(made) != _fields(code) and not _same_lines(made, code, shift):
+        return False
+    pairs = zip(made.co_consts, code.co_consts, strict=False)
+    return len(made.co_consts) == len(code.co_consts) and all(
+        is_same(a, b, shift)
+        if isinstance(a, CodeType) and isinstance(b, CodeType)
+        else a is b or _same_constant(a, b)
+        for a, b in pairs
+    )
+
+
+def _same_lines(made: CodeType, code: CodeType, shift: int) -> bool:
+    """True if they differ in columns alone, which `python -X no_debug_ranges` leaves out."""
+    if _fields(made)[:-1] != _fields(code)[:-1] or _has_columns(made) == _has_columns(code):
+        return False
+    old = [(start, end, line) for start, end, line in code.co_lines()]
+    return old == [(start, end, line and line + shift) for start, end, line in made.co_lines()]
+
+
+def _has_columns(code: CodeType) -> bool:
+    return any(column is not None for _, _, column, _ in code.co_positions())
+
+
+def _same_constant(one: object, other: object) -> bool:
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, tuple):
+        assert isinstance(other, tuple)
+        return len(one) == len(other) and all(map(_same_constant, one, other))
+    if isinstance(one, frozenset):
+        assert isinstance(other, frozenset)
+        return sorted(map(repr, one)) == sorted(map(repr, other))
+    return repr(one) == repr(other)
+
+
+def _imported_names(code: CodeType) -> list[str]:
+    """Return names that the module imports, as its code shows.
+
+    Methods of other names are called without an attribute being made of them. A name that has both
+    is none, a name without calls may be one.
+    """
+    read: set[str] = set()
+    called: set[str] = set()
+    for part in _parts(code):
+        for name, is_method in _attribute_reads(part):
+            (called if is_method else read).add(name)
+    return sorted(read - called)
+
+
+_CODE: Final = dis.opmap
+_READS: Final = {_CODE[n] for n in ("LOAD_GLOBAL", "LOAD_FAST", "LOAD_DEREF", "LOAD_NAME")}
+_EXTENDED: Final = _CODE["EXTENDED_ARG"]
+_METHOD: Final = _CODE.get("LOAD_METHOD", -1)
+_SHIFTED: Final = sys.version_info >= (3, 12)
+"""True if the last bit of `LOAD_ATTR` says that it is a method's."""
+
+
+def _attribute_reads(code: CodeType) -> Iterator[tuple[str, bool]]:
+    """Yield the name before each read of an attribute, and whether the attribute is a method."""
+    ops, arguments = code.co_code[::2], code.co_code[1::2]
+    for operation in {_CODE["LOAD_ATTR"], _METHOD} - {-1}:
+        place = ops.find(operation)
+        while place >= 0:
+            before = place - 1
+            while before > 0 and ops[before] in (0, _EXTENDED):
+                before -= 1
+            if before >= 0 and ops[before] in _READS:
+                number = arguments[before]
+                if before and ops[before - 1] == _EXTENDED:
+                    number += 256 * arguments[before - 1]
+                bit = _SHIFTED and arguments[place] & 1
+                yield _name_read(code, ops[before], number), operation == _METHOD or bool(bit)
+            place = ops.find(operation, place + 1)
+
+
+def _name_read(code: CodeType, operation: int, number: int) -> str:
+    if operation == _CODE["LOAD_GLOBAL"]:
+        return code.co_names[number >> 1]
+    if operation == _CODE["LOAD_NAME"]:
+        return code.co_names[number]
+    name: str = code._varname_from_oparg(number)  # type: ignore[attr-defined]
+    return name
+
+
+def _rewrite_asserts(module: ast.Module, text: str, code: CodeType) -> bool:
+    """Change statements `assert` as pytest does in modules of tests, if the code shows that."""
+    if not any(n.startswith("@py") for part in _parts(code) for n in part.co_names):
+        return False
+    pytest: Any = imported("_pytest.assertion.rewrite")
+    if pytest is not None:
+        pytest.rewrite_asserts(module, text.encode(), code.co_filename)
+    return pytest is not None
+
+
+def _in_file(code: CodeType, lines: list[str], names: list[str]) -> Definition | None:
+    """Return the definition from the statement of the module that has it, or the whole file."""
+    text = "".join(lines)
+    key, stamp = code.co_filename, hash(text)
+    if key not in _files or _files[key][0] != stamp:
+        _files.keep(key, (stamp, None, None))
+        _files.keep(key, (stamp, ast.parse(text, FILE_NAME), None))
+    tree = _files[key][1]
+    if tree is None:
+        return None
+    wanted = range(code.co_firstlineno, code.co_firstlineno + 1)
+    holders = [s for s in tree.body if _lines_of(s).start <= wanted.start < _lines_of(s).stop]
+    shown: list[ast.stmt] = [ast.Import([ast.alias(name)]) for name in names]
+    for body in ([*shown, *holders], tree.body):
+        module = copy.deepcopy(ast.Module(body, []))
+        _rewrite_asserts(module, text, code)
+        whole = compile_tree(ast.fix_missing_locations(module), code)
+        if any(is_same(part, code, 0) for part in _parts(whole)):
+            return _node_in(holders, code)
+    return None
+
+
+def _lines_of(statement: ast.stmt) -> range:
+    marks = getattr(statement, "decorator_list", None)
+    first = marks[0].lineno if marks else statement.lineno
+    return range(first, (statement.end_lineno or first) + 1)
+
+
+def _node_in(statements: list[ast.stmt], code: CodeType) -> Definition | None:
+    """Return the definition with the name and place of a code object that these statements have."""
+    found: list[tuple[Function, str | None]] = []
+    waiting: list[tuple[ast.AST, str | None]] = [(statement, None) for statement in statements]
+    while waiting:
+        node, owner = waiting.pop()
+        if isinstance(node, Function) and _starts(node) == (code.co_name, code.co_firstlineno):
+            found.append((node, owner))
+        owner = node.name if isinstance(node, ast.ClassDef) else owner
+        waiting += [(child, owner) for child in ast.iter_child_nodes(node)]
+    if len(found) > 1:
+        place = _end(code)
+        found = [one for one in found if _body_end(one[0]) == place]
+    return Definition(copy.deepcopy(found[-1][0]), found[-1][1], 0) if found else None
+
+
+def _body_end(node: Function) -> tuple[int | None, int | None]:
+    last = node.body if isinstance(node, ast.Lambda) else node.body[-1]
+    return last.end_lineno, last.end_col_offset
