@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from axiomjit.functions.sources import (
     MISSING,
@@ -29,30 +29,28 @@ from axiomjit.functions.sources import (
 from axiomjit.functions.sources import Guards as SourceGuards
 from axiomjit.runtime.native_call.guard_tables import Guards, Known
 
+Numbers = Callable[[Source], int]
+
 
 def add_sources(
     guards: Guards, sources: SourceGuards, vector: Vector, order: Sequence[int]
-) -> list[int] | None:
+) -> Numbers | None:
     """Add rows that read the sources of a program and check their guards.
 
     Args:
-        guards: The table's records; inputs are guarded by the caller.
+        guards: The table's records; the caller guards the inputs.
         sources: The program's sources and guards.
         vector: Their values in the call at hand, read before the program ran.
         order: For each leaf the number of its argument.
 
     Returns:
-        The numbers of the inputs in the native vector; None if a source is not read natively, or a
-        guard not checked.
+        The function that gives the number of a source in the native vector; None if one is not read
+        natively, or a guard not checked.
     """
     rows = _Rows(guards, sources, vector)
     if not all(rows.read(source, order) for source in sources.sources):
         return None
-    numbers = [rows.number(source) for source in sources.inputs]
-    there = [number for number in numbers if number is not None]
-    return (
-        there if len(there) == len(numbers) and all(map(rows.check, sources.conditions)) else None
-    )
+    return rows.number_of if all(map(rows.check, sources.conditions)) else None
 
 
 class _Rows:
@@ -133,6 +131,12 @@ class _Rows:
                 return None
             self._numbers[source.number] = self._guards.fixed(value)
         return self._numbers[source.number]
+
+    def number_of(self, source: Source) -> int:
+        """The number of a source that has a value."""
+        number = self.number(source)
+        assert number is not None, f"{source} is missing"
+        return number
 
     def check(self, guard: Guard) -> bool:
         """Add the row of a guard; True if it has one or needs none."""

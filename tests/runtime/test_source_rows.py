@@ -75,9 +75,10 @@ def entry_of(sources, leaves, plan=None, runner=None, order=None):
     vector = sources.read(leaves)
     assert vector is not None
     guards = Guards(plan)
-    numbers = add_sources(guards, sources, vector, order or range(len(leaves)))
-    if numbers is None:
+    number_of = add_sources(guards, sources, vector, order or range(len(leaves)))
+    if number_of is None:
         return None
+    numbers = [*map(number_of, sources.inputs)]
     for position, (number, value) in enumerate(zip(numbers, sources.given(vector), strict=True)):
         if not guards.add(number, value, position):
             return None
@@ -596,7 +597,7 @@ def test_code_of_keys_may_replace_all_it_can_reach():
     # The vector is written down here: to read it would run the key's code.
     vector = [space, space["second"], X, inner, inner["a"]]
     guards = Guards(None)
-    (number,) = add_sources(guards, sources, vector, ())
+    number = add_sources(guards, sources, vector, ())(sources.inputs[0])
     assert guards.add(number, inner["a"], 0)
     table = guards.table(0, (), array("q", [0]), lambda x: x.sum(), passed=[number])
     cell[0] = with_table((), table)
