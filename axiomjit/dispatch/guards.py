@@ -13,9 +13,10 @@ from axiomjit.base.config import config
 from axiomjit.base.dtypes import walkable
 from axiomjit.base.locks import why_not_compile
 from axiomjit.base.native_callable import NativeCallable, change_tables
-from axiomjit.base.tree import LEAF, Leaf, OfArgument
+from axiomjit.base.tree import LEAF, Branch, Leaf, OfArgument
 from axiomjit.dispatch.arguments import CallArguments
 from axiomjit.dispatch.caches import CompiledCall, run_and_unflatten
+from axiomjit.dispatch.native_effects import add_effects, stored, with_returned
 from axiomjit.dispatch.source_guards import Numbers, add_sources
 from axiomjit.functions.effects import FromSource
 from axiomjit.functions.outside import BY_IDENTITY
@@ -194,8 +195,12 @@ def _guards(
 
     None if one cannot be guarded.
     """
-    guards, given, static = Guards(native, compiled.writes), list[tuple[int, object]](), call.static
-    places = dict(static)
+    stores = None if native is None else stored(compiled)
+    plan = native if native is None or stores is None else with_returned(native, stores)
+    if native is not None and plan is None:
+        return None
+    guards, given = Guards(plan, compiled.writes), list[tuple[int, object]]()
+    places = dict(call.static)
     for place, (leaf, source) in enumerate(zip(leaves, order, strict=True)):
         if place in places:
             if call.whole:
@@ -225,6 +230,8 @@ def _guards(
     if native is None:
         for one in _wanted(compiled):
             guards.defined(numbers(one))
+    elif stores and not add_effects(guards, stores, native.results, numbers, values):
+        return None
     return guards, numbers
 
 
@@ -282,7 +289,10 @@ def _gives_results(compiled: CompiledCall) -> bool:
 
 def _native(compiled: CompiledCall, bound: BoundPlan, call: CallArguments) -> NativePlan | None:
     """The native plan of a call, or None."""
-    form = None if compiled.outside and compiled.outside.effects else _form(compiled)
+    if compiled.outside is not None and compiled.outside.effects:
+        stores = stored(compiled)
+        return None if stores is None else bound.native_plan(stores.count, SCALARS | TUPLE)
+    form = _form(compiled)
     count = 0 if form == NOTHING else len(compiled.leaves)
     given = {k: v for k, v in compiled.leaves if k is not None and isinstance(v, OfArgument)}
     examples = call.dynamic if compiled.plain and _builder(compiled) is not None else None
@@ -336,6 +346,8 @@ def _builder(compiled: CompiledCall) -> Callable[[Sequence[np.ndarray]], object]
     structure = compiled.structure
     if isinstance(structure, Leaf):
         return lambda results: results[0] if results[0].ndim else results[0][()]
+    if not isinstance(structure, Branch):
+        return None
     kind: Any = structure.kind
     make = getattr(kind, "_make", kind)
     if not issubclass(kind, tuple) or make is kind is not tuple or structure.keys:

@@ -77,6 +77,8 @@ class _Rows:
             return False
         if isinstance(source, ClassAttribute):
             return self._read_class(source)
+        if isinstance(source, Class) and source.of.number in self._constants:
+            return self._hold(source, type(self._constants[source.of.number]))
         number, whole, guards = self.number(source.of), self._vector[source.of.number], self._guards
         if number is None:
             return False

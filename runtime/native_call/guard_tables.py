@@ -31,10 +31,18 @@ from axiomjit.runtime.native_call.instances import (
     Slot,
     attribute_place,
     place_of_key,
+    stores_plainly,
     version,
 )
 from axiomjit.runtime.native_call.instances import refusal as outside_refusal
-from axiomjit.runtime.native_call.instructions import NativePlan, Words
+from axiomjit.runtime.native_call.instructions import (
+    SET_ATTRIBUTE,
+    SET_KEY,
+    SET_POSITION,
+    NativePlan,
+    Store,
+    Words,
+)
 from axiomjit.runtime.native_call.source_rows import OF_MISSING, SOURCE_ROWS
 from axiomjit.runtime.native_call.structures import (
     ALIGNED,
@@ -175,6 +183,7 @@ class Guards:
         self._outside: list[int] = []
         self._fixed: dict[int, int] = {}
         self._versions: dict[type, int] = {}
+        self._stores: list[Store] = []
         self.records: list[list[int]] = []
         self.kept: list[object] = []
 
@@ -393,6 +402,44 @@ class Guards:
         """Guard that a value is another object than each of the others."""
         self._record("distinct", source, len(others), *others)
 
+    # --- effects ------------------------------------------------------------------------------
+
+    def store_item(
+        self, target: int, whole: object, key: Any, slot: int = -1, number: int = 0
+    ) -> bool:
+        """Store a result, or a value of the vector, into a container like `whole` after the plan.
+
+        Returns:
+            True if it is a dict or list in which it is stored natively.
+        """
+        if outside_refusal():
+            return False
+        if type(whole) is dict and _is_plain_key(key):
+            word = self._keep(sys.intern(key) if type(key) is str else key)
+            self._stores.append(Store(SET_KEY, target, word, slot, number))
+        elif type(whole) is list and type(key) is int and 0 <= key < 2**63:
+            self._stores.append(Store(SET_POSITION, target, key, slot, number))
+        else:
+            return False
+        self.of_class(target, type(whole))
+        return True
+
+    def store_attribute(
+        self, target: int, whole: object, name: str, slot: int = -1, number: int = 0
+    ) -> bool:
+        """As `store_item`, into an attribute of an instance, or of a cell.
+
+        Returns:
+            True if no code of the user's stores it.
+        """
+        kind = type(whole)
+        if outside_refusal() or not stores_plainly(kind, name) or not self.unchanged(kind):
+            return False
+        self.of_class(target, kind)
+        word = self._keep(sys.intern(str(name)))
+        self._stores.append(Store(SET_ATTRIBUTE, target, word, slot, number))
+        return True
+
     # --- the table ----------------------------------------------------------------------------
 
     def table(
@@ -426,7 +473,8 @@ class Guards:
             "otherwise": 0 if otherwise is None else id(otherwise),
             "errors": id(errors),
         }
-        steps = [] if plan is None else [word for step in plan.steps for word in step.record()]
+        done = () if plan is None else (*plan.steps, *self._stores)
+        steps = [word for step in done for word in step.record()]
         results = () if plan is None else plan.results
         arguments = positional + len(names)
         head |= self._lengths(arguments, len(passed))
@@ -451,7 +499,7 @@ class Guards:
             found = {
                 "owned": plan.owned,
                 "slots": plan.slots,
-                "steps": len(plan.steps),
+                "steps": len(plan.steps) + len(self._stores),
                 "results": len(plan.results),
                 "form": plan.form,
             }

@@ -43,6 +43,8 @@ KEYS_INDEX_BITS, KEYS_KIND, KEYS_COUNT, KEYS_TABLE, ONLY_STRINGS = 9, 10, 24, 32
 DICT_KEYS, DICT_VALUES = 32, 40
 """Keys of a dict with their values; the latter are apart in the dict of an instance."""
 _MEMBER, _MEMBER_KIND, _MEMBER_OFFSET, _OBJECT_MEMBER = 40, 8, 16, 16
+_SETTER: Final = 152
+"""In a class, the C function that stores attributes of its instances."""
 _INLINE_VALUES, _MANAGED_DICT, _IMMUTABLE = 1 << 2, 1 << 4, 1 << 8
 """Flags of classes."""
 
@@ -97,6 +99,15 @@ def attribute_place(kind: type, name: str) -> Slot | InDict | Inline | Nowhere |
     keys = word_at(id(kind) + CACHED_KEYS)
     names = _names(keys)
     return Inline(8 * names.index(name) if name in names else -1, keys, len(names))
+
+
+def stores_plainly(kind: type, name: str) -> bool:
+    """True if no code of the user's stores this attribute of an instance of a class."""
+    if issubclass(kind, type) or word_at(id(kind) + _SETTER) != word_at(id(object) + _SETTER):
+        return False
+    held = _class_attribute(kind, name)
+    is_word = type(held) is MemberDescriptorType or kind is CellType
+    return is_word or not hasattr(type(held), "__set__")
 
 
 def version(kind: type) -> int | None:
@@ -184,6 +195,11 @@ class _Known(_Base):
     pass
 
 
+class _OwnSetter:
+    def __setattr__(self, name: str, value: object) -> None:
+        """Store it."""
+
+
 class _Slotted:
     __slots__ = ("a", "b")
 
@@ -204,7 +220,10 @@ def _classes() -> bool:
         if after == seen[-2]:
             return False
         seen.append(now())
-    return now() == seen[-1] and all(seen) and len({*seen}) == len(seen)
+    generic = ctypes.cast(ctypes.pythonapi.PyObject_GenericSetAttr, ctypes.c_void_p).value
+    setters = [word_at(id(kind) + _SETTER) for kind in (object, _Known, ModuleType, _OwnSetter)]
+    good = setters[:3] == [generic] * 3 and setters[3] not in (generic, 0)
+    return good and now() == seen[-1] and all(seen) and len({*seen}) == len(seen)
 
 
 def _slots() -> bool:

@@ -240,6 +240,46 @@ def _share_object(e: EntryBuilder, row: Row, failed: str) -> None:
     e.fill_slot(row["slot"], thing, e.word(e.values, source))
 
 
+class Store(Instruction):
+    """Store an object into a value of the vector, by a C function of target, key and object.
+
+    The object is the result at `slot`, without dimensions as a NumPy scalar, or else the value of
+    the vector with this `number`. The `setter` may take the reference to it over.
+    """
+
+    setter: str
+    target: int
+    key: int
+    slot: int = -1
+    number: int = 0
+
+    def words(self) -> Sequence[int]:
+        """The setter is the address of its function."""
+        names = [*fields.RUNTIME]
+        at = 8 * names.index(self.setter)
+        setter = int.from_bytes(fields.runtime_block()[at : at + 8], "little")
+        is_taken = self.setter == SET_POSITION
+        return setter, is_taken, self.target, self.key, self.slot, self.number
+
+
+SET_ATTRIBUTE, SET_KEY, SET_POSITION = "set_attribute", "set_key", "set_position"
+"""Setters: of an attribute or a cell, of a dict, of a list."""
+
+
+def _store(e: EntryBuilder, row: Row, failed: str) -> None:
+    value, slot = e.variable(e.word(e.vector, row["number"])), row["slot"]
+    with e.when(e.test("sge", slot, 0)):
+        result = _as_result(e, f"{SCALARS}", slot)
+        e.require(e.test("ne", result, 0), failed)
+        e.store(result, e.at(e.objects, slot))
+        e.store(result, value)
+    with e.when(e.test("ne", row["is_taken"], 0)):
+        e.call(e.runtime("take"), e.load(value))
+    target = e.word(e.vector, row["target"])
+    found = e.call_short(row["setter"], target, row["key"], e.load(value))
+    e.require(e.test("eq", found, 0), failed)
+
+
 INSTRUCTIONS: Final[dict[type[Instruction], tuple[Words, Callable[..., None]]]] = {
     NewArray: (
         (
@@ -252,6 +292,7 @@ INSTRUCTIONS: Final[dict[type[Instruction], tuple[Words, Callable[..., None]]]] 
     CallPython: (("function", "operands", "results", "entire"), _call_python),
     Drop: (("slot",), _drop_array),
     Share: (("slot", "source"), _share_object),
+    Store: (("setter", "is_taken", "target", "key", "slot", "number"), _store),
 }
 """By instruction the names of its words, in the order in which it gives them, and its code."""
 

@@ -199,6 +199,9 @@ RUNTIME: Final[Mapping[str, Callable[[], int]]] = {
     "dict_type": partial(id, dict),
     "compare": _python("PyObject_RichCompareBool"),
     "error_set": _python("PyErr_Occurred"),
+    "set_attribute": _python("PyObject_GenericSetAttr"),
+    "set_key": _python("PyDict_SetItem"),
+    "set_position": _python("PyList_SetItem"),
 }
 """Functions of CPython and NumPy, objects and addresses of words: how each is found."""
 
