@@ -59,6 +59,6 @@ Installed functions, by which a layer calls a later one.
 
 Besides `debug` and `cli`, the only package that imports front ends, passes and runtime together.
 May import `base`, `symbolic`, `views`, `graph`, `numpy_rules`, `axis`, `tracing`,
-`tracing.effects`, `passes.ir`, `passes.graph`, `passes.views`, `passes`, `runtime.codegen`,
-`runtime.native_call`, `runtime.execution`, `debug`.
+`tracing.effects`, `functions`, `passes.ir`, `passes.graph`, `passes.views`, `passes`,
+`runtime.codegen`, `runtime.native_call`, `runtime.execution`, `debug`.
 """

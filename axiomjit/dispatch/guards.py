@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -13,9 +13,16 @@ from axiomjit.base.config import config
 from axiomjit.base.dtypes import walkable
 from axiomjit.base.locks import why_not_compile
 from axiomjit.base.native_callable import NativeCallable, change_tables
-from axiomjit.base.tree import LEAF, Leaf, OfArgument
+from axiomjit.base.tree import LEAF, Branch, Leaf, OfArgument
 from axiomjit.dispatch.arguments import CallArguments
 from axiomjit.dispatch.caches import CompiledCall, run_and_unflatten
+from axiomjit.dispatch.native_effects import add_effects, stored, with_returned
+from axiomjit.dispatch.source_guards import Numbers, add_sources
+from axiomjit.functions.effects import FromSource
+from axiomjit.functions.outside import BY_IDENTITY
+from axiomjit.functions.sources import Guards as SourceGuards
+from axiomjit.functions.sources import Source, is_known_value
+from axiomjit.functions.sources import Vector as SourceValues
 from axiomjit.runtime.execution.execute import BoundPlan
 from axiomjit.runtime.native_call.guard_tables import Guards, Table, with_table
 from axiomjit.runtime.native_call.instructions import NOTHING, SCALARS, TUPLE, NativePlan
@@ -24,6 +31,7 @@ from axiomjit.symbolic.data_dependent import OtherLengthError
 
 Runner = Callable[..., Any]
 Vector = Sequence[object]
+_NO_SOURCES: Final = SourceGuards((), (), ())
 
 
 def is_native() -> bool:
@@ -66,6 +74,7 @@ def guard_call(
     args: Vector,
     kwargs: Mapping[str, object],
     distinct: bool = False,
+    values: SourceValues | None = None,
 ) -> bool:
     """Guard calls like this one, answered by `compiled`.
 
@@ -77,6 +86,7 @@ def guard_call(
         args: The positional arguments.
         kwargs: The keyword arguments.
         distinct: True if no two array arguments may be one object.
+        values: The values of the program's sources before it ran.
 
     Returns:
         True if the call can be guarded.
@@ -89,23 +99,35 @@ def guard_call(
         return False
     if not _has_kernels(function, compiled.runnable) or (compiled.speculative and kwargs):
         return False
-    arrays = [v for v in call.dynamic if isinstance(v, np.ndarray)]
+    reads, whole, values = compiled.outside, call, values or []
+    if reads is not None:
+        if reads.effects and compiled.speculative:
+            return False  # what answers after an error would do effects again
+        whole = call.with_inputs(reads.guards.given(values), reads.names)
+    arrays = [v for v in whole.dynamic if isinstance(v, np.ndarray)]
     if (compiled.writes and not compiled.plain) or (distinct and not all(v.size for v in arrays)):
         return False  # empty arrays never share memory, even one with itself
-    native = _native(compiled, compiled.runnable, call) if all(map(walkable, arrays)) else None
-    guards = _guards(native, compiled, places, leaves, order, distinct)
-    if guards is None:
-        native, guards = None, _guards(None, compiled, places, leaves, order, distinct)
-    if guards is None:
+    native = _native(compiled, compiled.runnable, whole) if all(map(walkable, arrays)) else None
+    found = _guards(native, compiled, call, leaves, order, distinct, values)
+    if found is None:
+        native, found = None, _guards(None, compiled, call, leaves, order, distinct, values)
+    if found is None:
         return False
-    runner = None
+    runner, (guards, numbers) = None, found
+    passed: tuple[int, ...] = ()
     if native is None:
+        wanted = _wanted(compiled)
+        passed = tuple(map(numbers, wanted))
         dynamic = [k for place, k in enumerate(order) if place not in places]
-        alone = dynamic == list(range(len(vector))) and compiled.plain and not call.static
-        runner = _runner(compiled, call, dynamic, alone)
+        inputs = () if reads is None else reads.guards.inputs
+        dynamic += [len(vector) + wanted.index(one) for one in inputs]
+        static = [(place, order[place]) for place in places]
+        alone = dynamic == list(range(len(vector) + len(wanted))) and compiled.plain and not static
+        rest = wanted, len(vector), len(values)
+        runner = _runner(compiled, whole, dynamic, static, rest, alone)
     otherwise = function.slow if compiled.speculative else None
     names, hits = tuple(kwargs), function.hits_natively
-    table = guards.table(len(args), names, hits, runner, otherwise, _errors(compiled))
+    table = guards.table(len(args), names, hits, runner, otherwise, _errors(compiled), passed)
     add_table(function, table, native)
     return True
 
@@ -163,25 +185,75 @@ def _has_kernels(function: NativeCallable[Any], bound: BoundPlan) -> bool:
 def _guards(
     native: NativePlan | None,
     compiled: CompiledCall,
-    places: Mapping[int, object],
+    call: CallArguments,
     leaves: Vector,
     order: Sequence[int],
     distinct: bool,
-) -> Guards | None:
-    """Guards of all arguments and captured arrays; None if one cannot be guarded."""
-    guards, given = Guards(native, compiled.writes), list[tuple[int, object]]()
+    values: SourceValues,
+) -> tuple[Guards, Numbers] | None:
+    """Guards of all arguments, values from outside and captured arrays; the numbers of sources.
+
+    None if one cannot be guarded.
+    """
+    stores = None if native is None else stored(compiled)
+    plan = native if native is None or stores is None else with_returned(native, stores)
+    if native is not None and plan is None:
+        return None
+    guards, given = Guards(plan, compiled.writes), list[tuple[int, object]]()
+    places = dict(call.static)
     for place, (leaf, source) in enumerate(zip(leaves, order, strict=True)):
-        dynamic = place not in places
-        if not guards.add(source, leaf, len(given) if dynamic else None):
+        if place in places:
+            if call.whole:
+                good = _add_whole(guards, source, leaf)
+            else:
+                good = guards.add(source, leaf, None)
+            if not good:
+                return None
+        elif not guards.add(source, leaf, len(given)):
             return None
-        given += [(source, leaf)] * dynamic
+        else:
+            given.append((source, leaf))
+    sources = _NO_SOURCES if compiled.outside is None else compiled.outside.guards
+    numbers = add_sources(guards, sources, values, order)
+    if numbers is None:
+        return None
+    for one in sources.inputs:
+        value = values[one.number]
+        if not guards.add(numbers(one), value, len(given)):
+            return None
+        given.append((numbers(one), value))
     apart = range(len(given)) if distinct else compiled.writes
     for array, where in () if compiled.watch is None else compiled.watch.known():
-        guards.watch(array, where)
-        given.append((-1, array))
+        given.append((guards.watch(array, where), array))
     for pair in _apart(given, apart):
         guards.disjoint(*pair)
-    return guards
+    if native is None:
+        for one in _wanted(compiled):
+            guards.defined(numbers(one))
+    elif stores and not add_effects(guards, stores, native.results, numbers, values):
+        return None
+    return guards, numbers
+
+
+def _add_whole(guards: Guards, source: int, leaf: object) -> bool:
+    """Guard a static argument whose parts have guards: by what `whole_key` makes of it."""
+    if is_known_value(leaf):
+        return guards.equals(source, leaf)
+    if isinstance(leaf, BY_IDENTITY):
+        guards.same(source, leaf)
+    else:
+        guards.of_class(source, type(leaf))
+    return True
+
+
+def _wanted(compiled: CompiledCall) -> tuple[Source, ...]:
+    """The sources whose values a run in Python needs: inputs, and those of results and effects."""
+    if compiled.outside is None:
+        return ()
+    found = [*compiled.outside.guards.inputs]
+    found += [value.source for _, value in compiled.leaves if isinstance(value, FromSource)]
+    found += [one.target for one in compiled.outside.effects if one.target is not None]
+    return tuple({one.number: one for one in found}.values())
 
 
 def _apart(
@@ -217,6 +289,9 @@ def _gives_results(compiled: CompiledCall) -> bool:
 
 def _native(compiled: CompiledCall, bound: BoundPlan, call: CallArguments) -> NativePlan | None:
     """The native plan of a call, or None."""
+    if compiled.outside is not None and compiled.outside.effects:
+        stores = stored(compiled)
+        return None if stores is None else bound.native_plan(stores.count, SCALARS | TUPLE)
     form = _form(compiled)
     count = 0 if form == NOTHING else len(compiled.leaves)
     given = {k: v for k, v in compiled.leaves if k is not None and isinstance(v, OfArgument)}
@@ -226,14 +301,29 @@ def _native(compiled: CompiledCall, bound: BoundPlan, call: CallArguments) -> Na
 
 
 def _runner(
-    compiled: CompiledCall, call: CallArguments, dynamic: Sequence[int], alone: bool
+    compiled: CompiledCall,
+    call: CallArguments,
+    dynamic: Sequence[int],
+    static: Sequence[tuple[int, int]],
+    rest: tuple[tuple[Source, ...], int, int],
+    alone: bool,
 ) -> Runner:
     """The Python function that answers a guarded call, given all arguments in order.
 
-    `alone`: the arguments are exactly the program's, and need no conversion.
+    Args:
+        compiled: The compiled call.
+        call: Its arguments.
+        dynamic: The numbers of the program's arguments among those that are given.
+        static: Places of static leaves, and their numbers.
+        rest: The sources whose values are given behind the arguments, the number of the latter, and
+            of all sources.
+        alone: True if the given arguments are exactly the program's, and need no conversion.
     """
-    if not alone:
-        return partial(_run, compiled, tuple(dynamic), call.static, call.names)
+    if not alone or (compiled.outside and compiled.outside.effects):
+        numbers = tuple(one.number for one in rest[0])
+        return partial(
+            _run, compiled, tuple(dynamic), tuple(static), call.names, numbers, *rest[1:]
+        )
     build, run = _builder(compiled), compiled.runnable.run
     if build is None:
         return partial(_run_all, compiled)
@@ -256,6 +346,8 @@ def _builder(compiled: CompiledCall) -> Callable[[Sequence[np.ndarray]], object]
     structure = compiled.structure
     if isinstance(structure, Leaf):
         return lambda results: results[0] if results[0].ndim else results[0][()]
+    if not isinstance(structure, Branch):
+        return None
     kind: Any = structure.kind
     make = getattr(kind, "_make", kind)
     if not issubclass(kind, tuple) or make is kind is not tuple or structure.keys:
@@ -273,9 +365,16 @@ def _run_all(compiled: CompiledCall, *args: object) -> object:
 def _run(
     compiled: CompiledCall,
     dynamic: tuple[int, ...],
-    static: tuple[tuple[int, object], ...],
+    static: tuple[tuple[int, int], ...],
     names: Sequence[str],
+    sources: tuple[int, ...],
+    count: int,
+    size: int,
     *args: object,
 ) -> object:
-    arguments = [args[k] for k in dynamic]
-    return run_and_unflatten(compiled, compiled.prepared(arguments, names), static, arguments)
+    arguments, statics = [args[k] for k in dynamic], [(place, args[k]) for place, k in static]
+    values: SourceValues = [None] * size
+    for number, value in zip(sources, args[count:], strict=True):
+        values[number] = value
+    prepared = compiled.prepared(arguments, names)
+    return run_and_unflatten(compiled, prepared, statics, arguments, values)

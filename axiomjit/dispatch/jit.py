@@ -93,7 +93,7 @@ from axiomjit.dispatch.retrace_reasons import CacheInfo, RetraceReasons, aspects
 from axiomjit.dispatch.signature import Classes, DeclaredShapes, Signature, classify
 from axiomjit.dispatch.warm import no_named_arrays, stood_in
 from axiomjit.functions.outside import Wanted
-from axiomjit.functions.sources import GuardInfo
+from axiomjit.functions.sources import GuardInfo, Vector
 from axiomjit.graph.traced_values import AxisValue
 from axiomjit.symbolic.data_dependent import OtherLengthError
 from axiomjit.symbolic.dims import Scope
@@ -241,12 +241,20 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         known = not self._static and not self._foreign.isdisjoint(map(class_of, values))
         return known and not has_axes(values)
 
-    def _guard(self, compiled: CompiledCall, call: CallArguments, args: Any, kwargs: Any) -> None:
+    def _guard(
+        self,
+        compiled: CompiledCall,
+        call: CallArguments,
+        args: Any,
+        kwargs: Any,
+        values: Vector | None = None,
+    ) -> None:
         """Answer calls like this one natively from now on, if possible."""
         late = lazy_import("axiomjit.dispatch.guards")
         if late.is_native():
             order = late.order_of(self._signature, args, kwargs)
-            late.guard_call(self, compiled, call, order, args, kwargs, bool(self._identifies))
+            distinct = bool(self._identifies)
+            late.guard_call(self, compiled, call, order, args, kwargs, distinct, values)
 
     def _call(self, quick: object, args: Any, kwargs: Any) -> Any:
         """Answer a call with other arguments than plain arrays, or the first of its layout."""
@@ -365,11 +373,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         else:
             if not known and config.disable:
                 self._numpy_calls.count(DISABLED)
-            plain = compiled.outside is None or not (
-                compiled.outside.guards or compiled.outside.effects
-            )
-            if known and plain and same is None and compiled.is_guarded and self.wants_guard():
-                self._guard(compiled, call, args, kwargs)
+            if known and same is None and compiled.is_guarded and self.wants_guard():
+                self._guard(compiled, call, args, kwargs, vector)
             return result
         self._warned = self._warned or warn_of_fallback(self._name, reason, before=True)
         result = self._function(*args, **kwargs)

@@ -103,7 +103,7 @@ class Calls(Operators):
         if issubclass(kind, functools.partial):
             return self._call_partial(function, args, kwargs)
         if issubclass(kind, NativeCallable):
-            return self.call(function._function, *args, **kwargs)  # type: ignore[attr-defined]
+            return self.call(function._function, *args, **kwargs)
         if kind is functools._lru_cache_wrapper:
             return self._call_cached(function, args, kwargs)
         if issubclass(kind, _BUILT_IN) and not isinstance(function.__self__, ModuleType | None):
@@ -422,7 +422,7 @@ _OF_DICTS.update(get=_get, setdefault=_set_default, pop=_pop)
 
 def _codes(code: CodeType) -> dict[int, CodeType]:
     """The code objects of the functions inside a function, by id."""
-    found = {}
+    found: dict[int, CodeType] = {}
     for part in code.co_consts:
         if isinstance(part, CodeType):
             found |= {id(part): part} | _codes(part)

@@ -90,7 +90,7 @@ class LibraryCalls(Calls):
         self.outside.effect("function", owner, function, tuple(stored))
         return found
 
-    def _effect(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> None:
+    def _effect(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> Any:
         if kwargs.keys() - {"sep", "end", "flush", "file"} or kwargs.get("file") is not None:
             refuse(f"calls {known.name} with options that are not known")
         owner = getattr(function, "__self__", None)
@@ -180,7 +180,7 @@ class LibraryCalls(Calls):
         if conversion == 115 and self._special(value, "__repr__") is not MISSING:
             return self.text(value, 114)
         given = self.given(value)
-        shown = {114: repr, 115: str, 97: ascii}.get(conversion)
+        shown: Any = {114: repr, 115: str, 97: ascii}.get(conversion)
         return format(given if shown is None else shown(given), spec)
 
 

@@ -46,7 +46,8 @@ _PLAIN: Final = (*ATOMS, np.generic, np.dtype, np.ufunc, TracedValue, SymbolicNu
 
 def is_plain(value: Any) -> bool:
     """True for numbers, text, scalars and traced values, whose attributes are Python's or NumPy's."""
-    return _is_plain(type(value))
+    kind: Any = type(value)
+    return _is_plain(kind)
 
 
 @functools.lru_cache(maxsize=2048)
@@ -61,9 +62,13 @@ def _is_plain(kind: Any) -> bool:
     )
 
 
-@functools.lru_cache(maxsize=2048)
-def is_users(kind: type) -> bool:
+def is_users(kind: Any) -> bool:
     """True for a class that the user's program defines, not a library."""
+    return _is_users(kind)
+
+
+@functools.lru_cache(maxsize=2048)
+def _is_users(kind: Any) -> bool:
     return bool(kind.__flags__ & _HEAP) and not (is_library_code(kind) or is_installed(kind))
 
 
@@ -322,16 +327,15 @@ class Objects:
             return self.call(special, owner, key)
         if is_container(owner):
             return self._entry(owner, key)
-        if isinstance(owner, type):
-            return owner[key]
-        if isinstance(owner, np.ndarray):
-            return self._item_inside(owner, key)
-        refuse(f"reads an item of a {kind.__name__}")
+        if not isinstance(owner, type | np.ndarray):
+            refuse(f"reads an item of a {kind.__name__}")
+        return self._item_inside(owner, key)
 
     def _item_inside(self, owner: Any, key: Any) -> Any:
         kind = type(owner)
         if kind is np.ndarray and first_traced(key) is not None:
-            return Tracer(as_node(owner, "indexing"))[key]
+            traced: Any = Tracer(as_node(owner, "indexing"))
+            return traced[key]
         if any(owner is one for one in INDEXED):
             return item_of_indexed(owner, key)
         if any(owner is one for one in GRIDS):

@@ -72,9 +72,13 @@ CONTAINERS: Final = (OrderedDict, defaultdict, dict, list, tuple, set, frozenset
 """Types of containers whose entries have sources."""
 
 
-@functools.lru_cache(maxsize=2048)
-def container_kind(kind: type) -> Any:
+def container_kind(kind: Any) -> Any:
     """The built-in container of which a class is, or a subclass; None for other classes."""
+    return _container_kind(kind)
+
+
+@functools.lru_cache(maxsize=2048)
+def _container_kind(kind: Any) -> Any:
     return next((base for base in CONTAINERS if issubclass(kind, base)), None)
 
 
@@ -288,8 +292,9 @@ class Outside:
         """True for an entry of a container among the arguments: a number there is an argument."""
         if isinstance(source, Item | Attribute):
             whole = self._raw[source.of.number]
-            opened = form_of(type(whole)) if isinstance(source, Attribute) else is_container(whole)
-            if type(whole) is SimpleNamespace or (opened and cannot_be_hashed(whole)):
+            kind: Any = type(whole)
+            opened = form_of(kind) if isinstance(source, Attribute) else is_container(whole)
+            if kind is SimpleNamespace or (opened and cannot_be_hashed(whole)):
                 return self._is_argument(source.of)
             return isinstance(source, Item) and self._is_argument(source.of)
         return isinstance(source, Argument)
@@ -376,7 +381,7 @@ class Outside:
         return self._length(owner)
 
     def _length(self, owner: Any) -> int:
-        count = container_kind(type(owner)).__len__(owner)
+        count = int(container_kind(type(owner)).__len__(owner))
         guard = Length(self._seen[id(owner)][1], count)
         if guard not in self.conditions:
             self.require(guard)

@@ -139,7 +139,8 @@ class Item(Part):
         """The entry; the methods of a subclass are not called."""
         if isinstance(whole, dict):
             return dict.get(whole, key, MISSING)
-        for kind in (list, tuple, deque):
+        kinds: tuple[Any, ...] = (list, tuple, deque)
+        for kind in kinds:
             if isinstance(whole, kind):
                 inside = 0 <= key < kind.__len__(whole)
                 return kind.__getitem__(whole, key) if inside else MISSING
@@ -377,7 +378,8 @@ class Elements(Guard):
 def _length(value: Any) -> int:
     if type(value) is MappingProxyType:
         return len(value)
-    for kind in (list, dict, tuple, set, frozenset, deque, bytearray):
+    kinds: tuple[Any, ...] = (list, dict, tuple, set, frozenset, deque, bytearray)
+    for kind in kinds:
         if isinstance(value, kind):
             return int(kind.__len__(value))
     return -1

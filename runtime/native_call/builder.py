@@ -13,15 +13,20 @@ NAME: Final = "axiomjit_entry"
 HEADER: Final = (
     *("runtime", "settings", "positional", "keywords", "names", "guards", "hits", "runner"),
     *("owned", "slots", "steps", "steps_at", "results", "results_at", "form", "otherwise"),
-    *("errors", "memory", "values_from", "operands_from", "block_from"),
+    *("errors", "memory", "values_from", "operands_from", "vector_from", "block_from"),
+    *("outside", "outside_at", "passed", "passed_at"),
 )
 """The words of a guard table; its guards follow, then the instructions of a plan, then the slots of
-results. `runner` is a Python function in place of a plan; the words `_at` are numbers of words in
-the table. `otherwise` is a function that answers if one of `errors` is raised. `memory` is the
-number of bytes that the call takes from Python, 0 if `STACK_WORDS` are enough; the words `_from`
-are numbers of words in that memory, which begins with the objects of all slots."""
+results, the vector's part before the arguments, and numbers of values passed to the runner.
+
+`runner` is a Python function in place of a plan; the words `_at` are numbers of words in the table.
+`otherwise` is a function that answers if one of `errors` is raised. `memory` is the number of bytes
+that the call takes from Python, 0 if `STACK_WORDS` are enough; the words `_from` are numbers of
+words in that memory, which begins with the objects of all slots. The vector has `outside` values
+and then the arguments; the first argument has number 0, the last value before it -1."""
 STACK_WORDS: Final = 256
-"""Words of memory that a native call has on the stack: slots, operands and an argument block."""
+"""Words of memory that a native call has on the stack: slots, operands, a vector and an argument
+block."""
 
 
 class Row:
@@ -49,7 +54,7 @@ class EntryBuilder(Builder):
         self.scratch = self.block(8)
         self._stack = self.block(STACK_WORDS)
         self._taken = self.variable(0)
-        self.objects = self.values = self.operands = self.argument_block = ""
+        self.objects = self.values = self.operands = self.argument_block = self.vector = ""
         self.table: Value = ""
         self.tables: Value = ""
 
@@ -100,8 +105,38 @@ class EntryBuilder(Builder):
         self.operands = self.at(self.objects, self.head("operands_from"))
         self.argument_block = self.at(self.objects, self.head("block_from"))
 
+    def copy_words(self, source: Value, target: Value, words: Value) -> None:
+        """Copy that many words."""
+        with self.count(words) as number:
+            self.store(self.word(source, number), self.at(target, number))
+
+    def fill_vector(self) -> None:
+        """Put known objects before the arguments, and 0 for values that guards will read.
+
+        Without such values the arguments are the vector.
+        """
+        vector, outside = self.variable(self.arguments), self.head("outside")
+        with self.when(self.test("ne", outside, 0)):
+            first = self.at(self.objects, self.head("vector_from"))
+            self.copy_words(self.at(self.table, self.head("outside_at")), first, outside)
+            arguments = self.at(first, outside)
+            self.copy_words(self.arguments, arguments, self.argument_count())
+            self.store(arguments, vector)
+        self.vector = self.load(vector)
+
+    def argument_count(self) -> Value:
+        """The number of arguments of a call that fits the table."""
+        return self.add(self.head("positional"), self.head("keywords"))
+
     def drop_memory(self) -> None:
-        """Release the memory of the current table."""
+        """Release the memory of the current table, and the values of its vector that were read."""
+        outside = self.head("outside")
+        known, first = self.at(self.table, self.head("outside_at")), self.head("vector_from")
+        with self.count(outside) as number:
+            is_read = self.test("eq", self.word(known, number), 0)
+            with self.when(is_read):
+                value = self.word(self.at(self.objects, first), number)
+                self.call(self.runtime("drop"), value)
         taken = self.load(self._taken)
         with self.when(self.test("ne", taken, 0)):
             self.call(self.runtime("drop_memory"), taken)

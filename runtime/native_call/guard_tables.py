@@ -1,25 +1,49 @@
 """Guard tables: the conditions of a call and its instructions, as words for the entry.
 
-A table is a header, a record for each guarded object, one for each instruction of a plan, and the
-slots of results. It refers to objects by their addresses; `Table.kept` keeps them alive. Another
-guard is one more row of `GUARDS`: its words, and the code that checks it.
+A table is a header, a record for each guarded object, one for each instruction of a plan, the slots
+of results, and the known part of the vector: the values that records refer to by number. It refers
+to objects by their addresses; `Table.kept` keeps them alive. Another guard is one more row of
+`GUARDS`: its words, and the code that checks it.
 """
 
 from __future__ import annotations
 
 import struct
+import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from types import CellType
 from typing import Any, Final
 
 import numpy as np
 
 from axiomjit.base.config import settings_number
+from axiomjit.base.dtypes import DTYPES
 from axiomjit.base.records import Record
 from axiomjit.runtime.memory.allocation import address, span
 from axiomjit.runtime.native_call import structures as fields
 from axiomjit.runtime.native_call.builder import HEADER, STACK_WORDS, EntryBuilder, Row
-from axiomjit.runtime.native_call.instructions import NativePlan, Words
+from axiomjit.runtime.native_call.instances import (
+    CONTENTS,
+    SIZES,
+    InDict,
+    Nowhere,
+    Slot,
+    attribute_place,
+    place_of_key,
+    stores_plainly,
+    version,
+)
+from axiomjit.runtime.native_call.instances import refusal as outside_refusal
+from axiomjit.runtime.native_call.instructions import (
+    SET_ATTRIBUTE,
+    SET_KEY,
+    SET_POSITION,
+    NativePlan,
+    Store,
+    Words,
+)
+from axiomjit.runtime.native_call.source_rows import OF_MISSING, SOURCE_ROWS
 from axiomjit.runtime.native_call.structures import (
     ALIGNED,
     BYTES,
@@ -35,6 +59,8 @@ MOST_TABLES: Final = 8
 """Most tables of one entry; further ones replace the oldest."""
 _NUMBERS: Final = {float: 1, complex: 2}
 """The size in words of Python numbers whose values go to kernels."""
+_PLAIN: Final = {np.dtype(code).type for code in DTYPES}
+"""Classes of NumPy's scalars whose bits are their value."""
 UNUSED_SLOTS: Final = 2
 """Slots behind the last one, for guarded values that no step uses; a complex number has two."""
 
@@ -94,7 +120,7 @@ def _guard_disjoint(e: EntryBuilder, row: Row, array: Value, missed: str) -> Non
 
     Other records guard both; elements begin and end at these distances from the first one.
     """
-    other = _guarded(e, row, "other_source", "other_object")
+    other = e.word(e.vector, row["other"])
     one, two = e.load(array, fields.DATA), e.load(other, fields.DATA)
     low, end = e.add(one, row["low"]), e.add(one, row["end"])
     other_low, other_end = e.add(two, row["other_low"]), e.add(two, row["other_end"])
@@ -105,37 +131,34 @@ def _guard_disjoint(e: EntryBuilder, row: Row, array: Value, missed: str) -> Non
     e.require(e.test("ne", e.load(disjoint), 0), missed)
 
 
-_OBJECT: Final = ("source", "object")
-"""First words of a guard: the number of an argument, or -1 for the object in the next word."""
 GUARDS: Final[dict[str, tuple[Words, Callable[..., None]]]] = {
     "array": (("slot", "dtype", "rank", "flags", "address"), _guard_array),
     "number": (("type", "slot", "words"), _guard_number),
     "scalar": (("type", "slot"), _guard_scalar),
     "integer": (("type", "value"), _guard_integer),
     "same": (("same",), _guard_same),
-    "disjoint": (
-        ("other_source", "other_object", "low", "end", "other_low", "other_end"),
-        _guard_disjoint,
-    ),
+    "disjoint": (("other", "low", "end", "other_low", "other_end"), _guard_disjoint),
+    **SOURCE_ROWS,
 }
 """By guard its words and the code that checks it; shape and strides (bytes) follow an array's."""
+Known = tuple[()] | tuple[object] | None
+"""The object that a value must be, nothing if it must be missing; None if it is read."""
+_KINDS: Final = {name: number for number, name in enumerate(GUARDS)}
 
 
 def guard_objects(e: EntryBuilder, missed: str) -> None:
-    """Check the guards of a table: every argument, and every captured array."""
+    """Check the guards of a table, and read the values from outside that they are about."""
     with e.records(e.add(e.table, 8 * len(HEADER)), e.head("guards")) as record:
-        value = _guarded(e, Row(e, record, _OBJECT), *_OBJECT)
-        rows = [(Row(e, record, (*_OBJECT, *words)), ask) for words, ask in GUARDS.values()]
-        e.choose_kind(record, [partial(ask, e, row, value, missed) for row, ask in rows])
+        value = e.word(e.vector, Row(e, record, ("source",))["source"])
+        asks = [partial(_ask, e, name, record, value, missed) for name in GUARDS]
+        e.choose_kind(record, asks)
 
 
-def _guarded(e: EntryBuilder, row: Row, source: str, thing: str) -> Value:
-    """The object that a record guards: an argument by its number, or else a fixed object."""
-    number, value = row[source], e.variable(0)
-    e.store(row[thing], value)
-    with e.when(e.test("sge", number, 0)):
-        e.store(e.word(e.arguments, number), value)
-    return e.load(value)
+def _ask(e: EntryBuilder, name: str, record: Value, value: Value, missed: str) -> None:
+    words, ask = GUARDS[name]
+    if name not in OF_MISSING:
+        e.require(e.test("ne", value, 0), missed)
+    ask(e, Row(e, record, ("source", *words)), value, missed)
 
 
 class Table(Record):
@@ -153,11 +176,15 @@ class Guards:
         self._plan, lent = plan, () if plan is None else plan.lent
         self._writable = {*writes, *lent}
         self._unused = 0 if plan is None else plan.slots
+        self._outside: list[int] = []
+        self._fixed: dict[int, int] = {}
+        self._versions: dict[type, int] = {}
+        self._stores: list[Store] = []
         self.records: list[list[int]] = []
         self.kept: list[object] = []
 
     def add(self, source: int, value: Any, position: int | None) -> bool:
-        """Guard an argument of a call, which has a position in the program unless it is static.
+        """Guard a value of the vector, which has a position in the program unless it is static.
 
         Returns:
             True if it can be guarded.
@@ -176,14 +203,13 @@ class Guards:
             used = slot != self._unused
             if used and (code is None or np.dtype(code) != np.dtype(kind)):
                 return False
-            self._record("number", source, 0, id(kind), slot, _NUMBERS[kind])
+            self._record("number", source, id(kind), slot, _NUMBERS[kind])
         elif kind is int:
             return self._add_static(source, value)
         elif isinstance(value, np.generic) and value.dtype.kind in "biufc":
             if code is not None:
                 return False
-            self._record("scalar", source, 0, id(kind), slot)
-            self.kept.append(kind)  # else another class could get its address
+            self._record("scalar", source, self._keep(kind), slot)
         else:
             return False
         return True
@@ -198,46 +224,219 @@ class Guards:
         if type(value) is int:
             if not -(2**63) <= value < 2**63:
                 return False
-            self._record("integer", source, 0, id(int), value)
+            self._record("integer", source, id(int), value)
             return True
         if value is None or value is ... or type(value) in (bool, str, bytes, float):
-            self._record("same", source, 0, id(value))
-            self.kept.append(value)
+            self.same(source, value)
             return True
         return False
 
-    def watch(self, array: Array, address_too: bool) -> None:
-        """Guard the layout of a captured array, and perhaps its address."""
-        where = address(array) if address_too else 0
-        self._array(-1, array, self._unused, 0, where)
+    def _keep(self, value: object) -> int:
+        """The address of an object, which lives as long as the table."""
+        self.kept.append(value)
+        return id(value)
+
+    def watch(self, array: Array, address_too: bool) -> int:
+        """Guard the layout of a captured array, and perhaps its address.
+
+        Returns:
+            Its number in the vector.
+        """
+        where, source = address(array) if address_too else 0, self.fixed(array)
+        self._array(source, array, self._unused, 0, where)
+        return source
 
     def hold(self, array: Array, slot: int) -> None:
         """Give a plan an array that it holds, at its address in each call."""
-        self._array(-1, array, slot, 0, 0)
+        self._array(self.fixed(array), array, slot, 0, 0)
 
     def hold_argument(self, array: Array, position: int) -> None:
         """Give a plan an array in place of an argument, at its address in each call."""
         self.hold(array, self._slot(position)[0])
 
     def disjoint(self, source: int, array: Array, other_source: int, other: Array) -> None:
-        """Guard that an argument shares no memory with another array; other records guard both.
-
-        An array that is no argument has the source -1.
-        """
+        """Guard that two arrays of the vector share no memory; other records guard both."""
         spans = [span(one.shape, one.strides, one.itemsize) for one in (array, other)]
         if array.size and other.size:
-            where = other_source, 0 if other_source >= 0 else id(other)
-            self._record("disjoint", source, 0, *where, *spans[0], *spans[1])
+            self._record("disjoint", source, other_source, *spans[0], *spans[1])
 
     def _array(self, source: int, array: Array, slot: int, flags: int, where: int) -> None:
-        given = source >= 0
-        if not given:
-            self.kept.append(array)
         layout = [dtype_word(array.dtype), array.ndim, flags, where, *array.shape, *array.strides]
-        self._record("array", source, 0 if given else id(array), slot, *layout)
+        self._record("array", source, slot, *layout)
 
-    def _record(self, guard: str, source: int, thing: int, *words: int) -> None:
-        self.records.append([[*GUARDS].index(guard), 4 + len(words), source, thing, *words])
+    def _record(self, guard: str, source: int, *words: int) -> None:
+        self.records.append([_KINDS[guard], 3 + len(words), source, *words])
+
+    # --- values from outside ------------------------------------------------------------------
+
+    def fixed(self, value: object) -> int:
+        """The number in the vector of an object that is the same in all calls."""
+        if id(value) not in self._fixed:
+            self._outside.append(self._keep(value))
+            self._fixed[id(value)] = -len(self._outside)
+        return self._fixed[id(value)]
+
+    def _read(self, row: str, source: int, known: Known, kind: type, *words: int) -> int:
+        """Add a row that reads a part of a value of this class; the part's number, 0 if known."""
+        number = 0
+        if known is None:
+            self._outside.append(0)
+            number = -len(self._outside)
+        address = self._keep(known[0]) if known else 0
+        self._record(row, source, number, address, self._keep(kind), *words)
+        return number
+
+    def item(self, source: int, whole: object, key: Any, known: Known = None) -> int | None:
+        """The number of an entry of a container like `whole`; None if it is not read natively."""
+        kind = type(whole)
+        if not outside_refusal():
+            if isinstance(whole, dict) and _is_plain_key(key):
+                place = -1
+                if type(key) is str:
+                    key, place = place_of_key(whole, sys.intern(key))
+                words = self._keep(key), place
+                return self._read("dict_item", source, known, kind, *words)
+            if isinstance(whole, list | tuple) and type(key) is int and 0 <= key < 2**63:
+                words = key, isinstance(whole, list)
+                return self._read("position", source, known, kind, *words)
+        return None
+
+    def attribute(self, source: int, whole: object, name: str, known: Known = None) -> int | None:
+        """The number of an own attribute of an instance like `whole`; None if it is not read."""
+        kind = type(whole)
+        place = attribute_place(kind, name)
+        if place is None or not self.unchanged(kind):
+            return None
+        if isinstance(place, Nowhere):
+            self.of_class(source, kind)
+            return 0 if known == () else None
+        if isinstance(place, Slot):
+            return self._read("word", source, known, kind, place.at)
+        interned = self._keep(sys.intern(str(name)))
+        if isinstance(place, InDict):
+            return self._read("own", source, known, kind, place.at, interned)
+        words = place.at, place.keys, place.count
+        return self._read("inline", source, known, kind, *words, interned)
+
+    def contents(self, source: int, known: Known = None) -> int | None:
+        """The number of the value in a cell; None if it is not read natively."""
+        refused = outside_refusal()
+        return None if refused else self._read("word", source, known, CellType, CONTENTS)
+
+    def unchanged(self, kind: type) -> bool:
+        """Guard a class and its bases against changes; True if they can be guarded."""
+        known = version(kind)
+        if known and kind not in self._versions:
+            self._record("version", self.fixed(kind), known)
+            self._versions[kind] = known
+        return known is not None
+
+    def same(self, source: int, value: object) -> None:
+        """Guard that a value is this object."""
+        self._record("same", source, self._keep(value))
+
+    def defined(self, source: int) -> None:
+        """Guard that there is a value."""
+        self._record("defined", source)
+
+    def of_class(self, source: int, kind: type) -> None:
+        """Guard the class of a value."""
+        self._record("class", source, self._keep(kind))
+
+    def length(self, source: int, whole: object, count: int) -> bool:
+        """Guard the number of entries of a container like `whole`; True if it can be guarded."""
+        at = next((at for kind, at in SIZES.items() if isinstance(whole, kind)), None)
+        if at is None or outside_refusal():
+            return False
+        self._record("length", source, self._keep(type(whole)), at, count)
+        return True
+
+    def keys(self, source: int, whole: object) -> bool:
+        """Guard the keys of a dict by identity and order; True if they can be guarded."""
+        if not isinstance(whole, dict) or outside_refusal():
+            return False
+        given = [self._keep(key) for key in dict.__iter__(whole)]
+        self._record("keys", source, self._keep(type(whole)), len(given), *given)
+        return True
+
+    def equals(self, source: int, value: Any) -> bool:
+        """Guard that a value has the type and value of this one; True if it can be guarded.
+
+        `value` is of a type that is compared by value, and is the value of this call.
+        """
+        kind = type(value)
+        number = kind in (float, complex) or (isinstance(value, np.generic) and kind in _PLAIN)
+        if number:
+            bits = np.asarray(value).tobytes()
+            mask = (1 << 8 * min(len(bits), 8)) - 1
+            words = [int.from_bytes(bits[k : k + 8], "little") for k in range(0, len(bits), 8)]
+            signed = [_signed(word) for word in (mask, *words)]
+            self._record("bits", source, self._keep(kind), len(words), *signed)
+        elif kind is int and -(2**63) <= value < 2**63:
+            self._record("integer", source, id(int), value)
+        elif kind in (str, bytes, int):
+            self._record("equal", source, self._keep(kind), self._keep(value))
+        elif kind is tuple:
+            return self.length(source, value, len(value)) and all(
+                self._equal_item(source, value, k) for k in range(len(value))
+            )
+        elif isinstance(value, np.void):
+            return False  # its elements may be changed
+        else:
+            self.same(source, value)
+        return True
+
+    def _equal_item(self, source: int, value: tuple[Any, ...], position: int) -> bool:
+        number = self.item(source, value, position)
+        return number is not None and self.equals(number, value[position])
+
+    def one(self, source: int, other: int) -> None:
+        """Guard that two values are one object, or both missing."""
+        self._record("one", source, other)
+
+    def distinct(self, source: int, others: Sequence[int]) -> None:
+        """Guard that a value is another object than each of the others."""
+        self._record("distinct", source, len(others), *others)
+
+    # --- effects ------------------------------------------------------------------------------
+
+    def store_item(
+        self, target: int, whole: object, key: Any, slot: int = -1, number: int = 0
+    ) -> bool:
+        """Store a result, or a value of the vector, into a container like `whole` after the plan.
+
+        Returns:
+            True if it is a dict or list in which it is stored natively.
+        """
+        if outside_refusal():
+            return False
+        if type(whole) is dict and _is_plain_key(key):
+            word = self._keep(sys.intern(key) if type(key) is str else key)
+            self._stores.append(Store(SET_KEY, target, word, slot, number))
+        elif type(whole) is list and type(key) is int and 0 <= key < 2**63:
+            self._stores.append(Store(SET_POSITION, target, key, slot, number))
+        else:
+            return False
+        self.of_class(target, type(whole))
+        return True
+
+    def store_attribute(
+        self, target: int, whole: object, name: str, slot: int = -1, number: int = 0
+    ) -> bool:
+        """As `store_item`, into an attribute of an instance, or of a cell.
+
+        Returns:
+            True if no code of the user's stores it.
+        """
+        kind = type(whole)
+        if outside_refusal() or not stores_plainly(kind, name) or not self.unchanged(kind):
+            return False
+        self.of_class(target, kind)
+        word = self._keep(sys.intern(str(name)))
+        self._stores.append(Store(SET_ATTRIBUTE, target, word, slot, number))
+        return True
+
+    # --- the table ----------------------------------------------------------------------------
 
     def table(
         self,
@@ -247,10 +446,12 @@ class Guards:
         runner: Callable[..., Any] | None = None,
         otherwise: Callable[..., Any] | None = None,
         errors: type[Exception] = OtherLengthError,
+        passed: Sequence[int] = (),
     ) -> Table:
         """The table of a call that the plan answers, or else `runner`, given all arguments.
 
         If these raise one of `errors`, they do not fit the call, and `otherwise` answers it.
+        `passed` are the numbers of values from outside that `runner` is given behind them.
         """
         plan = self._plan
         for array, slot in () if plan is None else plan.held:
@@ -268,35 +469,59 @@ class Guards:
             "otherwise": 0 if otherwise is None else id(otherwise),
             "errors": id(errors),
         }
-        steps = [] if plan is None else [word for step in plan.steps for word in step.record()]
-        head |= _plan_words(plan, len(HEADER) + len(records), len(steps))
-        words = [*(head.get(name, 0) for name in HEADER), *records, *steps]
-        words += () if plan is None else plan.results
+        done = () if plan is None else (*plan.steps, *self._stores)
+        steps = [word for step in done for word in step.record()]
+        results = () if plan is None else plan.results
+        arguments = positional + len(names)
+        head |= self._lengths(arguments, len(passed))
+        parts = {"steps": steps, "results": results, "outside": self._outside, "passed": passed}
+        at = len(HEADER) + len(records)
+        for name, part in parts.items():
+            head[f"{name}_at"] = at
+            at += len(part)
+        words = [*(head.get(name, 0) for name in HEADER), *records, *steps, *results]
+        words += [*reversed(self._outside), *passed]
         kept = (names, hits, *self.kept, runner, otherwise, errors)
         kept += () if plan is None else plan.kept()
         return Table(struct.pack(f"<{len(words)}q", *words), kept)
 
-
-def _plan_words(plan: NativePlan | None, steps_at: int, size: int) -> dict[str, int]:
-    """The header's words about a plan, and the memory layout of a call."""
-    slots, block_from = UNUSED_SLOTS, 2 * UNUSED_SLOTS
-    found: dict[str, int] = {}
-    if plan is not None:
-        slots += plan.slots
-        block_from = 2 * slots + plan.operands
-        memory = 8 * (block_from + plan.block_words)
-        found = {
-            "owned": plan.owned,
-            "slots": plan.slots,
-            "steps": len(plan.steps),
-            "steps_at": steps_at,
-            "results": len(plan.results),
-            "results_at": steps_at + size,
-            "form": plan.form,
+    def _lengths(self, arguments: int, passed: int) -> dict[str, int]:
+        """The header's words about the plan, and the memory layout of a call."""
+        plan, slots, operands, block_words = self._plan, UNUSED_SLOTS, arguments + passed, 0
+        found: dict[str, int] = {}
+        if plan is not None:
+            slots, operands = slots + plan.slots, plan.operands
+            block_words = plan.block_words
+            found = {
+                "owned": plan.owned,
+                "slots": plan.slots,
+                "steps": len(plan.steps) + len(self._stores),
+                "results": len(plan.results),
+                "form": plan.form,
+            }
+        vector_from = 2 * slots + operands
+        block_from = vector_from + (len(self._outside) + arguments) * bool(self._outside)
+        memory = 8 * (block_from + block_words)
+        return found | {
+            "outside": len(self._outside),
+            "passed": passed,
+            "values_from": slots,
+            "operands_from": 2 * slots,
+            "vector_from": vector_from,
+            "block_from": block_from,
             "memory": memory if memory > 8 * STACK_WORDS else 0,
         }
-    at = {"values_from": slots, "operands_from": 2 * slots, "block_from": block_from}
-    return found | at
+
+
+def _is_plain_key(key: Any) -> bool:
+    """True if a key is searched without code of the user's, except that of other keys."""
+    if type(key) is tuple:
+        return all(map(_is_plain_key, key))
+    return key is None or type(key) in (str, int, bool, float, complex, bytes)
+
+
+def _signed(word: int) -> int:
+    return word - (1 << 64) if word >> 63 else word
 
 
 def with_table(tables: tuple[object, ...], table: Table) -> tuple[object, ...]:

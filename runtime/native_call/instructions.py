@@ -164,8 +164,7 @@ def _run_kernel(e: EntryBuilder, row: Row, failed: str) -> None:
 def _fill_block(e: EntryBuilder, row: Row) -> None:
     """Copy the words that do not depend on the call, then those from slots."""
     template, words = row.tail, row["words"]
-    with e.count(words) as number:
-        e.store(e.word(template, number), e.at(e.argument_block, number))
+    e.copy_words(template, e.argument_block, words)
     cursor = e.variable(e.at(template, words))
     with e.count(row["fills"]):
         pair = e.load(cursor)
@@ -242,6 +241,46 @@ def _share_object(e: EntryBuilder, row: Row, failed: str) -> None:
     e.fill_slot(row["slot"], thing, e.word(e.values, source))
 
 
+class Store(Instruction):
+    """Store an object into a value of the vector, by a C function of target, key and object.
+
+    The object is the result at `slot`, without dimensions as a NumPy scalar, or else the value of
+    the vector with this `number`. The `setter` may take the reference to it over.
+    """
+
+    setter: str
+    target: int
+    key: int
+    slot: int = -1
+    number: int = 0
+
+    def words(self) -> Sequence[int]:
+        """The setter is the address of its function."""
+        names = [*fields.RUNTIME]
+        at = 8 * names.index(self.setter)
+        setter = int.from_bytes(fields.runtime_block()[at : at + 8], "little")
+        is_taken = self.setter == SET_POSITION
+        return setter, is_taken, self.target, self.key, self.slot, self.number
+
+
+SET_ATTRIBUTE, SET_KEY, SET_POSITION = "set_attribute", "set_key", "set_position"
+"""Setters: of an attribute or a cell, of a dict, of a list."""
+
+
+def _store(e: EntryBuilder, row: Row, failed: str) -> None:
+    value, slot = e.variable(e.word(e.vector, row["number"])), row["slot"]
+    with e.when(e.test("sge", slot, 0)):
+        result = _as_result(e, f"{SCALARS}", slot)
+        e.require(e.test("ne", result, 0), failed)
+        e.store(result, e.at(e.objects, slot))
+        e.store(result, value)
+    with e.when(e.test("ne", row["is_taken"], 0)):
+        e.call(e.runtime("take"), e.load(value))
+    target = e.word(e.vector, row["target"])
+    found = e.call_short(row["setter"], target, row["key"], e.load(value))
+    e.require(e.test("eq", found, 0), failed)
+
+
 INSTRUCTIONS: Final[dict[type[Instruction], tuple[Words, Callable[..., None]]]] = {
     NewArray: (
         (
@@ -254,6 +293,7 @@ INSTRUCTIONS: Final[dict[type[Instruction], tuple[Words, Callable[..., None]]]] 
     CallPython: (("function", "operands", "results", "entire"), _call_python),
     Drop: (("slot",), _drop_array),
     Share: (("slot", "source"), _share_object),
+    Store: (("setter", "is_taken", "target", "key", "slot", "number"), _store),
 }
 """By instruction the names of its words, in the order in which it gives them, and its code."""
 
@@ -294,14 +334,12 @@ class NativePlan(Record):
 
 def answer(e: EntryBuilder) -> None:
     """Call the table's Python function, or run the instructions of its plan."""
-    e.call(e.runtime("take"), e.tables)
     hits = e.head("hits")
     e.store(e.add(e.load(hits), 1), hits)
     runner = e.head("runner")
     with e.when(e.test("ne", runner, 0)):
+        result = _run_python(e, runner)
         e.drop_memory()
-        number = e.add(e.head("positional"), e.head("keywords"))
-        result = e.call(e.runtime("vectorcall"), runner, e.arguments, number, 0)
         with e.when(e.test("eq", result, 0)):
             _answer_otherwise(e)
         e.drop_tables()
@@ -324,6 +362,18 @@ def answer(e: EntryBuilder) -> None:
     _answer_otherwise(e)
     e.drop_tables()
     e.give(0)
+
+
+def _run_python(e: EntryBuilder, runner: Value) -> Value:
+    """The result of a Python function for the arguments and the values passed behind them."""
+    given, count, passed = e.variable(e.arguments), e.argument_count(), e.head("passed")
+    with e.when(e.test("ne", passed, 0)):
+        e.copy_words(e.arguments, e.operands, count)
+        numbers, behind = e.at(e.table, e.head("passed_at")), e.at(e.operands, count)
+        with e.count(passed) as number:
+            e.store(e.word(e.vector, e.word(numbers, number)), e.at(behind, number))
+        e.store(e.operands, given)
+    return e.call(e.runtime("vectorcall"), runner, e.load(given), e.add(count, passed), 0)
 
 
 def _results(e: EntryBuilder, failed: str) -> Value:

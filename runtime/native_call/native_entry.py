@@ -45,12 +45,19 @@ def entry_text() -> str:
     e = EntryBuilder()
     items = e.load(e.cell, structures.LIST_ITEMS)
     e.tables = e.word(items, 0)
+    # Without a table there is no runtime block: the cell has its address once more.
+    take, vectorcall, drop = (
+        e.word(e.add(e.word(items, 2), structures.BYTES), [*RUNTIME].index(name))
+        for name in ("take", "vectorcall", "drop")
+    )
+    e.call(take, e.tables)  # code of the user's, of `__eq__` and `__del__`, may replace them
     with e.count(e.load(e.tables, structures.SIZE), step=2) as number:
         item = e.load(e.at(e.tables, number), structures.TUPLE_ITEMS)
         e.table = e.add(item, structures.BYTES)
         missed, other = e.label(), e.label()
         _guard_call(e, other)
         e.take_memory(other)
+        e.fill_vector()
         guard_objects(e, missed)
         _guard_errors(e, missed)
         answer(e)
@@ -59,12 +66,9 @@ def entry_text() -> str:
         e.drop_memory()
         e.go(other)
         e.begin(other)
-    # Without a table there is no runtime block: the cell has its address once more.
-    slow, runtime = e.word(items, 1), e.add(e.word(items, 2), structures.BYTES)
-    take, vectorcall, drop = (
-        e.word(runtime, [*RUNTIME].index(name)) for name in ("take", "vectorcall", "drop")
-    )
+    slow = e.word(items, 1)
     e.call(take, slow)
+    e.call(drop, e.tables)
     result = e.call(vectorcall, slow, e.arguments, e.given, e.names)
     e.call(drop, slow)
     e.give(result)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any, Final
 
@@ -38,17 +38,19 @@ ERROR_BITS: Final = 0o6666
 """Bits of NumPy's error state (three for each kind of error) that ask for more than warnings."""
 
 
-def _word(address: int) -> int:
+def word_at(address: int) -> int:
+    """The word at an address."""
     return ctypes.c_int64.from_address(address).value
 
 
-def _short(address: int) -> int:
+def short_at(address: int) -> int:
+    """The 32 bits at an address, as a signed number."""
     return ctypes.c_int32.from_address(address).value
 
 
 def dtype_word(dtype: np.dtype[Any]) -> int:
     """The word by which the entry tells a dtype from others."""
-    return _word(id(dtype) + DTYPE_KIND) & DTYPE_BYTES
+    return word_at(id(dtype) + DTYPE_KIND) & DTYPE_BYTES
 
 
 def refusal() -> str:
@@ -59,7 +61,11 @@ def refusal() -> str:
         return "objects of this Python are laid out differently"
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
         return "it relies on the global interpreter lock"
-    checks = (_containers, _numbers, _arrays, _dtypes, _error_states)
+    return first_failed((_containers, _numbers, _arrays, _dtypes, _error_states))
+
+
+def first_failed(checks: Sequence[Callable[[], bool]]) -> str:
+    """A message about the first check that fails, by its name; empty if all hold."""
     return next((f"{name} lie differently" for name in map(_failed, checks) if name), "")
 
 
@@ -75,12 +81,12 @@ def _failed(check: Any) -> str:
 def _containers() -> bool:
     a, b = object(), object()
     pair, listed, text = (a, b), [a, b], b"0123456789abcdef"
-    items = _word(id(listed) + LIST_ITEMS)
+    items = word_at(id(listed) + LIST_ITEMS)
     return (
-        _word(id(a) + TYPE) == id(object)
-        and _word(id(pair) + SIZE) == 2
-        and [_word(id(pair) + TUPLE_ITEMS + k) for k in (0, 8)] == [id(a), id(b)]
-        and [_word(items + k) for k in (0, 8)] == [id(a), id(b)]
+        word_at(id(a) + TYPE) == id(object)
+        and word_at(id(pair) + SIZE) == 2
+        and [word_at(id(pair) + TUPLE_ITEMS + k) for k in (0, 8)] == [id(a), id(b)]
+        and [word_at(items + k) for k in (0, 8)] == [id(a), id(b)]
         and ctypes.string_at(id(text) + BYTES, len(text)) == text
     )
 
@@ -106,14 +112,14 @@ def _arrays() -> bool:
 
 def _is_laid_out(array: np.ndarray) -> bool:
     at, rank = id(array), array.ndim
-    shape, strides = (_word(at + k) for k in (SHAPE, STRIDES))
-    flags = _short(at + FLAGS)
+    shape, strides = (word_at(at + k) for k in (SHAPE, STRIDES))
+    flags = short_at(at + FLAGS)
     return (
-        _word(at + DATA) == array.__array_interface__["data"][0]
-        and _short(at + RANK) == rank
-        and [_word(shape + 8 * k) for k in range(rank)] == list(array.shape)
-        and [_word(strides + 8 * k) for k in range(rank)] == list(array.strides)
-        and _word(at + DTYPE) == id(array.dtype)
+        word_at(at + DATA) == array.__array_interface__["data"][0]
+        and short_at(at + RANK) == rank
+        and [word_at(shape + 8 * k) for k in range(rank)] == list(array.shape)
+        and [word_at(strides + 8 * k) for k in range(rank)] == list(array.strides)
+        and word_at(at + DTYPE) == id(array.dtype)
         and bool(flags & ALIGNED) == array.flags.aligned
         and bool(flags & WRITEABLE) == array.flags.writeable
     )
@@ -151,7 +157,7 @@ def _error_states() -> bool:
         for mode, number in modes.items():
             with changed(all="ignore", call=sys.stderr), changed(**{kind: mode}):
                 capsule = error_state_variable().get()
-                if _short(_word(id(capsule) + VALUE)) != number << shift:
+                if short_at(word_at(id(capsule) + VALUE)) != number << shift:
                     return False
     return True
 
@@ -188,6 +194,14 @@ RUNTIME: Final[Mapping[str, Callable[[], int]]] = {
     "check_signals": _python("PyErr_CheckSignals"),
     "take_memory": _python("PyMem_Malloc"),
     "drop_memory": _python("PyMem_Free"),
+    "dict_item": _python("PyDict_GetItemWithError"),
+    "next_item": _python("PyDict_Next"),
+    "dict_type": partial(id, dict),
+    "compare": _python("PyObject_RichCompareBool"),
+    "error_set": _python("PyErr_Occurred"),
+    "set_attribute": _python("PyObject_GenericSetAttr"),
+    "set_key": _python("PyDict_SetItem"),
+    "set_position": _python("PyList_SetItem"),
 }
 """Functions of CPython and NumPy, objects and addresses of words: how each is found."""
 

@@ -1,0 +1,112 @@
+"""Effects of native calls: results of a plan that are stored outside after it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from axiomjit.base.records import Record
+from axiomjit.base.tree import Leaf
+from axiomjit.dispatch.caches import CompiledCall
+from axiomjit.dispatch.fresh import Recipe
+from axiomjit.dispatch.source_guards import Numbers
+from axiomjit.functions.effects import FromSource, Replay
+from axiomjit.functions.sources import Vector
+from axiomjit.runtime.native_call.guard_tables import Guards
+from axiomjit.runtime.native_call.instructions import (
+    NOTHING,
+    SCALARS,
+    TUPLE,
+    CallPython,
+    NativePlan,
+)
+
+_STORES: Final = ("attribute", "item", "cell")
+"""Effects that store one value."""
+
+
+class Stored(Record):
+    """The parts of a plan with effects: what it returns, and what each effect stores.
+
+    `returned` are numbers of results, put together by `form`; `values` are leaves of the return
+    value, as in `CompiledCall.leaves`.
+    """
+
+    count: int
+    returned: tuple[int, ...]
+    form: int
+    effects: tuple[tuple[Replay, tuple[int | None, object]], ...]
+
+
+def stored(compiled: CompiledCall) -> Stored | None:
+    """The results and effects of a call; None if its effects are not stored natively."""
+    effects = () if compiled.outside is None else compiled.outside.effects
+    if not effects:
+        return None
+    parts: Sequence[Any] = getattr(compiled.structure, "parts", ())
+    if len(parts) != len(effects) + 1 or not all(isinstance(one, Leaf) for one in parts[1:]):
+        return None
+    if any(e.how not in _STORES or e.count != 1 or e.target is None for e in effects):
+        return None
+    first, *values = _split(compiled.leaves, len(effects))
+    returned, form = _returned(parts[0], first)
+    numbers = {k for k, _ in values if k is not None} | set(returned or ())
+    if returned is None or numbers != set(range(len(numbers))):
+        return None
+    if not all(_is_stored(*value) for value in values):
+        return None
+    return Stored(len(numbers), returned, form, tuple(zip(effects, values, strict=True)))
+
+
+def _split(leaves: Sequence[Any], effects: int) -> list[Any]:
+    """The leaves of what is returned, and each leaf of an effect."""
+    behind = len(leaves) - effects
+    return [leaves[:behind], *leaves[behind:]]
+
+
+def _is_stored(number: int | None, value: object) -> bool:
+    if number is None:
+        return not isinstance(value, Recipe)
+    return value is None
+
+
+def _returned(part: Any, leaves: Sequence[Any]) -> tuple[tuple[int, ...] | None, int]:
+    if isinstance(part, Leaf) and leaves[0] == (None, None):
+        return (), NOTHING
+    numbers = tuple(number for number, value in leaves if value is None and number is not None)
+    if len(set(numbers)) != len(leaves):
+        return None, 0
+    if isinstance(part, Leaf):
+        return numbers, SCALARS
+    flat = part.kind is tuple and all(isinstance(one, Leaf) for one in part.parts)
+    return (numbers, SCALARS | TUPLE) if flat else (None, 0)
+
+
+def with_returned(plan: NativePlan, given: Stored) -> NativePlan | None:
+    """A plan of all results in order that returns some of them; None if Python ends its calls."""
+    if any(isinstance(step, CallPython) and step.entire for step in plan.steps):
+        return None
+    results = tuple(plan.results[number] for number in given.returned)
+    return plan.replace(results=results, form=given.form)
+
+
+def add_effects(
+    guards: Guards, given: Stored, slots: Sequence[int], numbers: Numbers, values: Vector
+) -> bool:
+    """Add the effects of a plan whose results are in these slots; True if all are stored natively.
+
+    `values` are those of sources in the call at hand.
+    """
+    for effect, (result, value) in given.effects:
+        assert effect.target is not None, "checked by stored()"
+        target, whole = numbers(effect.target), values[effect.target.number]
+        slot, number = -1, 0
+        if result is not None:
+            slot = slots[result]
+        else:
+            number = numbers(value.source) if isinstance(value, FromSource) else guards.fixed(value)
+        store = guards.store_item if effect.how == "item" else guards.store_attribute
+        key: Any = "cell_contents" if effect.how == "cell" else effect.key
+        if not store(target, whole, key, slot, number):
+            return False
+    return True

@@ -1,0 +1,110 @@
+"""Calls that store what they compute outside, answered natively."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import axiomjit as aj
+from axiomjit.dispatch.guards import is_native
+
+pytestmark = pytest.mark.skipif(not is_native(), reason="this process has no native entry")
+table = {"last": None}
+total = np.zeros(3)
+
+
+class Model:
+    __slots__ = ("d", "h", "y")
+
+    def __init__(self):
+        self.y, self.h, self.d = np.ones(3), [np.ones(3), None], {}
+
+    def step(self, z):
+        self.y = self.y + z
+        return self.y * 2
+
+    def silent(self, z):
+        self.y = z + 1
+        self.d["sum"] = self.y.sum()
+
+    def same(self, z):
+        self.h[1] = z * 3
+        return self.h[1]
+
+    def both(self, z):
+        self.y = z * 2
+        self.d["z"] = self.y
+        return z + 1, z - 1
+
+
+def store_globals(z):
+    global total
+    total = total + z
+    table["last"] = z * 2
+    return z - total
+
+
+def in_cell():
+    held = np.zeros(3)
+
+    def add(z):
+        nonlocal held
+        held = held + z
+        return held * 2
+
+    return add, lambda: held
+
+
+def state(model):
+    return model.y, model.h[1], model.d.get("sum"), model.d.get("z")
+
+
+@pytest.mark.parametrize("name", ["step", "silent", "same", "both"])
+def test_methods_store_into_their_instance(name):
+    compiled, mine, wanted = aj.jit(getattr(Model, name)), Model(), Model()
+    for k in range(8):
+        z = np.full(3, float(k))
+        result = compiled(mine, z)
+        np.testing.assert_equal(result, getattr(wanted, name)(z))
+        np.testing.assert_equal(state(mine), state(wanted))
+    assert compiled.hits_natively[0] >= 5
+    if name == "same":
+        assert result is mine.h[1]
+        del result
+        count = sys.getrefcount(mine.h[1])
+        assert count == 2
+    if name == "both":
+        assert mine.y is mine.d["z"]
+
+
+def test_globals_and_cells_are_stored():
+    function, (add, held) = aj.jit(store_globals), in_cell()
+    compiled = aj.jit(add)
+    for k in range(1, 9):
+        assert function(np.ones(3)).tolist() == [1.0 - k] * 3
+        assert compiled(np.ones(3)).tolist() == [2.0 * k] * 3
+        assert (total[0], table["last"][0], held()[0]) == (k, 2.0, k)
+    assert function.hits_natively[0] >= 5
+    assert compiled.hits_natively[0] >= 5
+
+
+def test_a_class_that_gets_its_own_store_is_answered_in_python():
+    class Watched:
+        def __init__(self):
+            self.y = np.zeros(3)
+
+    def step(one, z):
+        one.y = one.y + z
+
+    compiled, one, seen = aj.jit(step), Watched(), []
+    for _ in range(5):
+        compiled(one, np.ones(3))
+    assert compiled.hits_natively[0] >= 2
+
+    def store(self, name, value):
+        seen.append(name)
+        object.__setattr__(self, name, value)
+
+    Watched.__setattr__ = store
+    compiled(one, np.ones(3))
+    assert (seen, one.y[0]) == (["y"], 6.0)
