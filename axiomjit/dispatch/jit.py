@@ -131,6 +131,17 @@ class BoundMethod(functools.partial[Any]):
         return cast("CacheInfo", jitted.cache_info())
 
 
+def _changing(name: str, guard: object) -> NeedsValuesError:
+    """The error for a function whose outside is never as it was while it was traced."""
+    return NeedsValuesError(
+        f"follow {name} once for all calls",
+        f"that what it reads outside changes meanwhile: {guard} did not hold after it",
+        "call it when no other thread changes what it reads",
+    )
+
+
+ATTEMPTS: Final = 4
+"""How often a call is traced anew because something outside changed meanwhile."""
 P = ParamSpec("P")
 R = TypeVar("R")
 _NAMED_CALLS: Final = "axiomjit.dispatch.named_calls"
@@ -407,8 +418,14 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         compiled = match.program.compiled_call(match.signature.values, as_is, reads)
         return Found(compiled, match.vector, match.call)
 
-    def _match(self, call: CallArguments, same: Same | None = None) -> Match:
-        """The program for a call, traced if there is none."""
+    def _match(
+        self, call: CallArguments, same: Same | None = None, attempts: int = ATTEMPTS
+    ) -> Match:
+        """The program for a call, traced if there is none.
+
+        Raises:
+            NeedsValuesError: what is outside was another after each of so many traces.
+        """
         plain = plain_arguments(call.dynamic, call.names)
         signature = self._classified(call, plain, same)
         known = self._programs.get(signature.key) or ClassPrograms()
@@ -442,7 +459,9 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         self._programs.add(signature.key, program)
         vector = traced.guards.read(call.leaves(call.dynamic))
         if vector is None:  # something outside changed meanwhile
-            return self._match(call, same)
+            if attempts == 1:
+                raise _changing(self._name, traced.guards.failing(call.leaves(call.dynamic)))
+            return self._match(call, same, attempts - 1)
         inputs = traced.guards.given(vector)
         return Match(program, vector, call.with_inputs(inputs, names), traced.signature)
 

@@ -46,7 +46,7 @@ ARRAYS = ("np.arange(5.0)",) * 4 + (
 FORMS = ("function", "function", "method", "closure", "helper", "inner")
 READS = places.READS | object_places.READS
 CHANGES = places.CHANGES | object_places.CHANGES
-NOT_COMPILED = tuple(text for found in LEFT.values() for text in found)
+NOT_COMPILED = tuple(text for why, found in LEFT.items() for text in found if why != "syntax")
 SHARES = Counter()
 """How many cases only read, how many change something, and how many of each were followed."""
 _QUIET = np.get_printoptions(), dict.fromkeys(np.geterr(), "ignore")
