@@ -93,6 +93,7 @@ from axiomjit.dispatch.retrace_reasons import CacheInfo, RetraceReasons, aspects
 from axiomjit.dispatch.signature import Classes, DeclaredShapes, Signature, classify
 from axiomjit.dispatch.warm import no_named_arrays, stood_in
 from axiomjit.functions.outside import Wanted
+from axiomjit.functions.unchanged import changes_nothing
 from axiomjit.functions.sources import GuardInfo
 from axiomjit.graph.traced_values import AxisValue
 from axiomjit.symbolic.data_dependent import OtherLengthError
@@ -441,7 +442,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         self._reasons.add(aspects_of(call, signature), tuple(known), len(known), signature.values)
         self._reasons.warn_of_many(self._name)
         declared = self._shapes.names(call, plain) if self._shapes else None
-        with self._following, stage("following"):
+        whole = (*call.dynamic, *(value for _, value in call.static))
+        with self._following, stage("following"), changes_nothing(self._function, whole):
             try:
                 traced = trace_function(
                     self._function, call, signature, scope, self._wanted, declared

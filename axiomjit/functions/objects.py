@@ -272,7 +272,7 @@ class Objects:
         deletes = value is MISSING
         special = "__delattr__" if deletes else "__setattr__"
         given = () if deletes else (value,)
-        own = static_attribute(kind, special)
+        own = self._class_part(owner, kind, special)
         if type(own) is FunctionType:
             self.call(own, owner, name, *given)
             return
@@ -374,7 +374,9 @@ class Objects:
             return self.call(missing, owner, key)
         if isinstance(owner, Counter):
             return 0
-        factory = getattr(owner, "default_factory", None)
+        factory = None
+        if isinstance(owner, defaultdict):
+            factory = self.outside.read(Attribute(self.source(owner), "default_factory"))
         if factory is None:
             raise KeyError(key)
         made = self.call(factory)
