@@ -38,6 +38,8 @@ def call_ufunc(ufunc: Any, method: str, args: Sequence[Any], kwargs: dict[str, A
     traced = first_traced([args, list(kwargs.values())])
     if traced is None:
         return getattr(ufunc, method)(*args, **kwargs)
+    if method == "__call__" and len(args) > ufunc.nin:
+        args, kwargs = args[: ufunc.nin], {**kwargs, "out": tuple(args[ufunc.nin :])}
     out = kwargs.get("out")
     if out is not None and not isinstance(out, tuple):
         kwargs = {**kwargs, "out": (out,)}

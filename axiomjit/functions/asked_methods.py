@@ -33,7 +33,7 @@ ALL: Final = (
     ),
     "keys",
 )
-"""Methods that an unknown use of an object may ask for."""
+"""Stands for an unknown use of an object, which may also read attributes: the special methods."""
 
 # By function: what is asked of an argument, and of what is in it.
 _BUILTINS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
@@ -100,7 +100,9 @@ ASKED: Final[dict[str, dict[str, tuple[tuple[str, ...], tuple[str, ...]]]]] = {
         "cmp_to_key": ((), ()),
     },
     "itertools": {
-        **dict.fromkeys(_ITERATED.split(), (_NEXT, (*_ADDITION, *_methods("bool len eq")))),
+        **dict.fromkeys(
+            _ITERATED.split(), ((*_NEXT, "__index__"), (*_ADDITION, *_methods("bool len eq")))
+        ),
         "count": (_ADDITION, ()),
         "repeat": (_methods("index"), ()),
     },
@@ -115,7 +117,7 @@ ASKED: Final[dict[str, dict[str, tuple[tuple[str, ...], tuple[str, ...]]]]] = {
         "index": (_methods("index"), ()),
         "indexOf": (_NEXT, _methods("eq")),
         "itemgetter": ((), ()),
-        "length_hint": (_methods("len length_hint"), ()),
+        "length_hint": (_methods("len length_hint index"), ()),
         "setitem": (_methods("setitem"), ()),
         "truth": (_methods("bool len"), ()),
         "not_": (_methods("bool len"), ()),
@@ -135,7 +137,14 @@ ASKED: Final[dict[str, dict[str, tuple[tuple[str, ...], tuple[str, ...]]]]] = {
             for name, _ in (*_OPERATORS, ("and", ""), ("or", ""))
         },
     },
-    "collections": {"defaultdict": (("keys", *_ITERATION), (*_KEY, *_NEXT))},
+    "contextlib": {"closing": (("close",), ()), "nullcontext": ((), ()), "suppress": ((), ())},
+    "collections": {
+        "defaultdict": (("keys", *_ITERATION), (*_KEY, *_NEXT)),
+        "deque": ((*_ITERATION, "__index__"), ()),
+        "OrderedDict": (("keys", *_ITERATION), (*_KEY, *_NEXT)),
+    },
+    "types": {"SimpleNamespace": ((), ()), "MethodType": ((), ())},
+    "typing": {"cast": ((), ())},
     "heapq": dict.fromkeys(
         (
             *("heapify", "heappop", "heappush", "heappushpop", "heapreplace"),

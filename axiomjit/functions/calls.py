@@ -24,6 +24,7 @@ from axiomjit.base.native_callable import NativeCallable
 from axiomjit.functions.array_calls import call_ufunc, first_traced
 from axiomjit.functions.expressions import NotInstrumentedError
 from axiomjit.functions.instrument import instrumented
+from axiomjit.functions.known_calls import Kind, kind_of_call
 from axiomjit.functions.objects import is_plain, is_users, users_function
 from axiomjit.functions.operators import Operators
 from axiomjit.functions.outside import Outside, is_container, refuse
@@ -83,6 +84,8 @@ class Calls(Operators):
         self._bind = bind
         self._copies: dict[int, tuple[FunctionType, Copy]] = {}
         self._codes: dict[int, CodeType] = {}
+        self.made_generators: dict[int, Any] = {}
+        """Generators of random numbers that were made inside, with a seed: the same each time."""
 
     # Functions
 
@@ -91,6 +94,8 @@ class Calls(Operators):
         kind = type(function)
         if kind is FunctionType:
             return self._call_function(function, args, kwargs)
+        if _is_refused(function):
+            return self.library(function, args, kwargs)
         if kind is MethodType:
             return self.call(function.__func__, function.__self__, *args, **kwargs)
         if issubclass(kind, type):
@@ -266,7 +271,7 @@ class Calls(Operators):
             return self._container_method(owner, name, args, kwargs)
         if kind is np.ndarray:
             return self._array_method(owner, name, args, kwargs)
-        if is_generator(owner) and name in DRAWS and not self.outside.is_outside(owner):
+        if is_generator(owner) and name in DRAWS and id(owner) in self.made_generators:
             given, named = known_numbers(list(map(self.given, args))), dict(kwargs)
             if traced_in([*given, *named.values()]):
                 refuse(f"gives a computed array to {name} of a generator that it made")
@@ -372,6 +377,16 @@ class Calls(Operators):
         if users_function(value) or type(value) is MethodType or is_users(type(value)):
             return functools.partial(self.call, value) if callable(value) else value
         return self.given(value)
+
+
+def _is_refused(function: Any) -> bool:
+    """Whether a bound method of a library is refused, as `random.random` of a hidden object is."""
+    bound = type(function) is MethodType and type(function.__func__) is FunctionType
+    if not bound and not isinstance(function, BuiltinFunctionType):
+        return False
+    if bound and users_function(function.__func__):
+        return False
+    return kind_of_call(function).kind is Kind.REFUSED
 
 
 def _get(calls: Calls, owner: Any, key: Any, default: Any = None) -> Any:

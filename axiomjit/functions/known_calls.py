@@ -79,9 +79,9 @@ class CallKind(Record):
     functions: tuple[Parameter, ...] | None = ()
     """Parameters that are functions, or lists of them; None if any argument may be one."""
     asks: tuple[str, ...] = ALL
-    """Special methods that arguments may be asked for."""
+    """Special methods that arguments may be asked for; with `ALL`, also any attribute."""
     asks_entries: tuple[str, ...] = ALL
-    """Special methods that may be asked of what is in the arguments."""
+    """The same, of what is in the arguments."""
     hook: tuple[str, ...] = ()
     """The hook that does the same, and its first arguments."""
     depends: Callable[[CallKind, Sequence[Any], Kwargs], CallKind] | None = None
@@ -120,23 +120,25 @@ def kind_of_call(callee: Any, own: str = "") -> CallKind:
         callee: What is called.
         own: The package of the function that is followed, whose code is the user's.
     """
+    kind = type(callee)
+    if kind is FunctionType and not is_library(callee, own):
+        return _GENERATED if is_generated(callee) else _USER
     found = _TABLE.find(callee)
     if found is not None:
         return found
-    kind = type(callee)
     if kind is FunctionType:
-        return _of_function(callee, own)
+        return _unlisted(callee)
     if kind is MethodType:
         return _of_bound(callee, own)
     if issubclass(kind, type):
         return _of_class(callee, own)
     if issubclass(kind, np.ufunc):
-        return _of_ufunc(callee)
+        return _TABLE.ufunc(callee)
     if issubclass(kind, BuiltinFunctionType | types.MethodWrapperType):
         owner = callee.__self__
-        if owner is None or isinstance(owner, ModuleType):
+        if owner is None or issubclass(type(owner), ModuleType):
             return _unlisted(callee)
-        holder = owner if isinstance(owner, type) else type(owner)
+        holder = owner if issubclass(type(owner), type) else type(owner)
         return kind_of_method(holder, callee.__name__, own)
     if issubclass(kind, types.MethodDescriptorType | types.WrapperDescriptorType):
         return kind_of_method(callee.__objclass__, callee.__name__, own)
@@ -151,7 +153,9 @@ def kind_of_method(owner: type, name: str, own: str = "") -> CallKind:
         name: The method's name.
         own: The package of the function that is followed, whose code is the user's.
     """
-    return _TABLE.method(owner, name) if is_library(owner) else _of_method(owner, name, own)
+    if is_library(owner, own):
+        return _TABLE.method(owner, name)
+    return _of_method(owner, name, own)
 
 
 class CallTable:
@@ -161,7 +165,8 @@ class CallTable:
         """Start with the names to look up."""
         self._kinds: dict[int, CallKind] = {}
         self._held: list[Any] = []
-        self._waiting = dict.fromkeys(_names_of_modules())
+        self._waiting = tuple(dict.fromkeys(_names_of_modules()))
+        self._count = 0
         self._methods: dict[tuple[int, str], tuple[type, CallKind]] = {}
 
     def method(self, owner: type, name: str) -> CallKind:
@@ -171,29 +176,41 @@ class CallTable:
             found = self._methods[id(owner), name] = owner, _of_method(owner, name, "")
         return found[1]
 
+    def ufunc(self, ufunc: np.ufunc) -> CallKind:
+        """The kind of calls of a ufunc; one that `frompyfunc` makes may be gone soon."""
+        found = _of_ufunc(ufunc)
+        if found.kind is not Kind.REFUSED:
+            self._held.append(ufunc)
+            self._kinds[id(ufunc)] = found
+        return found
+
     def find(self, callee: Any) -> CallKind | None:
         """The kind of calls of an object; None if it is not named."""
         found = self._kinds.get(id(callee))
         if found is None:
-            if not self._waiting or not self._look_up():
+            if len(sys.modules) == self._count:
                 return None
+            self._look_up()
             found = self._kinds.get(id(callee))
         if found is _OF_NUMPY:
             found = self._kinds[id(callee)] = _with_outputs(callee, found)
         return found
 
-    def _look_up(self) -> bool:
-        """Look up the names of modules that were loaded meanwhile; False if there are none."""
+    def _look_up(self) -> None:
+        """Look up the names of modules that were loaded meanwhile."""
+        count = len(sys.modules)
         loaded = [name for name in self._waiting if name in sys.modules]
         for module in loaded:
             for name, kind in _kinds_of_module(module):
                 held = vars(sys.modules[module]).get(name)
-                if held is not None and not isinstance(held, ModuleType):
+                known = held is not None and is_library(
+                    held
+                )  # a program may have put its own there
+                if known and not isinstance(held, ModuleType | np.ufunc):
                     self._held.append(held)
                     self._kinds[id(held)] = kind
-        for module in loaded:
-            self._waiting.pop(module, None)
-        return bool(loaded)
+        self._waiting = tuple(name for name in self._waiting if name not in loaded)
+        self._count = count
 
 
 def _names_of_modules() -> Iterator[str]:
@@ -381,9 +398,13 @@ def _parameters(function: Any) -> list[str]:
     return [p.name for p in given if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
 
+@functools.lru_cache(maxsize=512)
 def _unlisted(callee: Any) -> CallKind:
     """The kind of what no table names: pure in some packages, else not known."""
     module, name = module_of(callee), str(getattr(callee, "__name__", type(callee).__name__))
+    owner = _class_of(callee, module, name)
+    if owner is not None:
+        return kind_of_method(owner, name)
     shown = f"{module}.{name}"
     denied = library_names.DENIED
     top = ".".join(module.split(".")[:2])
@@ -395,19 +416,25 @@ def _unlisted(callee: Any) -> CallKind:
     return CallKind(Kind.PURE, shown, writes=_outputs(callee), functions=None)
 
 
-def _of_function(function: FunctionType, own: str) -> CallKind:
-    if not is_library(function, own):
-        return _GENERATED if is_generated(function) else _USER
-    return _unlisted(function)
+def _class_of(function: Any, module: str, name: str) -> type | None:
+    """The class that has a function as its method; None for other functions."""
+    path = str(getattr(function, "__qualname__", "")).split(".")
+    found: Any = sys.modules.get(module)
+    for part in path[:-1]:
+        found = None if found is None else vars(found).get(part)
+    if not isinstance(found, type):
+        return None
+    return found if vars(found).get(name) is function else None
 
 
 def _of_bound(method: MethodType, own: str) -> CallKind:
     """A bound method: one of the user's, or one of a class of a library."""
-    function, owner = method.__func__, method.__self__
-    if type(function) is FunctionType and not is_library(function, own):
-        return CallKind(Kind.WRAPPER, function.__qualname__, function)
+    function: Any = method.__func__
+    owner: Any = method.__self__
+    if not is_library(function, own):
+        return CallKind(Kind.WRAPPER, "a method", function)
     name = str(getattr(function, "__name__", ""))
-    return kind_of_method(owner if isinstance(owner, type) else type(owner), name, own)
+    return kind_of_method(owner if issubclass(type(owner), type) else type(owner), name, own)
 
 
 def _of_ufunc(ufunc: np.ufunc) -> CallKind:
@@ -425,16 +452,16 @@ def _of_class(kind: Any, own: str) -> CallKind:
     if issubclass(kind, np.generic) and library:
         return CallKind(Kind.PURE, shown, depends=_unless_now)
     if library:
-        pure = issubclass(kind, BaseException)
-        return CallKind(Kind.PURE, shown) if pure else _unlisted(kind)
+        pure = issubclass(kind, BaseException | Enum)
+        return _GENERATED if pure else _unlisted(kind)
     if issubclass(kind, Enum):
-        missing = kind.__dict__.get("_missing_")
-        return CallKind(Kind.PURE if missing is None else Kind.REFUSED, shown)
+        missing = role_of(kind, "_missing_", own)
+        return CallKind(Kind.REFUSED if missing is Role.USER else Kind.PURE, shown)
     if issubclass(kind, BaseException | tuple) and not _has_own_start(kind, own):
-        return CallKind(Kind.PURE, shown)
+        return _GENERATED
     foreign = [b for b in kind.__mro__ if b is not object and is_library(b, own)]
     known = all(_is_known_base(base) for base in foreign)
-    return CallKind(Kind.USER if known else Kind.REFUSED, shown)
+    return _USER if known else CallKind(Kind.REFUSED, shown)
 
 
 def _has_own_start(kind: type, own: str) -> bool:
@@ -458,7 +485,7 @@ def _of_instance(callee: Any, own: str) -> CallKind:
     """Objects with a `__call__`."""
     kind = type(callee)
     if issubclass(kind, NativeCallable):
-        inner = vars(callee).get("__wrapped__")
+        inner = getattr(callee, "_function", None)
         return CallKind(Kind.WRAPPER if inner else Kind.PURE, "a compiled function", inner)
     if issubclass(kind, functools.partial):
         return CallKind(Kind.WRAPPER, "functools.partial", callee.func)
@@ -485,6 +512,7 @@ def _of_instance(callee: Any, own: str) -> CallKind:
 
 
 _NDARRAY_OUT: Final = {
+    **dict.fromkeys(("conj", "conjugate"), 1),
     **dict.fromkeys(("argmax", "argmin", "any", "all", "max", "min", "round", "choose", "dot"), 2),
     **dict.fromkeys(("sum", "prod", "mean", "std", "var", "cumsum", "cumprod"), 3),
     **dict.fromkeys(("clip", "take", "compress"), 3),
@@ -547,5 +575,8 @@ def _of_array_method(owner: type, name: str) -> dict[str, Any]:
 
 
 _USER: Final = CallKind(Kind.USER)
-_GENERATED: Final = CallKind(Kind.PURE, "a named tuple")
+_GENERATED: Final = CallKind(
+    Kind.PURE, "a class", asks=("__index__", "__iter__", "__len__"), asks_entries=()
+)
+"""The kind of named tuples and exceptions, which hold what they get."""
 _TABLE: Final = CallTable()

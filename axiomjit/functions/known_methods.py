@@ -61,7 +61,7 @@ _STREAM: Final = "fileno isatty readable seekable tell writable getvalue"
 _STREAM_WRITES: Final = "close detach read readline readlines reconfigure seek truncate read1"
 _DATE: Final = """
     ctime isocalendar isoformat isoweekday replace strftime timetuple toordinal weekday fromordinal
-    fromisocalendar fromisoformat
+    fromisocalendar fromisoformat fromtimestamp
 """
 
 _PURE: Final[dict[str, str]] = {
@@ -95,6 +95,7 @@ _PURE: Final[dict[str, str]] = {
     "types.SimpleNamespace": "",
     "functools.partial": "",
     "functools._lru_cache_wrapper": "cache_info cache_parameters",
+    "itertools.chain": "from_iterable",
     "collections.deque": "copy count index",
     "collections.OrderedDict": _DICT,
     "collections.defaultdict": _DICT,
@@ -111,7 +112,7 @@ _PURE: Final[dict[str, str]] = {
     "re.Match": "end expand group groupdict groups span start",
     "datetime.date": _DATE,
     "datetime.datetime": f"""
-        {_DATE} astimezone combine date dst fromtimestamp strptime time timestamp timetz tzname
+        {_DATE} astimezone combine date dst strptime time timestamp timetz tzname
         utcfromtimestamp utcoffset utctimetuple
     """,
     "datetime.time": "dst fromisoformat isoformat replace strftime tzname utcoffset",
@@ -182,7 +183,11 @@ _PURE: Final[dict[str, str]] = {
     "numpy.iinfo": "",
     "numpy.vectorize": "",
     "numpy.random.SeedSequence": "generate_state",
-    "numpy.random.BitGenerator": "",
+    "numpy.random.BitGenerator": "jumped",
+    "numpy.random.MT19937": "jumped",
+    "numpy.random.PCG64": "jumped",
+    "numpy.random.PCG64DXSM": "jumped",
+    "numpy.random.Philox": "jumped",
     "numpy.polynomial.Polynomial": """
         basis cast convert copy cutdeg degree deriv fit fromroots has_samecoef has_samedomain
         has_sametype has_samewindow identity integ linspace mapparms roots trim truncate
@@ -231,6 +236,10 @@ _WRITE: Final[dict[str, str]] = {
     "numpy.ndarray": "fill partition put resize setfield setflags sort",
     "numpy.broadcast": "reset",
     "numpy.random.SeedSequence": "spawn",
+    "numpy.random.BitGenerator": "advance random_raw spawn",
+    "numpy.random.PCG64": "advance",
+    "numpy.random.PCG64DXSM": "advance",
+    "numpy.random.Philox": "advance",
     "numpy.ma.MaskedArray": "harden_mask set_fill_value shrink_mask soften_mask unshare_mask",
 }
 _EFFECT: Final[dict[str, str]] = {
@@ -272,7 +281,8 @@ class MethodTable:
 
     def __init__(self) -> None:
         """Start with classes to look up."""
-        self._waiting = {*_PURE, *_WRITE, *_EFFECT, *_IMPURE}
+        self._waiting = tuple({**_PURE, **_WRITE, **_EFFECT, **_IMPURE})
+        self._count = 0
         self._classes: dict[type, dict[str, Role]] = {}
         self._special = {
             **dict.fromkeys(_ALL_PURE.split(), Role.PURE),
@@ -281,19 +291,18 @@ class MethodTable:
 
     def roles(self, kind: type) -> dict[str, Role] | None:
         """The roles of the methods of one class, without those of its bases; None if unknown."""
-        found = self._classes.get(kind)
-        if found is None and self._waiting:
-            for name in list(self._waiting):
-                self._look_up(name)
-            found = self._classes.get(kind)
-        return found
+        if self._count != len(sys.modules):
+            self._count = len(sys.modules)
+            self._waiting = tuple(name for name in self._waiting if not self._look_up(name))
+        return self._classes.get(kind)
 
-    def _look_up(self, name: str) -> None:
+    def _look_up(self, name: str) -> bool:
+        """Look up the class of a name; False if its module is not loaded."""
         module, _, attribute = name.rpartition(".")
         kind = vars(sys.modules.get(module, sys)).get(attribute)
         kind = _UNNAMED.get(name, kind)
-        if not isinstance(kind, type):
-            return
+        if not isinstance(kind, type) or not is_library(kind):
+            return False
         special = {} if name in _WITHOUT_SPECIAL else self._special
         roles = self._classes.setdefault(kind, dict(special))
         for words, role in (
@@ -301,7 +310,7 @@ class MethodTable:
             *((_EFFECT, Role.EFFECT), (_IMPURE, Role.IMPURE)),
         ):
             roles.update(dict.fromkeys(words.get(name, "").split(), role))
-        self._waiting.discard(name)
+        return True
 
 
 _TABLE: Final = MethodTable()
@@ -316,23 +325,20 @@ def role_of(kind: type, name: str, own: str = "") -> Role | None:
         own: The package of the function that is followed, whose code is the user's.
     """
     order = type.__dict__["__mro__"].__get__(kind)
-    after = next((n for n, base in enumerate(order) if name in vars(base)), None)
-    if after is None:
+    definer = next((base for base in order if name in vars(base)), None)
+    if definer is None:
         return None
-    definer = order[after]
     held = vars(definer)[name]
     held = held.__func__ if isinstance(held, classmethod | staticmethod) else held
     if isinstance(held, FunctionType) and not is_library(held, own):
         return Role.PURE if is_generated(held) else Role.USER
     if is_generator_class(definer):
         return Role.DRAW if name in DRAWS else None
-    for base in order[after:]:
+    for base in order:  # a class that is listed decides, too, on methods that it inherits
         roles = _TABLE.roles(base)
-        if roles is None or (base is object and definer is not object):
-            continue
-        if name in roles:
+        if roles is not None and name in roles and (base is not object or definer is object):
             return roles[name]
-    if definer.__module__ in _PLAIN_MODULES and _is_special(name):
+    if definer.__module__ in _PLAIN_MODULES and _is_special(name) and name != "__call__":
         return (_TABLE.roles(object) or {}).get(name)
     return _in_family(definer, name)
 

@@ -24,7 +24,7 @@ def is_library(part: Any, own: str = "") -> bool:
 @functools.lru_cache(maxsize=4096)
 def _is_library(name: str, own: str) -> bool:
     named = ModuleType(name)
-    return is_library_code(named) or is_installed(named, own)
+    return is_library_code(named) or is_of_family(name) or is_installed(named, own)
 
 
 def module_of(value: Any) -> str:
@@ -32,19 +32,23 @@ def module_of(value: Any) -> str:
 
     A decorator may give a function another `__module__`; that of its global names counts.
     """
-    if type(value) is FunctionType:
+    kind = type(value)
+    if kind is FunctionType:
         name = value.__globals__.get("__name__")
-        return name if type(name) is str else ""
-    if isinstance(value, ModuleType):
-        return value.__name__
-    kind: Any = value if isinstance(value, type) else type(value)
-    name = getattr(value, "__module__", None)
+    elif issubclass(kind, type) or _is_of_library(kind):
+        name = getattr(value, "__module__", None)
+    else:
+        name = kind.__module__
+    if issubclass(kind, ModuleType):
+        name = value.__name__
     if type(name) is str:
         return name
-    owner = getattr(value, "__objclass__", None) or type(getattr(value, "__self__", None))
-    kind = owner if owner is not type(None) else kind
-    name = getattr(kind, "__module__", "")
-    return name if type(name) is str else ""
+    owner = getattr(value, "__objclass__", None) or type(getattr(value, "__self__", value))
+    return str(owner.__module__)
+
+
+def _is_of_library(kind: type) -> bool:
+    return is_library_code(kind) or kind.__module__.startswith("_cython")
 
 
 def is_of_family(module: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import ModuleType
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +18,7 @@ from axiomjit.functions.known_calls import CallKind, Kind, kind_of_call
 from axiomjit.functions.objects import is_plain, is_users
 from axiomjit.functions.outside import is_container, refuse
 from axiomjit.functions.sources import MISSING
+from axiomjit.tracing.generators import is_generator
 
 _NONE: Final = object()
 
@@ -33,14 +35,18 @@ class LibraryCalls(Calls):
         hook = _HOOKS.get(known.hook[0]) if known.hook else None
         if hook is not None:
             return hook(self, *known.hook[1:], *args, **kwargs)
-        return _BY_KIND[known.kind](self, known, function, args, kwargs)
+        found = _BY_KIND[known.kind](self, known, function, args, kwargs)
+        if is_generator(found) and not self.outside.is_outside(found):
+            self.made_generators[id(found)] = found
+        return found
 
     def library_method(
         self, owner: Any, name: str, found: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> Any:
         """A method in C of an object of a library's class."""
         known = kind_of_call(found)
-        if self.outside.is_outside(owner) and known.kind is not Kind.EFFECT:
+        free = isinstance(owner, ModuleType | type) or known.kind is Kind.EFFECT
+        if self.outside.is_outside(owner) and not free:
             refuse(f"calls {name} of a {type(owner).__name__}, which lives on outside it")
         return self.library(found, args, kwargs)
 
@@ -124,6 +130,8 @@ class LibraryCalls(Calls):
 
     def _draw(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> Any:
         owner = getattr(function, "__self__", None)
+        if owner is None:  # the method of a class, called with its owner
+            owner, *args = args
         return self.method(owner, function.__name__, *args, **kwargs)
 
     def _impure(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> Any:

@@ -22,7 +22,7 @@ PURE: Final[dict[str, str]] = {
         bytearray bytes classmethod complex memoryview object property slice staticmethod super
     """,
     "copy": "copy deepcopy replace",
-    "dataclasses": "Field asdict astuple field fields is_dataclass replace",
+    "dataclasses": "Field InitVar asdict astuple field fields is_dataclass replace",
     "typing": """
         Generic Protocol TypeVar ParamSpec TypeVarTuple NewType ForwardRef
         assert_type cast final get_args get_origin is_typeddict no_type_check runtime_checkable
@@ -61,7 +61,7 @@ PURE: Final[dict[str, str]] = {
     """,
     "string": "Formatter Template capwords",
     "textwrap": "TextWrapper dedent fill indent shorten wrap",
-    "re": "compile escape findall finditer fullmatch match search split template",
+    "re": "RegexFlag compile escape findall finditer fullmatch match search split template",
     "struct": "Struct calcsize iter_unpack pack unpack unpack_from",
     "json": "JSONDecoder JSONEncoder dumps loads",
     "json.encoder": "encode_basestring encode_basestring_ascii",
@@ -102,7 +102,7 @@ PURE: Final[dict[str, str]] = {
     "platform": "architecture machine python_implementation python_version release system version",
     "locale": "normalize",
     "contextlib": """
-        AbstractContextManager ContextDecorator ExitStack closing nullcontext suppress
+        AbstractContextManager ContextDecorator
     """,
     "io": "BytesIO StringIO",
     "weakref": "ref",
@@ -233,7 +233,7 @@ REFUSED: Final[dict[str, str]] = {
         info nditer nested_iters printoptions save savetxt savez savez_compressed set_printoptions
         setbufsize seterr seterrcall show_config show_runtime test
     """,
-    "numpy.random": "BitGenerator get_bit_generator set_bit_generator",
+    "numpy.random": "BitGenerator get_bit_generator ranf sample set_bit_generator",
     "numpy.polynomial": "set_default_printstyle",
 }
 """Functions that are known to ask or change what the process or the caller has."""
