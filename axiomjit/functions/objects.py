@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections import Counter, namedtuple
+from collections import Counter, defaultdict, namedtuple
 from collections.abc import Callable
+from enum import Enum
 from types import (
     FunctionType,
     GetSetDescriptorType,
@@ -27,6 +28,7 @@ from axiomjit.functions.sources import (
     Attribute,
     Class,
     ClassAttribute,
+    FunctionPart,
     Source,
     own_dict,
     static_attribute,
@@ -256,6 +258,10 @@ class Objects:
             return self.call(get, held, owner, kind)
         if type(held) is _FIELD:
             return self.item(owner, held.__reduce__()[1][0])
+        if isinstance(owner, Enum):
+            return getattr(owner, held.__name__ if hasattr(held, "__name__") else held.name)
+        if kind is FunctionType and held.__name__ in _SET_ANEW and self.outside.is_outside(owner):
+            return self.outside.read(FunctionPart(self.source(owner), held.__name__))
         if self.outside.is_outside(owner) and is_users(kind):
             refuse(f"reads a {type(held).__name__} of a {kind.__name__}")
         return held.__get__(self.outside.original(owner), kind)
@@ -429,6 +435,8 @@ class Objects:
         refuse(f"looks into a {type(owner).__name__}")
 
 
+_SET_ANEW: Final = frozenset({"__defaults__", "__kwdefaults__"})
+"""Parts of functions that programs set anew."""
 _STREAMS: Final = frozenset({"stdout", "stderr", "stdin"})
 """Names of `sys` that programs set anew."""
 _FIELD: Final = type(namedtuple("_Pair", "first").first)  # type: ignore[attr-defined]

@@ -25,6 +25,7 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base.config import config
+from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.reachable import Path, reachable
 from axiomjit.functions.objects import is_library_module, is_users, users_function
 from axiomjit.functions.sources import ATOMS, own_dict
@@ -103,7 +104,7 @@ def _generator_state(value: Any) -> object:
 
 def _parts(value: Any) -> Steps:
     kind = type(value)
-    if issubclass(kind, _WITHOUT_PARTS):
+    if issubclass(kind, _WITHOUT_PARTS) or isinstance(value, NativeCallable):
         return
     for base, entries in _CONTAINERS.items():
         if issubclass(kind, base):
