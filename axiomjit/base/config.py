@@ -2,7 +2,7 @@
 
 | setting | variable | default | meaning |
 |---|---|---|---|
-| check | AXIOMJIT_CHECK | 0 | verify the IR after every pass, poison fresh memory, check views |
+| check | AXIOMJIT_CHECK | 0 | verify IR after passes, poison memory, check views and traces |
 | background | AXIOMJIT_BACKGROUND | 0 | NumPy answers calls while a thread compiles their kernels |
 | bounds | AXIOMJIT_CHECK | 0 | compile kernels that check each access to memory |
 | disable | AXIOMJIT_DISABLE | 0 | compile nothing, run in the NumPy evaluator |

@@ -94,6 +94,7 @@ from axiomjit.dispatch.signature import Classes, DeclaredShapes, Signature, clas
 from axiomjit.dispatch.warm import no_named_arrays, stood_in
 from axiomjit.functions.outside import Wanted
 from axiomjit.functions.sources import GuardInfo, Vector
+from axiomjit.functions.unchanged import changes_nothing
 from axiomjit.graph.traced_values import AxisValue
 from axiomjit.symbolic.data_dependent import OtherLengthError
 from axiomjit.symbolic.dims import Scope
@@ -131,6 +132,17 @@ class BoundMethod(functools.partial[Any]):
         return cast("CacheInfo", jitted.cache_info())
 
 
+def _changing(name: str, guard: object) -> NeedsValuesError:
+    """The error for a function whose outside is never as it was while it was traced."""
+    return NeedsValuesError(
+        f"follow {name} once for all calls",
+        f"that what it reads outside changes meanwhile: {guard} did not hold after it",
+        "call it when no other thread changes what it reads",
+    )
+
+
+ATTEMPTS: Final = 4
+"""How often a call is traced anew because something outside changed meanwhile."""
 P = ParamSpec("P")
 R = TypeVar("R")
 _NAMED_CALLS: Final = "axiomjit.dispatch.named_calls"
@@ -412,8 +424,14 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         compiled = match.program.compiled_call(match.signature.values, as_is, reads)
         return Found(compiled, match.vector, match.call)
 
-    def _match(self, call: CallArguments, same: Same | None = None) -> Match:
-        """The program for a call, traced if there is none."""
+    def _match(
+        self, call: CallArguments, same: Same | None = None, attempts: int = ATTEMPTS
+    ) -> Match:
+        """The program for a call, traced if there is none.
+
+        Raises:
+            NeedsValuesError: what is outside was another after each of so many traces.
+        """
         plain = plain_arguments(call.dynamic, call.names)
         signature = self._classified(call, plain, same)
         known = self._programs.get(signature.key) or ClassPrograms()
@@ -429,7 +447,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         self._reasons.add(aspects_of(call, signature), tuple(known), len(known), signature.values)
         self._reasons.warn_of_many(self._name)
         declared = self._shapes.names(call, plain) if self._shapes else None
-        with self._following, stage("following"):
+        whole = (*call.dynamic, *(value for _, value in call.static))
+        with self._following, stage("following"), changes_nothing(self._function, whole):
             try:
                 traced = trace_function(
                     self._function, call, signature, scope, self._wanted, declared
@@ -447,7 +466,9 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         self._programs.add(signature.key, program)
         vector = traced.guards.read(call.leaves(call.dynamic))
         if vector is None:  # something outside changed meanwhile
-            return self._match(call, same)
+            if attempts == 1:
+                raise _changing(self._name, traced.guards.failing(call.leaves(call.dynamic)))
+            return self._match(call, same, attempts - 1)
         inputs = traced.guards.given(vector)
         return Match(program, vector, call.with_inputs(inputs, names), traced.signature)
 

@@ -66,6 +66,11 @@ _READING: Final = frozenset(
     }
 )
 """Methods of containers that change nothing."""
+_COMPARING: Final = {
+    **dict.fromkeys(("index", "count", "remove"), ("__eq__",)),
+    "sort": ("__lt__", "__gt__"),
+}
+"""Methods of containers that compare entries, by the special methods that they ask for."""
 _STORING: Final = frozenset({"append", "appendleft", "add", "insert", "setdefault", "__setitem__"})
 """Methods that put their arguments themselves into a container."""
 
@@ -118,6 +123,8 @@ class Calls(Operators):
     def _call_function(self, function: FunctionType, args: Any, kwargs: Any) -> Any:
         if id(function.__code__) in self._codes:
             return function(*args, **kwargs)
+        if _is_generated(function) and function.__name__ == "__eq__" and len(args) == 2:
+            return self._equal_fields(*args)
         if users_function(function):
             return self.copy_of(function)(*args, **kwargs)
         if _is_dispatcher(function) and args:
@@ -251,6 +258,17 @@ class Calls(Operators):
         if post is not MISSING:
             self.call(post, made, *later)
 
+    def _equal_fields(self, one: Any, other: Any) -> Any:
+        """What the generated `__eq__` of a dataclass gives."""
+        if self.class_of(one) is not self.class_of(other):
+            return NotImplemented
+        for field in dataclasses.fields(one):
+            if field.compare:
+                left, right = (self.attribute(value, field.name) for value in (one, other))
+                if not (self._same(left, right) or self.truth(self.compare("==", left, right))):
+                    return False
+        return True
+
     def super(self, kind: Any, owner: Any) -> Any:
         """`super()`."""
         return super(kind, owner)
@@ -323,6 +341,8 @@ class Calls(Operators):
 
     def _container_method(self, owner: Any, name: str, args: Any, kwargs: Any) -> Any:
         named = {key: self._callback(value) for key, value in kwargs.items()}
+        if name in _COMPARING and self._entries_have(owner, *_COMPARING[name]):
+            refuse(f"calls {name} of a container of objects that have their own comparisons")
         if not self.outside.is_outside(owner):
             stored = args if name in _STORING else tuple(map(self.given, args))
             return getattr(owner, name)(*stored, **named)

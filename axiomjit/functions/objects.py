@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections import Counter, namedtuple
+from collections import Counter, defaultdict, namedtuple
 from collections.abc import Callable
+from enum import Enum
 from types import (
     FunctionType,
     GetSetDescriptorType,
@@ -27,6 +28,7 @@ from axiomjit.functions.sources import (
     Attribute,
     Class,
     ClassAttribute,
+    FunctionPart,
     Source,
     own_dict,
     static_attribute,
@@ -261,6 +263,10 @@ class Objects:
             return self.call(get, held, owner, kind)
         if type(held) is _FIELD:
             return self.item(owner, held.__reduce__()[1][0])
+        if isinstance(owner, Enum):
+            return getattr(owner, held.__name__ if hasattr(held, "__name__") else held.name)
+        if kind is FunctionType and held.__name__ in _SET_ANEW and self.outside.is_outside(owner):
+            return self.outside.read(FunctionPart(self.source(owner), held.__name__))
         if self.outside.is_outside(owner) and is_users(kind):
             refuse(f"reads a {type(held).__name__} of a {kind.__name__}")
         return held.__get__(self.outside.original(owner), kind)
@@ -277,7 +283,7 @@ class Objects:
         deletes = value is MISSING
         special = "__delattr__" if deletes else "__setattr__"
         given = () if deletes else (value,)
-        own = static_attribute(kind, special)
+        own = self._class_part(owner, kind, special)
         if type(own) is FunctionType:
             self.call(own, owner, name, *given)
             return
@@ -378,7 +384,9 @@ class Objects:
             return self.call(missing, owner, key)
         if isinstance(owner, Counter):
             return 0
-        factory = getattr(owner, "default_factory", None)
+        factory = None
+        if isinstance(owner, defaultdict):
+            factory = self.outside.read(Attribute(self.source(owner), "default_factory"))
         if factory is None:
             raise KeyError(key)
         made = self.call(factory)
@@ -431,6 +439,8 @@ class Objects:
         refuse(f"looks into a {type(owner).__name__}")
 
 
+_SET_ANEW: Final = frozenset({"__defaults__", "__kwdefaults__"})
+"""Parts of functions that programs set anew."""
 _STREAMS: Final = frozenset({"stdout", "stderr", "stdin"})
 """Names of `sys` that programs set anew."""
 _FIELD: Final = type(namedtuple("_Pair", "first").first)  # type: ignore[attr-defined]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections import deque
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any, Final
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from axiomjit.functions.array_calls import first_traced
 from axiomjit.functions.objects import Objects, is_plain, is_users, users_function
 from axiomjit.functions.outside import container_kind, is_container, refuse
-from axiomjit.functions.sources import MISSING, static_attribute
+from axiomjit.functions.sources import MISSING, Distinct, is_known_value, static_attribute
 
 _STEMS: Final = {
     **{"+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod"},
@@ -40,7 +41,15 @@ _ORDER: Final[dict[str, tuple[str, str, Callable[[Any, Any], Any]]]] = {
     "!=": ("__ne__", "__ne__", operator.ne),
 }
 _CHANGEABLE: Final = (list, set, dict, deque)
-_CHANGING: Final = {(list, "+"): "extend", (set, "|"): "update", (dict, "|"): "update"}
+_CHANGING: Final = {
+    (list, "+"): "extend",
+    (deque, "+"): "extend",
+    (set, "|"): "update",
+    (set, "-"): "difference_update",
+    (set, "&"): "intersection_update",
+    (set, "^"): "symmetric_difference_update",
+    (dict, "|"): "update",
+}
 """In-place operators of containers, as methods."""
 
 
@@ -101,7 +110,9 @@ class Operators(Objects):
         if self.outside.is_outside(left) and container_kind(type(left)) in _CHANGEABLE:
             name = _CHANGING.get((container_kind(type(left)), sign))
             if name is None:
-                refuse(f"changes a {type(left).__name__} by {sign}=")
+                return self._change_in_place(f"__i{_STEMS[sign]}__", left, self.given(right))
+            if isinstance(left, set) and not isinstance(right, set | frozenset):
+                return self._change_in_place(f"__i{_STEMS[sign]}__", left, self.given(right))
             entries = dict(right) if name == "update" and type(left) is dict else None
             given = list(self.iterate(right)) if entries is None else entries
             self.outside.change(left, name, (given,))
@@ -112,6 +123,14 @@ class Operators(Objects):
         if type(left) is np.ndarray and first_traced([given]) is not None:
             self.known.want_traced(left)
         return IN_PLACE[sign](left, given)
+
+    def _change_in_place(self, name: str, left: Any, given: Any) -> Any:
+        """An in-place operator of a container that has no plain method for it."""
+        if static_attribute(type(left), name) is MISSING or not is_known_value(given):
+            refuse(f"calls {name} of a {type(left).__name__}, which lives on outside it")
+        getattr(self.outside.whole(left), name)(given)
+        self.outside.effect("method", left, name, (given,))
+        return left
 
     def _in_place_plain(self, sign: str, left: Any, right: Any) -> Any:
         found = self._by_methods(_STEMS[sign], left, right)
@@ -125,10 +144,8 @@ class Operators(Objects):
 
     def compare(self, sign: str, left: Any, right: Any) -> Any:
         """A comparison, a test of identity or of membership."""
-        if sign == "is":
-            return self.outside.original(left) is self.outside.original(right)
-        if sign == "is not":
-            return self.outside.original(left) is not self.outside.original(right)
+        if sign in ("is", "is not"):
+            return self._same(left, right) is (sign == "is")
         if sign == "in":
             return self.member(right, left)
         if sign == "not in":
@@ -144,9 +161,21 @@ class Operators(Objects):
             if found is not NotImplemented:
                 return not self.truth(found)
         if sign in ("==", "!=") and (is_users(type(left)) or is_users(type(right))):
-            same = self.outside.original(left) is self.outside.original(right)
-            return same is (sign == "==")
+            return self._same(left, right) is (sign == "==")
+        if self._entries_have(left, name) or self._entries_have(right, name):
+            refuse(f"compares containers of objects that have their own {name}")
         return plainly(self.given(left), self.given(right))
+
+    def _same(self, left: Any, right: Any) -> bool:
+        """True for one object; that two from outside are not one is guarded."""
+        outside = self.outside
+        if outside.original(left) is outside.original(right):
+            return True
+        sources = [outside.source_of(one) for one in (left, right)]
+        one, other = sources
+        if one is not None and other is not None:
+            outside.require(Distinct(one, (other,)))
+        return False
 
     def _compared(self, name: str, mirrored: str, left: Any, right: Any) -> Any:
         pairs = [(left, name, right), (right, mirrored, left)]
@@ -160,12 +189,21 @@ class Operators(Objects):
                     return found
         return NotImplemented
 
+    def _entries_have(self, container: Any, *names: str) -> bool:
+        """True if an entry of a container has one of these methods in Python."""
+        if is_plain(container) or not is_container(container):
+            return False
+        kinds = {type(one) for one in container if not is_plain(one)}
+        found = [static_attribute(kind, name) for kind in kinds for name in names]
+        return any(type(one) is FunctionType for one in found)
+
     def member(self, container: Any, value: Any) -> Any:
         """`value in container`."""
         method = self._special(container, "__contains__")
         if method is not MISSING:
             return self.truth(self.call(method, container, value))
-        if is_users(type(value)) and not is_plain(value):
+        compares = is_users(type(value)) and not is_plain(value)
+        if compares or self._entries_have(container, "__eq__"):
             return any(
                 self.compare("is", one, value) or self.truth(self.compare("==", one, value))
                 for one in self.iterate(container)

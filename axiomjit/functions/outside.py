@@ -417,16 +417,14 @@ class Outside:
             self.require(Keys(source, tuple(kind.__iter__(owner))))
             return kind(kind.__iter__(owner))
         if issubclass(kind, dict):
-            keys = tuple(dict.__iter__(owner))
+            keys = tuple(kind.__iter__(owner))
             if not all(is_known_value(key) or isinstance(key, BY_IDENTITY) for key in keys):
                 refuse(f"reads {source}, whose keys are objects that are not compared by value")
             self.require(Keys(source, keys))
             entries = {key: self.read(Item(source, key)) for key in keys}
-            return (
-                defaultdict(owner.default_factory, entries)
-                if kind is defaultdict
-                else kind(entries)
-            )
+            if kind is not defaultdict:
+                return kind(entries)
+            return defaultdict(self.read(Attribute(source, "default_factory")), entries)
         found = [self.read(Item(source, k)) for k in range(self._length(owner))]
         return deque(found, owner.maxlen) if kind is deque else kind(found)
 

@@ -1,5 +1,6 @@
 """Whether two worlds of objects are alike: values, types, and which of them are one object."""
 
+import contextlib
 import contextvars
 import functools
 import io
@@ -130,7 +131,9 @@ def _state(value):
         case contextvars.ContextVar():
             return [value.get()]
         case types.CellType():
-            return [value.cell_contents]
+            with contextlib.suppress(ValueError):  # it is empty
+                return [value.cell_contents]
+            return []
         case types.FunctionType():
             own = {name: part for name, part in vars(value).items() if name != "calls"}
             return value.__name__, value.__closure__, value.__defaults__, own

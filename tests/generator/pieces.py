@@ -516,10 +516,11 @@ class Node:
         self.value, self.rest = value, rest
 """.strip(),
     "HEAD": "HEAD = Node(1, Node(2))",
+    "RECORDS": "RECORDS = []",
     "ToLog": """
 class ToLog(logging.Handler):
     def emit(self, record):
-        LOG.append(record.getMessage())
+        RECORDS.append(record.getMessage())
 """.strip(),
     "LOGGER": 'LOGGER = logging.Logger("generated")\nLOGGER.addHandler(ToLog())',
     "Walk": """

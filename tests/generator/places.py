@@ -489,7 +489,6 @@ OWN = (
     "own = NUMBERS + [1]\nown.pop()\n{n} = {v} + len(own)",
     "own = NUMBERS[:]\nown[0] = 1\n{n} = {v} * own[0]",
     "own = dict(STATE)\nown['n'] = 5\n{n} = {v} * own['n']",
-    "match x.ndim:\n    case 1:\n        {n} = {v} + 1\n    case _:\n        {n} = {v} - 1",
     "own = 0\nwhile own < 3:\n    own += 1\n{n} = {v} * own",
     "{n} = functools.reduce(lambda a, b: a + b, [{v}, {v}, {v}])",
     "own = 'ab'\nown += 'c'\n{n} = {v} * len(own)",
