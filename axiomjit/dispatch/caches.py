@@ -238,8 +238,8 @@ def run_and_unflatten(
 ) -> object:
     """Run, and assemble the return value: results without dimensions are NumPy scalars.
 
-    `given` are the arguments before their conversion, which may be returned; `vector` has the values
-    of sources from outside. The effects of the program are done.
+    `given` are the arguments before their conversion, which may be returned; `vector` has the
+    values of sources from outside. The effects of the program are done.
     """
     results = compiled.runnable.run(arguments)
     if compiled.structure is LEAF and compiled.leaves[0] == (0, None):
