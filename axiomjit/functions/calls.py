@@ -105,10 +105,13 @@ class Calls(Operators):
             return self.call(function.__func__, function.__self__, *args, **kwargs)
         if issubclass(kind, type):
             return self.make(function, args, kwargs)
+        if issubclass(kind, NativeCallable):  # it is a partial, too
+            inner = getattr(function, "_function", None)
+            if inner is None:
+                return self.library(function, args, kwargs)
+            return self.call(inner, *args, **kwargs)
         if issubclass(kind, functools.partial):
             return self._call_partial(function, args, kwargs)
-        if issubclass(kind, NativeCallable):
-            return self.call(function._function, *args, **kwargs)
         if kind is functools._lru_cache_wrapper:
             return self._call_cached(function, args, kwargs)
         if issubclass(kind, _BUILT_IN) and not isinstance(function.__self__, ModuleType | None):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import ModuleType
-from typing import Any, Final
+from types import ModuleType, SimpleNamespace
+from typing import Any, Final, NoReturn
 
 import numpy as np
 
-from axiomjit.base.errors import ImpureError
+from axiomjit.base.errors import ImpureError, NeedsValuesError
 from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import refused
 from axiomjit.functions.array_calls import call_numpy, first_traced
@@ -36,9 +37,22 @@ class LibraryCalls(Calls):
         if hook is not None:
             return hook(self, *known.hook[1:], *args, **kwargs)
         found = _BY_KIND[known.kind](self, known, function, args, kwargs)
-        if is_generator(found) and not self.outside.is_outside(found):
-            self.made_generators[id(found)] = found
+        if is_generator(found) or hasattr(type(found), "random_raw"):
+            self._note_generator(found, (*args, *kwargs.values()))
         return found
+
+    def _note_generator(self, made: Any, given: Sequence[Any]) -> None:
+        """Note a generator of random numbers, or a source of bits, that the function has made.
+
+        Raises:
+            NeedsValuesError: it draws from a source of bits from outside.
+        """
+        if self.outside.is_outside(made):
+            return
+        bits = made._bit_generator if is_generator(made) else made
+        if id(bits) not in self.made_generators and any(one is bits for one in given):
+            refuse_draw(f"makes a {type(made).__name__} with a source of bits from outside")
+        self.made_generators[id(made)] = made
 
     def library_method(
         self, owner: Any, name: str, found: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
@@ -47,11 +61,18 @@ class LibraryCalls(Calls):
         known = kind_of_call(found)
         free = isinstance(owner, ModuleType | type) or known.kind is Kind.EFFECT
         if self.outside.is_outside(owner) and not free:
+            if type(owner).__module__ == "random":
+                refuse_draw(f"calls {name} of a {type(owner).__name__} that lives on outside it")
             refuse(f"calls {name} of a {type(owner).__name__}, which lives on outside it")
         return self.library(found, args, kwargs)
 
     def _run(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> Any:
         """Call a function that changes nothing."""
+        if isinstance(function, type) and any(map(self._is_container, (*args, *kwargs.values()))):
+            if issubclass(function, BaseException | SimpleNamespace):
+                return function(*args, **kwargs)
+            if function not in _COPYING and not hasattr(function, "__next__"):
+                refuse(f"gives what lives on outside it to {known.name}, which may keep it")
         given = [self._askable(one, known) for one in args]
         named = {key: self._askable(value, known) for key, value in kwargs.items()}
         return self.known.note(call_numpy(function, given, named))
@@ -147,6 +168,8 @@ class LibraryCalls(Calls):
 
     def _refused(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> Any:
         name = known.name or getattr(function, "__qualname__", type(function).__name__)
+        if name.startswith("random."):
+            refuse_draw(f"calls {name}")
         refuse(f"calls {name}, which is not known")
 
     # Statements
@@ -185,6 +208,22 @@ class LibraryCalls(Calls):
         return format(given if shown is None else shown(given), spec)
 
 
+def refuse_draw(seen: str) -> NoReturn:
+    """Leave a function that draws random numbers to NumPy.
+
+    Raises:
+        NeedsValuesError: always.
+    """
+    raise refused(
+        NeedsValuesError(
+            "random numbers drawn in a function that is followed once for all calls",
+            f"that it {seen}: the numbers would be the same in every call",
+            "draw them outside and pass them as an argument",
+            user_location(),
+        )
+    )
+
+
 class _Managed:
     """A context manager of a user's class, whose methods are traced."""
 
@@ -198,6 +237,13 @@ class _Managed:
         return self._calls.truth(self._calls.method(self._manager, "__exit__", *error))
 
 
+_COPYING: Final = frozenset(
+    {
+        *(list, tuple, set, frozenset, dict, deque, OrderedDict, Counter, defaultdict),
+        *(str, bytes, bytearray, int, float, complex, bool, np.dtype, np.ndarray),
+    }
+)
+"""Classes whose instances keep entries of containers, but not these themselves."""
 _BY_KIND: Final[dict[Kind, Callable[..., Any]]] = {
     Kind.PURE: LibraryCalls._run,
     Kind.ASKS: LibraryCalls._run,
@@ -330,6 +376,7 @@ def _extreme(sign: str, plainly: Any) -> Callable[..., Any]:
         if not given and default is not _NONE:
             return default
         keys = given if key is None else [calls.call(key, one) for one in given]
+        keys = [calls.given(one) for one in keys]
         if not any(is_users(type(k)) for k in keys):
             places = range(len(given))
             return given[plainly(places, key=keys.__getitem__)] if given else plainly(given)
@@ -345,6 +392,7 @@ def _extreme(sign: str, plainly: Any) -> Callable[..., Any]:
 def _sorted(calls: LibraryCalls, values: Any, key: Any = None, reverse: Any = False) -> Any:
     given = list(calls.iterate(values))
     keys = given if key is None else [calls.call(key, one) for one in given]
+    keys = [calls.given(one) for one in keys]
     if any(is_users(type(k)) for k in keys):
         less = functools.cmp_to_key(lambda a, b: -1 if calls.truth(calls.compare("<", a, b)) else 0)
         keys = list(map(less, keys))
