@@ -131,8 +131,8 @@ def brief(result: Result) -> str:
     ]
     lines.append(f"**Time in the geometric mean**: {', '.join(means)}.")
     where = (
-        f"{environment.cpu}, {amount(ranking.threads, 'thread')}, load {environment.load_start:.1f} "
-        f"to {environment.load_end:.1f}, {environment.date[:10]}"
+        f"{environment.cpu}, {amount(ranking.threads, 'thread')}, load "
+        f"{environment.load_start:.1f} to {environment.load_end:.1f}, {environment.date[:10]}"
     )
     texts = [textwrap.fill(line, LETTERS, break_on_hyphens=False) for line in [*lines, f"{where}."]]
     return "\n\n".join([f"![{ALTERNATIVE}]({CHART.as_posix()})", *texts]) + "\n"

@@ -63,7 +63,8 @@ def markdown(result: Result) -> str:
     blocks = [
         f"{environment.cpu}, {environment.cores} cores, load {environment.load_start:.1f} to "
         f"{environment.load_end:.1f}; {', '.join(versions)}; {environment.date[:10]}. "
-        f"Time of a call by NumPy's in the same rounds with {amount(result.threads[-1], 'thread')}; "
+        "Time of a call by NumPy's in the same rounds with "
+        f"{amount(result.threads[-1], 'thread')}; "
         "`axiomjit, 1 thread` is its ratio where all are pinned to one core; `compile` is the "
         "first compile of a fresh process; `of bound` is the part of the roofline that is reached."
     ]
