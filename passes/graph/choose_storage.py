@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from axiomjit.graph.library_operations import MATRIX_PRODUCT, LibraryOperation
@@ -18,15 +18,13 @@ from axiomjit.graph.nodes import (
     is_view,
     operand_iterators,
     origin,
-    post_order,
     users,
 )
 from axiomjit.graph.primitives import GATHER, MATERIALIZE, PACKS, SAVE, STATE, UPDATE
-from axiomjit.passes.ir.loop_readers import Readers, loop_readers
 from axiomjit.passes.ir.view_ir import Library
 from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import Dim, Scope
-from axiomjit.symbolic.index_maps import IndexMap, iterators_of
+from axiomjit.symbolic.index_maps import IndexMap, compose, iterators_of
 
 CHEAP: Final = 4
 """Additions that may be repeated per element of a broadcast; a more expensive value is stored."""
@@ -49,6 +47,8 @@ STATEMENTS: Final = 512
 """Most statements of a kernel once the loops that read joins are split at their parts."""
 STORED: Final = (*PACKS, SAVE, MATERIALIZE, UPDATE)
 """Primitives whose values are always stored."""
+Readers = dict[tuple[Op, IndexMap], None]
+"""Ops with the map from a value to their iterators, in order."""
 
 
 def choose_storage(graph: Graph, scope: Scope) -> dict[Node, Library | None]:
@@ -71,7 +71,7 @@ class _Choice:
     def __init__(self, graph: Graph, scope: Scope) -> None:
         self.scope = scope
         self.outputs = {base_of(node) for node in graph.outputs}
-        self.order = [n for n in post_order(graph.outputs) if isinstance(n, Op)]
+        self.order = graph.ops
         self.users = users(graph)
         self.chosen: dict[Node, Library | None] = {}
         # the ops in whose loops a value is computed, with the map from the value to their iterators
@@ -169,13 +169,39 @@ class _Choice:
         return not all(cones) or len(frozenset().union(*cones)) > LARGEST
 
 
+def loop_readers(
+    node: Node,
+    users: Mapping[Node, Sequence[Op]],
+    stored: Container[Node],
+    known: Mapping[Node, Readers],
+) -> Readers:
+    """The ops in whose loops a value is read, given those of its users.
+
+    These are users that are stored, fold, or gather from the value. Any other user is computed
+    inline by its own readers, which then read the value.
+    """
+    found: Readers = {}
+    for user in dict.fromkeys(users[node]):
+        if is_view(user):
+            continue
+        for k, (child, index) in enumerate(zip(user.operands, user.maps, strict=True)):
+            if child is not node:
+                continue
+            gathered = user.primitive is GATHER and k == 0
+            if user in stored or user.fold is not None or gathered:
+                found[user, index] = None
+            else:
+                found.update(((op, compose(index, outer)), None) for op, outer in known[user])
+    return found
+
+
 def _folded_in(op: Op) -> Op | None:
     """The fold that an op is, or whose state it takes a part of; else None."""
     of = op.operands[0] if op.primitive.name == "part" else op
     return of if isinstance(of, Op) and of.fold is not None else None
 
 
-def _cones(order: list[Op]) -> dict[Op, frozenset[Op]]:
+def _cones(order: Sequence[Op]) -> dict[Op, frozenset[Op]]:
     """For each op the ops fused with it; empty if they are too many for a kernel.
 
     The loops that read a join are split at the borders of its parts: each part is computed in one

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from axiomjit.base.locks import lazy_import
 from axiomjit.graph.known_strides import strides_of_constant
@@ -94,7 +94,7 @@ class _Lowering:
             counts,
         )
 
-    def _nodes(self) -> Iterator[Node]:
+    def _nodes(self) -> list[Node]:
         """All nodes, operands before users, and readers of a version before the next one."""
         if any(isinstance(node, Update) for node in self.stored):
             late = lazy_import("axiomjit.passes.graph.order_writes")  # few programs write
