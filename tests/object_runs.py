@@ -89,7 +89,7 @@ class Process:
 
 def sealed(key, symbol, calls, objects):
     """The bytes of an entry that says what it likes, with the right digest."""
-    return entries.pack(entries.Entry(key, symbol, calls, objects, 1.0))
+    return entries.pack(entries.Entry(key, symbol, calls, objects, 1.0, ()))
 
 
 def _bit_flip(draw, path, data, other):

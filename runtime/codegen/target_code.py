@@ -17,7 +17,7 @@ from numba.core.cpu import CPUContext
 from axiomjit.base.errors import CompileError
 from axiomjit.base.target import Target
 from axiomjit.runtime.object_cache.cached_code import run_passes
-from axiomjit.runtime.object_cache.object_file import PROVIDED, defined_symbols, undefined_symbols
+from axiomjit.runtime.object_cache.object_file import PROVIDED, ObjectFile, tables_of
 
 
 class TargetLibrary(JITCodeLibrary):
@@ -27,15 +27,15 @@ class TargetLibrary(JITCodeLibrary):
     _final_module: Any
     object_code: bytes
     """The object file."""
-    calls: set[str]
-    """The functions that it calls outside itself."""
+    tables: ObjectFile
+    """What it calls outside itself, and what it defines."""
 
     @property
     def objects(self) -> tuple[bytes, ...]:
         """The object file, and the object files of shared libraries that it calls."""
         found = [self]
         for library in found:  # which grows meanwhile
-            called = (self._codegen.shared.get(name) for name in sorted(library.calls))
+            called = (self._codegen.shared.get(name) for name in sorted(library.tables.undefined))
             found += [one for one in dict.fromkeys(called) if one and one not in found]
         return tuple(library.object_code for library in found)
 
@@ -52,8 +52,8 @@ class TargetLibrary(JITCodeLibrary):
 
     def _finalize_final_module(self) -> None:
         code = self._codegen._tm.emit_object(self._final_module)
-        self.calls = undefined_symbols(code)
-        missing = sorted(name for name in self.calls if not self._has(name))
+        self.tables = tables_of(code)
+        missing = sorted([name for name in self.tables.undefined if not self._has(name)])
         if missing:
             name = self._codegen.target.name
             raise CompileError(
@@ -65,7 +65,7 @@ class TargetLibrary(JITCodeLibrary):
 
     def share(self) -> None:
         """Let other libraries of the target call what this one defines."""
-        self._codegen.shared |= dict.fromkeys(defined_symbols(self.object_code), self)
+        self._codegen.shared |= dict.fromkeys(self.tables.defined, self)
 
     def _has(self, name: str) -> bool:
         if name in self._codegen.shared:

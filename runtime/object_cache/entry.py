@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import struct
 from ast import literal_eval
+from collections.abc import Iterable
 from typing import Any, Final
 
 from axiomjit.base.hashing import sha256
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.records import Record
-from axiomjit.runtime.object_cache.object_file import ELF, PROVIDED, ObjectFile, read_object
+from axiomjit.runtime.object_cache.object_file import PROVIDED, ObjectFile, read_object, tables_of
 
 MAGIC: Final = b"axiomjit kernel 1\n"
 UNREADABLE: Final = (SyntaxError, MemoryError, RecursionError)
@@ -31,7 +32,8 @@ class Entry(Record):
     """The machine code of one kernel: object files, and the function in them to call.
 
     `calls` are the functions of the C library that it needs; None stands for object files that no
-    other process may have, or that are not understood. `compile_ms` is what compiling took.
+    other process may have, or that are not understood. `compile_ms` is what compiling took, `files`
+    are the tables of the objects.
     """
 
     key: str
@@ -39,6 +41,7 @@ class Entry(Record):
     calls: tuple[str, ...] | None
     objects: tuple[bytes, ...]
     compile_ms: float
+    files: tuple[ObjectFile, ...]
 
 
 def make_entry(key: str, symbol: str, objects: tuple[bytes, ...], compile_ms: float) -> Entry:
@@ -47,13 +50,10 @@ def make_entry(key: str, symbol: str, objects: tuple[bytes, ...], compile_ms: fl
     Raises:
         ValueError: an object file is damaged.
     """
-    calls = None
-    if all(code.startswith(ELF) for code in objects):
-        files = [read_object(code) for code in objects]
-        called = _calls(files)
-        if all(file.is_for_this_cpu for file in files) and called <= PROVIDED:
-            calls = tuple(sorted(called))
-    return Entry(key, symbol, calls, objects, compile_ms)
+    files = tuple(map(tables_of, objects))
+    called = _calls(files)
+    known = all(file.is_for_this_cpu for file in files) and called <= PROVIDED
+    return Entry(key, symbol, tuple(sorted(called)) if known else None, objects, compile_ms, files)
 
 
 def pack(entry: Entry) -> bytes:
@@ -83,9 +83,8 @@ def unpack(key: str, data: bytes) -> Entry | None:
             return None
         end = _START + length
         entry = _read(literal_eval(data[_START:end].decode()), data[end:])
-        files = [read_object(code) for code in entry.objects]
-        whole = entry.key == key and all(file.is_for_this_cpu for file in files)
-        called = _calls(files)
+        whole = entry.key == key and all(file.is_for_this_cpu for file in entry.files)
+        called = _calls(entry.files)
         known = set(entry.calls or ()) == called and called <= PROVIDED
     except (ValueError, TypeError, LookupError, struct.error, *UNREADABLE):
         return None
@@ -96,7 +95,7 @@ def _read(metadata: Any, code: bytes) -> Entry:
     """The entry that the metadata describe.
 
     Raises:
-        ValueError: they do not describe what follows them.
+        ValueError: they do not describe what follows them, or an object file is damaged.
     """
     objects, start = [], 0
     for size in metadata["sizes"]:
@@ -106,11 +105,15 @@ def _read(metadata: Any, code: bytes) -> Entry:
     if start != len(code) or not objects or not all(isinstance(text, str) for text in texts):
         raise ValueError("metadata of other code")
     compile_ms = float(metadata["compile_ms"])
-    return Entry(texts[0], texts[1], tuple(texts[2:]), tuple(objects), compile_ms)
+    files = tuple(map(read_object, objects))
+    return Entry(texts[0], texts[1], tuple(texts[2:]), tuple(objects), compile_ms, files)
 
 
-def _calls(files: list[ObjectFile]) -> set[str]:
+def _calls(files: Iterable[ObjectFile]) -> set[str]:
     """What the objects need from outside."""
-    symbols = [symbol for file in files for symbol in file.symbols if symbol.name]
-    defined = {symbol.name for symbol in symbols if symbol.section}
-    return {symbol.name for symbol in symbols} - defined
+    needed: set[str] = set()
+    defined: set[str] = set()
+    for file in files:
+        needed |= file.undefined
+        defined |= file.defined
+    return needed - defined

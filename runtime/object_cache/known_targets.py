@@ -10,6 +10,7 @@ import ctypes
 import platform
 from ast import literal_eval
 from functools import cache
+from operator import mul
 from typing import Final
 
 from axiomjit.base.hashing import sha256
@@ -84,7 +85,7 @@ def processor_answers() -> tuple[int, ...] | None:
     for leaf, part, kept in _LEAVES:
         if leaf <= most[leaf & 0x80000000]:
             words = answer(leaf, part)
-            found += [leaf, part, *(word * keep for word, keep in zip(words, kept, strict=True))]
+            found += [leaf, part, *map(mul, words, kept)]
     if answer(1, 0)[2] & _HAS_SAVED:
         found.append(ctypes.CFUNCTYPE(ctypes.c_uint32)(saved.address)())
     return tuple(found)

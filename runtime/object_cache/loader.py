@@ -25,7 +25,6 @@ from axiomjit.runtime.object_cache.object_file import (
     NO_BITS,
     ObjectFile,
     Section,
-    read_object,
 )
 
 MACHINE: Final = MACHINES["x86_64"]
@@ -248,7 +247,7 @@ def load(entry: Entry) -> LoadedCode | None:
         return LoadedCode(code, code.address)
     except OSError as error:
         trouble = error
-    except (NotLinkedError, ValueError):
+    except NotLinkedError:
         pass
     loaded = _load_by_llvm(entry)
     if loaded is None and trouble is not None:
@@ -262,11 +261,10 @@ def _linked(entry: Entry) -> LinkedCode:
     Raises:
         NotLinkedError: it needs more than our linker does.
         OSError: the system gives no memory that can be executed.
-        ValueError: an object file is damaged.
     """
     outside = {name: function_address(name) for name in entry.calls or ()}
     known = {name: address for name, address in outside.items() if address is not None}
-    return link([read_object(code) for code in entry.objects], entry.symbol, known)
+    return link(entry.files, entry.symbol, known)
 
 
 def _load_by_llvm(entry: Entry) -> LoadedCode | None:

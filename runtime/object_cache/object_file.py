@@ -8,11 +8,12 @@ from __future__ import annotations
 import platform
 import struct
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from axiomjit.base.records import Record
 
-MAGIC: Final = b"\x7fELF\x02\x01\x01"
+ELF: Final = b"\x7fELF"
+MAGIC: Final = ELF + b"\x02\x01\x01"
 """64 bits, the lowest byte first, the only version."""
 MACHINES: Final = {"x86_64": 62, "AMD64": 62, "aarch64": 183, "arm64": 183, "riscv64": 243}
 """ELF's number for the CPUs of a machine, as Python names it."""
@@ -28,7 +29,7 @@ _RESERVED: Final = 0xFF00
 """Numbers of sections from here on are none: absolute and common symbols."""
 
 
-class Section(Record):
+class Section(NamedTuple):
     """One section: its type, the bytes that it has in the file, and what it refers to."""
 
     kind: int
@@ -40,7 +41,7 @@ class Section(Record):
     align: int
 
 
-class Symbol(Record):
+class Symbol(NamedTuple):
     """One name, the section that defines it, 0 for none, and its place there."""
 
     name: str
@@ -65,12 +66,31 @@ class ObjectFile(Record):
         """True if its code is for the kind of CPU that runs Python."""
         return self.machine == MACHINES.get(platform.machine())
 
+    @property
+    def undefined(self) -> set[str]:
+        """The symbols that it uses but does not define."""
+        return {symbol.name for symbol in self.symbols if symbol.name and not symbol.section}
+
+    @property
+    def defined(self) -> set[str]:
+        """The symbols that it defines."""
+        return {symbol.name for symbol in self.symbols if symbol.name and symbol.section}
+
     def relocations(self) -> Iterator[tuple[int, Relocation]]:
         """The places that get addresses, each with the number of its section."""
         for section in self.sections:
             if section.kind == RELOCATIONS:
                 for place, info, addend in _RELOCATION.iter_unpack(section.content):
                     yield section.info, (place, info & 0xFFFFFFFF, info >> 32, addend)
+
+
+def tables_of(code: bytes) -> ObjectFile:
+    """The tables of an object file; a file of another format than ELF has none.
+
+    Raises:
+        ValueError: one of them is not whole.
+    """
+    return read_object(code) if code.startswith(ELF) else ObjectFile(0, (), ())
 
 
 def read_object(code: bytes) -> ObjectFile:
@@ -89,89 +109,79 @@ def read_object(code: bytes) -> ObjectFile:
 def _read(code: bytes) -> ObjectFile:
     ident, kind, machine, version, *rest = _HEADER.unpack_from(code)
     _, segments, start, _, header_size, _, segment_count, size, count, names = rest
-    _require(ident.startswith(MAGIC) and kind == _RELOCATABLE and version == 1, "header")
-    _require(header_size == _HEADER.size and not segments and not segment_count, "header")
-    _require(size == _SECTION.size and 0 < names < count < _RESERVED, "sections")
-    sections = tuple(_section(code, start + k * size) for k in range(count))
-    _require(sections[names].kind == STRINGS, "names of sections")
-    for section in sections:
-        _require(section.link < count, "a section's link")
+    if not ident.startswith(MAGIC) or kind != _RELOCATABLE or version != 1:
+        raise _damaged("header")
+    if header_size != _HEADER.size or segments or segment_count:
+        raise _damaged("header")
+    if size != _SECTION.size or not 0 < names < count < _RESERVED:
+        raise _damaged("sections")
+    sections = tuple([_section(code, start + k * size, count) for k in range(count)])
+    if sections[names].kind != STRINGS:
+        raise _damaged("names of sections")
     tables = [section for section in sections if section.kind == SYMBOLS]
-    _require(len(tables) == 1, "symbols")
+    if len(tables) != 1:
+        raise _damaged("symbols")
     symbols = _symbols(tables[0], sections)
     for section in sections:
         if section.kind == RELOCATIONS:
-            _require(0 < section.info < count, "relocations")
-            _require(sections[section.link] is tables[0], "relocations")
+            if not 0 < section.info < count or sections[section.link] is not tables[0]:
+                raise _damaged("relocations")
             _check_relocations(section.content, sections[section.info].size, len(symbols))
     return ObjectFile(machine, sections, symbols)
 
 
-def _require(whole: bool, what: str) -> None:
-    if not whole:
-        raise ValueError(f"no whole object file: {what}")
+def _damaged(part: str) -> ValueError:
+    return ValueError(f"no whole object file: {part}")
 
 
-def _section(code: bytes, at: int) -> Section:
+def _section(code: bytes, at: int, count: int) -> Section:
+    """One of `count` sections, whose row is at this place."""
     _, kind, flags, _, start, size, link, info, align, _ = _SECTION.unpack_from(code, at)
     stored = 0 if kind in (0, NO_BITS) else size
-    _require(not stored or start + stored <= len(code), "a section")
-    _require(align & (align - 1) == 0 and align <= 4096 and size <= len(code) + 2**20, "a section")
+    if (stored and start + stored > len(code)) or size > len(code) + 2**20:
+        raise _damaged("a section")
+    if align & (align - 1) or align > 4096:
+        raise _damaged("a section")
+    if link >= count:
+        raise _damaged("a section's link")
     content = code[start : start + stored] if stored else b""
-    _require(kind != STRINGS or content.endswith(b"\0"), "strings")
+    if kind == STRINGS and not content.endswith(b"\0"):
+        raise _damaged("strings")
     return Section(kind, flags, content, size, link, info, max(align, 1))
 
 
 def _symbols(table: Section, sections: tuple[Section, ...]) -> tuple[Symbol, ...]:
     names = sections[table.link]
-    _require(names.kind == STRINGS and len(table.content) % _SYMBOL.size == 0, "symbols")
+    if names.kind != STRINGS or len(table.content) % _SYMBOL.size:
+        raise _damaged("symbols")
     found = []
     for name, about, _, section, value, size in _SYMBOL.iter_unpack(table.content):
-        _require(name < len(names.content), "a symbol's name")
+        if name >= len(names.content):
+            raise _damaged("a symbol's name")
         if section < _RESERVED:
-            _require(section < len(sections), "a symbol's section")
-            inside = not section or value + size <= sections[section].size
-            _require(inside, "a symbol's place")
+            if section >= len(sections):
+                raise _damaged("a symbol's section")
+            if section and value + size > sections[section].size:
+                raise _damaged("a symbol's place")
         text = names.content[name : names.content.index(b"\0", name)].decode()
         found.append(Symbol(text, section, value, about >> 4 == _LOCAL))
-    _require(0 < table.info <= len(found), "local symbols")
+    if not 0 < table.info <= len(found):
+        raise _damaged("local symbols")
     return tuple(found)
 
 
 def _check_relocations(entries: bytes, size: int, symbols: int) -> None:
-    _require(len(entries) % _RELOCATION.size == 0, "relocations")
+    if len(entries) % _RELOCATION.size:
+        raise _damaged("relocations")
     for place, info, _ in _RELOCATION.iter_unpack(entries):
-        _require(place < size and info >> 32 < symbols, "a relocation")
+        if place >= size or info >> 32 >= symbols:
+            raise _damaged("a relocation")
 
-
-ELF: Final = b"\x7fELF"
 
 _REAL: Final = "atan2 ceil floor fma fmod hypot log rint trunc"
 _COMPLEX: Final = "cacos cacosh casin casinh catan catanh cpow csqrt ctan ctanh"
 PROVIDED: Final = frozenset(
     ("memcpy", "memmove", "memset")
-    + tuple(name + suffix for name in (_REAL + " " + _COMPLEX).split() for suffix in ("", "f"))
+    + tuple([name + suffix for name in (_REAL + " " + _COMPLEX).split() for suffix in ("", "f")])
 )
 """The functions of the C library that machine code may call."""
-
-
-def undefined_symbols(code: bytes) -> set[str]:
-    """The symbols that an object file uses but does not define; none if it is not ELF.
-
-    Raises:
-        ValueError: the file is damaged.
-    """
-    return {s.name for s in _elf_symbols(code) if s.name and not s.section}
-
-
-def defined_symbols(code: bytes) -> set[str]:
-    """The symbols that an object file defines; none if it is not ELF.
-
-    Raises:
-        ValueError: the file is damaged.
-    """
-    return {s.name for s in _elf_symbols(code) if s.name and s.section}
-
-
-def _elf_symbols(code: bytes) -> tuple[Symbol, ...]:
-    return read_object(code).symbols if code.startswith(ELF) else ()

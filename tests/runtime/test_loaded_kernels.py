@@ -19,6 +19,7 @@ from axiomjit.runtime.codegen.kernel_cache import KERNELS, KernelCache
 from axiomjit.runtime.codegen.kernel_handle import LoadedKernel
 from axiomjit.runtime.object_cache import keys, loader
 from axiomjit.runtime.object_cache.entry import Entry, make_entry
+from axiomjit.runtime.object_cache.object_file import tables_of
 from axiomjit.runtime.object_cache.store import OBJECTS
 from tests.object_runs import SYMBOL, Planted, Process, object_of, planted_kernel
 
@@ -106,7 +107,7 @@ def test_code_that_nobody_holds_gives_its_memory_back():
 def test_what_calls_a_function_that_is_nowhere_is_not_loaded(calls, capfd):
     """It would call address 0; LLVM prints nothing of it."""
     code = object_of(1, "axiomjit_nowhere")
-    assert loader.load(Entry(KEY, SYMBOL, calls, (code,), 0.0)) is None
+    assert loader.load(Entry(KEY, SYMBOL, calls, (code,), 0.0, (tables_of(code),))) is None
     assert capfd.readouterr() == ("", "")
 
 
