@@ -77,7 +77,7 @@ class Node(Record, metaclass=NodeType):
 
     def identity(self) -> tuple[object, ...]:
         """The key of the node's computation."""
-        return tuple(getattr(self, field) for field in type(self)._fields)
+        return type(self)._values(self)
 
 
 _lock: Final = new_lock()

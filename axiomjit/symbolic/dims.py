@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 
 from axiomjit.base.errors import TraceError
 from axiomjit.base.locks import new_lock
-from axiomjit.base.records import Record
+from axiomjit.base.records import Record, cached_property
 from axiomjit.symbolic.assumptions import LENGTH, Kind, Limits, decided
 
 Monomial = tuple["Atom", ...]
@@ -37,9 +37,18 @@ class Symbol(Record):
 class Binary(Record):
     """The `//`, `min` or `max` (`sign`) of two lengths, an atom since it is no polynomial."""
 
+    __slots__ = ("__dict__",)
+
     sign: str
     left: Dim
     right: Dim
+
+    @cached_property
+    def text(self) -> str:
+        """The atom as it is written, by which atoms are also ordered."""
+        if self.sign == "//":
+            return _str_quotient(self.left, self.right)
+        return f"{self.sign}({self.left}, {self.right})"
 
 
 Atom = Symbol | Binary
@@ -49,17 +58,13 @@ Operators = Mapping[str, Callable[[Value, Value], Value]]
 
 
 def _order(atom: Atom) -> tuple[int, str]:
-    text = atom.name if isinstance(atom, Symbol) else str_atom(atom)
+    text = str_atom(atom)
     return len(text), text
 
 
 def str_atom(atom: Atom) -> str:
     """The atom as text."""
-    if isinstance(atom, Symbol):
-        return atom.name
-    if atom.sign == "//":
-        return _str_quotient(atom.left, atom.right)
-    return f"{atom.sign}({atom.left}, {atom.right})"
+    return atom.name if isinstance(atom, Symbol) else atom.text
 
 
 def _str_quotient(top: Dim, bottom: Dim) -> str:
@@ -123,8 +128,10 @@ class Dim:
             return NotImplemented
         right_hand = dim(other)
         for factor, rest in ((right_hand.constant, self), (self.constant, right_hand)):
+            if factor == 1:
+                return rest
             if factor is not None:
-                return _ordered(tuple((m, c * factor) for m, c in rest.terms) if factor else ())
+                return _ordered(tuple([(m, c * factor) for m, c in rest.terms]) if factor else ())
         total: dict[Monomial, int] = {}
         for left, a in self.terms:
             for right, b in right_hand.terms:
@@ -219,18 +226,18 @@ def _ordered(terms: tuple[tuple[Monomial, int], ...]) -> Dim:
             found = object.__new__(Dim)
             found.terms = terms
             whole = not terms or (len(terms) == 1 and not terms[0][0])
-            found.constant = sum(factor for _, factor in terms) if whole else None
-            found.symbols = frozenset() if whole else frozenset(_symbols_of(terms))
+            found.constant = sum([factor for _, factor in terms]) if whole else None
+            found.symbols = frozenset() if whole else _symbols_of(terms)
             _interned[terms] = found
     return found
 
 
-def _symbols_of(terms: tuple[tuple[Monomial, int], ...]) -> Iterator[Symbol]:
-    for atom in (atom for monomial, _ in terms for atom in monomial):
-        if isinstance(atom, Symbol):
-            yield atom
-        else:
-            yield from atom.left.symbols | atom.right.symbols
+def _symbols_of(terms: tuple[tuple[Monomial, int], ...]) -> frozenset[Symbol]:
+    found: set[Symbol] = set()
+    for monomial, _ in terms:
+        for atom in monomial:
+            found |= {atom} if isinstance(atom, Symbol) else atom.left.symbols | atom.right.symbols
+    return frozenset(found)
 
 
 def _combine(left: Dim, right: int | Dim, sign: int) -> Dim:

@@ -87,7 +87,7 @@ def _trips(loop: For) -> Dim:
 
 def _work(body: tuple[Stmt, ...]) -> Dim:
     """Additions, and bytes that are read and written, of one run of statements."""
-    total = dim(0)
+    total: int | Dim = 0
     for stmt in body:
         match stmt:
             case Load() | Store():
@@ -101,4 +101,4 @@ def _work(body: tuple[Stmt, ...]) -> Dim:
             case _:
                 for inner in bodies_of(stmt):
                     total += _work(inner)
-    return total
+    return dim(total)

@@ -116,7 +116,7 @@ def test_a_place_outside_its_section_is_refused(files):
     for k, section in enumerate(sections):
         if section.kind == 4:
             end = (sections[section.info].size - 3).to_bytes(8, "little")
-            sections[k] = section.replace(content=end + section.content[8:])
+            sections[k] = section._replace(content=end + section.content[8:])
     with pytest.raises(NotLinkedError, match="outside"):
         link([damaged.replace(sections=tuple(sections))], "other", {})
 
