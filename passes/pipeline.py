@@ -15,8 +15,8 @@ from axiomjit.graph.primitives import MERGED, PRODUCT, SUM
 from axiomjit.graph.reductions import StateFold
 from axiomjit.passes.costs.estimate_cost import estimate_cost
 from axiomjit.passes.ir.context import Context
-from axiomjit.passes.ir.cost import Cost
 from axiomjit.passes.ir.loop_ir import (
+    Cost,
     Fold,
     For,
     If,

@@ -25,7 +25,7 @@ from llvmlite import binding
 
 from axiomjit.base.config import config
 from axiomjit.base.target import chosen_target
-from axiomjit.passes.ir.kernel_ir import Kernel, Parameter
+from axiomjit.passes.ir.plan_ir import Kernel, Parameter
 from axiomjit.runtime.codegen.kernel_cache import KernelCache
 from axiomjit.runtime.object_cache import entry as entries
 from axiomjit.runtime.object_cache.store import ObjectStore

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from axiomjit.passes.ir.context import Context
-from axiomjit.passes.ir.cost import Cost
 from axiomjit.passes.ir.loop_ir import (
+    Cost,
     Fold,
     For,
     If,

@@ -20,16 +20,35 @@ combine; its loops run in order.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from axiomjit.base.dtypes import DType, state_parts
 from axiomjit.base.records import Record, cached_property
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.primitives import Primitive, UfuncFold
 from axiomjit.graph.reductions import StateFold
-from axiomjit.passes.ir.cost import Cost
 from axiomjit.passes.ir.view_ir import ArrayRole, Count, Number, Storage, View
 from axiomjit.symbolic.dims import Dim, dim
 from axiomjit.symbolic.index_maps import Conditions
+
+
+class Cost(Record):
+    """The bytes and operations of a step, or of a plan, as symbolic lengths.
+
+    `flops` weighs each operation in additions; `temporary_bytes` is memory that is neither an
+    argument nor a result; `scratch_bytes` are partial results of folds, at most one state per
+    65,536 elements, and rows of new values that wait until old ones have been read.
+    """
+
+    bytes_read: Dim
+    bytes_written: Dim
+    flops: Dim
+    temporary_bytes: Dim
+    scratch_bytes: Dim
+    kernels: int
+
+
+NO_COST: Final = Cost(*(dim(0), dim(0), dim(0), dim(0), dim(0)), 0)
 
 
 class Name(str):

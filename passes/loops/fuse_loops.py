@@ -33,8 +33,14 @@ from axiomjit.passes.ir.loop_ir import (
     rewrite_body,
     walk,
 )
-from axiomjit.passes.ir.loop_orders import extents_of, in_one_order, stride_cost
-from axiomjit.passes.ir.rewriting import rename_iterators, share_scalars, share_states
+from axiomjit.passes.ir.rewriting import (
+    extents_of,
+    in_one_order,
+    rename_iterators,
+    share_scalars,
+    share_states,
+    stride_cost,
+)
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 from axiomjit.symbolic.data_dependent import HeuristicScope, data_dependent_in
 from axiomjit.symbolic.dims import Dim, Symbol, bound

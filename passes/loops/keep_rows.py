@@ -19,7 +19,7 @@ from axiomjit.passes.ir.loop_ir import (
     rewrite_body,
     used,
 )
-from axiomjit.passes.ir.loop_orders import stride_cost
+from axiomjit.passes.ir.rewriting import stride_cost
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 
 EXPENSIVE: Final = 16

@@ -12,7 +12,7 @@ from axiomjit.passes.ir.loop_ir import (
     Store,
     map_nests,
 )
-from axiomjit.passes.ir.loop_orders import chain_of, keeps_order, nested, stride_cost
+from axiomjit.passes.ir.rewriting import chain_of, keeps_order, nested, stride_cost
 from axiomjit.symbolic.ranges import stride_size
 
 

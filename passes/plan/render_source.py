@@ -16,7 +16,6 @@ from axiomjit.base.target import ChosenTarget
 from axiomjit.graph.nodes import Node, Op, Scalar
 from axiomjit.graph.primitives import MAX, MIN, Primitive, UfuncFold
 from axiomjit.graph.reductions import StateFold, computed
-from axiomjit.passes.ir.kernel_ir import Kernel, Parameter, Traits, kernel_key
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
     Block,
@@ -35,6 +34,7 @@ from axiomjit.passes.ir.loop_ir import (
     Stmt,
     Store,
 )
+from axiomjit.passes.ir.plan_ir import Kernel, Parameter, Traits, kernel_key
 from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Number, Storage
 from axiomjit.symbolic.assumptions import SMALL
 from axiomjit.symbolic.dims import Dim, dim

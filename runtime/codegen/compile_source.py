@@ -28,7 +28,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from axiomjit.base.errors import AxiomError, CompileError
 from axiomjit.base.hashing import sha256
 from axiomjit.base.target import Target
-from axiomjit.passes.ir.kernel_ir import Traits
+from axiomjit.passes.ir.plan_ir import Traits
 from axiomjit.runtime.codegen import cast_builtins, memory_builtins, tree_builtins, value_builtins
 from axiomjit.runtime.codegen.kernel_handle import LoadedKernel, load_kernel
 from axiomjit.runtime.codegen.kernel_types import WordsType
@@ -36,8 +36,8 @@ from axiomjit.runtime.codegen.llvm_functions import COMPILER_USED, copy_of, decl
 from axiomjit.runtime.codegen.lower_source import lower_source
 from axiomjit.runtime.codegen.target_code import TargetLibrary, target_context
 from axiomjit.runtime.codegen.vector_steps import PREFIX
-from axiomjit.runtime.object_cache.cached_code import run_passes
 from axiomjit.runtime.object_cache.entry import make_entry
+from axiomjit.runtime.object_cache.store import run_passes
 
 if TYPE_CHECKING:
     from axiomjit.runtime.codegen.plain_builtins import KernelWord

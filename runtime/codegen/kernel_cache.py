@@ -36,7 +36,7 @@ from axiomjit.base.locks import (
     why_not_compile,
 )
 from axiomjit.base.origins import warn
-from axiomjit.passes.ir.kernel_ir import Kernel
+from axiomjit.passes.ir.plan_ir import Kernel
 from axiomjit.runtime.codegen.kernel_handle import KernelHandle, LoadedKernel, load_kernel
 from axiomjit.runtime.object_cache.entry import make_entry
 from axiomjit.runtime.object_cache.keys import disk_key

@@ -17,7 +17,7 @@ from typing import Final, Protocol
 
 from axiomjit.base.errors import CompileError
 from axiomjit.base.locks import NotNowError
-from axiomjit.passes.ir.kernel_ir import Kernel
+from axiomjit.passes.ir.plan_ir import Kernel
 from axiomjit.runtime.object_cache.entry import Entry
 from axiomjit.runtime.object_cache.loader import LoadedCode, load
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Final
 
 from axiomjit.base.errors import BoundsError
-from axiomjit.passes.ir.kernel_ir import Kernel
+from axiomjit.passes.ir.plan_ir import Kernel
 from axiomjit.runtime.memory.allocation import ArgumentBlock
 
 REPORT: Final = 4

@@ -16,8 +16,8 @@ from numba.core.cpu import CPUContext
 
 from axiomjit.base.errors import CompileError
 from axiomjit.base.target import Target
-from axiomjit.runtime.object_cache.cached_code import run_passes
-from axiomjit.runtime.object_cache.object_file import PROVIDED, ObjectFile, tables_of
+from axiomjit.runtime.object_cache.entry import PROVIDED, ObjectFile, tables_of
+from axiomjit.runtime.object_cache.store import run_passes
 
 
 class TargetLibrary(JITCodeLibrary):

@@ -27,8 +27,8 @@ from axiomjit.base.config import config
 from axiomjit.base.counters import add_gauge
 from axiomjit.base.keep_alive import keep_alive
 from axiomjit.base.locks import FORKS_WAIT, why_not_compile
-from axiomjit.runtime.object_cache.cached_code import cached_code
 from axiomjit.runtime.object_cache.loader import function_address
+from axiomjit.runtime.object_cache.store import cached_code
 
 NEW_FROM_DESCRIPTION, AS_SCALAR, SET_BASE, SET_HANDLER = 94, 76, 282, 304
 """Places of PyArray_NewFromDescr, PyArray_Return, PyArray_SetBaseObject, PyDataMem_SetHandler."""

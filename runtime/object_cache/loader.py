@@ -19,10 +19,10 @@ from functools import lru_cache
 from typing import Any, Final
 
 from axiomjit.base.locks import FORKS_WAIT
-from axiomjit.runtime.object_cache.entry import Entry
-from axiomjit.runtime.object_cache.object_file import (
+from axiomjit.runtime.object_cache.entry import (
     MACHINES,
     NO_BITS,
+    Entry,
     ObjectFile,
     Section,
 )

@@ -7,14 +7,13 @@ import pytest
 from llvmlite import binding
 
 from axiomjit.runtime.object_cache import loader
-from axiomjit.runtime.object_cache.entry import make_entry
+from axiomjit.runtime.object_cache.entry import make_entry, read_object
 from axiomjit.runtime.object_cache.loader import (
     NotLinkedError,
     function_address,
     link,
     plain_code,
 )
-from axiomjit.runtime.object_cache.object_file import read_object
 from tests.object_runs import object_of
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="code of x86-64")

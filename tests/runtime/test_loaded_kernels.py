@@ -18,8 +18,7 @@ from axiomjit.runtime.codegen import kernel_handle as kernel_entries
 from axiomjit.runtime.codegen.kernel_cache import KERNELS, KernelCache
 from axiomjit.runtime.codegen.kernel_handle import LoadedKernel
 from axiomjit.runtime.object_cache import keys, loader
-from axiomjit.runtime.object_cache.entry import Entry, make_entry
-from axiomjit.runtime.object_cache.object_file import tables_of
+from axiomjit.runtime.object_cache.entry import Entry, make_entry, tables_of
 from axiomjit.runtime.object_cache.store import OBJECTS
 from tests.object_runs import SYMBOL, Planted, Process, object_of, planted_kernel
 

@@ -15,8 +15,7 @@ from axiomjit.runtime.codegen import cast_builtins
 from axiomjit.runtime.codegen.emitters import call_function
 from axiomjit.runtime.codegen.target_code import target_context
 from axiomjit.runtime.object_cache import loader
-from axiomjit.runtime.object_cache.entry import make_entry
-from axiomjit.runtime.object_cache.object_file import PROVIDED, read_object, tables_of
+from axiomjit.runtime.object_cache.entry import PROVIDED, make_entry, read_object, tables_of
 
 MODULE = """
 @where = external global i64
