@@ -102,7 +102,7 @@ if _TYPE_CHECKING:
     from axiomjit.notation.symbols import symbol
     from axiomjit.notation.tensors import fma
     from axiomjit.runtime.execution.workers import threads
-    from axiomjit.runtime.memory.recycling import trim
+    from axiomjit.runtime.memory.allocation import trim
 
     __all__ = [
         "Accumulator",
@@ -243,7 +243,7 @@ _MODULES = {
     "axiomjit.notation.symbols": "symbol",
     "axiomjit.notation.tensors": "fma",
     "axiomjit.runtime.execution.workers": "threads",
-    "axiomjit.runtime.memory.recycling": "trim",
+    "axiomjit.runtime.memory.allocation": "trim",
     "axiomjit.transformers": "transformers",
 }
 _LATE = {name: module for module, names in _MODULES.items() for name in names.split()}

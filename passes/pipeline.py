@@ -13,7 +13,6 @@ from axiomjit.base.records import Record
 from axiomjit.graph.nodes import Graph, Op, Update, is_view
 from axiomjit.graph.primitives import MERGED, PRODUCT, SUM
 from axiomjit.graph.reductions import StateFold
-from axiomjit.passes.costs.estimate_cost import estimate_cost
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Cost,
@@ -31,6 +30,7 @@ from axiomjit.passes.ir.loop_ir import (
 from axiomjit.passes.ir.plan_ir import Plan
 from axiomjit.passes.ir.view_ir import ViewProgram
 from axiomjit.passes.loops.block_folds import block_folds
+from axiomjit.passes.loops.estimate_cost import estimate_cost
 from axiomjit.passes.loops.fuse_loops import fuse_loops
 from axiomjit.passes.loops.lower_to_loops import lower_to_loops
 from axiomjit.passes.loops.watch_loops import watch_loops

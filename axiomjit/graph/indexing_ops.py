@@ -206,8 +206,6 @@ def with_counts(graph: Graph, scope: Scope) -> Graph:
 
     Guards on these lengths leave the scope; they are checked once the counts are known.
     """
-    if not scope.data_dependent:
-        return graph
     later = {g: data_dependent_in(g.left, g.right) for g in scope.guards}
     later = {guard: symbols for guard, symbols in later.items() if symbols}
     named = {s for node in graph.nodes for s in data_dependent_in(*lengths_of(node))}

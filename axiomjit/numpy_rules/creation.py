@@ -20,8 +20,7 @@ from axiomjit.graph.nodes import Input, Node, Scalar
 from axiomjit.graph.primitives import COPY, PRIMITIVES, WHERE
 from axiomjit.graph.reductions import positions_along
 from axiomjit.graph.shape_ops import pack
-from axiomjit.numpy_rules.options import Rule, only_defaults, refuse
-from axiomjit.numpy_rules.shapes import array_node
+from axiomjit.numpy_rules.options import Rule, array_node, only_defaults, refuse
 from axiomjit.symbolic.data_dependent import data_dependent_length
 from axiomjit.symbolic.dims import Dim, current_scope, dim
 from axiomjit.views.dense_layout import row_major_strides

@@ -34,9 +34,10 @@ from axiomjit.graph.external_calls import ExternalCall, Operand, ProbedCall, Res
 from axiomjit.graph.indexing_ops import with_counts
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Graph, Node, Op
-from axiomjit.symbolic.assumptions import DECLARED, LENGTH
 from axiomjit.symbolic.data_dependent import DATA_DEPENDENT, OtherLengthError, data_dependent_in
 from axiomjit.symbolic.dims import (
+    DECLARED,
+    LENGTH,
     Dim,
     Scope,
     Symbol,

@@ -183,7 +183,8 @@ def trace(
         outputs = (*outputs, *dict.fromkeys(needed))
         positions = tuple(node.position for node in written)
         graph = Graph(tuple(arrays), (*outputs, *written.values()), positions)
-        graph = with_counts(graph, scope)
+        if scope.data_dependent:
+            graph = with_counts(graph, scope)
     return Trace(graph, structure, leaves)
 
 

@@ -9,7 +9,6 @@ from typing import Final
 from axiomjit.base.dtypes import is_inexact
 from axiomjit.base.records import Record
 from axiomjit.graph.reductions import StateFold
-from axiomjit.passes.costs.estimate_cost import cost_of
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
@@ -34,6 +33,7 @@ from axiomjit.passes.ir.loop_ir import (
 )
 from axiomjit.passes.ir.rewriting import all_steps, counted_steps, nested, replace_nests
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
+from axiomjit.passes.loops.estimate_cost import cost_of
 from axiomjit.symbolic.data_dependent import HeuristicScope
 from axiomjit.symbolic.dims import bound, dim
 

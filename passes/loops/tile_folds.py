@@ -22,8 +22,7 @@ from axiomjit.passes.ir.loop_ir import (
     walk,
 )
 from axiomjit.passes.ir.rewriting import chain_of, rewrite_nests, stride_cost
-from axiomjit.symbolic.assumptions import SMALL
-from axiomjit.symbolic.dims import bound
+from axiomjit.symbolic.dims import SMALL, bound
 
 LANES: Final = 512
 """Fewest lanes of one thread: long enough for vector code."""

@@ -36,8 +36,7 @@ from axiomjit.passes.ir.loop_ir import (
 )
 from axiomjit.passes.ir.plan_ir import Kernel, Parameter, Traits, kernel_key
 from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Number, Storage
-from axiomjit.symbolic.assumptions import SMALL
-from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.dims import SMALL, Dim, dim
 
 LEVELS: Final = 32
 """Depth of a tree of blocks: enough for 2**32 of them."""

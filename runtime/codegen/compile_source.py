@@ -30,12 +30,17 @@ from axiomjit.base.hashing import sha256
 from axiomjit.base.target import Target
 from axiomjit.passes.ir.plan_ir import Traits
 from axiomjit.runtime.codegen import cast_builtins, memory_builtins, tree_builtins, value_builtins
-from axiomjit.runtime.codegen.kernel_handle import LoadedKernel, load_kernel
+from axiomjit.runtime.codegen.kernel_cache import LoadedKernel, load_kernel
 from axiomjit.runtime.codegen.kernel_types import WordsType
-from axiomjit.runtime.codegen.llvm_functions import COMPILER_USED, copy_of, declare_linked
+from axiomjit.runtime.codegen.llvm_functions import (
+    COMPILER_USED,
+    PREFIX,
+    TargetLibrary,
+    copy_of,
+    declare_linked,
+    target_context,
+)
 from axiomjit.runtime.codegen.lower_source import lower_source
-from axiomjit.runtime.codegen.target_code import TargetLibrary, target_context
-from axiomjit.runtime.codegen.vector_steps import PREFIX
 from axiomjit.runtime.object_cache.entry import make_entry
 from axiomjit.runtime.object_cache.store import run_passes
 

@@ -19,8 +19,7 @@ from typing import Any, Final, NamedTuple
 from llvmlite import ir
 from numba.core import types
 
-from axiomjit.runtime.codegen.complex_rules import COMPLEX
-from axiomjit.runtime.codegen.emitters import Emitter, Rules, hidden, kept_plain, method
+from axiomjit.runtime.codegen.emitters import COMPLEX, Emitter, Rules, hidden, kept_plain, method
 from axiomjit.runtime.codegen.kernel_types import CODES, WORD, Intrinsic
 
 LONG = 64

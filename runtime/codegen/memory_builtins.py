@@ -24,6 +24,7 @@ from numba.core import cgutils, types
 
 from axiomjit.runtime.codegen.cast_builtins import CASTS
 from axiomjit.runtime.codegen.emitters import call_function
+from axiomjit.runtime.codegen.kernel_cache import FIRST, REPORT, TILE
 from axiomjit.runtime.codegen.kernel_types import (
     BYTE,
     CODES,
@@ -39,16 +40,15 @@ from axiomjit.runtime.codegen.kernel_types import (
 )
 from axiomjit.runtime.codegen.llvm_functions import (
     LATE,
+    PREFIX,
     PURE,
     add_attributes,
     define_step,
     keep,
     lanes_of,
+    target_of,
     variants,
 )
-from axiomjit.runtime.codegen.report import FIRST, REPORT, TILE
-from axiomjit.runtime.codegen.target_code import target_of
-from axiomjit.runtime.codegen.vector_steps import PREFIX
 from axiomjit.runtime.memory.allocation import poison
 
 AHEAD_BYTES = 2048

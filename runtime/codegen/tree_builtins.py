@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from axiomjit.runtime.codegen.complex_rules import COMPLEX
-from axiomjit.runtime.codegen.emitters import Emitter, Rules, method
+from axiomjit.runtime.codegen.emitters import COMPLEX, Emitter, Rules, method
 from axiomjit.runtime.codegen.kernel_types import CODES, PARTS, WORD, BufferType, Intrinsic, Typed
 from axiomjit.runtime.codegen.llvm_functions import add_attributes, shared_function
 from axiomjit.runtime.codegen.memory_builtins import within

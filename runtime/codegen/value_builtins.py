@@ -15,18 +15,20 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from axiomjit.runtime.codegen.complex_rules import COMPLEX, complex_value, select_complex
 from axiomjit.runtime.codegen.emitters import (
+    COMPLEX,
     Emitter,
     Real,
     Rules,
     call_declared,
     call_intrinsic,
+    complex_value,
     hidden,
     method,
+    select_complex,
 )
 from axiomjit.runtime.codegen.kernel_types import CODES, NUMBA_TYPES, PARTS, Intrinsic, Typed
-from axiomjit.runtime.codegen.target_code import target_of
+from axiomjit.runtime.codegen.llvm_functions import target_of
 
 ResultCode = Callable[[str], str]
 """The dtype of a result from the dtype of the operands, as codes."""

@@ -21,8 +21,14 @@ from axiomjit.base.counters import counter
 from axiomjit.base.errors import AxiomError
 from axiomjit.base.locks import new_lock
 from axiomjit.passes.ir.plan_ir import Allocate, Call, Choose, Plan
-from axiomjit.runtime.execution.plan_steps import BoundStep, StepForm
-from axiomjit.runtime.execution.windows import Array, Arrays, BoundWindow, PlanMemory
+from axiomjit.runtime.execution.plan_steps import (
+    Array,
+    Arrays,
+    BoundStep,
+    BoundWindow,
+    PlanMemory,
+    StepForm,
+)
 from axiomjit.runtime.execution.workers import (
     VARIABLES,
     Chunk,
@@ -32,7 +38,7 @@ from axiomjit.runtime.execution.workers import (
     chunk_edges,
     run_chunks,
 )
-from axiomjit.runtime.memory.recycling import LARGE
+from axiomjit.runtime.memory.allocation import LARGE
 from axiomjit.symbolic.data_dependent import OtherLengthError, data_dependent_in
 from axiomjit.symbolic.dims import Symbol, Values, evaluate
 from axiomjit.symbolic.index_maps import at_lengths

@@ -9,7 +9,7 @@ import numpy as np
 from axiomjit.base.target import target
 from axiomjit.passes.ir.plan_ir import Traits
 from axiomjit.runtime.codegen.compile_source import compile_source
-from axiomjit.runtime.codegen.kernel_handle import LoadedKernel
+from axiomjit.runtime.codegen.kernel_cache import LoadedKernel
 from axiomjit.runtime.elementary.functions import RECIPES
 
 

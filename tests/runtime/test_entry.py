@@ -288,7 +288,7 @@ f = aj.jit(lambda x: x * 2.5 + 1)
 x, large = np.ones(5), np.ones(100_000)
 assert all(f(x).tolist() == [3.5] * 5 for _ in range(9))
 assert f.hits_natively[0]
-assert f(large)[-1] == 3.5 and axiomjit.runtime.memory.recycling.kept_bytes()
+assert f(large)[-1] == 3.5 and axiomjit.runtime.memory.allocation.kept_bytes()
 print(aj.stats()["compiles"], "numba" in sys.modules, "llvmlite" in sys.modules)
 """
 

@@ -14,9 +14,8 @@ import axiomjit
 from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.base.target import target
-from axiomjit.runtime.codegen import kernel_handle as kernel_entries
-from axiomjit.runtime.codegen.kernel_cache import KERNELS, KernelCache
-from axiomjit.runtime.codegen.kernel_handle import LoadedKernel
+from axiomjit.runtime.codegen import kernel_cache
+from axiomjit.runtime.codegen.kernel_cache import KERNELS, KernelCache, LoadedKernel
 from axiomjit.runtime.object_cache import keys, loader
 from axiomjit.runtime.object_cache.entry import Entry, make_entry, tables_of
 from axiomjit.runtime.object_cache.store import OBJECTS
@@ -90,10 +89,10 @@ def test_code_that_nobody_holds_gives_its_memory_back():
     def load_and_drop(count):
         for _ in range(count):
             code = loader.load(entry)
-            kernel_entry = kernel_entries.make_entry(code.address, code)
+            called = kernel_cache.kernel_entry(code.address, code)
             del code
             words = (ctypes.c_int64 * 1)()
-            assert kernel_entry(ctypes.addressof(words), 0, 1) == 0
+            assert called(ctypes.addressof(words), 0, 1) == 0
             assert words[0] == 1
 
     load_and_drop(200)

@@ -13,7 +13,7 @@ from axiomjit.base.errors import CompileError
 from axiomjit.base.target import target
 from axiomjit.runtime.codegen import cast_builtins
 from axiomjit.runtime.codegen.emitters import call_function
-from axiomjit.runtime.codegen.target_code import target_context
+from axiomjit.runtime.codegen.llvm_functions import target_context
 from axiomjit.runtime.object_cache import loader
 from axiomjit.runtime.object_cache.entry import PROVIDED, make_entry, read_object, tables_of
 
