@@ -36,7 +36,7 @@ from axiomjit.passes.loops.lower_to_loops import lower_to_loops
 from axiomjit.passes.loops.watch_loops import watch_loops
 from axiomjit.passes.plan.make_plan import make_plan
 from axiomjit.passes.views.lower_to_views import lower_to_views
-from axiomjit.symbolic.ranges import is_backward
+from axiomjit.symbolic.index_maps import is_backward
 
 if TYPE_CHECKING:
     from axiomjit.passes.ir.print_program import AnyProgram

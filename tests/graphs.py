@@ -45,7 +45,7 @@ from axiomjit.passes.ir.print_program import print_program
 from axiomjit.passes.ir.view_ir import ViewProgram
 from axiomjit.passes.pipeline import LOOP_PASSES, PASSES, Stages, run_pipeline
 from axiomjit.runtime.codegen.plain_builtins import run_plain
-from axiomjit.runtime.execution.plan_steps import BoundWindow
+from axiomjit.runtime.execution.windows import BoundWindow
 from axiomjit.runtime.memory.allocation import allocate, span
 from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import Dim, Scope, Symbol, evaluate

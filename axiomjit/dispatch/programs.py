@@ -25,7 +25,7 @@ from axiomjit.graph.indexing_ops import size_estimate
 from axiomjit.graph.nodes import Constant, Graph, Input, Node, map_fields, rebuild
 from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import Dim, Guards, Scope, Symbol, bound, evaluate, pinned, substitute
-from axiomjit.symbolic.ranges import resolved
+from axiomjit.symbolic.index_maps import resolved
 
 if TYPE_CHECKING:
     from axiomjit.debug.lowered import Lowered

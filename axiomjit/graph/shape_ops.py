@@ -36,8 +36,9 @@ from axiomjit.symbolic.index_maps import (
     fixed,
     identity,
     iterator,
+    range_of,
+    resolved,
 )
-from axiomjit.symbolic.ranges import range_of, resolved
 from axiomjit.views.dense_layout import row_major_strides
 
 Group = tuple[list[int], list[int]]

@@ -47,7 +47,7 @@ from axiomjit.symbolic.dims import (
     product,
     symbols_in,
 )
-from axiomjit.symbolic.ranges import infer_dim
+from axiomjit.symbolic.index_maps import infer_dim
 from axiomjit.tracing.lengths import SymbolicNumber
 from axiomjit.tracing.numpy_calls import Function, Represented, may_be_external
 from axiomjit.tracing.operators import TracedOperators, node_of

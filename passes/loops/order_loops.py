@@ -13,7 +13,7 @@ from axiomjit.passes.ir.loop_ir import (
     map_nests,
 )
 from axiomjit.passes.ir.rewriting import chain_of, keeps_order, nested, stride_cost
-from axiomjit.symbolic.ranges import stride_size
+from axiomjit.symbolic.index_maps import stride_size
 
 
 def order_loops(program: LoopProgram, context: Context) -> LoopProgram:

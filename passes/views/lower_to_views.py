@@ -42,8 +42,7 @@ from axiomjit.passes.ir.view_ir import (
     ViewProgram,
 )
 from axiomjit.symbolic.dims import Dim, dim, product
-from axiomjit.symbolic.index_maps import IndexMap, identity, strides_through
-from axiomjit.symbolic.ranges import magnitude, stride_size
+from axiomjit.symbolic.index_maps import IndexMap, identity, magnitude, stride_size, strides_through
 from axiomjit.views.dense_layout import ordered_strides
 
 

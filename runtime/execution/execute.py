@@ -30,19 +30,16 @@ from axiomjit.passes.ir.plan_ir import (
 from axiomjit.runtime.codegen.kernel_cache import KernelHandle, LoadedKernel, load_all
 from axiomjit.runtime.execution.plan_steps import (
     AllocateForm,
-    Array,
-    Arrays,
     BoundStep,
-    BoundWindow,
     GivingResults,
     LaunchForm,
     Launching,
-    PlanMemory,
     Releasing,
     StepForm,
     WritingBack,
     kernel_handle,
 )
+from axiomjit.runtime.execution.windows import Array, Arrays, BoundWindow, PlanMemory
 from axiomjit.runtime.memory import allocation
 from axiomjit.symbolic.dims import Symbol, Values
 

@@ -21,14 +21,8 @@ from axiomjit.base.counters import counter
 from axiomjit.base.errors import AxiomError
 from axiomjit.base.locks import new_lock
 from axiomjit.passes.ir.plan_ir import Allocate, Call, Choose, Plan
-from axiomjit.runtime.execution.plan_steps import (
-    Array,
-    Arrays,
-    BoundStep,
-    BoundWindow,
-    PlanMemory,
-    StepForm,
-)
+from axiomjit.runtime.execution.plan_steps import BoundStep, StepForm
+from axiomjit.runtime.execution.windows import Array, Arrays, BoundWindow, PlanMemory
 from axiomjit.runtime.execution.workers import (
     VARIABLES,
     Chunk,

@@ -1,0 +1,142 @@
+"""The memory of plans, and windows for certain lengths: views of arrays that hold buffers."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from axiomjit.base.config import config
+from axiomjit.base.errors import BoundsError
+from axiomjit.passes.ir.plan_ir import Buffer, Plan, Window
+from axiomjit.passes.ir.view_ir import ArrayRole
+from axiomjit.runtime.memory import allocation
+from axiomjit.symbolic.dims import Dim, Lengths, Symbol, evaluate
+
+Array = np.ndarray
+Arrays = dict[str, Array]
+
+
+def lengths_at(dims: tuple[Dim, ...], lengths: Mapping[Symbol, int]) -> tuple[int, ...]:
+    """The values of lengths."""
+    return tuple(evaluate(d, lengths) for d in dims)
+
+
+def at_positions(positions: Sequence[int], values: Sequence[object]) -> list[object]:
+    """Arguments of a plan, None at all positions but these."""
+    arguments: list[object] = [None] * (max(positions, default=-1) + 1)
+    for position, value in zip(positions, values, strict=False):
+        arguments[position] = value
+    return arguments
+
+
+def is_whole(window: Window, buffers: Mapping[str, Buffer]) -> bool:
+    """True if the window is all that the plan allocates for its buffer."""
+    owner = buffers[window.buffer]
+    return (
+        owner.role in (ArrayRole.RESULT, ArrayRole.TEMPORARY)
+        and _are_same((*window.shape, *window.strides), (*owner.shape, *owner.strides))
+        and window.offset.constant == 0
+        and window.dtype == owner.dtype
+        and window.writable
+    )
+
+
+def _are_same(some: tuple[Dim, ...], others: tuple[Dim, ...]) -> bool:
+    """True if lengths are equal for all values; `==` may compare the values of this call."""
+    return len(some) == len(others) and all(map(operator.is_, some, others))
+
+
+class PlanMemory:
+    """The memory of a plan by name, and its lengths by number, shared by all its steps."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Name the buffers."""
+        self.plan, self.lengths = plan, Lengths()
+        self.buffers = {buffer.name: buffer for buffer in plan.buffers}
+        self.held = {b.name: b.array for b in plan.buffers if b.array is not None}
+        self.arguments = [(b.name, b.position) for b in plan.buffers if b.position is not None]
+        whole = [is_whole(window, self.buffers) for window in plan.results]
+        self.names = [window.buffer for window in plan.results]
+        self.windows = None if all(whole) else plan.results
+        self.is_fresh = all(whole) and len(set(self.names)) == len(self.names)
+        """True if each result is an array that the plan allocates, and no two are the same."""
+        self.waiting: Any = None
+        """The form of a launch that is the next one's prepass or parallel variant."""
+
+
+class BoundWindow:
+    """A window of a plan for certain lengths; strides and offset are in bytes."""
+
+    __slots__ = ("allocated", "offset", "shape", "strides", "window")
+
+    def __init__(
+        self, window: Window, buffers: Mapping[str, Buffer], lengths: Mapping[Symbol, int]
+    ) -> None:
+        """Evaluate the window's lengths."""
+        itemsize = window.dtype.itemsize
+        self.window = window
+        self.allocated = is_whole(window, buffers)
+        self.offset = evaluate(window.offset, lengths) * itemsize
+        self.shape = lengths_at(window.shape, lengths)
+        self.strides = tuple(s * itemsize for s in lengths_at(window.strides, lengths))
+
+    def of(self, arrays: Arrays, beyond: bool = False) -> Array:
+        """The array that the window shows; for a whole buffer its array itself.
+
+        The window may reach `beyond` the buffer if the reader skips these elements.
+        """
+        array = arrays[self.window.buffer]
+        if self.allocated:
+            return array
+        whole = self.offset == 0 and array.shape == self.shape and self.window.writable
+        whole = whole and array.dtype == self.window.dtype
+        if whole and (array.strides == self.strides or array.size == 0):
+            return array
+        if config.check and not beyond:
+            self.verify(array)
+        writable = self.window.writable
+        kind = self.window.dtype.str
+        return np.asarray(_Interface(array, self.offset, self.shape, self.strides, kind, writable))
+
+    def verify(self, array: Array) -> None:
+        """Refuse a window that is not inside the memory of its buffer.
+
+        Raises:
+            BoundsError: it reaches beyond.
+        """
+        low, high = allocation.span(self.shape, self.strides, self.window.dtype.itemsize)
+        first, end = allocation.span(array.shape, array.strides, array.itemsize)
+        if low != high and not first <= self.offset + low <= self.offset + high <= end:
+            raise BoundsError(
+                f"a view of the bytes [{self.offset + low}, {self.offset + high}) "
+                f"of buffer {self.window.buffer}",
+                f"the bytes [{first}, {end}) in a buffer of shape {array.shape}",
+                "a defect of axiomjit, please report it with your function and its arguments",
+            )
+
+
+class _Interface:
+    """Shows part of an array through NumPy's array interface and keeps the array alive."""
+
+    def __init__(
+        self,
+        base: Array,
+        offset: int,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        kind: str,
+        writable: bool,
+    ) -> None:
+        interface = dict(base.__array_interface__)
+        address, read_only = interface["data"]
+        empty = 0 in shape
+        repeats = any(step == 0 and n > 1 for step, n in zip(strides, shape, strict=True))
+        protected = read_only or (repeats and not empty) or not writable
+        shifted = (address + (0 if empty else offset), protected)
+        interface.update(data=shifted, shape=shape, strides=strides, typestr=kind)
+        del interface["descr"]
+        self.__array_interface__ = interface
+        self.base = base
