@@ -215,7 +215,7 @@ def chosen_orders(
     from axiomjit.passes.graph.choose_storage import choose_storage
     from axiomjit.passes.ir.context import Context
     from axiomjit.passes.pipeline import simplified
-    from axiomjit.passes.views.lower_to_views import choose_layouts
+    from axiomjit.passes.views.choose_layouts import choose_layouts
 
     placed, layouts, values, _ = placed_graph(graph, plain_arguments(arguments), lengths)
     scope = Scope(values)

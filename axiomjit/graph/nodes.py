@@ -13,7 +13,7 @@ accumulator along iterators), kernel (one compiled loop nest), plan (steps in or
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from itertools import accumulate, pairwise
 from operator import attrgetter
 from typing import Final, TypeVar
@@ -29,7 +29,7 @@ from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.primitives import GATHER, IMAG, REAL, UPDATE, FoldRule, Primitive
 from axiomjit.symbolic.data_dependent import DataDependent
 from axiomjit.symbolic.dims import Dim
-from axiomjit.symbolic.index_maps import Conditions, IndexMap, Region
+from axiomjit.symbolic.index_maps import Conditions, IndexMap, Region, compose
 
 
 class NodeType(RecordType):
@@ -377,6 +377,36 @@ def users(graph: Graph) -> dict[Node, list[Op]]:
         if isinstance(node, Op):
             for child in node.operands:
                 found[child].append(node)
+    return found
+
+
+Readers = dict[tuple[Op, IndexMap], None]
+"""Ops with the map from a value to their iterators, in order."""
+
+
+def loop_readers(
+    node: Node,
+    users: Mapping[Node, Sequence[Op]],
+    stored: Container[Node],
+    known: Mapping[Node, Readers],
+) -> Readers:
+    """The ops in whose loops a value is read, given those of its users.
+
+    These are users that are stored, fold, or gather from the value. Any other user is computed
+    inline by its own readers, which then read the value.
+    """
+    found: Readers = {}
+    for user in dict.fromkeys(users[node]):
+        if is_view(user):
+            continue
+        for k, (child, index) in enumerate(zip(user.operands, user.maps, strict=True)):
+            if child is not node:
+                continue
+            gathered = user.primitive is GATHER and k == 0
+            if user in stored or user.fold is not None or gathered:
+                found[user, index] = None
+            else:
+                found.update(((op, compose(index, outer)), None) for op, outer in known[user])
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from axiomjit.graph.library_operations import MATRIX_PRODUCT, LibraryOperation
@@ -12,10 +12,12 @@ from axiomjit.graph.nodes import (
     Graph,
     Node,
     Op,
+    Readers,
     Update,
     base_of,
     is_scan,
     is_view,
+    loop_readers,
     operand_iterators,
     origin,
     users,
@@ -24,7 +26,7 @@ from axiomjit.graph.primitives import GATHER, MATERIALIZE, PACKS, SAVE, STATE, U
 from axiomjit.passes.ir.view_ir import Library
 from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import Dim, Scope
-from axiomjit.symbolic.index_maps import IndexMap, compose, iterators_of
+from axiomjit.symbolic.index_maps import IndexMap, iterators_of
 
 CHEAP: Final = 4
 """Additions that may be repeated per element of a broadcast; a more expensive value is stored."""
@@ -47,8 +49,6 @@ STATEMENTS: Final = 512
 """Most statements of a kernel once the loops that read joins are split at their parts."""
 STORED: Final = (*PACKS, SAVE, MATERIALIZE, UPDATE)
 """Primitives whose values are always stored."""
-Readers = dict[tuple[Op, IndexMap], None]
-"""Ops with the map from a value to their iterators, in order."""
 
 
 def choose_storage(graph: Graph, scope: Scope) -> dict[Node, Library | None]:
@@ -167,32 +167,6 @@ class _Choice:
         if len(cones) < 2:
             return False
         return not all(cones) or len(frozenset().union(*cones)) > LARGEST
-
-
-def loop_readers(
-    node: Node,
-    users: Mapping[Node, Sequence[Op]],
-    stored: Container[Node],
-    known: Mapping[Node, Readers],
-) -> Readers:
-    """The ops in whose loops a value is read, given those of its users.
-
-    These are users that are stored, fold, or gather from the value. Any other user is computed
-    inline by its own readers, which then read the value.
-    """
-    found: Readers = {}
-    for user in dict.fromkeys(users[node]):
-        if is_view(user):
-            continue
-        for k, (child, index) in enumerate(zip(user.operands, user.maps, strict=True)):
-            if child is not node:
-                continue
-            gathered = user.primitive is GATHER and k == 0
-            if user in stored or user.fold is not None or gathered:
-                found[user, index] = None
-            else:
-                found.update(((op, compose(index, outer)), None) for op, outer in known[user])
-    return found
 
 
 def _folded_in(op: Op) -> Op | None:

@@ -23,6 +23,12 @@ from axiomjit.symbolic.index_maps import Conditions
 
 ABI: Final = "2"
 """Changes when the meaning of a word or of a name in the source changes."""
+REPORT: Final = 4
+"""Words in front of those of a checked kernel."""
+TILE: Final = 1
+"""Number of all tiles."""
+FIRST: Final = 2
+"""Number of the first buffer."""
 
 
 class Parameter(Record):
@@ -50,6 +56,15 @@ class Kernel(Record):
     `combines`: a call with lo == hi runs the combine part. The key covers the target's name and the
     loop text, with buffers, iterators and lengths renumbered by first use: no names of the program,
     ids or hash order.
+
+    Compiled in its checked form (`config.bounds`), a kernel does not perform an access outside the
+    bounds of its buffer. It reports the first one in words in front of those of the kernel, and the
+    bounds of each buffer follow them:
+
+        place, index, low, high | words of the kernel | low, high of each buffer
+
+    `place` is 0 without a report, else `2 * number` for a load and one more for a store, where the
+    buffers count from 2 and a tile has number 1.
     """
 
     source: str

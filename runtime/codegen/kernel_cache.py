@@ -13,14 +13,6 @@ that waited is asked for again by the next call there.
 Plans and native calls hold a kernel as a `KernelHandle`: its machine code may be dropped and comes
 back. A `LoadedKernel` is machine code in memory, compiled just now or read from disk, called as a
 Python function.
-
-A checked kernel does not perform an access outside the bounds of its buffer. It reports the first
-one in words in front of those of the kernel, and the bounds of each buffer follow them:
-
-    place, index, low, high | words of the kernel | low, high of each buffer
-
-`place` is 0 without a report, else `2 * number` for a load and one more for a store, where the
-buffers count from 2 and a tile has number 1.
 """
 
 from __future__ import annotations
@@ -52,7 +44,7 @@ from axiomjit.base.locks import (
     why_not_compile,
 )
 from axiomjit.base.origins import warn
-from axiomjit.passes.ir.plan_ir import Kernel
+from axiomjit.passes.ir.plan_ir import FIRST, REPORT, TILE, Kernel
 from axiomjit.runtime.memory.allocation import ArgumentBlock
 from axiomjit.runtime.object_cache.entry import Entry, make_entry
 from axiomjit.runtime.object_cache.keys import disk_key
@@ -228,12 +220,9 @@ def load_all(handles: Sequence[KernelHandle]) -> list[LoadedKernel]:
         raise
 
 
-REPORT: Final = 4
-"""Words in front of those of a checked kernel."""
-TILE: Final = 1
-"""Number of all tiles."""
-FIRST: Final = 2
-"""Number of the first buffer."""
+def entry_of(made: CompiledKernel, key: str = "") -> Entry:
+    """The entry of a kernel that was just compiled."""
+    return make_entry(key, made.symbol, made.objects, made.compile_ms)
 
 
 def refuse_report(kernel: Kernel, block: ArgumentBlock) -> None:
@@ -490,7 +479,7 @@ class KernelCache:
             _count_disk_miss()
         with stage("compiling"):
             made = self._compiled(kernel, checked)
-            entry = make_entry(key or "", made.symbol, made.objects, made.compile_ms)
+            entry = entry_of(made, key or "")
         with stage("loading"):
             loaded = load_kernel(entry, checked)
         if self._objects is not None and key is not None:

@@ -22,9 +22,9 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 
+from axiomjit.passes.ir.plan_ir import FIRST, REPORT, TILE
 from axiomjit.runtime.codegen.cast_builtins import CASTS
 from axiomjit.runtime.codegen.emitters import call_function
-from axiomjit.runtime.codegen.kernel_cache import FIRST, REPORT, TILE
 from axiomjit.runtime.codegen.kernel_types import (
     BYTE,
     CODES,

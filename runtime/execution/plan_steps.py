@@ -18,8 +18,17 @@ import numpy as np
 
 from axiomjit.base.counters import counter
 from axiomjit.base.errors import GraphValueError
-from axiomjit.passes.ir.plan_ir import Allocate, Kernel, Launch, Plan, Release, Reuse, WriteBack
-from axiomjit.runtime.codegen.kernel_cache import KERNELS, REPORT, KernelHandle, refuse_report
+from axiomjit.passes.ir.plan_ir import (
+    REPORT,
+    Allocate,
+    Kernel,
+    Launch,
+    Plan,
+    Release,
+    Reuse,
+    WriteBack,
+)
+from axiomjit.runtime.codegen.kernel_cache import KERNELS, KernelHandle, refuse_report
 from axiomjit.runtime.execution.windows import Array, Arrays, BoundWindow, PlanMemory, at_positions
 from axiomjit.runtime.execution.workers import (
     WORTH,

@@ -9,7 +9,7 @@ import pytest
 from axiomjit.base.errors import VerifyError
 from axiomjit.passes.graph.choose_storage import choose_storage
 from axiomjit.passes.views import lower_to_views
-from axiomjit.passes.views.lower_to_views import choose_layouts
+from axiomjit.passes.views.choose_layouts import choose_layouts
 from tests.graphs import (
     before_and_after,
     follow,
