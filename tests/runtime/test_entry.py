@@ -23,7 +23,7 @@ from axiomjit.runtime.native_call.guard_tables import MOST_TABLES, Guards, Table
 from axiomjit.runtime.native_call.instructions import SCALARS, TUPLE
 from axiomjit.runtime.native_call.native_entry import entry_text
 from axiomjit.runtime.object_cache import store
-from axiomjit.runtime.object_cache.entry import undefined_symbols
+from axiomjit.runtime.object_cache.entry import tables_of
 from tests.object_runs import SYMBOL, object_of
 from tests.runtime.native_tables import calling, table_of
 from tests.structure.sources import ROOT
@@ -256,7 +256,7 @@ def test_errors_of_what_answers_pass_through():
 
 def test_the_object_file_calls_nothing_by_name():
     code = store.compiled(entry_text())
-    assert undefined_symbols(code) <= {"memcpy", "memset"}
+    assert tables_of(code).undefined <= {"memcpy", "memset"}
     assert len(code) < 20_000
     assert f"@{NAME}(" in entry_text()
 
