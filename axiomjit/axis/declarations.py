@@ -75,7 +75,6 @@ class DeclaredStorage(VersionedStorage):
     __slots__ = ("uses",)
 
     def __init__(self, root: Node, uses: Uses) -> None:
-        """Start with nothing written."""
         super().__init__(root)
         self.uses = uses
 

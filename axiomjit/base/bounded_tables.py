@@ -17,7 +17,6 @@ class BoundedTable(OrderedDict[Key, Value]):
     """A cache that drops its oldest entries beyond `limit`; a lock guards each change."""
 
     def __init__(self, limit: int = LARGEST) -> None:
-        """Start empty."""
         super().__init__()
         self.limit = limit
         self._lock = new_lock()

@@ -559,13 +559,6 @@ def reduced(
 ) -> tuple[Any, ...] | str:
     """The result of `__reduce__` of a compiled function.
 
-    Args:
-        compiled: The compiled function.
-        function: The wrapped function.
-        name: Its qualified name.
-        options: The options of `jit`.
-        caller: The frame that asks, a method of a pickler or anything else.
-
     Returns:
         The name; or how to make an empty object, and its state, so that a function that refers to
         itself finds the empty object.

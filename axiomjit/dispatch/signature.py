@@ -58,7 +58,6 @@ class ArgumentCode:
     __slots__ = ("_places", "numbers")
 
     def __init__(self) -> None:
-        """Start without arguments."""
         self.numbers: list[int] = []
         self._places: dict[object, int] = {}
 
@@ -136,7 +135,6 @@ class ClassSymbols:
     """The symbols for the open values of a code, derived from the code alone."""
 
     def __init__(self) -> None:
-        """Start without arguments."""
         self.symbols: list[Symbol] = []
         self.by_name: dict[str, Dim] = {}
         self._lengths: dict[int, Dim] = {}
@@ -369,11 +367,6 @@ class DeclaredShapes:
         guards: Sequence[Guard],
     ) -> None:
         """Refuse a program that violates the declaration.
-
-        Args:
-            shapes: The shapes of the computed arrays and numbers.
-            symbols: The length of each name.
-            guards: The guards recorded while the program was made.
 
         Raises:
             GraphValueError: the results have other shapes, or two lengths had to be equal that have

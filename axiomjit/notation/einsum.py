@@ -179,7 +179,6 @@ class ArrayCall(ArrayFunction):
     """The function of arrays that a spec describes."""
 
     def __init__(self, call: Call) -> None:
-        """Keep the call."""
         super().__init__()
         self.call = call
         self.kept = BoundedTable[Hashable, Any]()  # functions of named arrays

@@ -28,7 +28,6 @@ class Solver:
     """One step of inference that succeeds as a whole, or leaves everything as it was."""
 
     def __init__(self) -> None:
-        """Start with nothing to do."""
         self.queue: deque[Demand] = deque()
         self.posted: list[Demand] = []
         self.trail: list[tuple[Any, str, object]] = []

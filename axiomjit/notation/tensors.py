@@ -154,7 +154,6 @@ class Operation:
         template: Template | None,
         symbol: Symbol | None,
     ) -> None:
-        """Keep the record."""
         self.logic, self.operands = logic, tuple(operands)
         self.project, self.emit = project, emit
         self.template, self.symbol = template, symbol
@@ -320,13 +319,7 @@ def record(
 ) -> ShapedTensor:
     """The tensor of an operation, whose shapes are demanded now and computed when asked for.
 
-    Args:
-        logic: What it demands.
-        operands: Its operands.
-        project: What finds out where it touches operands and result.
-        emit: What makes its node.
-        asked: What to call it in messages.
-        symbol: The index whose value it needs.
+    `project` finds out where it touches operands and result; `emit` makes its node.
 
     Raises:
         ShapeError: the shapes do not fit.
@@ -360,10 +353,6 @@ def pointwise(apply: Apply, operands: Sequence[object], name: str) -> ShapedTens
 
 def compose(x: object, y: object) -> ShapedTensor:
     """`x @ y`: the input axes of x meet the output axes of y; those left are summed over.
-
-    Args:
-        x: A tensor, array or number.
-        y: The same; one of the two is a tensor.
 
     Raises:
         ShapeError: the shapes do not fit.

@@ -278,7 +278,6 @@ class AddedNumbers:
     """The numbers of a program, and those that are added to it."""
 
     def __init__(self, numbers: Sequence[Number]) -> None:
-        """Begin with the numbers of a program."""
         self.every = list(numbers)
         self._names = {number.origin: number.name for number in numbers}
 

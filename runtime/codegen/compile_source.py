@@ -198,13 +198,6 @@ def compile_source(
 ) -> CompiledKernel:
     """Compile the one function `kernel(w, lo, hi)` in `source`.
 
-    Args:
-        source: Python text over `NAMES`.
-        parameters: what each word of the argument block holds, in order.
-        target: the CPU that runs it.
-        traits: what its loops are like.
-        checked: check each access, and report instead of performing one that is out of bounds.
-
     Returns:
         The kernel, not loaded. Safe to call from several threads; compilations take turns.
 

@@ -27,7 +27,6 @@ class HalfType(types.Type):
     """float16, to be stored, chosen and cast; Numba's own has no representation on CPUs."""
 
     def __init__(self) -> None:
-        """The one type."""
         super().__init__(name="Half")
 
 
@@ -43,7 +42,6 @@ class FlagType(types.Type):
     """Where the word is that tells long loops to end."""
 
     def __init__(self) -> None:
-        """The one type."""
         super().__init__(name="Flag")
 
 
@@ -141,7 +139,6 @@ class Intrinsic:
     __slots__ = ("__name__", "define", "takes_literals")
 
     def __init__(self, define: Definition, takes_literals: bool = False) -> None:
-        """The intrinsic of a definition, with the name of its function."""
         self.__name__: Final = define.__name__
         self.define: Final = define
         self.takes_literals: Final = takes_literals

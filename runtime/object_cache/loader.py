@@ -52,7 +52,6 @@ class LinkedCode:
     __slots__ = ("_memory", "address")
 
     def __init__(self, memory: mmap.mmap, address: int) -> None:
-        """Hold the memory, in which a function is at this address."""
         self._memory, self.address = memory, address
 
 
@@ -229,7 +228,6 @@ class LoadedCode:
     """Of the function."""
 
     def __init__(self, library: Any, address: int) -> None:
-        """Keep the library."""
         self._library, self.address = library, address
 
 

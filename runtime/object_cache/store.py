@@ -264,7 +264,6 @@ class ObjectStore:
     """Machine code by key, in the folders that the settings name now."""
 
     def __init__(self) -> None:
-        """Open nothing yet."""
         self._settings: tuple[object, ...] | None = None
         self._own: Directory | None = None
         self._shared: Directory | None = None

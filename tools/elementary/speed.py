@@ -18,11 +18,11 @@ import numba
 import numpy as np
 
 from axiomjit.base.target import target
-from axiomjit.bench.suite.intervals import LEAST, Function, interleaved
 from axiomjit.passes.ir.plan_ir import Traits
 from axiomjit.runtime.codegen.compile_source import compile_source
 from axiomjit.runtime.codegen.kernel_cache import entry_of, load_kernel
 from tools.elementary.accuracy_tables import PAGE, replace_rows
+from tools.elementary.turns import LEAST, Function, interleaved
 
 Array = np.ndarray[Any, Any]
 SIZE = 10**6
