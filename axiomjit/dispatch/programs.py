@@ -36,7 +36,6 @@ from axiomjit.symbolic.dims import (
     symbols_in,
 )
 from axiomjit.symbolic.index_maps import resolved
-from axiomjit.symbolic.ranges import resolved
 
 if TYPE_CHECKING:
     from axiomjit.debug.lowered import Lowered
