@@ -10,6 +10,7 @@ from types import (
     BuiltinFunctionType,
     CodeType,
     FunctionType,
+    GeneratorType,
     MethodDescriptorType,
     MethodType,
     MethodWrapperType,
@@ -202,6 +203,9 @@ class Calls(Operators):
         """A new instance of a class."""
         if not is_users(kind):
             return self.library(kind, args, kwargs)
+        for name in ("__del__", "__getattribute__"):
+            if type(static_attribute(kind, name)) is FunctionType:
+                refuse(f"makes a {kind.__name__}, which has its own {name}")
         meta = type(kind)
         if is_users(meta) and static_attribute(meta, "__call__") is not MISSING:
             if type(static_attribute(meta, "__call__")) is FunctionType:
@@ -282,6 +286,8 @@ class Calls(Operators):
         """`owner.name(*args, **kwargs)`."""
         kind = type(owner)
         if kind is np.ufunc:
+            if kind_of_call(owner).kind is Kind.REFUSED:
+                refuse(f"calls {name} of {owner.__name__}, which is not known")
             given = [self.given(one) for one in args]
             named = {key: self.given(value) for key, value in kwargs.items()}
             return self.known.note(call_ufunc(owner, name, given, named))
@@ -302,6 +308,8 @@ class Calls(Operators):
             return getattr(stand, name)(*map(self.given, args), **kwargs)
         if kind is super:
             return self._super_method(owner, name, args, kwargs)
+        if kind is GeneratorType and not self.outside.is_outside(owner):
+            return getattr(owner, name)(*args, **kwargs)
         found = self.attribute(owner, name)
         bound = getattr(found, "__self__", None)
         if issubclass(type(found), _BUILT_IN) and bound is self.outside.original(owner):
