@@ -147,6 +147,7 @@ class LibraryCalls(Calls):
         values = tuple(self._message(one) for one in args)
         called = functools.partial(function, **kwargs) if kwargs else function
         self.outside.effect("call", None, called, values)
+        return None
 
     def _written(self, known: CallKind, function: Any, owner: Any, args: Any) -> Any:
         """A text that is written into a stream."""
