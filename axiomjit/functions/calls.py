@@ -11,6 +11,7 @@ from types import (
     CodeType,
     FunctionType,
     GeneratorType,
+    MemberDescriptorType,
     MethodDescriptorType,
     MethodType,
     MethodWrapperType,
@@ -253,7 +254,8 @@ class Calls(Operators):
                 value = self.call(field.default_factory)
             elif field.default is not dataclasses.MISSING:
                 value = self._static(kind, field.name) if not variable else field.default
-                value = field.default if value is MISSING else value
+                in_slot = value is MISSING or type(value) is MemberDescriptorType
+                value = field.default if in_slot else value
             else:
                 continue
             if variable:

@@ -40,6 +40,7 @@ from axiomjit.numpy_rules.joins import INDEXED
 from axiomjit.tracing.creation import GRIDS, represented
 from axiomjit.tracing.lengths import SymbolicNumber, known_numbers
 from axiomjit.tracing.tracer import Tracer
+from axiomjit.tracing.writes import FlatElements
 
 Call = Callable[..., Any]
 _HEAP: Final = 1 << 9
@@ -150,6 +151,8 @@ class Objects:
             refuse(f"reads attributes of a {kind.__name__}, which has its own __getattribute__")
         found = self._of_instance(owner, kind, name)
         if found is MISSING:
+            if kind is FlatElements:
+                return getattr(owner, name)  # raises
             other = self._class_part(owner, kind, "__getattr__")
             return MISSING if other is MISSING else self.call(other, owner, name)
         return found
