@@ -99,11 +99,14 @@ class Found(Record):
 
 
 def find_plan(plans: Sequence[CompiledCall], call: CallArguments) -> Found | None:
-    """The first plan whose guards hold for a call."""
+    """The first plan whose guards hold for a call, else one that leaves its layout to NumPy."""
     leaves = call.leaves(call.dynamic) if plans else ()
+    in_numpy = None
     for compiled in plans:
         reads = compiled.outside
-        assert reads is not None
+        if reads is None:
+            in_numpy = Found(compiled, [], call)
+            continue
         vector = reads.guards.read(leaves)
         if vector is None or not compiled.holds():
             continue
@@ -112,7 +115,7 @@ def find_plan(plans: Sequence[CompiledCall], call: CallArguments) -> Found | Non
             return Found(compiled, vector, call)
         if exact_layout(inputs, kind_of) == reads.layout:
             return Found(compiled, vector, call.with_inputs(inputs, reads.names))
-    return None
+    return in_numpy
 
 
 def with_plan(plans: Sequence[CompiledCall], compiled: CompiledCall) -> tuple[CompiledCall, ...]:
