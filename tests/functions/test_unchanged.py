@@ -13,7 +13,7 @@ import axiomjit
 from axiomjit.base.config import config
 from axiomjit.functions import unchanged
 from axiomjit.functions.outside import Outside
-from axiomjit.functions.unchanged import ChangedError, changes_nothing
+from axiomjit.functions.unchanged import ChangedError, nothing_changes
 
 
 class Held:

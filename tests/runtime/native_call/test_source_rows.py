@@ -26,6 +26,7 @@ from axiomjit.functions.sources import (
     Elements,
     Equals,
     Fixed,
+    FunctionPart,
     Is,
     Item,
     Keys,
@@ -35,7 +36,7 @@ from axiomjit.functions.sources import (
 from axiomjit.functions.sources import Guards as SourceGuards
 from axiomjit.runtime.native_call import guard_tables, instances, native_entry
 from axiomjit.runtime.native_call.guard_tables import Guards, with_table
-from tests.runtime.native_tables import calling
+from tests.runtime.native_call.native_tables import calling
 
 pytestmark = pytest.mark.skipif(
     native_entry.refusal() != "" or instances.refusal() != "",
@@ -305,6 +306,32 @@ def test_cells():
     assert empty() == "fast"
     one.cell_contents = X
     assert (empty(), held()) == ("slow", "fast")
+
+
+def test_parts_of_functions():
+    def plain(a):
+        return a
+
+    def given(a=X, *, b=Y):
+        return a
+
+    part = FunctionPart(Fixed(plain, "plain"), "__code__")
+    defaults, named = (
+        FunctionPart(Fixed(plain, "p"), f"__{n}__") for n in ("defaults", "kwdefaults")
+    )
+    held = entry_of(about(Is(part, plain.__code__), Is(defaults, None), Is(named, None)), [])
+    first = Item(FunctionPart(Argument(0, "f"), "__defaults__"), 0)
+    read = entry_of(about(Is(first, X)), [given])
+    assert held() == read(given) == "fast"
+    assert read(plain) == read(3) == "slow"
+    for name, value in (("code", given.__code__), ("defaults", (1,)), ("kwdefaults", {"b": 1})):
+        old = getattr(plain, f"__{name}__")
+        setattr(plain, f"__{name}__", value)
+        assert held() == "slow"
+        setattr(plain, f"__{name}__", old)
+        assert held() == "fast"
+    given.__defaults__ = (Y,)
+    assert read(given) == "slow"
 
 
 def test_classes_and_what_they_have():
@@ -674,7 +701,7 @@ def test_guards_without_row(guard):
 @pytest.mark.parametrize(
     ("whole", "guard"),
     [
-        (Odd(), Is(Attribute(Argument(0, "o"), "a"), X)),
+        (Odd(), Is(Attribute(Argument(0, "o"), "a"), MISSING)),
         (Plain, Is(Attribute(Argument(0, "o"), "level"), MISSING)),
         ({1, 2}, Keys(Argument(0, "o"), (1, 2))),
         ((np.void(b"ab"),), Equals(Argument(0, "o"), None)),

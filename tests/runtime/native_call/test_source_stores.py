@@ -11,8 +11,8 @@ import pytest
 from axiomjit.runtime.native_call import instances, native_entry
 from axiomjit.runtime.native_call.guard_tables import Guards, with_table
 from axiomjit.runtime.native_call.instructions import NOTHING, SCALARS
+from tests.runtime.native_call.native_tables import calling
 from tests.runtime.native_call.test_source_rows import MAKERS, Plain, Settings, WithDict, X, Y
-from tests.runtime.native_tables import calling
 
 pytestmark = pytest.mark.skipif(
     native_entry.refusal() != "" or instances.refusal() != "",
