@@ -203,9 +203,8 @@ class Calls(Operators):
         if not is_users(kind):
             return self.library(kind, args, kwargs)
         meta = type(kind)
-        if is_users(meta) and static_attribute(meta, "__call__") is not MISSING:
-            if type(static_attribute(meta, "__call__")) is FunctionType:
-                refuse(f"makes a {kind.__name__}, whose metaclass has its own __call__")
+        if is_users(meta) and type(static_attribute(meta, "__call__")) is FunctionType:
+            refuse(f"makes a {kind.__name__}, whose metaclass has its own __call__")
         if hasattr(kind, "__members__") or hasattr(kind, "_fields"):
             return kind(*map(self.given, args), **kwargs)
         new = static_attribute(kind, "__new__")

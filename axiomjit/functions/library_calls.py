@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any, Final, NoReturn
 
 import numpy as np
@@ -67,6 +68,11 @@ class LibraryCalls(Calls):
 
     def _run(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> Any:
         """Call a function that changes nothing."""
+        if isinstance(function, type) and any(map(self._is_container, (*args, *kwargs.values()))):
+            if issubclass(function, BaseException | SimpleNamespace):
+                return function(*args, **kwargs)
+            if function not in _COPYING and not hasattr(function, "__next__"):
+                refuse(f"gives what lives on outside it to {known.name}, which may keep it")
         given = [self._askable(one, known) for one in args]
         named = {key: self._askable(value, known) for key, value in kwargs.items()}
         return self.known.note(call_numpy(function, given, named))
@@ -114,6 +120,7 @@ class LibraryCalls(Calls):
         values = tuple(self._message(one) for one in args)
         called = functools.partial(function, **kwargs) if kwargs else function
         self.outside.effect("call", None, called, values)
+        return None
 
     def _written(self, known: CallKind, function: Any, owner: Any, args: Any) -> Any:
         """A text that is written into a stream."""
@@ -230,6 +237,13 @@ class _Managed:
         return self._calls.truth(self._calls.method(self._manager, "__exit__", *error))
 
 
+_COPYING: Final = frozenset(
+    {
+        *(list, tuple, set, frozenset, dict, deque, OrderedDict, Counter, defaultdict),
+        *(str, bytes, bytearray, int, float, complex, bool, np.dtype, np.ndarray),
+    }
+)
+"""Classes whose instances keep entries of containers, but not these themselves."""
 _BY_KIND: Final[dict[Kind, Callable[..., Any]]] = {
     Kind.PURE: LibraryCalls._run,
     Kind.ASKS: LibraryCalls._run,
@@ -362,6 +376,7 @@ def _extreme(sign: str, plainly: Any) -> Callable[..., Any]:
         if not given and default is not _NONE:
             return default
         keys = given if key is None else [calls.call(key, one) for one in given]
+        keys = [calls.given(one) for one in keys]
         if not any(is_users(type(k)) for k in keys):
             places = range(len(given))
             return given[plainly(places, key=keys.__getitem__)] if given else plainly(given)
@@ -377,6 +392,7 @@ def _extreme(sign: str, plainly: Any) -> Callable[..., Any]:
 def _sorted(calls: LibraryCalls, values: Any, key: Any = None, reverse: Any = False) -> Any:
     given = list(calls.iterate(values))
     keys = given if key is None else [calls.call(key, one) for one in given]
+    keys = [calls.given(one) for one in keys]
     if any(is_users(type(k)) for k in keys):
         less = functools.cmp_to_key(lambda a, b: -1 if calls.truth(calls.compare("<", a, b)) else 0)
         keys = list(map(less, keys))

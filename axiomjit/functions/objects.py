@@ -48,7 +48,7 @@ _PLAIN: Final = (*ATOMS, CodeType, np.generic, np.dtype, np.ufunc, TracedValue, 
 
 
 def is_plain(value: Any) -> bool:
-    """True for numbers, text, scalars and traced values, whose attributes are Python's or NumPy's."""
+    """True for numbers, text and traced values: their attributes are Python's or NumPy's."""
     kind: Any = type(value)
     return _is_plain(kind)
 
@@ -439,7 +439,7 @@ class Objects:
             if isinstance(owner, dict) and not is_users(type(key)):
                 return self.outside.has_key(owner, self._key(key))
             return key in self.outside.whole(owner)
-        refuse(f"looks into a {type(owner).__name__}")
+        return refuse(f"looks into a {type(owner).__name__}")
 
 
 _SET_ANEW: Final = frozenset({"__defaults__", "__kwdefaults__"})

@@ -1,4 +1,4 @@
-"""Operators, comparisons, truth and iteration, with the special methods of users' classes traced."""
+"""Operators, comparisons, truth and iteration; the special methods of users' classes are traced."""
 
 from __future__ import annotations
 
@@ -286,7 +286,8 @@ class Operators(Objects):
             return value
         if is_container(value):
             if self.outside.is_outside(value):
-                value = self.outside.whole(value)
+                found = self._given_entries(self.outside.whole(value))
+                return self.outside.give(found, value)
             return self._given_entries(value)
         if hasattr(type(value), "__next__") and self.outside.is_outside(value):
             refuse(f"takes from a {type(value).__name__}, which lives on outside it")

@@ -333,6 +333,16 @@ class Outside:
         known = self._originals.get(id(value))
         return value if known is None else known[1]
 
+    def owner(self, value: Any) -> Any:
+        """The container from outside for which a copy stands, else the value itself."""
+        known = self._originals.get(id(value))
+        return known[1] if known is not None and is_container(known[1]) else value
+
+    def give(self, copy: Any, owner: Any) -> Any:
+        """A copy of a container from outside that a library's function gets, and may return."""
+        self._originals[id(copy)] = copy, self.owner(owner)
+        return copy
+
     def forget_changes(self) -> None:
         """Drop the overlay and the values of effects, which may be what the function has made."""
         for table in (self.effects, self._parts, self._copies, self._late):
@@ -354,15 +364,18 @@ class Outside:
 
         The part is MISSING if it was deleted.
         """
+        owner = self.owner(owner)
         return self._parts.get(id(owner), {}).get(key)
 
     def store(self, how: str, owner: Any, key: object, value: Any) -> None:
         """Store a part of an object from outside: in the overlay, and as an effect."""
+        owner = self.owner(owner)
         self._parts.setdefault(id(owner), {})[key] = (value,)
         self.effect(how, owner, key, () if value is MISSING else (value,))
 
     def effect(self, how: str, target: Any, key: object, values: tuple[object, ...]) -> None:
         """Record an effect on an object from outside, or a call of a function (None)."""
+        target = self.owner(target)
         if len(self.effects) == MOST_EFFECTS:
             refuse(f"does more than {MOST_EFFECTS} changes outside it in one call")
         source = None if target is None else self.source_of(target)
@@ -372,10 +385,12 @@ class Outside:
 
     def has_copy(self, owner: Any) -> bool:
         """True if a container was read as a whole."""
+        owner = self.owner(owner)
         return id(owner) in self._copies
 
     def length(self, owner: Any) -> int:
         """The number of entries of a container from outside, guarded."""
+        owner = self.owner(owner)
         if id(owner) in self._copies or id(owner) in self._late or id(owner) in self._parts:
             return len(self.whole(owner))
         return self._length(owner)
@@ -393,6 +408,7 @@ class Outside:
         Raises:
             NeedsValuesError: it has too many entries, or entries that are not compared.
         """
+        owner = self.owner(owner)
         number = id(owner)
         if number not in self._copies:
             if len(owner) > MOST_ENTRIES:
@@ -430,6 +446,7 @@ class Outside:
 
     def change(self, owner: Any, name: str, given: tuple[Any, ...]) -> None:
         """Record a change of a container by a method whose result is not needed."""
+        owner = self.owner(owner)
         number = id(owner)
         if number in self._copies:
             getattr(self._copies[number], name)(*given)
@@ -443,10 +460,12 @@ class Outside:
 
     def needs_whole(self, owner: Any) -> bool:
         """True if a container was read as a whole, or changed by methods."""
+        owner = self.owner(owner)
         return id(owner) in self._copies or id(owner) in self._late
 
     def has_key(self, owner: Any, key: Any) -> bool:
         """True if a dict from outside has a key, whose entry is not guarded."""
+        owner = self.owner(owner)
         stored = self.stored(owner, key)
         if self.needs_whole(owner):
             return key in self.whole(owner)
@@ -456,6 +475,7 @@ class Outside:
 
     def item(self, owner: Any, key: Any) -> Any:
         """An entry of a container from outside; MISSING if it has none."""
+        owner = self.owner(owner)
         number = id(owner)
         if number in self._late:
             self.whole(owner)
@@ -466,6 +486,7 @@ class Outside:
 
     def entries(self, owner: Any) -> Iterator[Any]:
         """Iterate over a container from outside, as Python does if it is changed meanwhile."""
+        owner = self.owner(owner)
         if isinstance(owner, list | tuple | deque):
             place = 0
             while place < self.length(owner):
