@@ -412,9 +412,16 @@ class Calls(Operators):
 
     def _callback(self, value: Any) -> Any:
         """A function of the user's as others call it: traced."""
-        if users_function(value) or type(value) is MethodType or is_users(type(value)):
-            return functools.partial(self.call, value) if callable(value) else value
-        return self.given(value)
+        if not (users_function(value) or type(value) is MethodType or is_users(type(value))):
+            return self.given(value)
+        if not callable(value):
+            return value
+
+        @functools.wraps(value, updated=())
+        def traced(*args: Any, **kwargs: Any) -> Any:
+            return self.call(value, *args, **kwargs)
+
+        return traced
 
 
 def _is_refused(function: Any) -> bool:
