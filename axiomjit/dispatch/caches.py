@@ -238,18 +238,26 @@ def run_and_unflatten(
 ) -> object:
     """Run, and assemble the return value: results without dimensions are NumPy scalars.
 
-    `given` are the arguments before their conversion, which may be returned; `vector` has the values
-    of sources from outside. The effects of the program are done.
+    `given` are the arguments before their conversion, which may be returned; `vector` has the
+    values of sources from outside. What effects store stands behind the return value.
     """
     results = compiled.runnable.run(arguments)
     if compiled.structure is LEAF and compiled.leaves[0] == (0, None):
         return results[0][()] if results[0].ndim == 0 else results[0]
     leaves = _leaves(compiled, results, statics, given or arguments, vector or ())
-    made: Any = unflatten_tree(compiled.structure, leaves)
+    return unflatten_tree(compiled.structure, leaves)
+
+
+def after_effects(compiled: CompiledCall, made: Any, vector: Vector | None) -> object:
+    """Do the effects of a call that has run, and return its value.
+
+    An error of an effect is the user's: the effects before it are done.
+    """
     if compiled.outside is None or not compiled.outside.effects:
         return made
     do_effects(compiled.outside.effects, vector or [], made[1:])
-    return made[0]
+    result: object = made[0]
+    return result
 
 
 def _leaves(

@@ -28,7 +28,7 @@ from axiomjit.base.origins import user_location, warn
 from axiomjit.base.overlaps import overlaps_itself
 from axiomjit.base.records import Record
 from axiomjit.dispatch.arguments import CallArguments
-from axiomjit.dispatch.caches import CompiledCall, run_and_unflatten
+from axiomjit.dispatch.caches import CompiledCall, after_effects, run_and_unflatten
 from axiomjit.functions.sources import Vector
 from axiomjit.symbolic.data_dependent import OtherLengthError, OtherResultError, UnfitNumberError
 
@@ -359,12 +359,13 @@ def speculative_run(
         raise FallbackToNumPy(("a write into an argument", reason, remedy), WRITTEN)
     put_back = _snapshot(compiled, call.dynamic)
     try:
-        return run_and_unflatten(compiled, arguments, call.static, call.dynamic, vector)
+        made = run_and_unflatten(compiled, arguments, call.static, call.dynamic, vector)
     except Exception as error:
         if not compiled.fails and not isinstance(error, OtherLengthError):
             raise
         put_back()
         raise _fallback_for(error) from None
+    return after_effects(compiled, made, vector)
 
 
 def _snapshot(compiled: CompiledCall, arguments: Sequence[object]) -> Callable[[], None]:

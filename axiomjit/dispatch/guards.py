@@ -15,7 +15,7 @@ from axiomjit.base.locks import why_not_compile
 from axiomjit.base.native_callable import NativeCallable, change_tables
 from axiomjit.base.tree import LEAF, Branch, Leaf, OfArgument
 from axiomjit.dispatch.arguments import CallArguments
-from axiomjit.dispatch.caches import CompiledCall, run_and_unflatten
+from axiomjit.dispatch.caches import CompiledCall, after_effects, run_and_unflatten
 from axiomjit.dispatch.native_effects import add_effects, stored, with_returned
 from axiomjit.dispatch.source_guards import Numbers, add_sources
 from axiomjit.functions.effects import FromSource
@@ -377,4 +377,5 @@ def _run(
     for number, value in zip(sources, args[count:], strict=True):
         values[number] = value
     prepared = compiled.prepared(arguments, names)
-    return run_and_unflatten(compiled, prepared, statics, arguments, values)
+    made = run_and_unflatten(compiled, prepared, statics, arguments, values)
+    return after_effects(compiled, made, values)

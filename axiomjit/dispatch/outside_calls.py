@@ -6,24 +6,81 @@ arguments behind the call's own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Final
+import inspect
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
+from axiomjit.base.config import config, waiting
+from axiomjit.base.counters import stage
+from axiomjit.base.error_states import without_traps
+from axiomjit.base.errors import (
+    AxiomError,
+    GraphTypeError,
+    InterruptedWritesError,
+    NeedsValuesError,
+    UnfollowedError,
+    UnsupportedError,
+)
+from axiomjit.base.locks import Lock, lazy_import
+from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.records import Record
 from axiomjit.base.tree import flatten_tree
-from axiomjit.dispatch.arguments import CallArguments, exact_layout, kind_of, plain_arguments
-from axiomjit.dispatch.caches import ClassPrograms, CompiledCall
+from axiomjit.dispatch.arguments import (
+    CallArguments,
+    Forms,
+    exact_key,
+    exact_layout,
+    foreign_classes,
+    kind_of,
+    plain_arguments,
+    swapped_dtype,
+    take_apart,
+)
+from axiomjit.dispatch.caches import (
+    LAYOUTS,
+    ClassPrograms,
+    CompiledCall,
+    ProgramTable,
+    Reads,
+    Table,
+)
+from axiomjit.dispatch.fallbacks import (
+    DISABLED,
+    CallsInNumPy,
+    FallbackToNumPy,
+    Same,
+    byteswapped,
+    length_refused,
+    may_be_ours,
+    numpy_call,
+    raised,
+    same_arrays,
+    speculative_run,
+    unfollowed,
+    warn_of_fallback,
+)
 from axiomjit.dispatch.programs import TracedProgram
-from axiomjit.dispatch.signature import Signature
+from axiomjit.dispatch.retrace_reasons import RetraceReasons, aspects_of
+from axiomjit.dispatch.signature import DeclaredShapes, Signature
 from axiomjit.functions.outside import Wanted
-from axiomjit.functions.sources import NUMBERS, Equals, Guard, Vector
+from axiomjit.functions.sources import NUMBERS, Equals, GuardInfo, Vector
+from axiomjit.functions.unchanged import changes_nothing
 from axiomjit.graph.traced_values import AxisValue, NamedValue
+from axiomjit.symbolic.data_dependent import OtherLengthError
+from axiomjit.symbolic.dims import Scope
 
+if TYPE_CHECKING:
+    from axiomjit.debug.lowered import Lowered
+
+R = TypeVar("R")
 _PLAIN: Final = frozenset({np.ndarray, int, float, complex, bool, str, type(None)})
 MOST: Final = 16
 """The most plans for one layout of arguments, which differ in what they read outside."""
+ATTEMPTS: Final = 4
+"""How often a call is traced anew because something outside changed meanwhile."""
 
 
 def axes_among(values: Sequence[object]) -> bool:
@@ -98,18 +155,275 @@ def find_program(
     return None
 
 
-def learn(programs: ClassPrograms, call: CallArguments, wanted: Wanted) -> list[Guard]:
-    """The guards on the outside that fail for a call; numbers that changed become arguments."""
+def learn(programs: ClassPrograms, call: CallArguments, wanted: Wanted) -> None:
+    """Make numbers outside that have changed arguments, and drop the programs that knew them."""
     leaves = call.leaves(call.dynamic)
-    failing = []
     for program in tuple(programs):
         guard = program.reads.guards.failing(leaves)
         if guard is None:
             continue
-        failing.append(guard)
         identity = guard.source.identity
-        if isinstance(guard, Equals) and type(guard.value) in NUMBERS:
-            if identity not in wanted.fixed and identity not in wanted.numbers:
-                wanted.numbers.add(identity)
-                programs.drop(program)
-    return failing
+        changes = isinstance(guard, Equals) and type(guard.value) in NUMBERS
+        if changes and identity not in wanted.fixed | wanted.numbers:
+            wanted.numbers.add(identity)
+            programs.drop(program)
+
+
+def _changing(name: str, guard: object) -> NeedsValuesError:
+    """The error for a function whose outside is never as it was while it was traced."""
+    return NeedsValuesError(
+        f"follow {name} once for all calls",
+        f"that what it reads outside changes meanwhile: {guard} did not hold after it",
+        "call it when no other thread changes what it reads",
+    )
+
+
+class OutsideCalls(NativeCallable[R]):
+    """The calls of a compiled function that is traced by its instrumented copy.
+
+    It shares counts, programs and reasons with the calls of functions that are traced as they are,
+    which a subclass answers.
+    """
+
+    _function: Any
+    _name: str
+    _static: frozenset[str]
+    _strict: bool
+    _shapes: DeclaredShapes | None
+    _programs: ProgramTable
+    _reasons: RetraceReasons
+    _numpy_calls: CallsInNumPy
+    _following: Lock
+    _foreign: set[object]
+    _traced_among: Callable[[Sequence[object]], bool]
+    _identifies: bool | None
+    _in_numpy: bool
+    _writes: bool
+    _warned: bool
+    _hits: int
+    _bound: int
+    _traced: int
+
+    def restart(self) -> None:
+        """Drop the native entry, and what is known of what the function reads outside."""
+        super().restart()
+        self._outside_plans: Table[tuple[CompiledCall, ...]] = Table(LAYOUTS)
+        self._wanted = Wanted()
+        self._instrumented: bool | None = None
+        self._whole_forms = Forms()
+
+    @property
+    @abstractmethod
+    def _signature(self) -> inspect.Signature: ...
+
+    @abstractmethod
+    def _guard(
+        self,
+        compiled: CompiledCall,
+        call: CallArguments,
+        args: Any,
+        kwargs: Any,
+        values: Vector | None = None,
+    ) -> None: ...
+
+    @abstractmethod
+    def _classified(
+        self, call: CallArguments, plain: Sequence[object], same: Same | None = None
+    ) -> Signature: ...
+
+    @abstractmethod
+    def _falls_back(self, error: AxiomError) -> bool: ...
+
+    @abstractmethod
+    def _run_unfollowed(
+        self, errors: list[UnfollowedError], args: Any, kwargs: Mapping[str, Any]
+    ) -> Any: ...
+
+    @abstractmethod
+    def _cannot_compile(self) -> bool: ...
+
+    @abstractmethod
+    def _looks_at_identity(self) -> bool: ...
+
+    @abstractmethod
+    def _forget(self, dead: object) -> None: ...
+
+    def _is_instrumented(self) -> bool:
+        """True if the function is traced by a copy whose text is known."""
+        if self._instrumented is None:
+            late = lazy_import("axiomjit.dispatch.tracing_calls")
+            self._instrumented = bool(late.reads_outside(self._function))
+        return self._instrumented
+
+    def _becomes_instrumented(self) -> bool:
+        """True if the function is traced by an instrumented copy only from now on."""
+        late = lazy_import("axiomjit.dispatch.tracing_calls")
+        now = not self._instrumented and late.can_be_instrumented(self._function)
+        self._instrumented = self._instrumented or now
+        return bool(now)
+
+    def _apart_whole(self, args: Any, kwargs: Mapping[str, Any]) -> CallArguments:
+        return take_apart(
+            self._signature, self._static, args, kwargs, self._whole_forms, self._name, whole=True
+        )
+
+    def _call_whole(self, args: Any, kwargs: Any) -> Any:
+        """Answer a call of an instrumented function."""
+        call = self._apart_whole(args, kwargs)
+        given = (*call.dynamic, *(value for _, value in call.static))
+        if self._traced_among(given) or self._cannot_compile():
+            return self._function(*args, **kwargs)
+        same = None
+        if self._writes or self._looks_at_identity():
+            same = same_arrays(call.dynamic, bool(self._identifies))
+        key = exact_key(call, self._forget)
+        key = key if same is None else (key, same)
+        found = find_plan(self._outside_plans.get(key) or (), call)
+        known = found is not None
+        if found is None:
+            try:
+                found = self._prepare_whole(key, call, same)
+            except (NeedsValuesError, UnsupportedError) as error:
+                if not self._falls_back(error):
+                    raise
+                self._numpy_calls.count_whole()
+                return self._function(*args, **kwargs)
+            except UnfollowedError as error:
+                why = [error.with_traceback(None)]
+                return self._run_unfollowed(why, args, kwargs)
+        else:
+            self._hits += 1
+        compiled, vector, extended = found.compiled, found.vector, found.call
+        if compiled.writes and not self._writes:
+            self._writes = True
+            return self._call_whole(args, kwargs)
+        if same is not None:
+            same = (*same, *range(len(same), len(extended.dynamic)))
+        arguments = compiled.prepared(extended.dynamic, extended.names)
+        try:
+            result = speculative_run(compiled, arguments, extended, same, vector)
+        except FallbackToNumPy as fallback:
+            reason = fallback.counted(self._name, self._strict, self._numpy_calls)
+        else:
+            if not known and config.disable:
+                self._numpy_calls.count(DISABLED)
+            if known and same is None and compiled.is_guarded and self.wants_guard():
+                self._guard(compiled, call, args, kwargs, vector)
+            return result
+        self._warned = self._warned or warn_of_fallback(self._name, reason, before=True)
+        result = self._function(*args, **kwargs)
+        self._warned = self._warned or warn_of_fallback(self._name, reason, before=False)
+        return result
+
+    def _prepare_whole(self, key: object, call: CallArguments, same: Same | None) -> Found:
+        """The plan for a layout and what is outside, kept for later calls."""
+        with self._reasons.clock.running():
+            try:
+                found = self._bind_whole(call, same)
+            except (InterruptedWritesError, OtherLengthError) as error:
+                found = Found(numpy_call(error), [], call)
+            except GraphTypeError as error:
+                if self._strict or config.fallback == "error":
+                    raise
+                found = Found(numpy_call(error), [], call)
+                self._foreign |= foreign_classes(call.dynamic)
+        self._bound += 1
+        if not config.disable:
+            plans = self._outside_plans.get(key) or ()
+            self._outside_plans.keep(key, with_plan(plans, found.compiled))
+        return found
+
+    def _bind_whole(self, call: CallArguments, same: Same | None = None) -> Found:
+        swapped = swapped_dtype(call.dynamic)
+        if swapped is not None:
+            return Found(byteswapped(swapped), [], call)
+        match = self._match(call, same)
+        given = match.call.dynamic
+        plain = plain_arguments(given, match.call.names)
+        as_is = all(new is old for new, old in zip(plain, given, strict=True))
+        inputs = given[len(call.dynamic) :]
+        reads = match.program.reads.replace(layout=exact_layout(inputs, kind_of))
+        compiled = match.program.compiled_call(match.signature.values, as_is, reads)
+        return Found(compiled, match.vector, match.call)
+
+    def _match(
+        self, call: CallArguments, same: Same | None = None, attempts: int = ATTEMPTS
+    ) -> Match:
+        """The program for a call, traced if there is none.
+
+        Raises:
+            NeedsValuesError: what is outside was another after each of so many traces.
+        """
+        plain = plain_arguments(call.dynamic, call.names)
+        signature = self._classified(call, plain, same)
+        known = self._programs.get(signature.key) or ClassPrograms()
+        found = find_program(known, call, signature, self._classified)
+        if found is not None:
+            return found
+        lazy_import("axiomjit.dispatch.tracing_calls")
+        from axiomjit.dispatch.tracing_calls import trace_function
+
+        learn(known, call, self._wanted)
+        scope = Scope(signature.values)
+        self._traced += 1
+        self._reasons.add(aspects_of(call, signature), tuple(known), len(known), signature.values)
+        self._reasons.warn_of_many(self._name)
+        declared = self._shapes.names(call, plain) if self._shapes else None
+        whole = (*call.dynamic, *(value for _, value in call.static))
+        with self._following, stage("following"), changes_nothing(self._function, whole):
+            try:
+                traced = trace_function(
+                    self._function, call, signature, scope, self._wanted, declared
+                )
+            except Exception as error:
+                if not may_be_ours(error):
+                    raise
+                raise unfollowed(self._name, error) from error.with_traceback(None)
+        if self._shapes:
+            shapes = [node.shape for node in traced.trace.graph.results]
+            self._shapes.check_results(shapes, signature.declared, tuple(scope.guards))
+        program = TracedProgram(traced, traced.signature, scope)
+        names = traced.call.names[len(call.names) :]
+        program.depend_on(Reads(traced.guards, traced.effects, None, names), signature.values)
+        self._programs.add(signature.key, program)
+        vector = traced.guards.read(call.leaves(call.dynamic))
+        if vector is None:  # something outside changed meanwhile
+            if attempts == 1:
+                raise _changing(self._name, traced.guards.failing(call.leaves(call.dynamic)))
+            return self._match(call, same, attempts - 1)
+        inputs = traced.guards.given(vector)
+        return Match(program, vector, call.with_inputs(inputs, names), traced.signature)
+
+    def _warm_whole(self, args: Any, kwargs: Any) -> None:
+        """As `warm`, of an instrumented function."""
+        call = self._apart_whole(args, kwargs)
+        key = exact_key(call, self._forget)
+        if self._in_numpy or find_plan(self._outside_plans.get(key) or (), call) is not None:
+            return
+        try:
+            with without_traps(), waiting():
+                self._prepare_whole(key, call, None)
+        except (NeedsValuesError, UnsupportedError) as error:
+            if not self._falls_back(error):
+                raise
+        except UnfollowedError as error:
+            raise raised(error) from None
+
+    def _lower_whole(self, make: type[Lowered], args: Any, kwargs: Any) -> Lowered:
+        """As `lower`, of an instrumented function."""
+        call = self._apart_whole(args, kwargs)
+        try:
+            match = self._match(call)
+        except OtherLengthError as error:
+            raise length_refused(error).refusal_of(self._name) from None
+        except UnfollowedError as error:
+            raise raised(error) from None
+        program = match.program
+        guards, effects = program.reads.guards.described(), program.reads.effects
+        lengths = program.lengths(match.signature.values)
+        return make(program.stages, lengths, match.call.names, guards, effects)
+
+    def guards(self) -> tuple[tuple[GuardInfo, ...], ...]:
+        """What each program reads outside the function, and under which conditions it is valid."""
+        every = [p for programs in self._programs.values() for p in programs]
+        return tuple(p.reads.guards.described() for p in every if getattr(p, "reads", None))

@@ -111,7 +111,9 @@ def reads_outside(function: Any) -> bool:
         if id(one) in seen:
             continue
         seen.add(id(one))
-        for value in _named_in(one):
+        for named in _named_in(one):
+            compiled = isinstance(named, NativeCallable)
+            value = getattr(named, "_function", named) if compiled else named
             if users_function(value):
                 waiting.append(value)
             elif not isinstance(value, _STEADY):

@@ -105,10 +105,13 @@ class Calls(Operators):
             return self.call(function.__func__, function.__self__, *args, **kwargs)
         if issubclass(kind, type):
             return self.make(function, args, kwargs)
+        if issubclass(kind, NativeCallable):  # it is a partial, too
+            inner = getattr(function, "_function", None)
+            if inner is None:
+                return self.library(function, args, kwargs)
+            return self.call(inner, *args, **kwargs)
         if issubclass(kind, functools.partial):
             return self._call_partial(function, args, kwargs)
-        if issubclass(kind, NativeCallable):
-            return self.call(function._function, *args, **kwargs)
         if kind is functools._lru_cache_wrapper:
             return self._call_cached(function, args, kwargs)
         if issubclass(kind, _BUILT_IN) and not isinstance(function.__self__, ModuleType | None):
@@ -200,9 +203,8 @@ class Calls(Operators):
         if not is_users(kind):
             return self.library(kind, args, kwargs)
         meta = type(kind)
-        if is_users(meta) and static_attribute(meta, "__call__") is not MISSING:
-            if type(static_attribute(meta, "__call__")) is FunctionType:
-                refuse(f"makes a {kind.__name__}, whose metaclass has its own __call__")
+        if is_users(meta) and type(static_attribute(meta, "__call__")) is FunctionType:
+            refuse(f"makes a {kind.__name__}, whose metaclass has its own __call__")
         if hasattr(kind, "__members__") or hasattr(kind, "_fields"):
             return kind(*map(self.given, args), **kwargs)
         new = static_attribute(kind, "__new__")

@@ -75,7 +75,7 @@ HOW: Final[Mapping[str, Callable[[Any, Any, Sequence[Any]], None]]] = {
 
 
 class Replay(Record):
-    """An effect of a program: its target by the source, and how many values of the tree it takes."""
+    """An effect of a program: the source of its target, and how many leaves of the tree it has."""
 
     how: str
     target: Source | None

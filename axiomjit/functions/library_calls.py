@@ -6,11 +6,11 @@ import functools
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType, SimpleNamespace
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 
-from axiomjit.base.errors import ImpureError
+from axiomjit.base.errors import ImpureError, NeedsValuesError
 from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import refused
 from axiomjit.functions.array_calls import call_numpy, first_traced
@@ -37,9 +37,22 @@ class LibraryCalls(Calls):
         if hook is not None:
             return hook(self, *known.hook[1:], *args, **kwargs)
         found = _BY_KIND[known.kind](self, known, function, args, kwargs)
-        if is_generator(found) and not self.outside.is_outside(found):
-            self.made_generators[id(found)] = found
+        if is_generator(found) or hasattr(type(found), "random_raw"):
+            self._note_generator(found, (*args, *kwargs.values()))
         return found
+
+    def _note_generator(self, made: Any, given: Sequence[Any]) -> None:
+        """Note a generator of random numbers, or a source of bits, that the function has made.
+
+        Raises:
+            NeedsValuesError: it draws from a source of bits from outside.
+        """
+        if self.outside.is_outside(made):
+            return
+        bits = made._bit_generator if is_generator(made) else made
+        if id(bits) not in self.made_generators and any(one is bits for one in given):
+            refuse_draw(f"makes a {type(made).__name__} with a source of bits from outside")
+        self.made_generators[id(made)] = made
 
     def library_method(
         self, owner: Any, name: str, found: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
@@ -48,6 +61,8 @@ class LibraryCalls(Calls):
         known = kind_of_call(found)
         free = isinstance(owner, ModuleType | type) or known.kind is Kind.EFFECT
         if self.outside.is_outside(owner) and not free:
+            if type(owner).__module__ == "random":
+                refuse_draw(f"calls {name} of a {type(owner).__name__} that lives on outside it")
             refuse(f"calls {name} of a {type(owner).__name__}, which lives on outside it")
         return self.library(found, args, kwargs)
 
@@ -105,6 +120,7 @@ class LibraryCalls(Calls):
         values = tuple(self._message(one) for one in args)
         called = functools.partial(function, **kwargs) if kwargs else function
         self.outside.effect("call", None, called, values)
+        return None
 
     def _written(self, known: CallKind, function: Any, owner: Any, args: Any) -> Any:
         """A text that is written into a stream."""
@@ -152,6 +168,8 @@ class LibraryCalls(Calls):
 
     def _refused(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> Any:
         name = known.name or getattr(function, "__qualname__", type(function).__name__)
+        if name.startswith("random."):
+            refuse_draw(f"calls {name}")
         refuse(f"calls {name}, which is not known")
 
     # Statements
@@ -188,6 +206,22 @@ class LibraryCalls(Calls):
         given = self.given(value)
         shown: Any = {114: repr, 115: str, 97: ascii}.get(conversion)
         return format(given if shown is None else shown(given), spec)
+
+
+def refuse_draw(seen: str) -> NoReturn:
+    """Leave a function that draws random numbers to NumPy.
+
+    Raises:
+        NeedsValuesError: always.
+    """
+    raise refused(
+        NeedsValuesError(
+            "random numbers drawn in a function that is followed once for all calls",
+            f"that it {seen}: the numbers would be the same in every call",
+            "draw them outside and pass them as an argument",
+            user_location(),
+        )
+    )
 
 
 class _Managed:

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict, namedtuple
 from collections.abc import Callable
 from enum import Enum
 from types import (
+    CodeType,
     FunctionType,
     GetSetDescriptorType,
     MemberDescriptorType,
@@ -43,11 +44,11 @@ from axiomjit.tracing.tracer import Tracer
 Call = Callable[..., Any]
 _HEAP: Final = 1 << 9
 """CPython's flag of classes that a class statement has made."""
-_PLAIN: Final = (*ATOMS, np.generic, np.dtype, np.ufunc, TracedValue, SymbolicNumber)
+_PLAIN: Final = (*ATOMS, CodeType, np.generic, np.dtype, np.ufunc, TracedValue, SymbolicNumber)
 
 
 def is_plain(value: Any) -> bool:
-    """True for numbers, text, scalars and traced values, whose attributes are Python's or NumPy's."""
+    """True for numbers, text and traced values: their attributes are Python's or NumPy's."""
     kind: Any = type(value)
     return _is_plain(kind)
 
@@ -132,6 +133,8 @@ class Objects:
         """As `attribute`; MISSING if there is none."""
         if is_plain(owner):
             return getattr(owner, name, MISSING)
+        if name == "__code__" and type(owner) is FunctionType and self.outside.is_outside(owner):
+            return self.outside.read(FunctionPart(self.source(owner), name))
         if name in ("__dict__", "__subclasses__", "__globals__", "__closure__", "__code__"):
             refuse(f"asks for {name} of an object")
         if isinstance(owner, ModuleType):
@@ -436,7 +439,7 @@ class Objects:
             if isinstance(owner, dict) and not is_users(type(key)):
                 return self.outside.has_key(owner, self._key(key))
             return key in self.outside.whole(owner)
-        refuse(f"looks into a {type(owner).__name__}")
+        return refuse(f"looks into a {type(owner).__name__}")
 
 
 _SET_ANEW: Final = frozenset({"__defaults__", "__kwdefaults__"})

@@ -1,4 +1,4 @@
-"""Operators, comparisons, truth and iteration, with the special methods of users' classes traced."""
+"""Operators, comparisons, truth and iteration; the special methods of users' classes are traced."""
 
 from __future__ import annotations
 

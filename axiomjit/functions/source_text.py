@@ -325,7 +325,8 @@ def _imported_names(code: CodeType) -> list[str]:
     return sorted(read - called)
 
 
-_CODE: Final = dis.opmap
+_CODE: Final = {name: number for name, number in dis.opmap.items() if number < 256}
+"""The instructions of code; those beyond are known to compilers alone."""
 _READS: Final = {
     _CODE.get(name)
     for name in ("LOAD_GLOBAL", "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_NAME")

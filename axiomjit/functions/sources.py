@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
-from types import FunctionType, MappingProxyType, MemberDescriptorType
+from types import CellType, FunctionType, MappingProxyType, MemberDescriptorType
 from typing import Any, Final
 
 import numpy as np
@@ -30,6 +30,8 @@ class _Missing:
 
 
 MISSING: Final = _Missing()
+_HEAP: Final = 1 << 9
+"""CPython's flag of classes that a class statement has made."""
 
 
 class Source:
@@ -141,7 +143,7 @@ class Item(Part):
             return dict.get(whole, key, MISSING)
         kinds: tuple[Any, ...] = (list, tuple, deque)
         for kind in kinds:
-            if isinstance(whole, kind):
+            if isinstance(whole, kind) and isinstance(key, int):
                 inside = 0 <= key < kind.__len__(whole)
                 return kind.__getitem__(whole, key) if inside else MISSING
         return MISSING
@@ -163,6 +165,11 @@ class Attribute(Part):
         if type(held) is MemberDescriptorType:
             try:
                 return held.__get__(whole)
+            except AttributeError:
+                return MISSING
+        if held is MISSING and type(whole).__flags__ & _HEAP:  # asking for `__dict__` makes one
+            try:
+                return object.__getattribute__(whole, key)
             except AttributeError:
                 return MISSING
         own = own_dict(whole)
@@ -222,6 +229,8 @@ class Contents(Part):
     @staticmethod
     def get(whole: Any, key: Any) -> object:
         """The value; an empty cell has none."""
+        if type(whole) is not CellType:
+            return MISSING
         try:
             return whole.cell_contents
         except ValueError:
