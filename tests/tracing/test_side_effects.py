@@ -441,7 +441,7 @@ def seen_outside():
 
 def set_outside():
     """Set what lives outside the functions to known values."""
-    W[...], SECOND[...] = np.arange(5.0), 1
+    W[...], SECOND[...] = np.arange(1.0, 6.0), 1
     STATE["prev"], COUNTED.first = None, True
     COUNTED.known.clear()
     LIST.clear()

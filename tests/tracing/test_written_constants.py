@@ -161,9 +161,7 @@ def test_what_cannot_be_compiled_runs_in_numpy():
         np.testing.assert_array_equal(axiomjit.jit(decides)(X * 2), decides(X * 2))
 
 
-@pytest.mark.parametrize(
-    "function", [outside, outside_as_it_is, outside_in_a_list, outside_as_out]
-)
+@pytest.mark.parametrize("function", [outside, outside_as_it_is, outside_in_a_list, outside_as_out])
 def test_arrays_from_outside_are_written_in_each_call(function):
     before, f = OUTSIDE.copy(), axiomjit.jit(function, strict=True)
     try:
