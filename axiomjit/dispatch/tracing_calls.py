@@ -238,9 +238,10 @@ class _TraceOnce:
         for (place, value), name in zip(self._call.static, self._call.static_names, strict=True):
             leaves[place] = outside.argument(place, name, value)
         whole: Any = unflatten_tree(self._call.structure, iter(leaves))
-        if type(self._function) is MethodType:
-            outside.fixed(self._function.__self__, "self")
-        returned = self._calls.call(self._function, *whole[0], **whole[1])
+        function: Any = self._function
+        if type(function) is MethodType:
+            outside.fixed(function.__self__, "self")
+        returned = self._calls.call(function, *whole[0], **whole[1])
         refuse_traps()
         if not outside.effects:
             return returned
