@@ -15,6 +15,7 @@ from axiomjit.functions.sources import (
     Distinct,
     Equals,
     Fixed,
+    FunctionPart,
     Guard,
     Is,
     Item,
@@ -95,6 +96,8 @@ class _Rows:
             found = guards.attribute(number, whole, source.key, known)
         elif isinstance(source, Contents):
             found = guards.contents(number, known)
+        elif isinstance(source, FunctionPart):
+            found = guards.function_part(number, source.key, known)
         if found is None:
             return False
         if known is not None:

@@ -168,6 +168,8 @@ def trace_function(
         except NeedsValuesError:
             if not made.learn():
                 raise
+        finally:
+            made.end()
         scope.restart()
     raise AssertionError(f"{function.__qualname__} was traced {ROUNDS} times")
 
@@ -188,12 +190,9 @@ class _TraceOnce:
         self._following = Following(function.__qualname__, signature.scalars)
         self._inputs = Inputs(call, signature, scope, self._following, declared)
         self._outside = Outside(wanted, self._inputs.add)
-        self._calls = LibraryCalls(self._outside, self._bind)
+        self._calls = LibraryCalls(self._outside, _bind)
         self._following.lives_outside = self._is_outside
         self._following.is_made = self._is_made
-
-    def _bind(self, function: FunctionType, form: Any) -> Any:
-        return form.bind(FunctionHooks(self._calls, function))
 
     def _is_outside(self, value: object) -> bool:
         return self._outside.is_outside(value) and not is_plain(value)
@@ -217,14 +216,19 @@ class _TraceOnce:
         graph, structure = made.graph, made.structure
         handles = self._following.handles or handles_errors(self._function)
         guards = outside.guards()
-        self._calls.known.forget()
-        outside.forget_changes()
-        del made, leaves, self._calls, self._outside  # the last references to what was made inside
+        self.end()
+        del made, leaves  # the last references to what was made inside
         graph = captured.finalize(graph)
         settled = tuple((n, returned.settle(v) if n is None else v) for n, v in loose)
         watch = Watch(captured.used, captured.shown)
         whole = Trace(graph, structure, settled)
         return TracedFunction(whole, watch, handles, guards, effects, inputs.call, inputs.signature)
+
+    def end(self) -> None:
+        """Drop what refers to values from outside, and to what the function has made."""
+        self._calls.end()
+        self._outside.end()
+        self._following.lives_outside, self._following.is_made = _nowhere, None
 
     def _run(self, tracers: Sequence[Any]) -> object:
         outside = self._outside
@@ -291,3 +295,12 @@ class _TraceOnce:
             return False
         wanted.elements.add(source.identity)
         return True
+
+
+def _bind(calls: LibraryCalls, function: FunctionType, form: Any) -> Any:
+    """The copy of a function; no method, so that a trace does not refer to itself."""
+    return form.bind(FunctionHooks(calls, function))
+
+
+def _nowhere(value: object) -> bool:
+    return False

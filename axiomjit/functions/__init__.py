@@ -6,7 +6,7 @@
 - `instrument.py`: copies of functions, compiled from such trees
 - `sources.py`: places from which outside values are read in each call, and guards on them
 - `outside.py`: what one trace has read outside, and the overlay of what it would have changed
-- `objects.py`, `operators.py`, `calls.py`, `library_calls.py`: what the hooks do, on values of any kind
+- `objects.py`, `operators.py`, `calls.py`, `library_calls.py`: what hooks do
 - `hooks.py`: the hooks of one copy: its names, and otherwise those
 - `known_calls.py`: what calls of library functions may change
 - `effects.py`: what is done outside after each run of a program

@@ -85,14 +85,20 @@ Copy = Callable[..., Any]
 class Calls(Operators):
     """What calls of functions, methods and classes do."""
 
-    def __init__(self, outside: Outside, bind: Callable[[FunctionType, Any], Copy]) -> None:
-        """Belong to a trace; `bind` makes the copy of a function from its instrumented form."""
-        super().__init__(outside, self.call)
+    def __init__(self, outside: Outside, bind: Callable[..., Copy]) -> None:
+        """Belong to a trace; `bind(self, function, form)` makes the copy of a function."""
+        super().__init__(outside)
         self._bind = bind
         self._copies: dict[int, tuple[FunctionType, Copy]] = {}
         self._codes: dict[int, CodeType] = {}
         self.made_generators: dict[int, Any] = {}
         """Generators of random numbers that were made inside, with a seed: the same each time."""
+
+    def end(self) -> None:
+        """Drop copies and arrays, which may refer to what the function has made, and to users."""
+        self.known.forget()
+        self._copies.clear()
+        self.made_generators.clear()
 
     # Functions
 
@@ -159,7 +165,7 @@ class Calls(Operators):
                 form = instrumented(function)
             except NotInstrumentedError as error:
                 refuse(f"calls {function.__qualname__}: {error.reason}")
-            copy = self._bind(function, form)
+            copy = self._bind(self, function, form)
             self._codes |= _codes(copy.__code__)
             copy.__defaults__, copy.__kwdefaults__ = self._defaults(function)
             self._copies[id(function)] = known = function, copy
@@ -414,9 +420,16 @@ class Calls(Operators):
 
     def _callback(self, value: Any) -> Any:
         """A function of the user's as others call it: traced."""
-        if users_function(value) or type(value) is MethodType or is_users(type(value)):
-            return functools.partial(self.call, value) if callable(value) else value
-        return self.given(value)
+        if not (users_function(value) or type(value) is MethodType or is_users(type(value))):
+            return self.given(value)
+        if not callable(value):
+            return value
+
+        @functools.wraps(value, updated=())
+        def traced(*args: Any, **kwargs: Any) -> Any:
+            return self.call(value, *args, **kwargs)
+
+        return traced
 
 
 def _is_refused(function: Any) -> bool:

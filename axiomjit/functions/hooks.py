@@ -26,8 +26,6 @@ class FunctionHooks:
         self._cells = dict(zip(names, function.__closure__ or (), strict=True))
         found = self._space.get("__builtins__", builtins)
         self._builtins = found if isinstance(found, dict) else vars(found)
-        self.globals = _Names(self._store_global)
-        self.cells = _Names(self._store_cell)
         self._kept: Any = None
         for name in ("attribute", "item", "call", "method", "super", "binary", "unary"):
             setattr(self, name, getattr(calls, name))
@@ -36,6 +34,16 @@ class FunctionHooks:
         self.slice = slice
 
     # Names
+
+    @property
+    def globals(self) -> _Names:
+        """The names of the namespace."""
+        return _Names(self._store_global)
+
+    @property
+    def cells(self) -> _Names:
+        """The variables of enclosing functions."""
+        return _Names(self._store_cell)
 
     def name(self, name: str) -> Any:
         """A global or builtin name."""

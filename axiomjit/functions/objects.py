@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import sys
 from collections import Counter, defaultdict, namedtuple
-from collections.abc import Callable
 from enum import Enum
 from types import (
     CodeType,
@@ -44,7 +43,6 @@ from axiomjit.tracing.lengths import SymbolicNumber, known_numbers
 from axiomjit.tracing.tracer import Tracer
 from axiomjit.tracing.writes import FlatElements
 
-Call = Callable[..., Any]
 _HEAP: Final = 1 << 9
 """CPython's flag of classes that a class statement has made."""
 _PLAIN: Final = (*ATOMS, CodeType, np.generic, np.dtype, np.ufunc, TracedValue, SymbolicNumber)
@@ -104,10 +102,14 @@ def is_library_module(module: ModuleType) -> bool:
 class Objects:
     """Reads and stores attributes and items; `call` runs functions of the user's."""
 
-    def __init__(self, outside: Outside, call: Call) -> None:
+    def __init__(self, outside: Outside) -> None:
         """Belong to a trace."""
-        self.outside, self.call = outside, call
+        self.outside = outside
         self.known = KnownArrays(outside.wanted)
+
+    def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """`function(*args, **kwargs)`."""
+        raise NotImplementedError
 
     def source(self, value: Any) -> Source:
         """The source of an object from outside."""

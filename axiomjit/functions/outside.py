@@ -343,10 +343,13 @@ class Outside:
         self._originals[id(copy)] = copy, self.owner(owner)
         return copy
 
-    def forget_changes(self) -> None:
-        """Drop the overlay and the values of effects, which may be what the function has made."""
-        for table in (self.effects, self._parts, self._copies, self._late):
+    def end(self) -> None:
+        """Drop all values, from outside and made by the function."""
+        tables = self._raw, self._reads, self._seen, self._stands, self._originals, self._changed
+        for table in (*tables, self._generators, self._arguments):
             table.clear()
+        for made in (self.effects, self._parts, self._copies, self._late):
+            made.clear()
 
     def guards(self) -> Guards:
         """The guards of the program: changed objects must be distinct from those of their type."""

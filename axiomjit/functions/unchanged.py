@@ -43,7 +43,7 @@ class ChangedError(AssertionError):
 
 
 @contextmanager
-def changes_nothing(function: Any, arguments: Sequence[object]) -> Iterator[None]:
+def nothing_changes(function: Any, arguments: Sequence[object]) -> Iterator[None]:
     """A block that traces a function; compared only with `config.check`.
 
     Raises:

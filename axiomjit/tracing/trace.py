@@ -183,13 +183,8 @@ def trace(
         except Exception as error:
             if now.refusal is None or now.refusal is error:
                 now.refusal = None  # its traceback would be a reference cycle
-                done = now.last is not None or _written(arrays)
-                if done and not isinstance(error, TraceError):
-                    raise _interrupted(now.name, error) from error
-                if scope.data_dependent and not isinstance(error, TraceError):
-                    raise OtherLengthError(str(error)) from error
                 if not isinstance(error, TraceError):
-                    _raise_earlier(now, scope)
+                    _raise_instead(error, now, scope, bool(_written(arrays)))
                 raise
             raise now.take_refusal() from None
         if now.refusal is not None:
@@ -212,6 +207,20 @@ def _written(arrays: Mapping[Input, Tracer]) -> dict[Input, Node]:
     """The arguments that were written, with the nodes of their last versions."""
     stored = {node: tracer.storage for node, tracer in arrays.items()}
     return {node: s.version for node, s in stored.items() if s is not None and s.is_written}
+
+
+def _raise_instead(error: Exception, following: Following, scope: Scope, written: bool) -> None:
+    """Raise what stands for an error of the function, if its trace was no plain run of it.
+
+    Raises:
+        InterruptedWritesError: it has written into an argument, or drawn random numbers, before.
+        OtherLengthError: it may be an error of a data-dependent length.
+    """
+    if written or following.last is not None:
+        raise _interrupted(following.name, error) from error
+    if scope.data_dependent:
+        raise OtherLengthError(str(error)) from error
+    _raise_earlier(following, scope)
 
 
 def _raise_earlier(following: Following, scope: Scope) -> None:

@@ -12,7 +12,7 @@ import struct
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
-from types import CellType
+from types import CellType, FunctionType
 from typing import Any, Final
 
 import numpy as np
@@ -25,6 +25,7 @@ from axiomjit.runtime.native_call import structures as fields
 from axiomjit.runtime.native_call.builder import HEADER, STACK_WORDS, EntryBuilder, Row
 from axiomjit.runtime.native_call.instances import (
     CONTENTS,
+    FUNCTION_PARTS,
     SIZES,
     InDict,
     Nowhere,
@@ -322,6 +323,13 @@ class Guards:
         """The number of the value in a cell; None if it is not read natively."""
         refused = outside_refusal()
         return None if refused else self._read("word", source, known, CellType, CONTENTS)
+
+    def function_part(self, source: int, name: str, known: Known = None) -> int | None:
+        """The number of the code or the defaults of a function; None if they are not read."""
+        if outside_refusal() or name not in FUNCTION_PARTS:
+            return None
+        known = () if known == (None,) else known
+        return self._read("word", source, known, FunctionType, FUNCTION_PARTS[name])
 
     def unchanged(self, kind: type) -> bool:
         """Guard a class and its bases against changes; True if they can be guarded."""

@@ -31,6 +31,8 @@ IS_VALID, INSIDE_VALUES = 19, 24
 """In the instance: a byte that says whether its values are there, and the first of them."""
 CONTENTS: Final = 16
 """The value in a cell."""
+FUNCTION_PARTS: Final = {"__code__": 48, "__defaults__": 56, "__kwdefaults__": 64}
+"""What can be set anew in a function; 0 for None."""
 _SET_SIZE: Final = 24
 SIZES: Final = dict.fromkeys((list, tuple, dict), SIZE) | dict.fromkeys((set, frozenset), _SET_SIZE)
 """Where containers have the number of their entries, by class."""
@@ -164,7 +166,8 @@ def refusal() -> str:
     """The reason why values from outside are read in Python; empty if they are read natively."""
     if VALUES is None:
         return f"the objects of Python {sys.version_info[0]}.{sys.version_info[1]} are not known"
-    return structures.refusal() or first_failed((_containers, _cells, _classes, _slots, _instances))
+    checks = _containers, _cells, _functions, _classes, _slots, _instances
+    return structures.refusal() or first_failed(checks)
 
 
 def _containers() -> bool:
@@ -185,6 +188,17 @@ def _containers() -> bool:
 def _cells() -> bool:
     one = object()
     return [word_at(id(c) + CONTENTS) for c in (CellType(one), CellType())] == [id(one), 0]
+
+
+def _functions() -> bool:
+    def plain() -> None: ...
+    def given(a: int = 1, *, b: int = 2) -> None: ...
+
+    return all(
+        word_at(id(one) + at) == (0 if getattr(one, name) is None else id(getattr(one, name)))
+        for one in (plain, given)
+        for name, at in FUNCTION_PARTS.items()
+    )
 
 
 class _Base:

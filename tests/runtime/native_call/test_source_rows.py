@@ -26,6 +26,7 @@ from axiomjit.functions.sources import (
     Elements,
     Equals,
     Fixed,
+    FunctionPart,
     Is,
     Item,
     Keys,
@@ -35,8 +36,7 @@ from axiomjit.functions.sources import (
 from axiomjit.functions.sources import Guards as SourceGuards
 from axiomjit.runtime.native_call import guard_tables, instances, native_entry
 from axiomjit.runtime.native_call.guard_tables import Guards, with_table
-from axiomjit.runtime.native_call.instructions import NOTHING, SCALARS
-from tests.runtime.native_tables import calling
+from tests.runtime.native_call.native_tables import calling
 
 pytestmark = pytest.mark.skipif(
     native_entry.refusal() != "" or instances.refusal() != "",
@@ -306,6 +306,32 @@ def test_cells():
     assert empty() == "fast"
     one.cell_contents = X
     assert (empty(), held()) == ("slow", "fast")
+
+
+def test_parts_of_functions():
+    def plain(a):
+        return a
+
+    def given(a=X, *, b=Y):
+        return a
+
+    part = FunctionPart(Fixed(plain, "plain"), "__code__")
+    defaults, named = (
+        FunctionPart(Fixed(plain, "p"), f"__{n}__") for n in ("defaults", "kwdefaults")
+    )
+    held = entry_of(about(Is(part, plain.__code__), Is(defaults, None), Is(named, None)), [])
+    first = Item(FunctionPart(Argument(0, "f"), "__defaults__"), 0)
+    read = entry_of(about(Is(first, X)), [given])
+    assert held() == read(given) == "fast"
+    assert read(plain) == read(3) == "slow"
+    for name, value in (("code", given.__code__), ("defaults", (1,)), ("kwdefaults", {"b": 1})):
+        old = getattr(plain, f"__{name}__")
+        setattr(plain, f"__{name}__", value)
+        assert held() == "slow"
+        setattr(plain, f"__{name}__", old)
+        assert held() == "fast"
+    given.__defaults__ = (Y,)
+    assert read(given) == "slow"
 
 
 def test_classes_and_what_they_have():
@@ -675,7 +701,7 @@ def test_guards_without_row(guard):
 @pytest.mark.parametrize(
     ("whole", "guard"),
     [
-        (Odd(), Is(Attribute(Argument(0, "o"), "a"), X)),
+        (Odd(), Is(Attribute(Argument(0, "o"), "a"), MISSING)),
         (Plain, Is(Attribute(Argument(0, "o"), "level"), MISSING)),
         ({1, 2}, Keys(Argument(0, "o"), (1, 2))),
         ((np.void(b"ab"),), Equals(Argument(0, "o"), None)),
@@ -702,115 +728,3 @@ def test_unknown_layouts_are_left_to_python(monkeypatch):
         Is(Contents(Fixed(CellType(X), "")), X),
     ):
         assert entry_of(about(guard), [one]) is None
-
-
-# --- effects --------------------------------------------------------------------------------------
-
-
-def storing(wholes, key, shape=(3,), kernel=lambda *_: 0, numbers=(), returned=True):
-    """An entry of one array that stores its result into a value from outside, and returns it."""
-    plan = calling(kernel, shape).replace(form=SCALARS)
-    guards = Guards(plan if returned else plan.replace(form=NOTHING, results=()))
-    assert guards.add(0, np.ones(3), 0)
-    for whole in wholes:
-        store = guards.store_item if is_item(whole) else guards.store_attribute
-        if not store(guards.fixed(whole), whole, key, slot=1):
-            return None
-    for whole, value in numbers:
-        assert guards.store_item(guards.fixed(whole), whole, key, number=guards.fixed(value))
-    cell = native_entry.new_cell(lambda *_: "slow")
-    cell[0] = with_table((), guards.table(1, (), array("q", [0])))
-    return native_entry.new_entry(cell)
-
-
-def is_item(whole):
-    return hasattr(whole, "__setitem__") and not isinstance(whole, WithDict)
-
-
-def stored_in(whole, key):
-    return whole[key] if is_item(whole) else getattr(whole, key)
-
-
-STORES = [
-    *(({"a": X}, "a"), ({}, "a"), ({1: X}, 2), ([X, Y], 1), (CellType(), "cell_contents")),
-    *((make(a=X), name) for make in MAKERS for name in ("a", "b")),
-]
-
-
-@pytest.mark.parametrize(("whole", "key"), STORES, ids=lambda one: type(one).__name__)
-@pytest.mark.parametrize("shape", [(3,), ()])
-@pytest.mark.parametrize("returned", [False, True])
-def test_results_are_stored(whole, key, shape, returned):
-    call, x = storing([whole], key, shape, returned=returned), np.ones(3)
-    for _ in range(5):
-        held = call(x)
-        value = stored_in(whole, key)
-        assert type(value) is (np.ndarray if shape else np.float64)
-        assert value.shape == shape
-        assert (held is value) if returned else (held is None)
-        assert sys.getrefcount(value) == 3 + returned  # the whole, `value`, the argument
-
-
-def test_other_objects_are_stored():
-    whole, x, value = [None], np.ones(3), object()
-    call = storing([], 0, numbers=[(whole, value)])
-    call(x)
-    before = sys.getrefcount(value)
-    for _ in range(50):
-        call(x)
-    assert whole[0] is value
-    assert sys.getrefcount(value) == before
-    assert storing([[X], {}], 0) is not None
-
-
-def test_a_store_that_fails_raises_as_python_does():
-    whole, x = [X], np.ones(3)
-
-    def kernel(result, error, words, low, high):
-        whole.clear()
-        return 0
-
-    call = storing([{}, whole], 0, kernel=kernel)
-    before = sys.getrefcount(x)
-    for _ in range(20):
-        with pytest.raises(IndexError, match="list assignment index out of range"):
-            call(x)
-    assert sys.getrefcount(x) == before
-
-
-class OwnStore:
-    def __setattr__(self, name, value):
-        super().__setattr__(name, value)
-
-
-class WithProperty:
-    a = property(lambda self: X, lambda self, value: None)
-
-
-@pytest.mark.parametrize(
-    ("whole", "key"),
-    [
-        *((OwnStore(), "a"), (WithProperty(), "a"), (OrderedDict(), "a")),
-        *((Settings((1,)), "scale"), (Plain, "level"), ([1], -1), ({}, X), (np.ones(3), 0)),
-        *((defaultdict(int), "a"), (type("L", (list,), {})([1]), 0)),
-    ],
-    ids=repr,
-)
-def test_what_is_stored_in_python(whole, key):
-    assert storing([whole], key) is None
-
-
-def test_another_class_or_a_changed_one_is_left_to_python():
-    class Mine:
-        pass
-
-    one, x = Mine(), np.ones(3)
-    call = storing([one], "a")
-    call(x)
-    assert one.a.shape == (3,)
-    Mine.__setattr__ = OwnStore.__setattr__
-    assert call(x) == "slow"
-    del Mine.__setattr__
-    call = storing([one], "a")
-    one.__class__ = type("Other", (), {})
-    assert call(x) == "slow"
