@@ -460,6 +460,34 @@ def test_what_changes_something_is_compiled(name):
         assert got[1] == want[1]
 
 
+class Counter:
+    def __init__(self):
+        self.count = 0
+
+    def step(self, x):
+        self.count += 1
+        return x * self.count
+
+
+METHODS = []
+
+
+def test_bound_methods_from_outside_change_the_object_of_each_call():
+    def function(x):
+        METHODS[0](1)
+        METHODS[1](7.0)
+        return METHODS[2](x)
+
+    f = axiomjit.jit(function, strict=True)
+    for _ in range(2):
+        kept, array, counter = [], np.zeros(3), Counter()
+        METHODS[:] = kept.append, array.fill, counter.step
+        for k in (1, 2):
+            np.testing.assert_array_equal(f(X), X * k)
+            assert (kept, counter.count) == ([1] * k, k)
+            assert (array == 7).all()
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_changes_something_in_unknown_ways_runs_in_numpy(name):
     function, said = REFUSED[name]
