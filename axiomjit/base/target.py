@@ -215,7 +215,7 @@ def _known(name: str) -> str:
 
 def _written(features: Mapping[str, bool]) -> str:
     """Features in LLVM's notation."""
-    return ",".join(("+" if on else "-") + name for name, on in sorted(features.items()))
+    return ",".join([("+" if on else "-") + name for name, on in sorted(features.items())])
 
 
 def _native(here: str, host: dict[str, bool], environment: Mapping[str, str]) -> tuple[str, str]:

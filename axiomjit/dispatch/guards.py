@@ -118,13 +118,7 @@ def guard_call(
     if native is None:
         wanted = _wanted(compiled)
         passed = tuple(map(numbers, wanted))
-        dynamic = [k for place, k in enumerate(order) if place not in places]
-        inputs = () if reads is None else reads.guards.inputs
-        dynamic += [len(vector) + wanted.index(one) for one in inputs]
-        static = [(place, order[place]) for place in places]
-        alone = dynamic == list(range(len(vector) + len(wanted))) and compiled.plain and not static
-        rest = wanted, len(vector), len(values)
-        runner = _runner(compiled, whole, dynamic, static, rest, alone)
+        runner = _runner_of(compiled, whole, order, places, wanted, len(values))
     otherwise = function.slow if compiled.speculative else None
     names, hits = tuple(kwargs), function.hits_natively
     table = guards.table(len(args), names, hits, runner, otherwise, _errors(compiled), passed)
@@ -298,6 +292,24 @@ def _native(compiled: CompiledCall, bound: BoundPlan, call: CallArguments) -> Na
     examples = call.dynamic if compiled.plain and _builder(compiled) is not None else None
     kind = getattr(compiled.structure, "kind", None)
     return bound.native_plan(count, form, (), given, examples, kind)
+
+
+def _runner_of(
+    compiled: CompiledCall,
+    call: CallArguments,
+    order: Sequence[int],
+    places: Mapping[int, object],
+    wanted: tuple[Source, ...],
+    sources: int,
+) -> Runner:
+    """The Python function that answers a guarded call, given all arguments and wanted values."""
+    dynamic = [k for place, k in enumerate(order) if place not in places]
+    inputs = () if compiled.outside is None else compiled.outside.guards.inputs
+    dynamic += [len(order) + wanted.index(one) for one in inputs]
+    static = [(place, order[place]) for place in places]
+    alone = dynamic == list(range(len(order) + len(wanted))) and compiled.plain and not static
+    rest = wanted, len(order), sources
+    return _runner(compiled, call, dynamic, static, rest, alone)
 
 
 def _runner(

@@ -67,7 +67,7 @@ from axiomjit.dispatch.retrace_reasons import RetraceReasons, aspects_of
 from axiomjit.dispatch.signature import DeclaredShapes, Signature
 from axiomjit.functions.outside import Wanted
 from axiomjit.functions.sources import NUMBERS, Equals, GuardInfo, Vector
-from axiomjit.functions.unchanged import changes_nothing
+from axiomjit.functions.unchanged import nothing_changes
 from axiomjit.graph.traced_values import AxisValue, NamedValue
 from axiomjit.symbolic.data_dependent import OtherLengthError
 from axiomjit.symbolic.dims import Scope
@@ -79,7 +79,7 @@ R = TypeVar("R")
 _PLAIN: Final = frozenset({np.ndarray, int, float, complex, bool, str, type(None)})
 MOST: Final = 16
 """The most plans for one layout of arguments, which differ in what they read outside."""
-ATTEMPTS: Final = 4
+TRIES: Final = 4
 """How often a call is traced anew because something outside changed meanwhile."""
 
 
@@ -99,11 +99,14 @@ class Found(Record):
 
 
 def find_plan(plans: Sequence[CompiledCall], call: CallArguments) -> Found | None:
-    """The first plan whose guards hold for a call."""
+    """The first plan whose guards hold for a call, else one that leaves its layout to NumPy."""
     leaves = call.leaves(call.dynamic) if plans else ()
+    in_numpy = None
     for compiled in plans:
         reads = compiled.outside
-        assert reads is not None
+        if reads is None:
+            in_numpy = Found(compiled, [], call)
+            continue
         vector = reads.guards.read(leaves)
         if vector is None or not compiled.holds():
             continue
@@ -112,7 +115,7 @@ def find_plan(plans: Sequence[CompiledCall], call: CallArguments) -> Found | Non
             return Found(compiled, vector, call)
         if exact_layout(inputs, kind_of) == reads.layout:
             return Found(compiled, vector, call.with_inputs(inputs, reads.names))
-    return None
+    return in_numpy
 
 
 def with_plan(plans: Sequence[CompiledCall], compiled: CompiledCall) -> tuple[CompiledCall, ...]:
@@ -346,9 +349,7 @@ class OutsideCalls(NativeCallable[R]):
         compiled = match.program.compiled_call(match.signature.values, as_is, reads)
         return Found(compiled, match.vector, match.call)
 
-    def _match(
-        self, call: CallArguments, same: Same | None = None, attempts: int = ATTEMPTS
-    ) -> Match:
+    def _match(self, call: CallArguments, same: Same | None = None, tries: int = TRIES) -> Match:
         """The program for a call, traced if there is none.
 
         Raises:
@@ -370,7 +371,7 @@ class OutsideCalls(NativeCallable[R]):
         self._reasons.warn_of_many(self._name)
         declared = self._shapes.names(call, plain) if self._shapes else None
         whole = (*call.dynamic, *(value for _, value in call.static))
-        with self._following, stage("following"), changes_nothing(self._function, whole):
+        with self._following, stage("following"), nothing_changes(self._function, whole):
             try:
                 traced = trace_function(
                     self._function, call, signature, scope, self._wanted, declared
@@ -388,9 +389,9 @@ class OutsideCalls(NativeCallable[R]):
         self._programs.add(signature.key, program)
         vector = traced.guards.read(call.leaves(call.dynamic))
         if vector is None:  # something outside changed meanwhile
-            if attempts == 1:
+            if tries == 1:
                 raise _changing(self._name, traced.guards.failing(call.leaves(call.dynamic)))
-            return self._match(call, same, attempts - 1)
+            return self._match(call, same, tries - 1)
         inputs = traced.guards.given(vector)
         return Match(program, vector, call.with_inputs(inputs, names), traced.signature)
 

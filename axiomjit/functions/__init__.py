@@ -4,6 +4,12 @@
 - `scopes.py`: the owner of each name of a function: itself, an enclosing function, the module
 - `expressions.py`, `statements.py`: trees in which all that touches the outside calls a hook
 - `instrument.py`: copies of functions, compiled from such trees
+- `sources.py`: places from which outside values are read in each call, and guards on them
+- `outside.py`: what one trace has read outside, and the overlay of what it would have changed
+- `objects.py`, `operators.py`, `calls.py`, `library_calls.py`: what hooks do
+- `hooks.py`: the hooks of one copy: its names, and otherwise those
+- `known_calls.py`: what calls of library functions may change
+- `effects.py`: what is done outside after each run of a program
 
 May import `base`, `symbolic`, `views`, `graph`, `numpy_rules`, `tracing`.
 """

@@ -40,12 +40,12 @@ def call_ufunc(ufunc: Any, method: str, args: Sequence[Any], kwargs: dict[str, A
         return getattr(ufunc, method)(*args, **kwargs)
     if method == "__call__" and len(args) > ufunc.nin:
         args, kwargs = args[: ufunc.nin], {**kwargs, "out": tuple(args[ufunc.nin :])}
-    out = kwargs.get("out")
-    if out is not None and not isinstance(out, tuple):
-        kwargs = {**kwargs, "out": (out,)}
     if method in ("reduce", "accumulate"):  # NumPy names their options where it asks
         named = zip(("axis", "dtype", "out"), args[1:], strict=False)
         args, kwargs = args[:1], kwargs | dict(named)
+    out = kwargs.get("out")
+    if out is not None and not isinstance(out, tuple):
+        kwargs = {**kwargs, "out": (out,)}
     return traced.__array_ufunc__(ufunc, method, *args, **kwargs)
 
 

@@ -10,6 +10,8 @@ from types import (
     BuiltinFunctionType,
     CodeType,
     FunctionType,
+    GeneratorType,
+    MemberDescriptorType,
     MethodDescriptorType,
     MethodType,
     MethodWrapperType,
@@ -208,6 +210,9 @@ class Calls(Operators):
         """A new instance of a class."""
         if not is_users(kind):
             return self.library(kind, args, kwargs)
+        for name in ("__del__", "__getattribute__"):
+            if type(static_attribute(kind, name)) is FunctionType:
+                refuse(f"makes a {kind.__name__}, which has its own {name}")
         meta = type(kind)
         if is_users(meta) and type(static_attribute(meta, "__call__")) is FunctionType:
             refuse(f"makes a {kind.__name__}, whose metaclass has its own __call__")
@@ -255,7 +260,8 @@ class Calls(Operators):
                 value = self.call(field.default_factory)
             elif field.default is not dataclasses.MISSING:
                 value = self._static(kind, field.name) if not variable else field.default
-                value = field.default if value is MISSING else value
+                in_slot = value is MISSING or type(value) is MemberDescriptorType
+                value = field.default if in_slot else value
             else:
                 continue
             if variable:
@@ -287,6 +293,8 @@ class Calls(Operators):
         """`owner.name(*args, **kwargs)`."""
         kind = type(owner)
         if kind is np.ufunc:
+            if kind_of_call(owner).kind is Kind.REFUSED:
+                refuse(f"calls {name} of {owner.__name__}, which is not known")
             given = [self.given(one) for one in args]
             named = {key: self.given(value) for key, value in kwargs.items()}
             return self.known.note(call_ufunc(owner, name, given, named))
@@ -307,6 +315,8 @@ class Calls(Operators):
             return getattr(stand, name)(*map(self.given, args), **kwargs)
         if kind is super:
             return self._super_method(owner, name, args, kwargs)
+        if kind is GeneratorType and not self.outside.is_outside(owner):
+            return getattr(owner, name)(*args, **kwargs)
         found = self.attribute(owner, name)
         bound = getattr(found, "__self__", None)
         if issubclass(type(found), _BUILT_IN) and bound is self.outside.original(owner):
@@ -402,9 +412,16 @@ class Calls(Operators):
 
     def _callback(self, value: Any) -> Any:
         """A function of the user's as others call it: traced."""
-        if users_function(value) or type(value) is MethodType or is_users(type(value)):
-            return functools.partial(self.call, value) if callable(value) else value
-        return self.given(value)
+        if not (users_function(value) or type(value) is MethodType or is_users(type(value))):
+            return self.given(value)
+        if not callable(value):
+            return value
+
+        @functools.wraps(value, updated=())
+        def traced(*args: Any, **kwargs: Any) -> Any:
+            return self.call(value, *args, **kwargs)
+
+        return traced
 
 
 def _is_refused(function: Any) -> bool:

@@ -354,12 +354,20 @@ class Expressions:
 
     def _elements(self, node: Any) -> ast.expr:
         node.elts = self.expressions(node.elts, node)
+        if isinstance(node, ast.Set):
+            node.elts = [self._key(one) for one in node.elts]
         return node  # type: ignore[no-any-return]
+
+    def _key(self, node: ast.expr) -> ast.expr:
+        """Return a rewritten key of a dict or set, whose hash the user's methods may tell."""
+        if isinstance(node, ast.Constant | ast.Starred):
+            return node
+        return self.hook("key", node, node)
 
     def _dictionary(self, node: ast.Dict) -> ast.expr:
         for place, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
             if key is not None:
-                node.keys[place] = self.expression(key)
+                node.keys[place] = self._key(self.expression(key))
                 node.values[place] = self.expression(value)
             else:
                 node.values[place] = self.hook("mapping", node, self.expression(value))
@@ -414,6 +422,9 @@ class Expressions:
             for field in ("key", "value", "elt"):
                 if hasattr(node, field):
                     setattr(node, field, self.expression(getattr(node, field)))
+            for field in ("key", "elt"):
+                if hasattr(node, field) and not isinstance(node, ast.ListComp | ast.GeneratorExp):
+                    setattr(node, field, self._key(getattr(node, field)))
         return node  # type: ignore[no-any-return]
 
     def _generator(self, node: ast.comprehension) -> list[ast.comprehension]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType, SimpleNamespace
@@ -14,14 +15,18 @@ from axiomjit.base.errors import ImpureError, NeedsValuesError
 from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import refused
 from axiomjit.functions.array_calls import call_numpy, first_traced
+from axiomjit.functions.asked_methods import ALL, COMPARISONS
 from axiomjit.functions.calls import Calls
 from axiomjit.functions.known_calls import CallKind, Kind, kind_of_call
 from axiomjit.functions.objects import is_plain, is_users
 from axiomjit.functions.outside import is_container, refuse
 from axiomjit.functions.sources import MISSING
 from axiomjit.tracing.generators import is_generator
+from axiomjit.tracing.operators import traced_in
 
 _NONE: Final = object()
+_NOT_GENERATED: Final = frozenset(ALL) - {*COMPARISONS, "__repr__", "__hash__"}
+"""Special methods that Python does not generate for dataclasses."""
 
 
 class LibraryCalls(Calls):
@@ -32,10 +37,14 @@ class LibraryCalls(Calls):
         special = _OURS.get(id(function))
         if special is not None:
             return special(self, *args, **kwargs)
+        if isinstance(function, operator.itemgetter | operator.attrgetter):
+            return self._get_parts(function, *args)
         known = kind_of_call(function).with_arguments(args, kwargs)
         hook = _HOOKS.get(known.hook[0]) if known.hook else None
         if hook is not None:
             return hook(self, *known.hook[1:], *args, **kwargs)
+        if known.kind in (Kind.PURE, Kind.ASKS, Kind.REPLACED):
+            self._refuse_hidden(known, args, kwargs)
         found = _BY_KIND[known.kind](self, known, function, args, kwargs)
         if is_generator(found) or hasattr(type(found), "random_raw"):
             self._note_generator(found, (*args, *kwargs.values()))
@@ -53,6 +62,15 @@ class LibraryCalls(Calls):
         if id(bits) not in self.made_generators and any(one is bits for one in given):
             refuse_draw(f"makes a {type(made).__name__} with a source of bits from outside")
         self.made_generators[id(made)] = made
+
+    def _get_parts(self, getter: Any, owner: Any) -> Any:
+        """What `operator.itemgetter` or `attrgetter` gives."""
+        keys = getter.__reduce__()[1]
+        if isinstance(getter, operator.itemgetter):
+            found = [self.item(owner, key) for key in keys]
+        else:
+            found = [functools.reduce(self.attribute, key.split("."), owner) for key in keys]
+        return found[0] if len(found) == 1 else tuple(found)
 
     def library_method(
         self, owner: Any, name: str, found: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
@@ -76,6 +94,15 @@ class LibraryCalls(Calls):
         given = [self._askable(one, known) for one in args]
         named = {key: self._askable(value, known) for key, value in kwargs.items()}
         return self.known.note(call_numpy(function, given, named))
+
+    def _refuse_hidden(self, known: CallKind, args: Any, kwargs: Any) -> None:
+        """Leave the function to NumPy if a call runs methods of the user's, or changes things."""
+        for one in (*args, *kwargs.values()):
+            if self._entries_have(one, *_NOT_GENERATED.intersection(known.asks_entries)):
+                refuse(f"gives {known.name} a container of objects whose methods it may call")
+        overwrites = known.replace(writes=tuple(w for w in known.writes if w.flag is not None))
+        if any(map(self.outside.is_outside, overwrites.changed(args, kwargs))):
+            refuse(f"calls {known.name}, which overwrites what lives on outside it")
 
     def _askable(self, value: Any, known: CallKind) -> Any:
         """An argument of a library's function, which may ask it for special methods."""
@@ -203,6 +230,8 @@ class LibraryCalls(Calls):
             return self.text(value, 115) if not spec else format(value, spec)
         if conversion == 115 and self._special(value, "__repr__") is not MISSING:
             return self.text(value, 114)
+        if self._entries_have(value, "__repr__"):
+            refuse(f"shows a {type(value).__name__} of objects that have their own __repr__")
         given = self.given(value)
         shown: Any = {114: repr, 115: str, 97: ascii}.get(conversion)
         return format(given if shown is None else shown(given), spec)
@@ -429,6 +458,12 @@ def _bool(calls: LibraryCalls, *values: Any) -> bool:
     return calls.truth(values[0]) if values else False
 
 
+def _memory(calls: LibraryCalls, value: Any) -> Any:
+    if traced_in([value]):
+        refuse("looks into the memory of an array")
+    return memoryview(calls.given(value))
+
+
 def _callable(calls: LibraryCalls, value: Any) -> bool:
     return callable(value)
 
@@ -464,6 +499,7 @@ _BUILTINS: Final[dict[Any, Callable[..., Any]]] = {
     format: _format,
     bool: _bool,
     callable: _callable,
+    memoryview: _memory,
 }
 """Python's functions that may run methods of users' classes, or ask what is outside."""
 _OURS: Final = {id(function): ours for function, ours in _BUILTINS.items()}

@@ -39,6 +39,7 @@ from axiomjit.numpy_rules.joins import INDEXED
 from axiomjit.tracing.creation import GRIDS, represented
 from axiomjit.tracing.lengths import SymbolicNumber, known_numbers
 from axiomjit.tracing.tracer import Tracer
+from axiomjit.tracing.writes import FlatElements
 
 _HEAP: Final = 1 << 9
 """CPython's flag of classes that a class statement has made."""
@@ -152,6 +153,8 @@ class Objects:
             refuse(f"reads attributes of a {kind.__name__}, which has its own __getattribute__")
         found = self._of_instance(owner, kind, name)
         if found is MISSING:
+            if kind is FlatElements:
+                return getattr(owner, name)  # raises
             other = self._class_part(owner, kind, "__getattr__")
             return MISSING if other is MISSING else self.call(other, owner, name)
         return found
@@ -355,7 +358,15 @@ class Objects:
             special = static_attribute(kind, "__getitem__")
             if type(special) is FunctionType:
                 return self.call(special, owner, key)
-        return owner[key]
+        if isinstance(owner, type) and is_users(owner):
+            made = self._static(owner, "__class_getitem__")
+            if isinstance(made, classmethod) and users_function(made.__func__):
+                return self.call(made.__func__, owner, key)
+        return owner[self.key(key)]
+
+    def key(self, value: Any) -> Any:
+        """A key, if no method of the user's tells its hash or index."""
+        raise NotImplementedError
 
     def _entry(self, owner: Any, key: Any) -> Any:
         key = self._key(key)
@@ -411,7 +422,7 @@ class Objects:
                 return
             if type(owner) is np.ndarray and first_traced([key, value]) is not None:
                 self.known.want_traced(owner)
-            owner[key] = value
+            owner[self.key(key)] = value
         elif is_container(owner) and special is not MISSING:
             self._set_entry(owner, key, value)
         else:

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.functions.array_calls import first_traced
+from axiomjit.functions.known_methods import is_generated
 from axiomjit.functions.objects import Objects, is_plain, is_users, users_function
 from axiomjit.functions.outside import container_kind, is_container, refuse
 from axiomjit.functions.sources import MISSING, Distinct, is_known_value, static_attribute
@@ -53,6 +54,23 @@ _CHANGING: Final = {
 """In-place operators of containers, as methods."""
 
 
+_MIXED_IN: Final = frozenset({"functools", "collections.abc"})
+"""Modules with special methods for users' classes, which call others of the user's."""
+
+
+def has_methods(value: Any, *names: str) -> bool:
+    """True if the user's class of a value has one of these methods of its own."""
+    if is_plain(value) or not is_users(type(value)):
+        return False
+    found = [static_attribute(type(value), name) for name in names]
+    return any(users_function(one) or _is_mixed_in(one) for one in found)
+
+
+def _is_mixed_in(method: Any) -> bool:
+    """True for a library's method that calls others of the user's class."""
+    return type(method) is FunctionType and method.__module__ in _MIXED_IN
+
+
 class Operators(Objects):
     """Operators on objects; those of arrays, numbers and text are Python's and NumPy's own."""
 
@@ -93,6 +111,8 @@ class Operators(Objects):
         if is_plain(owner) or not is_users(type(owner)):
             return MISSING
         found = self._class_part(owner, type(owner), name)
+        if _is_mixed_in(found):
+            refuse(f"calls {name} of a {type(owner).__name__}, which {found.__module__} defines")
         return found if users_function(found) else MISSING
 
     def in_place(self, sign: str, left: Any, right: Any) -> Any:
@@ -189,13 +209,22 @@ class Operators(Objects):
                     return found
         return NotImplemented
 
-    def _entries_have(self, container: Any, *names: str) -> bool:
-        """True if an entry of a container has one of these methods in Python."""
-        if is_plain(container) or not is_container(container):
+    def _entries_have(self, container: Any, *names: str, depth: int = 8) -> bool:
+        """True if what is in a container, or in those inside it, has one of these methods."""
+        if is_plain(container) or not is_container(container) or not depth:
             return False
-        kinds = {type(one) for one in container if not is_plain(one)}
-        found = [static_attribute(kind, name) for kind in kinds for name in names]
-        return any(type(one) is FunctionType for one in found)
+        entries = [*container, *(container.values() if isinstance(container, dict) else ())]
+        if any(has_methods(one, *names) for one in {type(one): one for one in entries}.values()):
+            return True
+        return any(self._entries_have(one, *names, depth=depth - 1) for one in entries)
+
+    def key(self, value: Any) -> Any:
+        """A key of a dict or set that is made, or of an item that is read or stored."""
+        if has_methods(value, "__hash__", "__eq__", "__index__") and not is_generated(
+            static_attribute(type(value), "__hash__")
+        ):
+            refuse(f"has a {type(value).__name__} as key, which has methods of its own for that")
+        return value
 
     def member(self, container: Any, value: Any) -> Any:
         """`value in container`."""

@@ -43,7 +43,7 @@ class ChangedError(AssertionError):
 
 
 @contextmanager
-def changes_nothing(function: Any, arguments: Sequence[object]) -> Iterator[None]:
+def nothing_changes(function: Any, arguments: Sequence[object]) -> Iterator[None]:
     """A block that traces a function; compared only with `config.check`.
 
     Raises:
@@ -77,7 +77,7 @@ def _enter(path: Path, value: Any) -> list[tuple[object, Any]]:
 
 def _state(value: Any) -> object:
     """The state of an object: its parts by identity, or the content of an array or stream."""
-    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+    if issubclass(type(value), np.ndarray) and not value.dtype.hasobject:
         content = value.tobytes() if value.nbytes <= MOST_BYTES else b""
         return value.dtype.str, value.shape, value.strides, value.flags.writeable, content
     if is_generator(value):

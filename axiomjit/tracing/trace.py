@@ -16,9 +16,9 @@ from axiomjit.base.trace_context import Following, entered
 from axiomjit.base.tree import OfArgument, Structure, flatten_tree
 from axiomjit.graph import builder
 from axiomjit.graph.indexing_ops import with_counts
-from axiomjit.graph.known_strides import Strides, laid_out
 from axiomjit.graph.nodes import Graph, Input, Node, base_of, is_view, post_order, size
 from axiomjit.graph.primitives import COPY
+from axiomjit.graph.storages import Strides, laid_out
 from axiomjit.symbolic.data_dependent import OtherLengthError, data_dependent_in
 from axiomjit.symbolic.dims import Dim, Scope, bound
 from axiomjit.tracing.holders import traced_inside
@@ -183,13 +183,8 @@ def trace(
         except Exception as error:
             if now.refusal is None or now.refusal is error:
                 now.refusal = None  # its traceback would be a reference cycle
-                done = now.last is not None or _written(arrays)
-                if done and not isinstance(error, TraceError):
-                    raise _interrupted(now.name, error) from error
-                if scope.data_dependent and not isinstance(error, TraceError):
-                    raise OtherLengthError(str(error)) from error
                 if not isinstance(error, TraceError):
-                    _raise_earlier(now, scope)
+                    _raise_instead(error, now, scope, bool(_written(arrays)))
                 raise
             raise now.take_refusal() from None
         if now.refusal is not None:
@@ -203,7 +198,8 @@ def trace(
         outputs = (*outputs, *dict.fromkeys(needed))
         positions = tuple(node.position for node in written)
         graph = Graph(tuple(arrays), (*outputs, *written.values()), positions)
-        graph = with_counts(graph, scope)
+        if scope.data_dependent:
+            graph = with_counts(graph, scope)
     return Trace(graph, structure, leaves)
 
 
@@ -211,6 +207,20 @@ def _written(arrays: Mapping[Input, Tracer]) -> dict[Input, Node]:
     """The arguments that were written, with the nodes of their last versions."""
     stored = {node: tracer.storage for node, tracer in arrays.items()}
     return {node: s.version for node, s in stored.items() if s is not None and s.is_written}
+
+
+def _raise_instead(error: Exception, following: Following, scope: Scope, written: bool) -> None:
+    """Raise what stands for an error of the function, if its trace was no plain run of it.
+
+    Raises:
+        InterruptedWritesError: it has written into an argument, or drawn random numbers, before.
+        OtherLengthError: it may be an error of a data-dependent length.
+    """
+    if written or following.last is not None:
+        raise _interrupted(following.name, error) from error
+    if scope.data_dependent:
+        raise OtherLengthError(str(error)) from error
+    _raise_earlier(following, scope)
 
 
 def _raise_earlier(following: Following, scope: Scope) -> None:

@@ -19,17 +19,36 @@ combine; its loops run in order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from axiomjit.base.dtypes import DType, state_parts
-from axiomjit.base.records import Record
+from axiomjit.base.records import Record, cached_property
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.primitives import Primitive, UfuncFold
 from axiomjit.graph.reductions import StateFold
-from axiomjit.passes.ir.cost import Cost
 from axiomjit.passes.ir.view_ir import ArrayRole, Count, Number, Storage, View
 from axiomjit.symbolic.dims import Dim, dim
 from axiomjit.symbolic.index_maps import Conditions
+
+
+class Cost(Record):
+    """The bytes and operations of a step, or of a plan, as symbolic lengths.
+
+    `flops` weighs each operation in additions; `temporary_bytes` is memory that is neither an
+    argument nor a result; `scratch_bytes` are partial results of folds, at most one state per
+    65,536 elements, and rows of new values that wait until old ones have been read.
+    """
+
+    bytes_read: Dim
+    bytes_written: Dim
+    flops: Dim
+    temporary_bytes: Dim
+    scratch_bytes: Dim
+    kernels: int
+
+
+NO_COST: Final = Cost(*(dim(0), dim(0), dim(0), dim(0), dim(0)), 0)
 
 
 class Name(str):
@@ -260,6 +279,8 @@ class Nest(Record):
     Without a combine part the body is complete.
     """
 
+    __slots__ = ("__dict__",)
+
     body: tuple[Stmt, ...]
     combine: tuple[Stmt, ...] = ()
     partials: tuple[Storage, ...] = ()
@@ -275,6 +296,11 @@ class Nest(Record):
     parallel_variant: Dim | None = None
     """The nest is a parallel variant of the next one, which runs in order and gives the same
     results. One of the two runs: the next one if this number is negative."""
+
+    @cached_property
+    def statements(self) -> tuple[Stmt, ...]:
+        """Every statement of both parts, each loop or select followed by those inside it."""
+        return (*walk(self.body), *walk(self.combine))
 
 
 class LibraryCall(Record):
@@ -299,6 +325,8 @@ class LoopProgram(Record):
     cost per step after `estimate_cost`.
     """
 
+    __slots__ = ("__dict__",)
+
     storages: tuple[Storage, ...]
     numbers: tuple[Number, ...]
     steps: tuple[Nest | LibraryCall, ...]
@@ -306,6 +334,15 @@ class LoopProgram(Record):
     updated: frozenset[str] = frozenset()
     costs: tuple[Cost, ...] = ()
     counts: tuple[Count, ...] = ()
+
+    @cached_property
+    def statements(self) -> dict[type[Stmt], list[Stmt]]:
+        """The statements of its nests by their types."""
+        found: dict[type[Stmt], list[Stmt]] = {}
+        for nest in self.steps:
+            for stmt in nest.statements if isinstance(nest, Nest) else ():
+                found.setdefault(type(stmt), []).append(stmt)
+        return found
 
 
 def map_nests(program: LoopProgram, rule: Callable[[Nest], Nest]) -> LoopProgram:
@@ -323,19 +360,17 @@ def bodies_of(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
     return (stmt.body,) if isinstance(stmt, For | If) else ()
 
 
-def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+def walk(body: tuple[Stmt, ...]) -> list[Stmt]:
     """Every statement of a body, each loop or select followed by the statements inside it."""
     found: list[Stmt] = []
-    _gather(body, found)
-    return iter(found)
-
-
-def _gather(body: tuple[Stmt, ...], found: list[Stmt]) -> None:
-    for stmt in body:
+    left = [*reversed(body)]
+    while left:
+        stmt = left.pop()
         found.append(stmt)
         if isinstance(stmt, For | If | Select):
-            for inner in bodies_of(stmt):
-                _gather(inner, found)
+            for inner in reversed(bodies_of(stmt)):
+                left += reversed(inner)
+    return found
 
 
 def limited_iterators(body: tuple[Stmt, ...]) -> set[str]:
@@ -348,12 +383,6 @@ def bounds_of(body: tuple[Stmt, ...]) -> list[Bound]:
     """The bounds of all selects in a body."""
     selects = [stmt for stmt in walk(body) if isinstance(stmt, Select)]
     return [bound for one in selects for part in one.parts for bound in part.bounds]
-
-
-def statements(nest: Nest) -> Iterator[Stmt]:
-    """Every statement of both parts of a nest."""
-    yield from walk(nest.body)
-    yield from walk(nest.combine)
 
 
 def cell(iterator: str, block: Block) -> Index:
@@ -401,7 +430,7 @@ def accessed(step: Nest | LibraryCall) -> tuple[set[Storage], set[Storage]]:
     """The storages that a step reads, and those that it writes."""
     if isinstance(step, LibraryCall):
         return {view.storage for view in step.operands}, {step.target}
-    every = list(statements(step))
+    every = step.statements
     reads = {s.buffer for s in every if isinstance(s, Load)}
     return reads, {s.buffer for s in every if isinstance(s, Store)}
 
@@ -419,7 +448,7 @@ def needed(body: tuple[Stmt, ...], value: str) -> tuple[Stmt, ...]:
 
 def outer_values(stmt: Stmt) -> set[str]:
     """The scalars that a statement and the bodies inside it need."""
-    every = list(walk((stmt,)))
+    every = walk((stmt,))
     made = {s.name for s in every if isinstance(s, Let | Load | ReadState | Select)}
     picked = {part.value for s in every if isinstance(s, Select) for part in s.parts}
     return picked.union(*map(used, every)) - made

@@ -13,7 +13,7 @@ import axiomjit
 from axiomjit.base.config import config
 from axiomjit.functions import unchanged
 from axiomjit.functions.outside import Outside
-from axiomjit.functions.unchanged import ChangedError, changes_nothing
+from axiomjit.functions.unchanged import ChangedError, nothing_changes
 
 
 class Held:
@@ -65,9 +65,9 @@ PLACES = {
 def test_each_kind_of_change_is_found(name, monkeypatch):
     monkeypatch.setattr(config, "check", True)
     value, change = PLACES[name]
-    with changes_nothing(reader, [value]):
+    with nothing_changes(reader, [value]):
         pass
-    with pytest.raises(ChangedError, match="tracing changed"), changes_nothing(reader, [value]):
+    with pytest.raises(ChangedError, match="tracing changed"), nothing_changes(reader, [value]):
         change(value)
 
 
@@ -75,7 +75,7 @@ def test_global_names_of_the_code_are_compared(monkeypatch):
     monkeypatch.setattr(config, "check", True)
     space = {"COUNT": 1}
     exec("def used():\n    return COUNT", space)
-    with pytest.raises(ChangedError, match="COUNT"), changes_nothing(space["used"], []):
+    with pytest.raises(ChangedError, match="COUNT"), nothing_changes(space["used"], []):
         space["COUNT"] = 2.5
 
 
@@ -104,5 +104,5 @@ def test_a_store_while_tracing_is_found(monkeypatch):
 def test_nothing_is_compared_without_the_setting(monkeypatch):
     monkeypatch.setattr(config, "check", False)
     monkeypatch.setattr(unchanged, "reachable", lambda *_: pytest.fail("it was compared"))
-    with changes_nothing(reader, [1]):
+    with nothing_changes(reader, [1]):
         pass

@@ -14,7 +14,7 @@ GUARDS = {
     "Equals": "a number in a cell",
     "Length": "a length that decides",
     "Keys": "the order of an OrderedDict",
-    "Same": "one list under two names",
+    "Same": "one dict under two names",
     "Distinct": "two dicts that become one",
     "Elements": "elements that decide",
     "Defined": "a key that is there",

@@ -9,7 +9,6 @@ import pytest
 from numpy import zeros
 
 import axiomjit
-from axiomjit.base.errors import FallbackWarning
 from axiomjit.numpy_rules.creation import CONVERTERS, COUNTERS, FUNCTIONS, MAKERS
 
 X = np.arange(42.0).reshape(6, 7)
@@ -190,10 +189,12 @@ def test_the_function_is_the_same_object_as_an_argument():
 
 
 def test_what_is_assigned_to_global_names_is_seen():
-    before = CALLS
-    with pytest.warns(FallbackWarning, match="stores to the global name CALLS"):
-        axiomjit.jit(counts)(X)
-    assert before + 1 == CALLS
+    before, f = CALLS, axiomjit.jit(counts, strict=True)
+    wanted = [counts(X), counts(X)]
+    assert before + 2 == CALLS
+    for want in wanted:
+        np.testing.assert_array_equal(f(X), want)
+    assert before + 4 == CALLS
 
 
 def test_functions_that_need_values_are_followed_as_they_are():

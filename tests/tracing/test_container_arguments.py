@@ -41,10 +41,10 @@ def test_arrays_inside_arguments_are_traced(kind):
     def function(c, x):
         return USES[kind](c) * 2 + x
 
-    f = axiomjit.jit(function, strict=True)
+    f, other = axiomjit.jit(function, strict=True), X.copy()
     for value in (X, X + 1, X * 2):
         np.testing.assert_array_equal(
-            f(REBUILT[kind](value), X), value * 0 + function(REBUILT[kind](value), X)
+            f(REBUILT[kind](value), other), value * 0 + function(REBUILT[kind](value), other)
         )
     assert f.cache_info().traced == 1
     seen = axiomjit.jit(lambda c: type(c), strict=True)(REBUILT[kind](X))
