@@ -54,7 +54,7 @@ class Following:
         self.represent_input: Callable[[Any], Any] | None = None
         """Returns what represents one more input of the program."""
         self.asked: Any = None
-        """The traced value whose unknown value was asked for last."""
+        """The node whose unknown value was asked for last."""
         self.within: CodeType | None = None
         """Code of the frame that runs the function; the frames inside it belong to this trace."""
         self.count = 0

@@ -267,7 +267,7 @@ def take_apart(
     if like is None:  # without its arrays
         like = _sorted(signature, static, args, kwargs, function, whole).replace(dynamic=())
         forms.keep(len(args), like)
-    return like.replace(dynamic=args)
+    return CallArguments(like.structure, like.structure_key, args, (), like.names, (), whole)
 
 
 def _sorted(

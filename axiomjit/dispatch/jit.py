@@ -268,16 +268,13 @@ class Jitted(OutsideCalls[R], Generic[P, R]):
             try:
                 compiled, arguments = self._prepare(key, call, named, same)
             except (NeedsValuesError, UnsupportedError) as error:
-                if not named and self._becomes_instrumented():
-                    return self._call_whole(args, kwargs)
-                if named or not self._falls_back(error):
+                compiled, why = None, []
+                if named or not (self._becomes_instrumented() or self._falls_back(error)):
                     raise
-                self._numpy_calls.count_whole()
-                return self._function(*args, **kwargs)
             except UnfollowedError as error:
                 compiled, why = None, [error.with_traceback(None)]
         if compiled is None:
-            return self._run_unfollowed(why, args, kwargs)
+            return self._run_otherwise(why, args, kwargs)
         if named:
             return lazy_import(_NAMED_CALLS).run_and_unflatten_named(compiled, arguments)
         if compiled.writes and not self._writes:
@@ -297,6 +294,15 @@ class Jitted(OutsideCalls[R], Generic[P, R]):
         result = self._function(*args, **kwargs)
         self._warned = self._warned or warn_of_fallback(self._name, reason, before=False)
         return result
+
+    def _run_otherwise(self, errors: list[UnfollowedError], args: Any, kwargs: Any) -> Any:
+        """Answer a call for which the function as it is could not be traced."""
+        if errors:
+            return self._run_unfollowed(errors, args, kwargs)
+        if not self._in_numpy:
+            return self._call_whole(args, kwargs)
+        self._numpy_calls.count_whole()
+        return self._function(*args, **kwargs)
 
     def _run_unfollowed(
         self, errors: list[UnfollowedError], args: Any, kwargs: Mapping[str, Any]
@@ -373,15 +379,17 @@ class Jitted(OutsideCalls[R], Generic[P, R]):
             return cast("Lowered", self._named_program(call).lower(call))
         signature = self._classified(call, plain_arguments(call.dynamic, call.names))
         try:
-            program = self._program(call, signature)
+            program: TracedProgram | None = self._program(call, signature)
         except NeedsValuesError:
             if not self._becomes_instrumented():
                 raise
-            return self._lower_whole(Lowered, args, kwargs)
+            program = None
         except OtherLengthError as error:
             raise length_refused(error).refusal_of(self._name) from None
         except UnfollowedError as error:
             raise raised(error) from None
+        if program is None:
+            return self._lower_whole(Lowered, args, kwargs)
         return Lowered(program.stages, program.lengths(signature.values), call.names)
 
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:
@@ -418,13 +426,12 @@ class Jitted(OutsideCalls[R], Generic[P, R]):
             with without_traps(), waiting():  # error states of this moment may not hold in calls
                 self._prepare(key, call, named=False, same=None)
         except (NeedsValuesError, UnsupportedError) as error:
-            if self._becomes_instrumented():
-                self._warm_whole(args, kwargs)
-                return
-            if not self._falls_back(error):
+            if not self._becomes_instrumented() and not self._falls_back(error):
                 raise
         except UnfollowedError as error:
             raise raised(error) from None
+        if self._instrumented:
+            self._warm_whole(args, kwargs)
 
     def cache_info(self) -> CacheInfo:
         """The counts of answered calls, and the reason for each program (`CacheInfo`)."""

@@ -282,7 +282,7 @@ class OutsideCalls(NativeCallable[R]):
         key = exact_key(call, self._forget)
         key = key if same is None else (key, same)
         found = find_plan(self._outside_plans.get(key) or (), call)
-        known = found is not None
+        known, why = found is not None, list[UnfollowedError]()
         if found is None:
             try:
                 found = self._prepare_whole(key, call, same)
@@ -293,9 +293,9 @@ class OutsideCalls(NativeCallable[R]):
                 return self._function(*args, **kwargs)
             except UnfollowedError as error:
                 why = [error.with_traceback(None)]
-                return self._run_unfollowed(why, args, kwargs)
-        else:
-            self._hits += 1
+        if found is None:
+            return self._run_unfollowed(why, args, kwargs)
+        self._hits += known
         compiled, vector, extended = found.compiled, found.vector, found.call
         if compiled.writes and not self._writes:
             self._writes = True

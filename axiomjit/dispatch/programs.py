@@ -329,8 +329,8 @@ class TracedProgram(LoweredProgram):
             for number, value in self.trace.leaves
         )
         graph, plan = self.trace.graph, self.stages.plan
-        changes = graph.writes or plan.generators or (reads is not None and reads.effects)
-        fails = plan.fails and bool(changes or self._handles)
+        effects = () if reads is None else reads.effects
+        fails = plan.fails and bool(graph.writes or effects or self._handles or plan.generators)
         speculative = bool(graph.data_dependent) or plan.guesses or fails
         return CompiledCall(
             self.bind(lengths),

@@ -32,7 +32,6 @@ from axiomjit.graph.nodes import Input, post_order
 from axiomjit.symbolic.dims import Scope
 from axiomjit.tracing.rebinding import handles_errors
 from axiomjit.tracing.trace import Trace, trace
-from axiomjit.tracing.tracer import Tracer
 
 ROUNDS: Final = 8
 """How often a function is traced until it has found out what it needs of the outside."""
@@ -277,10 +276,8 @@ class _TraceOnce:
     def learn(self) -> bool:
         """Note the inputs from outside whose values a refused function asks for; True if any."""
         asked, count = self._following.asked, len(self._call.dynamic)
-        if not isinstance(asked, Tracer):
-            return False
         found = False
-        for node in post_order((asked._held,)):
+        for node in post_order(() if asked is None else (asked,)):
             if isinstance(node, Input) and node.position >= count:
                 found |= self._learn_input(node.position - count)
         return found

@@ -65,10 +65,10 @@ def refuse_value(
 
 
 def note_asked(value: object) -> None:
-    """Remember the traced value whose values the function asks for."""
+    """Remember the node of the traced value whose values the function asks for."""
     following = current()
     if following is not None:
-        following.asked = value
+        following.asked = getattr(value, "_held", None)
 
 
 def refuse_write(asked: str, described: str) -> NoReturn:

@@ -26,7 +26,7 @@ from axiomjit.functions.sources import (
 from axiomjit.functions.sources import Guards as SourceGuards
 from axiomjit.runtime.native_call import instances, native_entry
 from axiomjit.runtime.native_call.guard_tables import Guards
-from tests.runtime.test_source_rows import entry_of
+from tests.runtime.native_call.test_source_rows import entry_of
 
 pytestmark = pytest.mark.skipif(
     native_entry.refusal() != "" or instances.refusal() != "",
