@@ -94,6 +94,7 @@ class RetraceReasons:
         programs: Sequence[Any] = (),
         were: int = 0,
         lengths: Mapping[Symbol, int] | None = None,
+        changed: str | None = None,
     ) -> None:
         """Add the reason why a call needs a program.
 
@@ -102,10 +103,13 @@ class RetraceReasons:
             programs: The programs of its signature, not valid for its lengths.
             were: The number of programs of its signature, with stale ones.
             lengths: The lengths of the call.
+            changed: What has changed outside the function, as text.
         """
         known = tuple(self._known)  # other threads append during the comparison
         causes: Sequence[Cause] = ()
-        if programs:
+        if changed is not None:
+            self.texts.append(changed)
+        elif programs:
             values = lengths or {}  # those of numbers from outside are not known
             guards = [
                 g
