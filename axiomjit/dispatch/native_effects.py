@@ -14,6 +14,7 @@ from axiomjit.functions.effects import FromSource, Replay
 from axiomjit.functions.sources import Vector
 from axiomjit.runtime.native_call.guard_tables import Guards
 from axiomjit.runtime.native_call.instructions import (
+    CONVERTERS,
     NOTHING,
     SCALARS,
     TUPLE,
@@ -67,7 +68,7 @@ def _split(leaves: Sequence[Any], effects: int) -> list[Any]:
 def _is_stored(number: int | None, value: object) -> bool:
     if number is None:
         return not isinstance(value, Recipe)
-    return value is None
+    return value in CONVERTERS
 
 
 def _returned(part: Any, leaves: Sequence[Any]) -> tuple[tuple[int, ...] | None, int]:
@@ -100,13 +101,13 @@ def add_effects(
     for effect, (result, value) in given.effects:
         assert effect.target is not None, "checked by stored()"
         target, whole = numbers(effect.target), values[effect.target.number]
-        slot, number = -1, 0
+        slot, number, convert = -1, 0, ""
         if result is not None:
-            slot = slots[result]
+            slot, convert = slots[result], CONVERTERS[value]
         else:
             number = numbers(value.source) if isinstance(value, FromSource) else guards.fixed(value)
         store = guards.store_item if effect.how == "item" else guards.store_attribute
         key: Any = "cell_contents" if effect.how == "cell" else effect.key
-        if not store(target, whole, key, slot, number):
+        if not store(target, whole, key, slot, number, convert):
             return False
     return True

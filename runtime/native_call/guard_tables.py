@@ -409,9 +409,17 @@ class Guards:
     # --- effects ------------------------------------------------------------------------------
 
     def store_item(
-        self, target: int, whole: object, key: Any, slot: int = -1, number: int = 0
+        self,
+        target: int,
+        whole: object,
+        key: Any,
+        slot: int = -1,
+        number: int = 0,
+        convert: str = "",
     ) -> bool:
         """Store a result, or a value of the vector, into a container like `whole` after the plan.
+
+        `convert` is one of `CONVERTERS`, for a result.
 
         Returns:
             True if it is a dict or list in which it is stored natively.
@@ -420,16 +428,22 @@ class Guards:
             return False
         if type(whole) is dict and _is_plain_key(key):
             word = self._keep(sys.intern(key) if type(key) is str else key)
-            self._stores.append(Store(SET_KEY, target, word, slot, number))
+            self._stores.append(Store(SET_KEY, target, word, slot, number, convert))
         elif type(whole) is list and type(key) is int and 0 <= key < 2**63:
-            self._stores.append(Store(SET_POSITION, target, key, slot, number))
+            self._stores.append(Store(SET_POSITION, target, key, slot, number, convert))
         else:
             return False
         self.of_class(target, type(whole))
         return True
 
     def store_attribute(
-        self, target: int, whole: object, name: str, slot: int = -1, number: int = 0
+        self,
+        target: int,
+        whole: object,
+        name: str,
+        slot: int = -1,
+        number: int = 0,
+        convert: str = "",
     ) -> bool:
         """As `store_item`, into an attribute of an instance, or of a cell.
 
@@ -441,7 +455,7 @@ class Guards:
             return False
         self.of_class(target, kind)
         word = self._keep(sys.intern(str(name)))
-        self._stores.append(Store(SET_ATTRIBUTE, target, word, slot, number))
+        self._stores.append(Store(SET_ATTRIBUTE, target, word, slot, number, convert))
         return True
 
     # --- the table ----------------------------------------------------------------------------

@@ -7,7 +7,7 @@ number. Another instruction is one more class with its row in `INSTRUCTIONS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -245,7 +245,8 @@ class Store(Instruction):
     """Store an object into a value of the vector, by a C function of target, key and object.
 
     The object is the result at `slot`, without dimensions as a NumPy scalar, or else the value of
-    the vector with this `number`. The `setter` may take the reference to it over.
+    the vector with this `number`. The `setter` may take the reference to it over. `convert` makes a
+    Python number of a result.
     """
 
     setter: str
@@ -253,16 +254,24 @@ class Store(Instruction):
     key: int
     slot: int = -1
     number: int = 0
+    convert: str = ""
 
     def words(self) -> Sequence[int]:
-        """The setter is the address of its function."""
-        names = [*fields.RUNTIME]
-        at = 8 * names.index(self.setter)
-        setter = int.from_bytes(fields.runtime_block()[at : at + 8], "little")
+        """Functions are given by their addresses."""
         is_taken = self.setter == SET_POSITION
-        return setter, is_taken, self.target, self.key, self.slot, self.number
+        convert = _function(self.convert) if self.convert else 0
+        where = self.target, self.key, self.slot, self.number
+        return _function(self.setter), is_taken, *where, convert
 
 
+def _function(name: str) -> int:
+    """The address of a function of `RUNTIME`."""
+    at = 8 * [*fields.RUNTIME].index(name)
+    return int.from_bytes(fields.runtime_block()[at : at + 8], "little")
+
+
+CONVERTERS: Final[Mapping[object, str]] = {None: "", float: "as_float", int: "as_int"}
+"""Functions that make a Python number of a result, by its type."""
 SET_ATTRIBUTE, SET_KEY, SET_POSITION = "set_attribute", "set_key", "set_position"
 """Setters: of an attribute or a cell, of a dict, of a list."""
 
@@ -274,6 +283,12 @@ def _store(e: EntryBuilder, row: Row, failed: str) -> None:
         e.require(e.test("ne", result, 0), failed)
         e.store(result, e.at(e.objects, slot))
         e.store(result, value)
+        with e.when(e.test("ne", row["convert"], 0)):
+            number = e.call(row["convert"], result)
+            e.require(e.test("ne", number, 0), failed)
+            e.store(number, e.at(e.objects, slot))
+            e.store(number, value)
+            e.call(e.runtime("drop"), result)
     with e.when(e.test("ne", row["is_taken"], 0)):
         e.call(e.runtime("take"), e.load(value))
     target = e.word(e.vector, row["target"])
@@ -293,7 +308,7 @@ INSTRUCTIONS: Final[dict[type[Instruction], tuple[Words, Callable[..., None]]]] 
     CallPython: (("function", "operands", "results", "entire"), _call_python),
     Drop: (("slot",), _drop_array),
     Share: (("slot", "source"), _share_object),
-    Store: (("setter", "is_taken", "target", "key", "slot", "number"), _store),
+    Store: (("setter", "is_taken", "target", "key", "slot", "number", "convert"), _store),
 }
 """By instruction the names of its words, in the order in which it gives them, and its code."""
 

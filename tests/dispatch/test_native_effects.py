@@ -108,3 +108,26 @@ def test_a_class_that_gets_its_own_store_is_answered_in_python():
     Watched.__setattr__ = store
     compiled(one, np.ones(3))
     assert (seen, one.y[0]) == (["y"], 6.0)
+
+
+def test_numbers_are_stored_as_pythons():
+    class Clock:
+        def __init__(self):
+            self.t = 0.0
+
+        def step(self, z):
+            self.t = self.t + 0.5
+            return z * self.t
+
+    plain, clock, x = Clock(), Clock(), np.ones(4)
+    step = aj.jit(Clock.step, strict=True)
+    for _ in range(8):
+        np.testing.assert_array_equal(step(clock, x), plain.step(x))
+        assert (type(clock.t), clock.t) == (float, plain.t)
+    held = sys.getrefcount(clock.t)
+    before = step.hits_natively[0]
+    for _ in range(50):
+        step(clock, x)
+    assert step.hits_natively[0] == before + 50
+    references = sys.getrefcount(clock.t)
+    assert references == held
