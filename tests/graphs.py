@@ -15,7 +15,7 @@ from numpy.exceptions import ComplexWarning
 
 from axiomjit.axis.axes import Axes
 from axiomjit.axis.declarations import starting_values
-from axiomjit.axis.late_checks import known_lengths
+from axiomjit.axis.deferred_checks import known_lengths
 from axiomjit.axis.tensors import used_axes
 from axiomjit.base.config import config
 from axiomjit.base.errors import NotDispatchedError
@@ -183,7 +183,12 @@ def small_forms():
         patch("axiomjit.passes.graph.choose_storage.PARTS", 2),
         patch.multiple("axiomjit.passes.views.cut_joins", PARTS=2, PIECE=2),
         patch.multiple("axiomjit.passes.loops.strip_mine", **strips),
-        patch.multiple("axiomjit.passes.loops.watch_loops", LONG=1000, SHORT=200, STEPS=(16, 4, 1)),
+        patch.multiple(
+            "axiomjit.passes.loops.insert_cancellation_checks",
+            LONG=1000,
+            SHORT=200,
+            STEPS=(16, 4, 1),
+        ),
         patch(
             "axiomjit.passes.loops.strip_mine._is_function",
             lambda let: let.primitive.name in functions,

@@ -7,9 +7,9 @@ from typing import Any, Final, SupportsIndex
 
 from axiomjit.axis.axes import Axes, NewAxes, by_axis, new_axes
 from axiomjit.axis.axis import Axis, derived_axis
+from axiomjit.axis.deferred_checks import MessageParts, require
 from axiomjit.axis.functions import axes_with_order, relabelled
 from axiomjit.axis.joins import padding_pair, related
-from axiomjit.axis.late_checks import MessageParts, require
 from axiomjit.axis.names import AxisName
 from axiomjit.axis.pairing import check_names
 from axiomjit.axis.slices import checked_integer

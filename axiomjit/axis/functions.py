@@ -9,7 +9,7 @@ from typing import Final
 from axiomjit.axis.axes import Axes, AxesOf, NewAxes, axes_of, new_axes
 from axiomjit.axis.axis import Axis, derived_axis, make_axis
 from axiomjit.axis.axis import Source as Derivation
-from axiomjit.axis.late_checks import MessageParts, known_lengths, of_nothing, require
+from axiomjit.axis.deferred_checks import MessageParts, known_lengths, of_nothing, require
 from axiomjit.axis.names import axes_text
 from axiomjit.axis.pairing import check_names, check_outer, product_pairs
 from axiomjit.axis.tensors import (

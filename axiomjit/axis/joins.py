@@ -10,8 +10,8 @@ from typing import SupportsIndex
 
 from axiomjit.axis.axes import Axes, NewAxes, by_axis, new_axes
 from axiomjit.axis.axis import Axis, derived_axis
+from axiomjit.axis.deferred_checks import MessageParts, require
 from axiomjit.axis.functions import relabelled
-from axiomjit.axis.late_checks import MessageParts, require
 from axiomjit.axis.names import AxisName, axis_of
 from axiomjit.axis.pairing import matched
 from axiomjit.axis.slices import checked_integer

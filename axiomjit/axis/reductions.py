@@ -9,9 +9,9 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.axis.axes import Axes, AxesOf, axes_of
+from axiomjit.axis.deferred_checks import MessageParts, of_nothing, require
 from axiomjit.axis.elementwise import apply_ufunc, paired
 from axiomjit.axis.functions import axes_with_order
-from axiomjit.axis.late_checks import MessageParts, of_nothing, require
 from axiomjit.axis.names import axes_text
 from axiomjit.axis.tensors import (
     Operand,

@@ -16,7 +16,7 @@ import numpy as np
 
 from axiomjit.axis.axes import Axes, by_axis
 from axiomjit.axis.axis import Axis, derived_axis
-from axiomjit.axis.late_checks import MessageParts, require
+from axiomjit.axis.deferred_checks import MessageParts, require
 from axiomjit.axis.names import AxisName
 from axiomjit.base.errors import AxesError, GraphTypeError, amount
 from axiomjit.base.origins import user_location

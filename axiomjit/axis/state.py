@@ -14,7 +14,7 @@ import numpy as np
 
 from axiomjit.axis.axes import Axes, AxesLike
 from axiomjit.axis.declarations import DeclaredStorage, joined_uses
-from axiomjit.axis.late_checks import inherit
+from axiomjit.axis.deferred_checks import inherit
 from axiomjit.axis.pairing import matched
 from axiomjit.axis.slices import Key
 from axiomjit.axis.tensors import (

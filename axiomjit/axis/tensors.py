@@ -25,8 +25,8 @@ from axiomjit.axis.declarations import (
     layout_of_storage,
     starting_values,
 )
+from axiomjit.axis.deferred_checks import bound_lengths, inherit, known_lengths
 from axiomjit.axis.descriptions import TensorDescription, ViewDescription
-from axiomjit.axis.late_checks import bound_lengths, inherit, known_lengths
 from axiomjit.axis.methods import AxisMethods
 from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.axis.operators import operation

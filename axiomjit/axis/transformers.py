@@ -15,7 +15,7 @@ import numpy as np
 from axiomjit.axis.arguments import check_writable, checked_argument, copy_overlapping, leaf_key
 from axiomjit.axis.axes import Axes
 from axiomjit.axis.declarations import declaration_of, layout_of_storage, starting_values
-from axiomjit.axis.late_checks import bound_lengths
+from axiomjit.axis.deferred_checks import bound_lengths
 from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.axis.tensors import Tensor, placeholder, shown, used_axes
 from axiomjit.base.bounded_tables import BoundedTable

@@ -20,7 +20,7 @@ Facts about a node, a storage or a graph that are kept outside it, since they ar
 computation, or hold data; freed with it.
 
 - `axiomjit/graph/nodes.py` `_origins`: the user's line of a node; one node may come from two lines
-- `axiomjit/axis/late_checks.py` `_required`: checks on unknown lengths of a node, made later
+- `axiomjit/axis/deferred_checks.py` `_required`: checks on unknown lengths of a node, made later
 - `axiomjit/axis/declarations.py` `_declared`: axes, layout and initial values of a storage token
 - `axiomjit/axis/transformers.py` `_arrays`: the values of variables, separate per transformer
 - `axiomjit/dispatch/programs.py` `_plans`: compiled calls of a graph, which hold its constants

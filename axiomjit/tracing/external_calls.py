@@ -211,7 +211,7 @@ def _as_now(call: ExternalCall, operands: Sequence[Node]) -> ProbedCall:
         for length in node.shape:
             if not data_dependent_in(length):  # they are not known before the call runs
                 int(length)  # leaves a guard: another length is another program
-    arrays = _at_hand(call.name, operands)
+    arrays = _probe_operands(call.name, operands)
     try:
         with np.errstate(all="ignore"):
             made = call.of(arrays)
@@ -235,7 +235,7 @@ def _now(leaf: Any) -> object:
     return Result(tuple(map(dim, array.shape)), array.dtype, *what)
 
 
-def _at_hand(name: str, operands: Sequence[Node]) -> list[Array]:
+def _probe_operands(name: str, operands: Sequence[Node]) -> list[Array]:
     """The operands for the arguments of this call; similar values if they are not known.
 
     Not known are random numbers, and arrays whose lengths differ from the assumed ones.
@@ -342,7 +342,7 @@ def _leaf(value: Any, name: str) -> object:
     if isinstance(value, TracedOperators):
         return value.node
     if isinstance(value, SymbolicNumber):
-        return value.at_hand()
+        return value.concrete_value()
     if type(value) is np.ndarray:
         if value.dtype not in CODES or not walkable(value):
             raise refusal(name, f"an array from outside of {value.dtype}")

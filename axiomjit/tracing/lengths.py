@@ -51,7 +51,7 @@ class SymbolicNumber(ArrayValue[Any]):
         """Belong to the current trace."""
         self._following = current()
 
-    def at_hand(self) -> Any:
+    def concrete_value(self) -> Any:
         """The value in this call, with a guard."""
         raise NotImplementedError
 
@@ -60,13 +60,13 @@ class SymbolicNumber(ArrayValue[Any]):
         raise NotImplementedError
 
     def _value(self, use: str) -> Any:
-        return self.at_hand()
+        return self.concrete_value()
 
     def __str__(self) -> str:
-        return str(self.at_hand())
+        return str(self.concrete_value())
 
     def __format__(self, spec: str) -> str:
-        return format(self.at_hand(), spec)
+        return format(self.concrete_value(), spec)
 
     def __copy__(self) -> Self:
         return self
@@ -77,10 +77,10 @@ class SymbolicNumber(ArrayValue[Any]):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"{self.__class__.__name__!r} object has no attribute {name!r}")
-        return getattr(self.at_hand(), name)
+        return getattr(self.concrete_value(), name)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.asarray(self.at_hand(), dtype)
+        return np.asarray(self.concrete_value(), dtype)
 
     def _takes(self, value: object) -> bool:
         known = (SymbolicNumber, np.ndarray, np.generic, int, float, complex, type(None))
@@ -180,7 +180,7 @@ class SymbolicInt(SymbolicNumber):
             )
         return int(self.dim)
 
-    at_hand = __index__
+    concrete_value = __index__
 
     def operand(self) -> Dim:
         """The symbolic length."""
@@ -192,7 +192,7 @@ class SymbolicInt(SymbolicNumber):
     __floor__ = __ceil__ = __trunc__
 
     def _value(self, use: str) -> Any:
-        return self.dim if use == "bool" else self.at_hand()
+        return self.dim if use == "bool" else self.concrete_value()
 
     def _operate(self, name: str, *operands: Any) -> Any:
         if name in ("eq", "ne"):
@@ -283,11 +283,11 @@ class SymbolicFloat(SymbolicNumber):
         """The node that computes it."""
         return self.node
 
-    def at_hand(self) -> Any:
+    def concrete_value(self) -> Any:
         """The value in this call; each length in it gets a guard."""
         for node in post_order((self.node,)):
             if isinstance(node, LengthNode):
-                SymbolicInt(node.length).at_hand()
+                SymbolicInt(node.length).concrete_value()
         evaluate = lazy_import("axiomjit.graph.evaluate_graph").evaluate_graph
         (value,) = evaluate(Graph((), (self.node,)), (), current_scope().values)
         return value.item() if self.node.weak else value[()]
@@ -295,13 +295,15 @@ class SymbolicFloat(SymbolicNumber):
     def __getitem__(self, key: Any) -> Any:
         if self._node.weak:
             raise TypeError("'float' object is not subscriptable")
-        return self if isinstance(key, tuple) and not key else self.at_hand()[key]
+        return self if isinstance(key, tuple) and not key else self.concrete_value()[key]
 
     def __hash__(self) -> int:
-        return hash(self.at_hand())
+        return hash(self.concrete_value())
 
     def __repr__(self) -> str:
-        return repr(self.at_hand()) if is_usable(self._following) else "<float of another call>"
+        return (
+            repr(self.concrete_value()) if is_usable(self._following) else "<float of another call>"
+        )
 
     def __reduce_ex__(self, protocol: object) -> tuple[type[float], tuple[float]]:
         return float, (float(self),)
@@ -316,7 +318,7 @@ class SymbolicFloat(SymbolicNumber):
         return math.ceil(float(self))
 
     def __round__(self, digits: int | None = None) -> Any:
-        return round(self.at_hand(), digits)
+        return round(self.concrete_value(), digits)
 
     def _symbolic(self, name: str, *operands: Any) -> Any:
         return operator.mul(self, -1) if name == "neg" else super()._symbolic(name, *operands)
@@ -344,7 +346,7 @@ def known_numbers(value: Any) -> Any:
     """The value of a symbolic number, also in tuples and lists; other values unchanged."""
     if isinstance(value, tuple | list):
         return type(value)(map(known_numbers, value)) if not hasattr(value, "_fields") else value
-    return value.at_hand() if issubclass(type(value), SymbolicNumber) else value
+    return value.concrete_value() if issubclass(type(value), SymbolicNumber) else value
 
 
 def unwrap(value: Any) -> Any:

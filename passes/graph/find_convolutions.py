@@ -39,7 +39,7 @@ def _find(node: Node) -> Node:
     if node.primitive is not PRIMITIVES["multiply"] or code(node.dtype) not in CONVOLUTION.loops:
         return node
     sides = [k for k, index in enumerate(node.maps) if _has_windows(index)]
-    if len(sides) != 1 or not all(map(_is_at_hand, node.operands)):
+    if len(sides) != 1 or not all(map(_is_stored, node.operands)):
         return node
     seen = sides[0]
     order = (seen, 1 - seen)
@@ -57,7 +57,7 @@ def _has_windows(index: IndexMap) -> bool:
     return any(len(function.terms) > 1 for function in index)
 
 
-def _is_at_hand(node: Node) -> bool:
+def _is_stored(node: Node) -> bool:
     """True if an operand has elements of its own in memory."""
     return isinstance(node, Op | Constant) or (isinstance(node, Input) and not node.is_weak)
 
