@@ -36,10 +36,10 @@ from axiomjit.passes.loops.block_folds import block_folds
 from axiomjit.passes.loops.collapse_loops import collapse_loops
 from axiomjit.passes.loops.flip_loops import flip_loops
 from axiomjit.passes.loops.fuse_loops import fuse_loops
+from axiomjit.passes.loops.insert_cancellation_checks import insert_cancellation_checks
 from axiomjit.passes.loops.lower_to_loops import lower_to_loops
 from axiomjit.passes.loops.order_loops import order_loops
 from axiomjit.passes.loops.strip_mine import strip_mine
-from axiomjit.passes.loops.watch_loops import watch_loops
 from axiomjit.passes.plan.make_plan import make_plan
 from axiomjit.passes.views.lower_to_views import lower_to_views
 
@@ -119,7 +119,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     OptionalPass("graph.fold_masks", lambda graph: bool(graph.data_dependent)),
     OptionalPass("graph.order_contractions", has_op(lambda op: op.primitive is PRODUCT)),
     OptionalPass("graph.drop_padding", has_op(lambda op: bool(op.conditions))),
-    OptionalPass("graph.drop_packs", has_op(lambda op: op.primitive is MERGED)),
+    OptionalPass("graph.elide_copies", has_op(lambda op: op.primitive is MERGED)),
     simplify_algebra,
     OptionalPass(
         "graph.find_convolutions", has_op(lambda op: op.fold is SUM and reads_windows(op))
@@ -136,7 +136,7 @@ PASSES: Final[tuple[Pass, ...]] = (
         "loops.join_moments", lambda program: len(program.steps) > 1 and has_fold(program)
     ),
     estimate_cost,
-    OptionalPass("loops.keep_rows", has_fold),
+    OptionalPass("loops.cache_rows", has_fold),
     OptionalPass("loops.tile_folds", has_fold),
     block_folds,
     OptionalPass("loops.center_blocks", folds_by_graph),
@@ -154,7 +154,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     OptionalPass("loops.limit_loops", has_statement(lambda stmt: isinstance(stmt, If))),
     OptionalPass("loops.split_regions", has_statement(lambda stmt: isinstance(stmt, Select))),
     strip_mine,
-    watch_loops,
+    insert_cancellation_checks,
     make_plan,
 )
 

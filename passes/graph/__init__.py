@@ -3,7 +3,7 @@
 `compose_views` makes every read through a transpose, slice or broadcast a read of the viewed
 array; `fold_masks` reduces the chosen elements under their mask; `order_contractions` chooses the
 order in which several operands are contracted; `drop_padding` reads past padding that a reduction
-ignores, `drop_packs` past copies into C order that no reader needs, `simplify_algebra` past
+ignores, `elide_copies` past copies into C order that no reader needs, `simplify_algebra` past
 operations that undo each other; `find_convolutions` finds sums of products of windows;
 `save_versions` copies arrays that are read after they are overwritten, in the order of writes that
 `order_writes` finds. `choose_storage` decides which values get memory.

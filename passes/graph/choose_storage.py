@@ -271,8 +271,8 @@ def _library_of(op: Op) -> Library | None:
     kept = set(range(op.rank))
     folded = set(range(op.rank, len(op.extents)))
     own = bool(left - right) + bool(right - left)
-    at_hand = not any(isinstance(child, Op) for child in op.operands)
-    enough = own == 2 or (own == 1 and at_hand)
+    computed = any(isinstance(child, Op) for child in op.operands)
+    enough = own == 2 or (own == 1 and not computed)
     if not enough or not folded <= left & right or left & right & kept:
         return None
     in_order = [k for side in sides for k in side if k in kept] == list(range(op.rank))

@@ -37,7 +37,7 @@ STORED: Final = (*PACKS, GATHER, MATERIALIZE, SAVE, UPDATE)
 """Primitives with stored values, or with reads at other positions."""
 
 
-def drop_packs(graph: Graph, context: Context) -> Graph:
+def elide_copies(graph: Graph, context: Context) -> Graph:
     """Bypass copies made only to merge dimensions.
 
     Three readers need no copy: one whose map splits the merged dimensions again reads the original;

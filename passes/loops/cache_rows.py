@@ -27,7 +27,7 @@ EXPENSIVE: Final = 16
 """Fewest additions of a value that is stored: storing and loading it costs about two."""
 
 
-def keep_rows(program: LoopProgram, context: Context) -> LoopProgram:
+def cache_rows(program: LoopProgram, context: Context) -> LoopProgram:
     """Store expensive values of a fold in the row of a result, from which a later loop loads them.
 
     A softmax computes exponentials to add them up, and again to divide them by the sum. The first

@@ -29,7 +29,7 @@ STEPS: Final = (2**20, 2**15, 2**10, 2**5, 1)
 """Possible numbers of iterations between checks: few, so that few kernels differ in them."""
 
 
-def watch_loops(program: LoopProgram, context: Context) -> LoopProgram:
+def insert_cancellation_checks(program: LoopProgram, context: Context) -> LoopProgram:
     """Let long loops within one unit of the caller's range poll a cancellation flag.
 
     The caller of a kernel checks between units; a unit may be a row of any length, or a fold of few
