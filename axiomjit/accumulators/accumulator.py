@@ -111,7 +111,7 @@ class Accumulator:
         return Traced(states, fold, found, is_tuple)
 
     def _lifted(self, operands: tuple[DType, ...]) -> tuple[tuple[Node, ...], bool]:
-        """The state of one element, and True if states are tuples."""
+        """The state that `lift` makes of one element, and True if states are tuples."""
         lift = self.lift
         if lift is None:
             grouped = isinstance(self.init, tuple) or len(operands) > 1
@@ -148,7 +148,7 @@ class Accumulator:
     def _check_state(
         self, found: Sequence[Node], is_tuple: bool, wanted: int | None, asked: str
     ) -> None:
-        """Check that a state is a tuple of `wanted` values, or (None) a number.
+        """Check that a state is a tuple of `wanted` values; a number if `wanted` is None.
 
         Raises:
             GraphValueError: it is not.
@@ -192,7 +192,7 @@ def _checked_start(init: object) -> Start:
 
 
 def _kind(value: Number | None, dtype: DType) -> Promotable:
-    """The operand of promotion for an initial value: Python numbers are weak, None adds nothing."""
+    """Operands of promotion for an initial value: Python numbers are weak, None has no operand."""
     if value is None:
         return dtype
     if isinstance(value, np.generic):

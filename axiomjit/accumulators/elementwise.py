@@ -216,7 +216,7 @@ class Elementwise(ArrayFunction):
 def _applied(
     outputs: Sequence[Node], operands: Sequence[Placed], extents: tuple[Dim, ...]
 ) -> list[Placed]:
-    """The results of a scalar graph, each op along the dimensions of its operands."""
+    """The results of a scalar graph on arrays, each op broadcast along its operands' dimensions."""
 
     def placed(value: Any) -> Placed:
         return value if isinstance(value, Placed) else Placed(value, ())

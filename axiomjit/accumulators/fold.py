@@ -138,7 +138,7 @@ def fold_nodes(
 
 
 def _own(node: Node, shape: tuple[Dim, ...]) -> Node:
-    """The node in this shape, copied if it is a repeated number."""
+    """The node broadcast to this shape; a number is copied into memory of its own."""
     if isinstance(base := base_of(node), Op) and base.rank == len(shape):
         return node
     return builder.elementwise(COPY, builder.broadcast_to(node, shape))

@@ -40,7 +40,7 @@ def describe_call(name: str, *operands: object) -> str:
 
 
 def _of_masks(*values: object) -> str:
-    """An explanation of the data-dependent lengths in values; empty if there are none."""
+    """An explanation of the data-dependent lengths in some shapes; empty if there are none."""
     lengths = (length for v in values if isinstance(v, Node) for length in v.shape)
     names = sorted(symbol.name for symbol in data_dependent_in(*lengths))
     if not names:

@@ -65,10 +65,11 @@ class Extent(Record):
 
 
 class ArrayFunction(Record):
-    """The evaluation of a library operation: a function of arrays, and the selected result.
+    """The evaluation of a library operation: it calls a function of arrays and selects one result.
 
-    `part` is the number of the selected result, None for a function with one. If a dimension is
-    `measured`, its length is the result. Options are numbers, names, None, or an `Extent`.
+    `part` is the number of the selected result, None for a function with one. If the number of a
+    dimension is `measured`, the result is its length. Options are numbers, names, None, or an
+    `Extent`.
     """
 
     name: str
@@ -78,7 +79,7 @@ class ArrayFunction(Record):
     measured: int | None = None
 
     def bound(self, shape: Lengths) -> Callable[..., Any]:
-        """The function with its options, for a result of this shape."""
+        """The function with its options bound, for a result of this shape."""
         options = {
             name: shape[value.dimension] if isinstance(value, Extent) else value
             for name, value in self.options
@@ -86,7 +87,7 @@ class ArrayFunction(Record):
         return partial(self.function, **options) if options else self.function
 
     def meant(self, made: Any, dtype: DType, shape: Lengths) -> np.ndarray:
-        """The selected one of the function's results; a length in `shape` is None if unknown.
+        """The selected result, checked; a length in `shape` is None if unknown.
 
         Raises:
             OtherResultError: its shape or dtype differs from the inferred one.
@@ -160,18 +161,19 @@ class ArrayCall(Record):
     guesses: bool = False
 
     def dtypes(self, length: int = 1) -> tuple[DType, ...]:
-        """The dtypes of its results, independent of values; or NumPy's error.
+        """The dtypes of its results, which do not depend on values.
 
-        Found by a call with arrays of ones, whose lengths are all `length`.
+        They are found by a call with arrays of ones, whose lengths are all `length`; its error is
+        NumPy's.
         """
         kinds = tuple((node.dtype, len(node.shape)) for node in self.operands)
         known = tuple((k, v) for k, v in _resolved(self.options) if not isinstance(v, Extent))
         return _dtypes(self.function, kinds, known, length)
 
     def length(self, part: int | None = None, dimension: int = 0) -> Dim:
-        """The data-dependent length of a result.
+        """The data-dependent length of a dimension of a result.
 
-        One call of the function serves it and the results.
+        The program calls the function once for this length and all results.
         """
         count = self.result((), INT, part, dimension)
         return data_dependent_length(current_scope(), count)
@@ -275,7 +277,7 @@ def stored_number(value: Node, dtype: DType) -> Node:
 
 
 def _may_not_fit(value: Node, dtype: DType) -> bool:
-    """True if NumPy may refuse to store a number; unsigned elements wrap its own numbers."""
+    """True if NumPy may refuse to store a number; it wraps NumPy scalars in unsigned elements."""
     if isinstance(value, LengthNode) or np.can_cast(value.dtype, dtype):
         return False
     return (is_real(value.dtype) or is_complex(value.dtype)) and (
@@ -292,7 +294,7 @@ def refused_by(function: Callable[..., Any], *operands: Node, **options: Any) ->
 
 
 def in_tuple(kind: Any, *nodes: Node) -> tuple[Node, ...]:
-    """Several results in NumPy's named tuple."""
+    """The nodes of several results in a named tuple of NumPy."""
     named: tuple[Node, ...] = kind(*nodes)
     return named
 
@@ -328,7 +330,7 @@ def cubic(shapes: Shapes, labels: Labels) -> Dim:
 
 
 def in_order(operation: LibraryOperation, node: Node, axis: int) -> Node:
-    """The elements along a dimension in sorted order, or (ARGSORT) their positions."""
+    """The elements sorted along a dimension; for ARGSORT their positions."""
     return _along(operation, node, axis)
 
 
@@ -362,7 +364,7 @@ def stored(node: Node) -> Node:
 
 
 def may_fail(node: Op) -> Op:
-    """Mark a node that may raise an error: as in NumPy, it is computed even without users."""
+    """Mark a node that may raise an error: as in NumPy, it is computed even if nothing reads it."""
     following = current()
     if following is not None:
         following.may_fail.append(node)
@@ -373,7 +375,7 @@ def may_fail(node: Op) -> Op:
 UFUNC_WEIGHT: Final = 20
 """Cost of one element of a result, in additions."""
 MODULES: Final = ("numpy", "scipy.special")
-"""Modules in which ufunc names are looked up."""
+"""Modules in which ufuncs are looked up by name."""
 count_external_call: Final = counter("opaque_calls")
 
 
@@ -476,12 +478,12 @@ Array = np.ndarray
 
 
 class Operand(Record):
-    """The place of the next operand: an array, a NumPy scalar or a Python number."""
+    """Marks the place of the next operand, which is an array, a NumPy scalar or a Python number."""
 
     kind: str
 
     def of(self, array: Array) -> Any:
-        """The operand, which the function cannot write into."""
+        """The operand's value as this kind; an array is read-only."""
         if self.kind == "number":
             return array.item()
         if self.kind == "scalar":
@@ -512,7 +514,7 @@ class ExternalCall(Record):
     __hash__ = object.__hash__
 
     def of(self, arrays: Sequence[Array]) -> tuple[list[object], Structure]:
-        """The leaves of the function's result, and the containers around them."""
+        """The leaves of the function's result, and the structure of containers around them."""
         operands = iter(arrays)
         whole: Any = unflatten_tree(self.structure, self._filled(operands))
         args, kwargs = whole
@@ -524,7 +526,7 @@ class ExternalCall(Record):
 
 
 class ProbedCall(Record):
-    """A call with the results that probes of it gave: containers of arrays and scalars.
+    """A call, and its result as inferred by probes: containers of arrays and scalars.
 
     `values` are the leaves, with a `Result` in place of each array or scalar.
     """
@@ -545,7 +547,7 @@ class ProbedCall(Record):
         """Call the function; the caller compares shapes and dtypes of the results.
 
         Raises:
-            OtherResultError: they are not as expected, or the function raises an error.
+            OtherResultError: the results are not as inferred, or the function raises an error.
         """
         count_external_call()
         name = self.call.name

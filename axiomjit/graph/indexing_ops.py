@@ -52,7 +52,7 @@ from axiomjit.symbolic.index_maps import IndexMap, fixed, iterator
 ZERO: Final = Scalar(INT, INT.type(0), False)
 LOWEST, HIGHEST = (Scalar(INT, INT.type(end), False) for end in value_range(INT))
 STORED: Final = (*PACKS, SAVE, MATERIALIZE)
-"""Primitives whose values are stored."""
+"""Primitives whose results are always stored in memory."""
 Position = tuple[Node, IndexMap]
 """Nonnegative positions, and the map from points of the result to them."""
 
@@ -109,7 +109,7 @@ def no_integers(asked: str, what: str) -> GraphTypeError:
 
 
 def _within(positions: Node, wide: Node, length: Dim, axis: int, shape: tuple[Dim, ...]) -> Op:
-    """The length, after a check that all positions (`wide`: as int64) are within it.
+    """The length, after a check that all positions (as int64: `wide`) are within it.
 
     Positions computed element by element are not stored for the check: a loop finds their extremes.
     """
@@ -225,7 +225,7 @@ def with_counts(graph: Graph, scope: Scope) -> Graph:
 
 
 def _count(key: Node) -> Node:
-    """The node of a data-dependent length: a mask's true count, or the node itself."""
+    """The node of a data-dependent length: for a mask the number of its true elements."""
     return count_true(key) if key.dtype == BOOL else key
 
 
@@ -236,7 +236,7 @@ def size_estimate(key: Node) -> Dim:
 
 
 def counted(length: Dim, counts: Mapping[Symbol, Node]) -> Node:
-    """A length as a number computed from counts; other lengths in it are known."""
+    """A length as a number computed from the counts of masks; its other lengths are known."""
 
     def leaf(value: int | Symbol) -> Dim | Node:
         count = counts.get(value) if isinstance(value, Symbol) else None

@@ -1,4 +1,4 @@
-"""Stand-ins for arrays with unknown values: in the axis language, and while tracing."""
+"""Base classes of the objects that represent arrays in the axis language and in a trace."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def broadcast_folding(nodes: Sequence[Node], axes: Any, made: Callable[[Node], A
     Args:
         nodes: The operands.
         axes: A dimension, several of them, or None for all in order.
-        made: Wraps a result.
+        made: A function that wraps a result.
 
     Raises:
         GraphValueError: the shapes do not broadcast.
@@ -54,7 +54,7 @@ Source = tuple[int, int]
 
 
 class Placing(Record):
-    """Operands with dimensions by position, and the result's wrapper.
+    """Operands paired by the position of their dimensions, and the result's wrapper.
 
     `made` takes a result's node and for each of its dimensions the equal dimensions of operands.
     `known` are lengths fixed in every call; None if guards decide. `need_elements` is that of
@@ -81,7 +81,7 @@ class NodeValue:
         raise NotImplementedError
 
     def placing(self, operands: Sequence[object], asked: str) -> Placing:
-        """Operands, including this one, with dimensions by position."""
+        """The operands, including this one, paired by the position of their dimensions."""
         raise NotImplementedError
 
     def folding(self, operands: Sequence[object], axes: Any, running: bool) -> Folding:

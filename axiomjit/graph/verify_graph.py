@@ -108,7 +108,7 @@ def _op_faults(op: Op) -> Iterator[str]:
 
 
 def _condition_faults(op: Op) -> Iterator[str]:
-    """Faults of conditions, and reads of undefined elements."""
+    """Faults in the conditions of an op, and its reads of undefined elements."""
     for one in op.conditions:
         if any(not 0 <= k < len(op.extents) for k, _ in one.function.terms):
             yield f"condition {one} names an iterator beyond {len(op.extents)}"
@@ -148,7 +148,7 @@ def _update_faults(op: Update) -> Iterator[str]:
         yield f"an update by {op.combine} of {op.operands[1].dtype}"
     walked = iterators_of(op.maps[0])
     if op.rank < len(op.extents) or op.combine is not None:
-        return  # in their order
+        return  # each iterator once, in order
     for k, extent in enumerate(op.extents):
         if k not in walked and extent.constant not in (0, 1):
             yield f"an update in which i{k} writes one element again"

@@ -1,4 +1,4 @@
-"""NumPy rules that make arrays: of one number, of positions, of lists."""
+"""NumPy rules that make arrays from a number, from positions and from lists."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _number(value: int, dtype: Any, function: str) -> Node:
 
 
 def _as_element(value: Node, dtype: DType) -> Node:
-    """A number as an array element, no longer a Python number.
+    """A number as an element of an array of this dtype; it is no longer weak.
 
     Raises:
         OverflowError: the dtype cannot hold a Python integer.
@@ -225,7 +225,7 @@ def _logspace(
 
 
 def _of(name: str, *operands: Any) -> Node:
-    """An elementwise operation by its name."""
+    """The elementwise operation of this name."""
     return builder.elementwise(PRIMITIVES[name], *(builder.as_node(n, name) for n in operands))
 
 
@@ -258,7 +258,7 @@ def _indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Node:
 
 
 def _window_rule(function: str, formula: Callable[[Node, Node], Node]) -> Rule:
-    """The rule for a window; `formula` takes 1 - M, 3 - M, ..., M - 1 and M - 1."""
+    """The rule of a window; `formula` takes an array (1 - M, 3 - M, ..., M - 1) and M - 1."""
 
     def rule(M: Any) -> Node:
         (count,) = _lengths(M, function)
@@ -361,12 +361,12 @@ COUNTERS: Final[dict[Callable[..., object], Rule]] = {
     np.blackman: _window_rule("blackman", _blackman),
     np.bartlett: _window_rule("bartlett", _triangle),
 }
-"""The same with lengths among the arguments; for plain numbers NumPy's arrays serve as well."""
+"""Functions that make arrays from lengths; NumPy itself runs them for plain numbers."""
 FREQUENCIES: Final[dict[str, Rule]] = {
     "fftfreq": _frequencies_rule("fftfreq", halved=False),
     "rfftfreq": _frequencies_rule("rfftfreq", halved=True),
 }
-"""The same from `numpy.fft`, by name: NumPy imports that module on first use."""
+"""Such functions of `numpy.fft`, by name, as NumPy imports that module on first use."""
 CONVERTERS: Final[dict[Callable[..., object], Rule]] = {
     np.array: _array,
     np.asarray: _as_array,

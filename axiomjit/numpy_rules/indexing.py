@@ -47,8 +47,8 @@ def index_node(node: Node, key: object) -> Node:
     """`node[key]`: a view for integers, slices, Ellipsis and newaxis, else a gather.
 
     A mask stands for the positions of its true elements, one array per dimension. A single element
-    is a copy. Integer arrays are broadcast together, as in NumPy; their dimensions replace them, or
-    come first if another item stands between them.
+    is a copy, as in NumPy. Integer arrays are broadcast together, as in NumPy; their dimensions
+    replace them, or come first if another item stands between them.
 
     Raises:
         UnsupportedError: an index is a single unknown bool.
@@ -77,8 +77,8 @@ def index_view(node: Node, key: object) -> Node:
 class Gathered(NamedTuple):
     """The elements selected by an index with arrays.
 
-    `place` is the map to the array from the points of a shape, followed by the positions; each
-    position is within its length.
+    `place` maps the points of `shape`, followed by the positions, to the array; each position is
+    below its length in `lengths`.
     """
 
     place: IndexMap
@@ -175,7 +175,7 @@ def _is_array(item: object) -> bool:
 
 
 def _viewed(node: Node, full: Sequence[Any]) -> Node:
-    """A view by integers, slices and None."""
+    """The view of a node indexed by integers, slices and None."""
     maps, extents = [], []
     for axis, item in _by_axis(full):
         if item is None:
@@ -213,7 +213,7 @@ def _item(item: Any) -> Any:
 
 
 def _spelled_out(items: Sequence[Any], rank: int) -> list[Any]:
-    """The items, with whole slices for an Ellipsis and for the missing dimensions.
+    """The items, with the Ellipsis and missing dimensions written as whole slices.
 
     An Ellipsis without dimensions stays: it separates integer arrays.
     """
@@ -232,7 +232,7 @@ def _spelled_out(items: Sequence[Any], rank: int) -> list[Any]:
 
 
 def _by_axis(full: Sequence[Any]) -> list[tuple[int, Any]]:
-    """Each item with the dimension that it indexes, or the next one; without an Ellipsis."""
+    """Each item but the Ellipsis with its dimension; for None, the dimension that follows."""
     found: list[tuple[int, Any]] = []
     axis = 0
     for item in full:
@@ -259,7 +259,7 @@ def _is_position(item: Any) -> bool:
 
 
 def _gathered(node: Node, full: Sequence[Any]) -> Gathered:
-    """The elements at positions, some of which are arrays."""
+    """The elements at positions, at least one of which is an array."""
     met = _met(full)
     at = [k for k, item in enumerate(full) if _is_position(item)]
     together = at[-1] - at[0] == len(at) - 1
@@ -298,7 +298,7 @@ def _array_of(item: Node | _MaskPositions) -> Node:
 
 
 def _met(full: Sequence[Any]) -> tuple[Dim, ...]:
-    """The broadcast shape of the positions; a bool is an array with one position, or none.
+    """The broadcast shape of the positions; True counts as one position, False as none.
 
     Raises:
         IndexError: the positions do not broadcast.
@@ -370,7 +370,7 @@ def along_axis(node: Node, positions: Node, axis: OneAxis) -> Gathered:
 
 
 def at_flat(node: Node, positions: Node, mode: str) -> Gathered:
-    """The elements at positions in the flat array, counted in C order.
+    """The elements at positions in the flattened array, in C order.
 
     Raises:
         ValueError: there is no such mode.
@@ -395,7 +395,7 @@ def _divided(name: str, node: Node, by: Dim) -> Node:
 
 
 def _in_mode(positions: Node, length: Dim, axis: int, mode: str) -> Node:
-    """Nonnegative positions within a length, by the rule of a mode."""
+    """Positions brought within a length as `mode` says (raise, wrap or clip)."""
     if mode == "raise":
         return placed(positions, length, axis, positions.shape)
     if mode not in ("wrap", "clip"):
@@ -419,7 +419,7 @@ def nonzero(a: object) -> tuple[Node, ...]:
             "instead. If the context of this error is of the form `arr[nonzero(cond)]`, just use "
             "`arr[cond]`."
         )
-    if isinstance(base_of(node), Input | Constant):  # NumPy counts and finds them in one pass
+    if isinstance(base_of(node), Input | Constant):  # one call counts and finds them
         call = ArrayCall("nonzero", nonzero_positions, (node,))
         length = (call.length(0),)
         return tuple(call.result(length, INT, k) for k in range(len(node.shape)))

@@ -125,7 +125,7 @@ def _stack(
 
 
 def _grown(name: str, grow: Callable[[Node], Node], axis: int) -> Rule:
-    """The rule of vstack and its like: add dimensions to the arrays, then concatenate them."""
+    """The rule of vstack, hstack or dstack: add dimensions to the arrays, then concatenate them."""
 
     def rule(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Node:
         nodes = [grow(node) for node in _nodes(tup, name)]
@@ -196,7 +196,7 @@ def _filler(value: Any, dtype: DType) -> Node:
 
 
 def _pairs(value: Any, rank: int, name: str) -> list[tuple[Any, Any]]:
-    """(before, after) for each dimension, from such pairs, one pair for all, or one number."""
+    """A pair (before, after) for each dimension, from such pairs, one pair, or one number."""
     rows = value if isinstance(value, Sequence | np.ndarray) else (value,)
     if len(rows) == 2 and not any(isinstance(row, Sequence | np.ndarray) for row in rows):
         rows = (rows,)
@@ -251,7 +251,7 @@ def _by_index(name: str, columns: bool) -> Rule:
 
 
 def _of_slice(part: slice) -> Any:
-    """The numbers of a slice among the items."""
+    """The numbers of a slice, as an item of `np.r_`."""
     if not any(isinstance(end, Dim) for end in (part.start, part.stop, part.step)):
         return np.r_[part]
     first, step = (0 if part.start is None else part.start), part.step
@@ -299,7 +299,7 @@ def _split(ary: object, indices_or_sections: Any, axis: int = 0) -> list[Node]:
 
 
 def _split_rule(name: str, least: int, axis: int) -> Rule:
-    """The rule of vsplit and its like, for arrays of at least `least` dimensions."""
+    """The rule of vsplit, hsplit or dsplit, for arrays of at least `least` dimensions."""
 
     def rule(ary: object, indices_or_sections: Any) -> list[Node]:
         node = array_node(ary, name)

@@ -68,7 +68,7 @@ def _call(
 
 
 def _one(call: ArrayCall, shape: Shape) -> Node:
-    """The node of the only result of a call."""
+    """The node of a call's only result."""
     (dtype,) = call.dtypes()
     return call.result(shape, dtype)
 
@@ -113,9 +113,9 @@ def _eigvalsh(a: object, UPLO: str = "L") -> Node:
 
 
 def _complex_call(function: Callable[..., Any], node: Node) -> tuple[ArrayCall, tuple[Any, ...]]:
-    """A call whose results are complex, or real if all imaginary parts are 0, and its dtypes.
+    """A call and the complex dtypes of its results; NumPy's are real if all imaginary parts are 0.
 
-    They are assumed complex, the usual case.
+    Complex results are the usual case; a call that returns real ones runs in NumPy.
     """
     call = _call(function, node).replace(guesses=not is_complex(node.dtype))
     return call, tuple(np.result_type(one, np.complex64) for one in call.dtypes())
@@ -191,7 +191,7 @@ def _lstsq(a: object, b: object, rcond: Any = None) -> tuple[Node, ...]:
     if rows != right.shape[0]:
         raise LinAlgError("Incompatible dimensions")
     call = _call(np.linalg.lstsq, node, right, rcond=rcond)
-    # NumPy returns residuals only for more rows than columns, of full rank
+    # NumPy returns residuals only for matrices of full rank with more rows than columns
     tall = columns < rows
     residuals = (more or (dim(1),)) if tall else (dim(0),)
     shapes = (columns, *more), residuals, (), (_least(rows, columns),)
@@ -273,7 +273,7 @@ def _number(value: object) -> Node:
 
 
 def _folded(fold: UfuncFold, sizes: Node, axis: int) -> Node:
-    """Reduce nonnegative numbers along a dimension; the maximum of none is 0."""
+    """Reduce nonnegative numbers along a dimension; without elements the maximum is 0."""
     zero = Scalar(sizes.dtype, sizes.dtype.type(0), False)
     return builder.fold(fold, sizes, (axis,), zero if fold is MAX else None)
 
@@ -306,7 +306,7 @@ _FOLDED: Final[dict[Any, tuple[UfuncFold, int]]] = {
     np.inf: (MAX, 1),
     -np.inf: (MIN, 1),
 }
-"""By order of a matrix norm, the reduction of the sums of absolute values, and the summed axis."""
+"""For each order of a matrix norm: the fold of the sums of absolute values, the summed axis."""
 
 
 def _matrix_norm(node: Node, order: Any, axes: tuple[int, int]) -> Node:

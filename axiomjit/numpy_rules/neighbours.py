@@ -32,7 +32,7 @@ _ADD: Final = PRIMITIVES["add"]
 
 
 def _next(node: Node, axis: int) -> tuple[Node, Node]:
-    """The elements without the first, and without the last, along a dimension."""
+    """Two views along a dimension: without the first element, and without the last."""
     return sliced(node, [axis], slice(1, None)), sliced(node, [axis], slice(None, -1))
 
 
@@ -59,7 +59,7 @@ def _diff(
 
 
 def _end(value: Any, node: Node, axis: int) -> Node | None:
-    """The array to put before or after another one; a number is stretched."""
+    """An array to concatenate with the node; a number is broadcast to one element per line."""
     if value is np._NoValue:
         return None
     end = array_node(value, "diff")
@@ -149,7 +149,7 @@ def _cross(
 
 
 def _elements(node: Node, axis: int) -> list[Node]:
-    """The three elements along a dimension, without it."""
+    """The three elements along a dimension of length 3, as three nodes without it."""
     order = [*(d for d in range(len(node.shape)) if d != axis), axis]
     last = builder.transpose(node, order)
     rest = last.shape[:-1]
@@ -183,7 +183,7 @@ def _convolution_rule(function: Callable[..., Any], usual: str) -> Rule:
 
 
 class Choices(Record):
-    """Calls np.choose; `given` has the numbers among the choices, and None for arrays."""
+    """Calls np.choose; `given` lists the choices: a number, or None for the next array."""
 
     given: tuple[Any, ...]
 
@@ -248,7 +248,7 @@ def _sliding_window_view(
     subok: bool = False,
     writeable: bool = False,
 ) -> Node:
-    """Element k of window i is element i + k; an axis may be windowed repeatedly."""
+    """A view in which element k of window i is element i + k; an axis may have several windows."""
     node = array_node(x, "sliding_window_view")
     rank = len(node.shape)
     windows = lengths_of(tuple(window_shape) if np.iterable(window_shape) else window_shape)

@@ -72,7 +72,7 @@ def _reduction(name: str, accumulator: UfuncFold) -> Rule:
 
 
 def _computed_in(name: str, accumulator: UfuncFold, node: Node, dtype: Any) -> DType:
-    """The dtype of the result."""
+    """The dtype in which a reduction is computed."""
     if dtype is None or dtype is UNGIVEN:
         return accumulator.result_dtype(node.dtype)
     wanted = wanted_dtype(np.dtype(dtype), f"{name}(..., dtype={dtype})", user_location())

@@ -111,7 +111,7 @@ def _squeeze(a: object, axis: AxisOption = None) -> Node:
 
 
 def drop_dimensions(node: Node, axes: Sequence[int]) -> Node:
-    """The node without these dimensions, read at 0 along them."""
+    """The node at position 0 of these dimensions, without them."""
     kept = [d for d in range(len(node.shape)) if d not in axes]
     index = tuple(
         iterator(kept.index(d)) if d in kept else affine({}) for d in range(len(node.shape))
@@ -275,7 +275,7 @@ def _transposed(node: Node) -> Node:
 
 
 def _read_in_order(node: Node, order: object, function: str) -> Node:
-    """An array whose elements in C order are the node's in C or Fortran order."""
+    """A node whose elements in C order are those of the given node in the requested order."""
     if order not in ("C", "F"):
         raise refuse(function, "order", order)
     return node if order == "C" else _transposed(node)

@@ -1,6 +1,6 @@
 """NumPy rules that sort, search, count and find distinct elements: library calls.
 
-The number of distinct elements is known only after NumPy has found them; the code after it is
+The number of distinct elements is known only after NumPy has found them; code that uses them is
 compiled for any number.
 """
 
@@ -185,7 +185,7 @@ def _quantile_rule(function: Callable[..., Any]) -> Rule:
 def _bins(
     name: str, a: object, bins: Any, bounds: Any, weights: object
 ) -> tuple[tuple[Node, ...], tuple[str, ...], list[tuple[str, Any]], Dim | None]:
-    """Operands, names of all but the first, options, and the number of bins, None if unknown."""
+    """A histogram's operands, their names after the first, its options, and its number of bins."""
     operands, names = [array_node(a, name)], []
     options: list[tuple[str, Any]] = []
     count: Dim | None = None
@@ -289,7 +289,7 @@ def _bincount(x: object, weights: object = None, minlength: Any = 0) -> Node:
 
 
 def _values(weights: object, node: Node) -> Node:
-    """The summand of each element."""
+    """The number that each element adds to its bin."""
     if weights is None:
         return Scalar(INT, INT.type(1), False)
     given = array_node(weights, "bincount")
@@ -371,7 +371,7 @@ def _unique_inverse(x: object) -> tuple[Node, ...]:
 
 
 def _alone(call: ArrayCall) -> Node:
-    """The only result of a call, one-dimensional and of data-dependent length."""
+    """The only result of a call, a vector of data-dependent length."""
     return call.result((call.length(),), call.dtypes()[0])
 
 

@@ -1,8 +1,8 @@
 """The table from NumPy functions to rules, used by every NumPy front end.
 
 A rule takes the arguments of the NumPy function, with arrays as nodes, and returns a node or a
-tuple of nodes. It refuses an option that is not compiled by name. Each family of functions has its
-own file.
+tuple of nodes. For an option that is not compiled it raises an error with the option's name. Each
+family of functions has its own file.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _METHODS: Final[dict[str, Rule]] = {
 
 
 def _late(names: str) -> list[str]:
-    """Modules with rules that few programs need."""
+    """The rules of modules that few programs need, imported on first use."""
     return [f"axiomjit.numpy_rules.{name}" for name in names.split()]
 
 
