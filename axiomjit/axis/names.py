@@ -1,6 +1,6 @@
-"""Find the axis of a tensor that a caller names, given as the Axis itself or by its name.
+"""Find an axis of a tensor, given as the Axis or by its name.
 
-Every function that asks for an axis of a tensor uses this.
+Every function with an argument for an axis uses this.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from axiomjit.base.errors import AxesError, GraphTypeError
 from axiomjit.base.origins import user_location
 
 AxisName = Axis | str
-"""An axis of a tensor, or the name that exactly one of its axes has."""
+"""An axis of a tensor, or the name of exactly one of its axes."""
 
 
 def axis_of(own: Iterable[Axis], given: object, asked: str) -> Axis:
-    """The axis, given itself or by its name.
+    """The axis of a tensor that is given as the Axis or by its name.
 
     Args:
         own: The axes of a tensor.
-        given: One of them, or the name of exactly one of them.
+        given: One of these axes, or the name of exactly one of them.
         asked: What the caller is doing, for the error.
 
     Raises:
-        AxesError: it is none of the axes, or several have the name.
+        AxesError: it is none of the axes, or several axes have the name.
         GraphTypeError: neither an Axis nor a name.
     """
     axes = tuple(own)
@@ -53,7 +53,7 @@ def axes_text(axes: Iterable[Axis]) -> str:
 
 
 def _foreign(axes: Sequence[Axis], given: Axis) -> str:
-    """The message about an Axis that is not among these; two axes of one name look alike."""
+    """The message for an Axis that is not among these; it tells apart axes with equal names."""
     alike = [axis for axis in axes if axis.name is not None and axis.name == given.name]
     if alike:
         return f"axes {listed(axes)}, in which {with_origin(alike[0])} is not {with_origin(given)}"
@@ -61,7 +61,7 @@ def _foreign(axes: Sequence[Axis], given: Axis) -> str:
 
 
 def with_origin(axis: Axis) -> str:
-    """An axis and the place in the user's program where it was made."""
+    """An axis with the user's line where it was made."""
     return f"{axis} (made at {axis.origin})" if axis.origin else str(axis)
 
 
@@ -77,7 +77,7 @@ def _names(axes: Sequence[Axis]) -> str:
 
 
 def _unknown(axes: Sequence[Axis], given: str) -> tuple[str, str]:
-    """The message and the remedy for a name that no axis has."""
+    """The message and the remedy for a name of no axis."""
     import difflib  # imported here: only errors need it
 
     names = {axis.name.lower(): axis.name for axis in axes if axis.name is not None}
@@ -88,7 +88,7 @@ def _unknown(axes: Sequence[Axis], given: str) -> tuple[str, str]:
 
 
 def _twins(axes: Sequence[Axis], found: Sequence[Axis]) -> tuple[str, str]:
-    """The message and the remedy for a name that several axes have."""
+    """The message and the remedy for a name of several axes."""
     each = " and ".join(map(with_origin, found))
     at = axes.index(found[0])
     seen = f"axes {listed(axes)}, of which {len(found)} have the name {found[0].name!r}: {each}"

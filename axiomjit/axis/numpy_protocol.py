@@ -1,6 +1,6 @@
-"""NumPy's own ufuncs and reductions, called with tensors or named arrays.
+"""Calls of NumPy's ufuncs and reductions with tensors or named arrays.
 
-With named arrays alone they return named arrays, with a tensor among the operands a tensor.
+They return a tensor if an operand is a tensor, else a named array.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _ELEMENTWISE: Final[dict[Callable[..., Any], Callable[..., Tensor]]] = {
 _PRODUCTS: Final = frozenset(
     {np.dot, np.vdot, np.inner, np.outer, np.tensordot, np.einsum, np.kron}
 )
-"""Products, which pair other dimensions than functions of axes do."""
+"""Products, which pair dimensions by position, not by axis."""
 _OWN: Final = "use axiomjit's own function of axes, or apply it to values: np.asarray(x)"
 
 
 def _ufunc(ufunc: np.ufunc, method: str, operands: tuple[object, ...], options: Options) -> object:
-    """A ufunc of NumPy on operands with axes."""
+    """Call a ufunc on operands with axes."""
     asked = f"np.{ufunc.__name__} of {shown(operands)}"
     if method != "__call__" or options:
         seen = text_of_call(method, options)
@@ -75,7 +75,7 @@ def _ufunc(ufunc: np.ufunc, method: str, operands: tuple[object, ...], options: 
 def _function(
     function: Callable[..., Any], operands: tuple[Any, ...], options: Mapping[str, Any]
 ) -> object:
-    """A function of NumPy on operands with axes: a reduction, `where` or `clip`."""
+    """Call a NumPy function on operands with axes: a reduction, `where`, `clip`, or another one."""
     asked = f"np.{function.__name__} of {shown(operands[:1])}"
     if function in _REDUCTIONS:
         named = dict(zip(("x", "axis"), operands, strict=False)) | dict(options)
@@ -109,7 +109,7 @@ def _reduced(
 def _of_values(
     function: Callable[..., Any], operands: object, options: object, asked: str
 ) -> object:
-    """Any other function, on the arrays of operands that have the same axes.
+    """Call any other function on the arrays of operands with the same axes.
 
     Its results have no axes. An `axis` argument may be an Axis or a name, as for reductions.
     """
@@ -129,12 +129,12 @@ def _of_values(
 def _with_positions(
     function: Callable[..., Any], positional: Any, named: Any, own: Axes, asked: str
 ) -> tuple[Any, Any]:
-    """The arguments with positions for axes and names, where the parameter is called `axis`."""
+    """The arguments, with a position in place of the Axis or name given as `axis`."""
     if "axis" in named:
         return positional, {**named, "axis": _places(own, named["axis"], asked)}
     try:
         bound = inspect.signature(function).bind(*positional, **named)
-    except (TypeError, ValueError):  # no signature, or arguments that NumPy refuses itself
+    except (TypeError, ValueError):  # no signature, or arguments that NumPy will refuse
         return positional, named
     if "axis" in bound.arguments:
         bound.arguments["axis"] = _places(own, bound.arguments["axis"], asked)
@@ -148,7 +148,7 @@ def _places(own: Axes, axis: object, asked: str) -> int | tuple[int, ...] | None
 
 
 def _held(result: Tensor, operands: Iterable[object]) -> Tensor | NamedArray:
-    """The result, evaluated unless an operand is a tensor."""
+    """The result, evaluated to a named array unless an operand is a tensor."""
     lazy = any(isinstance(value, Tensor) for value in operands)
     return result if lazy else result.eval()
 
