@@ -448,12 +448,12 @@ def _without(monomial: Monomial, divisor: Monomial) -> Monomial | None:
 
 
 def smaller(left: int | Dim, right: int | Dim) -> Dim:
-    """min(left, right), without recording a guard."""
+    """The smaller length, as a Dim; no guard is recorded."""
     return _min_or_max("min", dim(left), dim(right))
 
 
 def larger(left: int | Dim, right: int | Dim) -> Dim:
-    """max(left, right), without recording a guard."""
+    """The larger length, as a Dim; no guard is recorded."""
     return _min_or_max("max", dim(left), dim(right))
 
 
