@@ -341,7 +341,9 @@ def run_plan_plain(
                         None if data_dependent_in(n) else evaluate(n, lengths) for n in target.shape
                     )
                     made = operation.evaluate.bound(shape)(*operands)
-                    arrays[target.buffer] = operation.evaluate.alone(made, target.dtype, shape)
+                    arrays[target.buffer] = operation.evaluate.selected_copy(
+                        made, target.dtype, shape
+                    )
             case Choose():
                 lengths[step.choice.symbol] = int(seen(step.count))
                 step.choice.check(lengths)

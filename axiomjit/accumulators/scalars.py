@@ -150,7 +150,7 @@ def _wrapped(made: Any, defers: bool) -> object:
     return TracedNumber(builder.strong(made), defers)
 
 
-def follow(
+def trace_scalars(
     function: Callable[..., object],
     given: Sequence[Sequence[DType]],
     grouped: bool,

@@ -18,7 +18,7 @@ from axiomjit.axis.tensors import (
     shown,
 )
 from axiomjit.graph import external_calls
-from axiomjit.graph.indexing_ops import gather, placed
+from axiomjit.graph.indexing_ops import checked_positions, gather
 from axiomjit.graph.library_operations import ARGSORT, SORT
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import PROD, SUM, UfuncFold
@@ -118,7 +118,7 @@ def take(x: Operand, indices: Operand, axis: AxisName) -> Tensor:
     check_names(tensor.axes, positions.axes, labels, asked)
     values = list(axis_map(tensor.axes - axis, labels))
     values.insert(at, iterator(len(labels)))
-    found = placed(positions.node, axis.dim, at, positions.node.shape)
+    found = checked_positions(positions.node, axis.dim, at, positions.node.shape)
     where = [(found, axis_map(positions.axes, labels))]
     node = gather(tensor.node, tuple(values), where, axis_extents(labels), [axis.dim])
     return labelled(node, labels, tensor, positions)

@@ -31,14 +31,14 @@ def axis_of(own: Iterable[Axis], given: object, asked: str) -> Axis:
     if isinstance(given, Axis):
         if given in axes:
             return given
-        raise AxesError(asked, _foreign(axes, given), _choice(axes), user_location())
+        raise AxesError(asked, _not_among(axes, given), _choice(axes), user_location())
     if not isinstance(given, str):
         seen = f"{given!r} of type {type(given).__name__} as an axis"
         raise GraphTypeError(asked, seen, _choice(axes), user_location())
     found = [axis for axis in axes if axis.name == given]
     if len(found) == 1:
         return found[0]
-    seen, remedy = _twins(axes, found) if found else _unknown(axes, given)
+    seen, remedy = _several_fit(axes, found) if found else _no_axis_named(axes, given)
     raise AxesError(asked, seen, remedy, user_location())
 
 
@@ -52,7 +52,7 @@ def axes_text(axes: Iterable[Axis]) -> str:
     return ", ".join(map(str, axes))
 
 
-def _foreign(axes: Sequence[Axis], given: Axis) -> str:
+def _not_among(axes: Sequence[Axis], given: Axis) -> str:
     """The message for an Axis that is not among these; it tells apart axes with equal names."""
     alike = [axis for axis in axes if axis.name is not None and axis.name == given.name]
     if alike:
@@ -76,7 +76,7 @@ def _names(axes: Sequence[Axis]) -> str:
     return ", ".join(dict.fromkeys(repr(axis.name) for axis in axes if axis.name is not None))
 
 
-def _unknown(axes: Sequence[Axis], given: str) -> tuple[str, str]:
+def _no_axis_named(axes: Sequence[Axis], given: str) -> tuple[str, str]:
     """The message and the remedy for a name of no axis."""
     import difflib  # imported here: only errors need it
 
@@ -87,7 +87,7 @@ def _unknown(axes: Sequence[Axis], given: str) -> tuple[str, str]:
     return seen, f"name one of its axes; near is {meant}" if near else _choice(axes)
 
 
-def _twins(axes: Sequence[Axis], found: Sequence[Axis]) -> tuple[str, str]:
+def _several_fit(axes: Sequence[Axis], found: Sequence[Axis]) -> tuple[str, str]:
     """The message and the remedy for a name of several axes."""
     each = " and ".join(map(with_origin, found))
     at = axes.index(found[0])

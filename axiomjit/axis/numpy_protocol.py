@@ -49,7 +49,7 @@ def _ufunc(ufunc: np.ufunc, method: str, operands: tuple[object, ...], options: 
         remedy = "call the ufunc itself, without options; fold with sum(x, axes) and its like"
         raise UnsupportedError(asked, seen, remedy, user_location())
     if ufunc in UFUNCS:
-        return _held(apply_ufunc(ufunc, *operands), operands)
+        return _evaluated(apply_ufunc(ufunc, *operands), operands)
     if ufunc is np.matmul:
         for value in operands:
             as_tensor(value, asked)  # refuses arrays without axes
@@ -84,7 +84,7 @@ def _function(
             axis = named.pop("axis", None)
             return _reduced(_REDUCTIONS[function], x, axis, None, named, asked)
     elif function in _ELEMENTWISE and not options:
-        return _held(_ELEMENTWISE[function](*operands), operands)
+        return _evaluated(_ELEMENTWISE[function](*operands), operands)
     elif function not in _PRODUCTS:
         return _of_values(function, operands, options, asked)
     seen = f"it is called with {', '.join(options)}" if options else "it has no form for named axes"
@@ -103,7 +103,7 @@ def _reduced(
         raise UnsupportedError(asked, seen, remedy, user_location())
     tensor = as_tensor(x, asked)
     axes = None if axis is None else axes_at(tensor.axes, axis, asked)
-    return _held(getattr(reductions, name)(tensor, axes, out_axes), (x,))
+    return _evaluated(getattr(reductions, name)(tensor, axes, out_axes), (x,))
 
 
 def _of_values(
@@ -147,7 +147,7 @@ def _places(own: Axes, axis: object, asked: str) -> int | tuple[int, ...] | None
     return None if axis is None else places[0] if isinstance(axis, Axis | str) else places
 
 
-def _held(result: Tensor, operands: Iterable[object]) -> Tensor | NamedArray:
+def _evaluated(result: Tensor, operands: Iterable[object]) -> Tensor | NamedArray:
     """The result, evaluated to a named array unless an operand is a tensor."""
     lazy = any(isinstance(value, Tensor) for value in operands)
     return result if lazy else result.eval()

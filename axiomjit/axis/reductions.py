@@ -36,7 +36,7 @@ from axiomjit.symbolic.dims import dim, product
 NodeReduction = Callable[[Node, Sequence[int]], Node]
 
 
-def _numpys(function: Callable[..., Any]) -> NodeReduction:
+def _numpy_fold(function: Callable[..., Any]) -> NodeReduction:
     """The NumPy rule of a function; it gets the reduced dimensions in the tensor's order.
 
     So the bits of the result do not depend on the order in which axes are listed.
@@ -54,20 +54,20 @@ def _choosing(extreme: UfuncFold) -> NodeReduction:
 
 
 _FOLDS: Final[dict[str, NodeReduction]] = {
-    "sum": _numpys(np.sum),
-    "prod": _numpys(np.prod),
-    "max": _numpys(np.max),
-    "min": _numpys(np.min),
-    "any": _numpys(np.any),
-    "all": _numpys(np.all),
-    "mean": _numpys(np.mean),
-    "variance": _numpys(np.var),
-    "std": _numpys(np.std),
+    "sum": _numpy_fold(np.sum),
+    "prod": _numpy_fold(np.prod),
+    "max": _numpy_fold(np.max),
+    "min": _numpy_fold(np.min),
+    "any": _numpy_fold(np.any),
+    "all": _numpy_fold(np.all),
+    "mean": _numpy_fold(np.mean),
+    "variance": _numpy_fold(np.var),
+    "std": _numpy_fold(np.std),
     "argmax": _choosing(MAX),
     "argmin": _choosing(MIN),
     "logsumexp": log_sum_exp,
-    "squared_L2": _numpys(np.sum),
-    "L1_norm": _numpys(np.sum),
+    "squared_L2": _numpy_fold(np.sum),
+    "L1_norm": _numpy_fold(np.sum),
 }
 _NEED_ELEMENTS: Final = ("max", "min", "argmax", "argmin")
 

@@ -156,17 +156,17 @@ class Computation(NativeCallable[Any]):
 
     def _compute(self, *arguments: object, feed_dict: Mapping[Tensor, object] | None = None) -> Any:
         if feed_dict is not None:
-            arguments = self._fed(arguments, feed_dict)
-        arrays, lengths = self._bound(arguments)
+            arguments = self._ordered_arguments(arguments, feed_dict)
+        arrays, lengths = self._bound_arguments(arguments)
         shared = self._variables.lock if self._variable_nodes else nullcontext()
         with shared:
             found = execution.run(self.graph, arrays, lengths)
         self._write_back(arguments, arrays)
         if feed_dict is None and not self._variable_nodes and self._is_plain(arguments, arrays):
-            self._shorten(arrays, lengths, len(found) == len(self._tensors))
+            self._install_native_entry(arrays, lengths, len(found) == len(self._tensors))
         return self._finished(found)
 
-    def _shorten(
+    def _install_native_entry(
         self, arrays: Sequence[np.ndarray], lengths: Mapping[Symbol, int], whole: bool
     ) -> None:
         """Install a native entry; `whole` is True if the graph's results are just the outputs."""
@@ -205,9 +205,9 @@ class Computation(NativeCallable[Any]):
 
         The result has .graph .views .loops .source .llvm .asm and .cost.
         """
-        return execution.lower(self.graph, *self._bound(arguments))
+        return execution.lower(self.graph, *self._bound_arguments(arguments))
 
-    def _fed(
+    def _ordered_arguments(
         self, arguments: tuple[object, ...], feed_dict: Mapping[Tensor, object]
     ) -> tuple[object, ...]:
         """The arguments, in the order of the placeholders."""
@@ -223,7 +223,9 @@ class Computation(NativeCallable[Any]):
             )
         return tuple(fed[node] for node in wanted)
 
-    def _bound(self, arguments: tuple[object, ...]) -> tuple[list[np.ndarray], dict[Symbol, int]]:
+    def _bound_arguments(
+        self, arguments: tuple[object, ...]
+    ) -> tuple[list[np.ndarray], dict[Symbol, int]]:
         """The arguments as arrays of the placeholders' dtypes, and the length of each symbol."""
         if len(arguments) != len(self._placeholders):
             raise GraphValueError(
@@ -262,11 +264,11 @@ class Computation(NativeCallable[Any]):
                     given[...] = arrays[position]
 
 
-def _call(*arguments: object, feed_dict: Mapping[Tensor, object] | None = None) -> Any:
+def _call_text(*arguments: object, feed_dict: Mapping[Tensor, object] | None = None) -> Any:
     """The call as text, for errors."""
 
 
-_SIGNATURE: Final = inspect.signature(_call)
+_SIGNATURE: Final = inspect.signature(_call_text)
 
 
 def _listed(items: Iterable[object]) -> str:

@@ -65,7 +65,7 @@ def address_of(array: Array) -> int:
     return int(array.__array_interface__["data"][0])
 
 
-def frozen(array: Array) -> Array:
+def read_only_copy(array: Array) -> Array:
     """A read-only copy with the same strides."""
     copy = np.array(array, order="K", copy=True, subok=False)
     if copy.strides != array.strides:
@@ -80,7 +80,7 @@ def frozen(array: Array) -> Array:
     return copy
 
 
-class _Seen(Record):
+class _CapturedArray(Record):
     """A captured array: weak references to it and its owner, and the copy in use."""
 
     array: Reference
@@ -97,8 +97,8 @@ class Captured:
         self.outside = {id(array): array for array in outside}
         self.used: list[Array] = []
         self.shown: list[Array] = []
-        self._seen: dict[int, _Seen] = {}
-        self._earlier: list[_Seen] = []
+        self._seen: dict[int, _CapturedArray] = {}
+        self._earlier: list[_CapturedArray] = []
 
     def hold(self, array: Array) -> Array:
         """The array that the program holds for a captured one: itself or a copy."""
@@ -113,7 +113,7 @@ class Captured:
                 return seen.copy
             self._earlier.append(seen)
         place = place_in_owner(array, owner)
-        made = _Seen(weakref.ref(array), weakref.ref(owner), place, frozen(array))
+        made = _CapturedArray(weakref.ref(array), weakref.ref(owner), place, read_only_copy(array))
         self._seen[id(array)] = made
         return made.copy
 

@@ -85,7 +85,7 @@ def run_in_numpy(
     values = list(evaluate_graph(graph, arguments, lengths))
     written = [(given or arguments)[position] for position in graph.writes]
     held = [array for array in written if isinstance(array, Array)]
-    last = dict(zip(graph.finals, held, strict=True))
+    last = dict(zip(graph.final_values, held, strict=True))
     results = []
     for node, value in zip(graph.results, values, strict=False):
         base, views = views_on(node)

@@ -86,7 +86,7 @@ class ArrayFunction(Record):
         }
         return partial(self.function, **options) if options else self.function
 
-    def meant(self, made: Any, dtype: DType, shape: Lengths) -> np.ndarray:
+    def selected(self, made: Any, dtype: DType, shape: Lengths) -> np.ndarray:
         """The selected result, checked; a length in `shape` is None if unknown.
 
         Raises:
@@ -102,17 +102,17 @@ class ArrayFunction(Record):
             raise OtherResultError(f"{self.name} gives {one.dtype}{one.shape}, not {dtype}{shape}")
         return one
 
-    def alone(self, made: Any, dtype: DType, shape: Lengths) -> np.ndarray:
+    def selected_copy(self, made: Any, dtype: DType, shape: Lengths) -> np.ndarray:
         """The selected result, in its own memory and in C order."""
-        one = self.meant(made, dtype, shape)
+        one = self.selected(made, dtype, shape)
         return one if one.base is None and one.flags.carray else one.copy()
 
     def __call__(self, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
         """Evaluate into `out`."""
         made = self.bound(out.shape)(*operands)
-        out[...] = self.meant(made, out.dtype, out.shape)
+        out[...] = self.selected(made, out.dtype, out.shape)
 
-    def shorten(self, *layout: object) -> Callable[..., Any] | None:
+    def direct_function(self, *layout: object) -> Callable[..., Any] | None:
         """The function itself, if no option depends on lengths."""
         given = any(isinstance(value, Extent) for _, value in self.options)
         return None if given else self.bound(())
@@ -200,7 +200,7 @@ class ArrayCall(Record):
             weight=CALL_WEIGHT,
             gives=dtype,
             additions=self.additions,
-            shorten=evaluate.shorten if part is measured is None else None,
+            direct_function=evaluate.direct_function if part is measured is None else None,
             ranks=ranks,
             fails=self.fails,
             guesses=self.guesses,
@@ -285,7 +285,7 @@ def _may_not_fit(value: Node, dtype: DType) -> bool:
     )
 
 
-def refused_by(function: Callable[..., Any], *operands: Node, **options: Any) -> None:
+def raise_numpy_error(function: Callable[..., Any], *operands: Node, **options: Any) -> None:
     """Raise NumPy's own error for operands of these shapes, without allocating them."""
     shapes = [tuple(map(int, node.shape)) for node in operands]
     dtypes = [node.dtype for node in operands]
@@ -293,7 +293,7 @@ def refused_by(function: Callable[..., Any], *operands: Node, **options: Any) ->
     function(*(np.broadcast_to(np.zeros((), dtype), shape) for shape, dtype in pairs), **options)
 
 
-def in_tuple(kind: Any, *nodes: Node) -> tuple[Node, ...]:
+def as_named_tuple(kind: Any, *nodes: Node) -> tuple[Node, ...]:
     """The nodes of several results in a named tuple of NumPy."""
     named: tuple[Node, ...] = kind(*nodes)
     return named
@@ -324,7 +324,7 @@ def shared(operation: LibraryOperation) -> object:
     return (one.function, one.options) if isinstance(one, ArrayFunction) else None
 
 
-def cubic(shapes: Shapes, labels: Labels) -> Dim:
+def cubic_cost(shapes: Shapes, labels: Labels) -> Dim:
     """The cost of operations on stacks of matrices: the cube of their length."""
     return product(shapes[0]) * shapes[0][-1] * 4
 
@@ -436,7 +436,7 @@ def ufunc_step(ufunc: np.ufunc, operands: Sequence[Node], **options: Any) -> tup
             weight=UFUNC_WEIGHT,
             gives=dtype,
             keeps=True,
-            seen_once=False,
+            reads_each_once=False,
         )
         given = tuple(map(stored, arrays)), maps, shape, len(shape)
         results.append(note(Op(dtype, operation, None, *given)))

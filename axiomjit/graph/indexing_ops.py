@@ -80,7 +80,7 @@ def gather(
     return note(Op(values.dtype, GATHER, None, operands, (index, *maps), extents, len(shape)))
 
 
-def placed(positions: Node, length: Dim, axis: int, shape: tuple[Dim, ...]) -> Node:
+def checked_positions(positions: Node, length: Dim, axis: int, shape: tuple[Dim, ...]) -> Node:
     """Nonnegative int64 positions, checked to be within the length.
 
     Args:
@@ -94,7 +94,7 @@ def placed(positions: Node, length: Dim, axis: int, shape: tuple[Dim, ...]) -> N
         PositionError: at the call, a position is out of range.
     """
     if not (is_bool(positions.dtype) or is_integer(positions.dtype)):
-        raise no_integers(f"elements at {describe_type(positions)}", "positions")
+        raise not_integers_error(f"elements at {describe_type(positions)}", "positions")
     wide = cast(positions, INT)
     within = may_fail(_within(positions, wide, length, axis, shape))
     behind = builder.elementwise(PRIMITIVES["add"], wide, within)
@@ -102,7 +102,7 @@ def placed(positions: Node, length: Dim, axis: int, shape: tuple[Dim, ...]) -> N
     return builder.elementwise(WHERE, from_end, behind, wide)
 
 
-def no_integers(asked: str, what: str) -> GraphTypeError:
+def not_integers_error(asked: str, what: str) -> GraphTypeError:
     """The error for positions that are not integers."""
     remedy = "convert them with .astype(np.int64)"
     return GraphTypeError(asked, f"{what} that are no integers", remedy, user_location())
@@ -137,11 +137,11 @@ def _is_computed(node: Node) -> bool:
 
 def take(values: Node, positions: Node, axis: int) -> Node:
     """The values at positions along a dimension, which the positions' dimensions replace."""
-    at = placed(positions, values.shape[axis], axis, positions.shape)
-    return taken(values, at, axis)
+    at = checked_positions(positions, values.shape[axis], axis, positions.shape)
+    return take_checked(values, at, axis)
 
 
-def taken(values: Node, positions: Node, axis: int) -> Node:
+def take_checked(values: Node, positions: Node, axis: int) -> Node:
     """As `take`, for nonnegative positions known to be within the dimension."""
     new = len(positions.shape)
     shape = (*values.shape[:axis], *positions.shape, *values.shape[axis + 1 :])
@@ -220,7 +220,7 @@ def with_counts(graph: Graph, scope: Scope) -> Graph:
     last = {guard: max(symbols, key=order.index) for guard, symbols in later.items()}
     found = tuple(DataDependent(s, tuple(g for g in later if last[g] == s)) for s in order)
     counts = tuple(_count(key) for key in masks.values() if isinstance(key, Node))
-    outputs = (*graph.results, *counts, *graph.finals)
+    outputs = (*graph.results, *counts, *graph.final_values)
     return Graph(graph.inputs, outputs, graph.writes, found)
 
 

@@ -42,14 +42,15 @@ class LibraryOperation(Primitive):
     `evaluate(operands, labels, out)` writes the result into `out`, whose dimensions are the first
     iterators, in order. The result has the dtype `gives`, by default the first operand's; it
     `keeps` all iterators, or drops the last ones, which it reduces, selects or indexes.
-    `shorten(operands, labels)` may return a function of operands in this layout that returns the
-    result itself, or None. `additions(shapes, labels)` is the cost; by default each element of the
-    first operand costs `weight` additions.
+    `direct_function(operands, labels)` may return a function of operands in this layout that
+    returns the result, or None. `additions(shapes, labels)` is the cost; by default each element of
+    the first operand costs `weight` additions.
 
-    With `seen_once`, each operand is read as it is, with each element at most once; otherwise the
-    operation may read its whole storage. An operation computed in `parts(operands, labels, out,
-    conditions)` instead may skip excluded points, and several threads may compute its parts in
-    parallel. A random draw changes the state of its `generator`; a `number` is a Python number.
+    With `reads_each_once`, an operand is read in its own order, each element at most once;
+    otherwise the operation may read its whole storage. An operation computed in `parts(operands,
+    labels, out, conditions)` instead may skip excluded points, and several threads may compute its
+    parts in parallel. A random draw changes the state of its `generator`; a `number` is a Python
+    number.
 
     With `ranks`, each operand has this many iterators of its own after the result's, one per
     dimension. It `fails` if it may raise a NumPy error at run time, and `guesses` if the shape and
@@ -59,8 +60,10 @@ class LibraryOperation(Primitive):
     gives: DType | None = None
     keeps: bool = False
     additions: Callable[[Shapes, Labels], Dim] | None = None
-    shorten: Callable[[OperandArrays, Labels], Callable[..., np.ndarray] | None] | None = None
-    seen_once: bool = True
+    direct_function: Callable[[OperandArrays, Labels], Callable[..., np.ndarray] | None] | None = (
+        None
+    )
+    reads_each_once: bool = True
     parts: Callable[[OperandArrays, Labels, np.ndarray, Bounds], Parts] | None = None
     generator: Any = None
     number: bool = False
@@ -95,7 +98,7 @@ def _multiply_matrices(operands: OperandArrays, labels: Labels, out: np.ndarray)
     if left.ndim > 2 or right.ndim > 2 or left.ndim + right.ndim - out.ndim != 2:
         _multiply_stacks(operands, labels, out)
         return
-    axes = _met(*labels)
+    axes = _shared_label(*labels)
     first = left.T if axes[0] == 0 else left
     second = right.T if axes[1] == 1 else right
     if out.flags.c_contiguous:
@@ -105,7 +108,7 @@ def _multiply_matrices(operands: OperandArrays, labels: Labels, out: np.ndarray)
 
 
 @lru_cache(maxsize=256)
-def _met(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, int]:
+def _shared_label(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, int]:
     """The dimension of each operand that has the only label of both."""
     (met,) = (k for k in left if k in right)
     return left.index(met), right.index(met)
@@ -120,7 +123,7 @@ def _multiply_stacks(operands: OperandArrays, labels: Labels, out: np.ndarray) -
     left, right = operands
     layouts = (left.shape, left.strides), (right.shape, right.strides), (out.shape, out.strides)
     found = _arranged(labels, *layouts)
-    if found.turns:
+    if found.swaps:
         left, right = right, left
     first, second = _matrices(found.first.of(left)), _matrices(found.second.of(right))
     seen = found.result.of(out) if found.writes else None
@@ -131,7 +134,7 @@ def _multiply_stacks(operands: OperandArrays, labels: Labels, out: np.ndarray) -
         target[...] = np.matmul(first, second).reshape(target.shape)
 
 
-class _Seen(Record):
+class _Reshaped(Record):
     """A transpose and a reshape of an array; None skips a step."""
 
     axes: tuple[int, ...] | None
@@ -146,15 +149,15 @@ class _Seen(Record):
 class _Arrangement(Record):
     """The views of operands and result as stacks of matrices.
 
-    With `turns`, the second operand is the left matrix. `order` permutes `out` to the order of the
+    With `swaps`, the second operand is the left matrix. `order` permutes `out` to the order of the
     product's dimensions; with `writes`, the product is computed into `out`, as its view has the
     product's shape.
     """
 
-    turns: bool
-    first: _Seen
-    second: _Seen
-    result: _Seen
+    swaps: bool
+    first: _Reshaped
+    second: _Reshaped
+    result: _Reshaped
     order: tuple[int, ...]
     writes: bool
 
@@ -168,8 +171,8 @@ def _arranged(labels: Labels, left: _Layout, right: _Layout, out: _Layout) -> _A
     """The arrangement of a product's operands that needs the fewest copies."""
     rank, sides = len(out[0]), [(labels[0], left), (labels[1], right)]
     both = [k for k in labels[0] if k in labels[1]]
-    turns = rank - 1 in labels[0] and rank - 1 not in both  # rows of the result are in order
-    if turns:
+    swaps = rank - 1 in labels[0] and rank - 1 not in both  # rows of the result are in order
+    if swaps:
         sides.reverse()
     stack, met = ([k for k in both if (k < rank) is kept] for kept in (True, False))
     extents = dict(zip((*labels[0], *labels[1]), (*left[0], *right[0]), strict=True))
@@ -193,7 +196,7 @@ def _arranged(labels: Labels, left: _Layout, right: _Layout, out: _Layout) -> _A
     order = (*stack, *alike[0], *alike[1])
     target = _seen(order, out[0], (*(extents[k] for k in stack), rows, columns))
     writes = all(_merged(one, [extents[k] for k in one], [result]) == one for one in alike)
-    return _Arrangement(turns, first, second, target, order, writes)
+    return _Arrangement(swaps, first, second, target, order, writes)
 
 
 def _operand(
@@ -201,7 +204,7 @@ def _operand(
     stack: Sequence[int],
     matrix: Sequence[int],
     shape: tuple[int, int],
-) -> _Seen:
+) -> _Reshaped:
     """An operand of these labels and layout as a stack of matrices of a shape."""
     own, (lengths, _) = given
     there = [k in own for k in stack]
@@ -211,10 +214,10 @@ def _operand(
     return _seen(axes, lengths, (*outer, *shape))
 
 
-def _seen(axes: tuple[int, ...], lengths: Sequence[int], shape: tuple[int, ...]) -> _Seen:
+def _seen(axes: tuple[int, ...], lengths: Sequence[int], shape: tuple[int, ...]) -> _Reshaped:
     turned = tuple(lengths[d] for d in axes)
     in_order = axes == tuple(range(len(axes)))
-    return _Seen(None if in_order else axes, None if turned == shape else shape)
+    return _Reshaped(None if in_order else axes, None if turned == shape else shape)
 
 
 def _merged(
@@ -247,7 +250,7 @@ def _product_of(operands: OperandArrays, labels: Labels) -> Callable[..., np.nda
         return None  # dimensions are merged
     if _is_matmul(left, right):
         return np.matmul
-    return _turned_matmul if _is_matmul(right, left) else None
+    return _swapped_matmul if _is_matmul(right, left) else None
 
 
 def _are_small(operands: OperandArrays, labels: Labels) -> bool:
@@ -268,7 +271,7 @@ def _is_matmul(left: tuple[int, ...], right: tuple[int, ...]) -> bool:
     return in_order and long[len(long) - len(short) :] == short
 
 
-def _turned_matmul(right: np.ndarray, left: np.ndarray) -> np.ndarray:
+def _swapped_matmul(right: np.ndarray, left: np.ndarray) -> np.ndarray:
     product: np.ndarray = np.matmul(left, right)
     return product
 
@@ -454,24 +457,24 @@ def _row(
 MATRIX_PRODUCT: Final = LibraryOperation(
     *("tensordot", 2, _multiply_matrices, "", NUMBERS),
     additions=_of_products,
-    shorten=_product_of,
+    direct_function=_product_of,
 )
 """A matrix product. Graphs have none: passes choose it for a sum of products."""
 CONVOLUTION: Final = LibraryOperation(
     *("convolution", 2, multiply_windows, "", frozenset({"f4", "f8", "c8", "c16"})),
     additions=_of_products,
-    seen_once=False,
+    reads_each_once=False,
     parts=in_blocks,
 )
 """Sums of products of windows of the first operand with the second. Passes choose it, too."""
 MATRIX_PRODUCTS: Final = LibraryOperation(
     *("matmul", 2, _multiply_stacks, "", NUMBERS),
     additions=_of_products,
-    shorten=_product_of,
+    direct_function=_product_of,
 )
 """Products of stacks of matrices: labels of both operands and the result index the stack."""
 BITCAST: Final = LibraryOperation(
-    *("bitcast", 1, _reinterpret, "", frozenset({"u4"})), additions=_of_words, seen_once=False
+    *("bitcast", 1, _reinterpret, "", frozenset({"u4"})), additions=_of_words, reads_each_once=False
 )
 """The bits of groups of four words as elements of dtype `gives`."""
 SORT: Final = _row("sort", _sort, weight=20, keeps=True)

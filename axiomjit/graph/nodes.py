@@ -209,7 +209,7 @@ class Op(Node):
         return self.extents[: self.rank]
 
     @property
-    def walked(self) -> tuple[Dim, ...]:
+    def looped_extents(self) -> tuple[Dim, ...]:
         """The extents of the iterators that have loops; those of a gather's positions have none."""
         return self.extents[: self.rank] if self.primitive in (GATHER, UPDATE) else self.extents
 
@@ -296,7 +296,7 @@ class Graph(Record):
         return self.outputs[first : first + len(self.data_dependent)]
 
     @property
-    def finals(self) -> tuple[Node, ...]:
+    def final_values(self) -> tuple[Node, ...]:
         """The final values of the written inputs."""
         return self.outputs[len(self.outputs) - len(self.writes) :]
 

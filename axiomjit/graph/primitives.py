@@ -54,7 +54,7 @@ _CLIP: Final[np.ufunc] = umath.clip  # type: ignore[attr-defined]  # np.clip is 
 UNWIDENED: Final = frozenset({"b1", "i8", "f4", "f8", "c8", "c16"})
 """Dtypes that Python's operators keep in a compiled kernel; Numba widens the results of others."""
 _COMPARISONS: Final = frozenset(name for name, _ in COMPARISONS.values())
-CALLED: Final = frozenset(
+COMPLEX_CALLS: Final = frozenset(
     {"multiply", "divide", "less", "less_equal", "greater", "greater_equal", "clip"}
 )
 """Operations on complex numbers written as function calls, implemented by NumPy's formulas."""
@@ -124,7 +124,7 @@ class Primitive(Record):
         """The generated source of the operation on named operands of these dtypes."""
         if self.loop is None:
             return self.source.format(*operands, dtype=cast_name(result))
-        of_complex = codes[0] in COMPLEXES and self.name in CALLED
+        of_complex = codes[0] in COMPLEXES and self.name in COMPLEX_CALLS
         if of_complex or len(set(codes)) > 1:  # the latter compares signed with unsigned integers
             return f"{self.name}({', '.join(operands)})"
         source = self.bools if self.bools is not None and codes[0] == "b1" else self.source
@@ -315,7 +315,7 @@ class FoldRule(Record):
         return 1
 
     @property
-    def may_run(self) -> bool:
+    def may_scan(self) -> bool:
         """True if it can be a scan, which outputs the state after each element."""
         return True
 
@@ -338,7 +338,7 @@ class UfuncFold(FoldRule):
     running: bool = False
 
     @property
-    def may_run(self) -> bool:
+    def may_scan(self) -> bool:
         """True if nothing is reordered."""
         return self.running
 

@@ -306,13 +306,13 @@ class _Effects:
 
     def value(self, node: Node) -> Node:
         """The node with versions in place of storages, after performing its effects, each once."""
-        for effect in _effects(node):
+        for effect in _outermost_effects(node):
             self._perform(effect)
-        return self._read(node)
+        return self._with_versions(node)
 
     def _perform(self, effect: Effect) -> None:
         waiting = [effect]
-        while (first := _first(waiting[-1])) is not None and first not in self.done:
+        while (first := _first_effect_inside(waiting[-1])) is not None and first not in self.done:
             waiting.append(first)
         for one in reversed(waiting):
             if one not in self.done:
@@ -336,7 +336,7 @@ class _Effects:
             case Sequential(steps=steps):
                 values = [self.value(step) for step in steps]
                 others = zip(steps[:-1], values[:-1], strict=True)
-                self.ran += [value for step, value in others if _is_seen(step)]
+                self.ran += [value for step, value in others if _has_visible_effect(step)]
                 return values[-1]
             case Version(effect=write, root=root):
                 self.value(write)
@@ -349,9 +349,9 @@ class _Effects:
             self._perform(root)
         return self.storages.setdefault(root, _Storage(root))
 
-    def _read(self, node: Node) -> Node:
+    def _with_versions(self, node: Node) -> Node:
         new: dict[Node, Node] = {}
-        for part in post_order((node,), _inside):
+        for part in post_order((node,), _plain_operands):
             match part:
                 case Version() | Input() | Materialized():
                     root = part.root if isinstance(part, Version) else part
@@ -363,23 +363,23 @@ class _Effects:
         return new[node]
 
 
-def _is_seen(node: Node) -> bool:
+def _has_visible_effect(node: Node) -> bool:
     """True if computing a value has a visible effect, even without users."""
-    own = post_order((node,), _inside)
+    own = post_order((node,), _plain_operands)
     return any(isinstance(part, Op) and part.primitive is PRINT for part in own)
 
 
-def _inside(node: Node) -> tuple[Node, ...]:
+def _plain_operands(node: Node) -> tuple[Node, ...]:
     """The operands of a node that is no effect."""
     return () if isinstance(node, Effect) else node.children
 
 
-def _effects(node: Node) -> Iterator[Effect]:
+def _outermost_effects(node: Node) -> Iterator[Effect]:
     """The outermost effects in a node, from left to right."""
-    return (part for part in post_order((node,), _inside) if isinstance(part, Effect))
+    return (part for part in post_order((node,), _plain_operands) if isinstance(part, Effect))
 
 
-def _first(effect: Effect) -> Effect | None:
+def _first_effect_inside(effect: Effect) -> Effect | None:
     """The first effect inside an effect, or None; chains may be long."""
     inner = None
     if isinstance(effect, Sequential):

@@ -38,7 +38,7 @@ def _write_faults(graph: Graph) -> Iterator[str]:
     positions = {node.position for node in graph.inputs}
     if any(map(is_partial, graph.outputs)):
         yield "an output is undefined at some places"
-    last = graph.finals
+    last = graph.final_values
     if len(last) < len(graph.writes) or len(set(graph.writes)) < len(graph.writes):
         yield f"inputs {graph.writes} are written by {len(last)} outputs"
         return
@@ -81,7 +81,7 @@ def _op_faults(op: Op) -> Iterator[str]:
         yield f"rank {op.rank} with {len(op.extents)} iterators"
     library = primitive if isinstance(primitive, LibraryOperation) else None
     whole = library is not None and not library.keeps
-    runs = is_scan(op) and op.fold is not None and op.fold.may_run and op.rank > 0
+    runs = is_scan(op) and op.fold is not None and op.fold.may_scan and op.rank > 0
     if primitive is GATHER or isinstance(op, Update):
         yield from _position_faults(op, 1 if primitive is GATHER else 2)
     elif library is not None and library.ranks is not None:

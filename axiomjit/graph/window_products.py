@@ -22,7 +22,7 @@ Array = np.ndarray
 Labels = tuple[tuple[int, ...], ...]
 BLOCK: Final = 1 << 20
 """Bytes of a block of windows and its result, which fit into the second-level cache."""
-FEW: Final = 16
+SHORTEST_RUN: Final = 16
 """The fewest contiguous elements of a window that are copied as one run."""
 
 
@@ -124,7 +124,7 @@ class _Blocks:
         lengths = dict(zip((*self.rows, *self.inner), self.windows.shape, strict=True))
         walked = {k: abs(strides[k]) for k, n in lengths.items() if n > 1}
         closest = min(walked, key=lambda k: (walked[k], k), default=self.rows[-1])
-        return closest in self.rows or lengths[closest] < FEW
+        return closest in self.rows or lengths[closest] < SHORTEST_RUN
 
     def _steps(self) -> list[int]:
         """The lengths of a block along the rows."""
@@ -157,7 +157,7 @@ class _Blocks:
     def compute(self, low: int, high: int) -> int:
         """Compute blocks; 0 for success."""
         block, result = self._scratch()
-        filled: _Filled | None = None
+        filled: _Block | None = None
         for number in range(low, high):
             spans = self._spans(number)
             places = tuple(end - start for start, end in spans)
@@ -187,7 +187,7 @@ class _Blocks:
             spans.append((at * step, min(length, (at + 1) * step)))
         return spans[::-1]
 
-    def _empty(self, block: Array, places: tuple[int, ...]) -> _Filled:
+    def _empty(self, block: Array, places: tuple[int, ...]) -> _Block:
         """Memory for a block with this many positions, seen as columns and seen by taps."""
         inner = self.windows.shape[len(places) :]
         count = math.prod(places)
@@ -199,7 +199,7 @@ class _Blocks:
             columns = used.reshape(self.depth, count)
         else:
             whole, columns = used.reshape(*places, *inner), used.reshape(count, self.depth).T
-        return _Filled(places, columns, [whole[tap.at] for tap in self.taps])
+        return _Block(places, columns, [whole[tap.at] for tap in self.taps])
 
     def _multiply(self, columns: Array, found: Array, target: Array) -> None:
         """Write the products of the filter and columns into the target."""
@@ -221,7 +221,7 @@ class _Tap(Record):
     limits: tuple[tuple[int, int, int], ...]
 
 
-class _Filled:
+class _Block:
     """A block of windows; its elements outside the operand stay zero from block to block."""
 
     def __init__(self, places: tuple[int, ...], columns: Array, targets: Sequence[Array]) -> None:

@@ -53,7 +53,7 @@ def bitcast(words: Any, dtype: DTypeLike) -> Any:
     if isinstance(words, NodeValue):
         placing = words.placing((words,), asked)
         with placing.with_lengths():
-            return placing.made(_bits(placing.nodes[0], kind, asked), ((),))
+            return placing.wrap(_bits(placing.nodes[0], kind, asked), ((),))
     array = np.asarray(words)
     _check(array.dtype, array.shape, asked)
     bits = np.ascontiguousarray(array).reshape(-1)

@@ -257,7 +257,7 @@ def _shares(demand: Total, wanted: Mapping[Cell, int | Dim]) -> dict[Cell, Dim] 
                 return {cells[place]: size, **found}
         return None
 
-    return None if demand.left is None else shares(0, demand.left)
+    return None if demand.remaining is None else shares(0, demand.remaining)
 
 
 def _least_rows(bounds: Bounds, leaf: bool) -> _RowChoices:

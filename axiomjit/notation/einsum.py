@@ -157,7 +157,7 @@ def _of_values(host: NodeValue, operands: Sequence[Any], call: Call) -> Any:
     if placing.need_elements is not None and call.meaning is not None:
         for length in needed:
             placing.need_elements(str(call.meaning.reduce), node, length)
-    return placing.made(node, sources)
+    return placing.wrap(node, sources)
 
 
 def _of_named(call: Call, *tensors: Any) -> Any:
@@ -221,22 +221,22 @@ def einsum(
 
     Args:
         spec: The spec.
-        operands: Arrays, traced arrays in a compiled function, axis tensors, or shaped tensors;
-            arrays may be mixed with all of these but axis tensors.
+        operands: Arrays, traced arrays, axis tensors or shaped tensors; arrays may be mixed with
+            traced arrays and shaped tensors.
         combine: "mul", "add", "sub" or "div", from left to right, or "where" of three operands.
         reduce: "sum", "max", "min", "prod", "mean", "logsumexp", or an Accumulator; it gets
             elements in the order in which labels first appear: result, then operands.
         sizes: A dictionary of sizes of labels; for a row variable the number of elements, or a list
             of sizes.
-        capture: `Size` objects, bound to the labels and row variables with their names.
+        capture: `Size` objects to bind to labels and row variables by name.
         use_padding: True if windows written with a plain `+` may reach outside the operand.
         broadcast: True if the axes of a row variable of several operands stretch, as those of
             NumPy's ellipsis do.
 
     Returns:
-        A fresh array, traced array, axis tensor (with axes of the first operands that have them),
-        or shaped tensor, as the operands. Its dtype is the common dtype of the operands, also for
-        integers; floats for mean and logsumexp.
+        A fresh value of the operands' kind; an axis tensor has axes of the first operands with
+        them. Its dtype is the operands' common one, also for integers; floats for mean and
+        logsumexp.
 
     Raises:
         SpecError: the spec cannot be read; a caret marks the place.

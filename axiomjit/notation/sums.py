@@ -201,7 +201,7 @@ class Total(Demand):
         return size is not None and size * self.coefficient == self.known * self.divisor
 
     @property
-    def left(self) -> Dim | None:
+    def remaining(self) -> Dim | None:
         """The product of the unknown sizes; None if the total is unknown or not a multiple."""
         size = self.factor.root.size
         if size is None:
@@ -210,10 +210,10 @@ class Total(Demand):
         rest = quotient_of(number, known)
         return dim(0) if rest is None and number == 0 and known == 0 else rest
 
-    def rest(self, solver: Solver) -> Dim | None:
+    def remaining_or_fail(self, solver: Solver) -> Dim | None:
         """The number of elements of the unknown sizes together; None while the total is unknown."""
         size = self.factor.root.size
-        rest = self.left
+        rest = self.remaining
         if size is not None and rest is None:
             number = size * self.coefficient
             shown = " ".join(f"[{row}]" for row in self.rows)
@@ -229,7 +229,7 @@ class Total(Demand):
     def step(self, solver: Solver) -> bool:
         """Compute the last unknown size."""
         cells = Counter(c for row in self.rows for c in row.flat.cells if c.size is None)
-        rest = self.rest(solver)
+        rest = self.remaining_or_fail(solver)
         if self.variables:
             return False
         if rest is None:

@@ -220,11 +220,11 @@ def _logspace(
     base: Any = 10.0,
     dtype: Any = None,
 ) -> Node:
-    made = _of("power", base, _linspace(start, stop, num, endpoint))
+    made = _elementwise("power", base, _linspace(start, stop, num, endpoint))
     return made if dtype is None else cast(made, _dtype(dtype, "logspace"))
 
 
-def _of(name: str, *operands: Any) -> Node:
+def _elementwise(name: str, *operands: Any) -> Node:
     """The elementwise operation of this name."""
     return builder.elementwise(PRIMITIVES[name], *(builder.as_node(n, name) for n in operands))
 
@@ -241,7 +241,9 @@ def _band_rule(function: str, comparison: str) -> Rule:
         if order != "C":
             raise refuse(function, "order", order)
         rows, columns = _grid(_lengths((N, N if M is None else M), function))
-        return cast(_of(comparison, columns, _of("add", rows, k)), _dtype(dtype, function))
+        return cast(
+            _elementwise(comparison, columns, _elementwise("add", rows, k)), _dtype(dtype, function)
+        )
 
     return rule
 
@@ -271,21 +273,27 @@ def _window_rule(function: str, formula: Callable[[Node, Node], Node]) -> Rule:
 
 
 def _cosine(places: Node, last: Node, periods: int = 1) -> Node:
-    return _of("cos", _of("divide", _of("multiply", periods * np.pi, places), last))
+    return _elementwise(
+        "cos", _elementwise("divide", _elementwise("multiply", periods * np.pi, places), last)
+    )
 
 
 def _raised_cosine(mean: float, swing: float) -> Callable[[Node, Node], Node]:
-    return lambda n, last: _of("add", mean, _of("multiply", swing, _cosine(n, last)))
+    return lambda n, last: _elementwise(
+        "add", mean, _elementwise("multiply", swing, _cosine(n, last))
+    )
 
 
 def _blackman(places: Node, last: Node) -> Node:
-    narrow = _of("multiply", 0.08, _cosine(places, last, 2))
-    return _of("add", _raised_cosine(0.42, 0.5)(places, last), narrow)
+    narrow = _elementwise("multiply", 0.08, _cosine(places, last, 2))
+    return _elementwise("add", _raised_cosine(0.42, 0.5)(places, last), narrow)
 
 
 def _triangle(places: Node, last: Node) -> Node:
-    rising, place = _of("less_equal", places, 0), _of("divide", places, last)
-    return builder.elementwise(WHERE, rising, _of("add", 1, place), _of("subtract", 1, place))
+    rising, place = _elementwise("less_equal", places, 0), _elementwise("divide", places, last)
+    return builder.elementwise(
+        WHERE, rising, _elementwise("add", 1, place), _elementwise("subtract", 1, place)
+    )
 
 
 def _frequencies_rule(function: str, halved: bool) -> Rule:
@@ -295,9 +303,13 @@ def _frequencies_rule(function: str, halved: bool) -> Rule:
             raise _unsupported(function, n)
         (places,) = _grid(((count // 2 + 1) if halved else count,))
         if not halved:  # the second half is negative
-            late = _of("greater", places, (count - 1) // 2)
-            places = builder.elementwise(WHERE, late, _of("subtract", places, count), places)
-        return _of("multiply", places, _of("divide", 1.0, _of("multiply", count, d)))
+            late = _elementwise("greater", places, (count - 1) // 2)
+            places = builder.elementwise(
+                WHERE, late, _elementwise("subtract", places, count), places
+            )
+        return _elementwise(
+            "multiply", places, _elementwise("divide", 1.0, _elementwise("multiply", count, d))
+        )
 
     return rule
 

@@ -19,11 +19,11 @@ from axiomjit.graph.indexing_ops import (
     ZERO,
     Position,
     as_mask,
+    checked_positions,
     gather,
-    no_integers,
-    placed,
+    not_integers_error,
     take,
-    taken,
+    take_checked,
     true_positions,
 )
 from axiomjit.graph.library_operations import nonzero_positions
@@ -260,7 +260,7 @@ def _is_position(item: Any) -> bool:
 
 def _gathered(node: Node, full: Sequence[Any]) -> Gathered:
     """The elements at positions, at least one of which is an array."""
-    met = _met(full)
+    met = _broadcast_shape(full)
     at = [k for k, item in enumerate(full) if _is_position(item)]
     together = at[-1] - at[0] == len(at) - 1
     kept = [item is None or isinstance(item, slice) for item in full]
@@ -284,7 +284,7 @@ def _gathered(node: Node, full: Sequence[Any]) -> Gathered:
             here = [iterator(begin + d) for d in range(len(met))]
             read = compose(builder.stretch_map(own.shape, met), here)
             if isinstance(item, Node):
-                own = placed(item, length, axis, item.shape and met)
+                own = checked_positions(item, length, axis, item.shape and met)
             positions.append((own, read))
             lengths.append(length)
         elif not isinstance(item, bool):
@@ -297,7 +297,7 @@ def _array_of(item: Node | _MaskPositions) -> Node:
     return item.positions if isinstance(item, _MaskPositions) else item
 
 
-def _met(full: Sequence[Any]) -> tuple[Dim, ...]:
+def _broadcast_shape(full: Sequence[Any]) -> tuple[Dim, ...]:
     """The broadcast shape of the positions; True counts as one position, False as none.
 
     Raises:
@@ -326,14 +326,14 @@ def _take(
     try:
         np.take(np.zeros(1), np.zeros(1, positions.dtype))
     except TypeError as error:
-        raise no_integers(str(error), "positions") from None
+        raise not_integers_error(str(error), "positions") from None
     length = node.shape[along]
     others = (*node.shape[:along], *node.shape[along + 1 :], *positions.shape)
     if any(n == 0 for n in others):  # nothing is read
-        return taken(node, cast(positions, INT), along)
+        return take_checked(node, cast(positions, INT), along)
     if length == 0:
         raise IndexError("cannot do a non-empty take from an empty axes.")
-    return taken(node, _in_mode(positions, length, along, mode), along)
+    return take_checked(node, _in_mode(positions, length, along, mode), along)
 
 
 def _take_along_axis(arr: object, indices: object, axis: OneAxis = -1) -> Node:
@@ -364,7 +364,7 @@ def along_axis(node: Node, positions: Node, axis: OneAxis) -> Gathered:
     shape = builder.broadcast_shapes([positions.shape, tuple(rest)], "take_along_axis")
     index = list(builder.stretch_map(tuple(rest), shape))
     index[axis] = iterator(len(shape))
-    at = placed(positions, node.shape[axis], axis, shape)
+    at = checked_positions(positions, node.shape[axis], axis, shape)
     where = [(at, builder.stretch_map(positions.shape, shape))]
     return Gathered(tuple(index), where, shape, [node.shape[axis]])
 
@@ -397,7 +397,7 @@ def _divided(name: str, node: Node, by: Dim) -> Node:
 def _in_mode(positions: Node, length: Dim, axis: int, mode: str) -> Node:
     """Positions brought within a length as `mode` says (raise, wrap or clip)."""
     if mode == "raise":
-        return placed(positions, length, axis, positions.shape)
+        return checked_positions(positions, length, axis, positions.shape)
     if mode not in ("wrap", "clip"):
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
     wide = cast(positions, INT)
@@ -444,7 +444,7 @@ def _compress(condition: object, a: object, axis: OneAxis = None, out: object = 
     node, along = flat_along(array_node(a, "compress"), axis)
     (positions,) = true_positions(mask)
     if mask.shape[0] <= node.shape[along]:
-        return taken(node, positions, along)
+        return take_checked(node, positions, along)
     return take(node, positions, along)
 
 

@@ -31,7 +31,7 @@ _MULTIPLY: Final = PRIMITIVES["multiply"]
 _ADD: Final = PRIMITIVES["add"]
 
 
-def _next(node: Node, axis: int) -> tuple[Node, Node]:
+def _without_ends(node: Node, axis: int) -> tuple[Node, Node]:
     """Two views along a dimension: without the first element, and without the last."""
     return sliced(node, [axis], slice(1, None)), sliced(node, [axis], slice(None, -1))
 
@@ -54,7 +54,7 @@ def _diff(
         node = JOINS[np.concatenate](parts, along)
     primitive = PRIMITIVES["not_equal"] if node.dtype == BOOL else _SUBTRACT
     for _ in range(times):
-        node = builder.elementwise(primitive, *_next(node, along))
+        node = builder.elementwise(primitive, *_without_ends(node, along))
     return node
 
 
@@ -73,7 +73,7 @@ def _ediff1d(ary: object, to_end: Any = None, to_begin: Any = None) -> Node:
     flat = reshaped(node, (product(node.shape),))
     if flat.dtype == BOOL:
         raise refuse("ediff1d", "ary", node)
-    parts = [builder.elementwise(_SUBTRACT, *_next(flat, 0))]
+    parts = [builder.elementwise(_SUBTRACT, *_without_ends(flat, 0))]
     for name, value in (("to_end", to_end), ("to_begin", to_begin)):
         if value is None:
             continue
@@ -101,7 +101,7 @@ def _trapezoid(y: object, x: object = None, dx: Any = 1.0, axis: int = -1) -> No
             steps = insert_dimensions(steps, tuple(behind))
     if node.dtype == BOOL:
         raise refuse("trapezoid", "y", node)
-    pairs = builder.elementwise(_ADD, *_next(node, along))
+    pairs = builder.elementwise(_ADD, *_without_ends(node, along))
     two = builder.as_node(2.0, "trapezoid")
     areas = builder.elementwise(_MULTIPLY, steps, pairs)
     halves = builder.elementwise(PRIMITIVES["divide"], areas, two)

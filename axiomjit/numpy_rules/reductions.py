@@ -149,7 +149,7 @@ def _without_dtype(reduction: Rule) -> Rule:
     return rule
 
 
-def _test(reduction: Rule) -> Rule:
+def _truth_rule(reduction: Rule) -> Rule:
     """The rule of any or all: they take neither dtype nor initial."""
 
     def rule(
@@ -303,8 +303,8 @@ FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {
     np.amax: _without_dtype(_MAX),
     np.min: _without_dtype(_MIN),
     np.amin: _without_dtype(_MIN),
-    np.any: _test(_ANY),
-    np.all: _test(_ALL),
+    np.any: _truth_rule(_ANY),
+    np.all: _truth_rule(_ALL),
     np.var: _var,
     np.std: _std,
     np.ptp: _ptp,

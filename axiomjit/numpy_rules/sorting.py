@@ -22,8 +22,8 @@ from axiomjit.base.dtypes import FLOAT, INT, is_bool, is_integer
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
 from axiomjit.graph.describe import describe_type
-from axiomjit.graph.external_calls import ArrayCall, WithArrays, in_tuple, may_fail, stored
-from axiomjit.graph.indexing_ops import no_integers
+from axiomjit.graph.external_calls import ArrayCall, WithArrays, as_named_tuple, may_fail, stored
+from axiomjit.graph.indexing_ops import not_integers_error
 from axiomjit.graph.library_operations import END, Labels, Shapes
 from axiomjit.graph.nodes import Node, Op, Scalar, note
 from axiomjit.graph.primitives import COPY, PRIMITIVES
@@ -269,7 +269,7 @@ def _bincount(x: object, weights: object = None, minlength: Any = 0) -> Node:
         deep = "too deep" if node.shape else "of too small depth"
         raise ValueError(f"object {deep} for desired array")
     if not (is_bool(node.dtype) or is_integer(node.dtype)):
-        raise no_integers(f"bincount({describe_type(node)})", "elements")
+        raise not_integers_error(f"bincount({describe_type(node)})", "elements")
     if minlength < 0:
         raise ValueError("'minlength' must not be negative")
     at = stored(cast(node, INT))
@@ -337,7 +337,7 @@ def _unique(
     call = _call(np.unique, node, **options)
     several = any(asked.values())
     length = call.length(0 if several else None, axis or 0)
-    shape = (length,) if axis is None else _with(node.shape, axis, length)
+    shape = (length,) if axis is None else _with_length(node.shape, axis, length)
     if not several:
         return call.result(shape, call.dtypes()[0])
     flat = axis is None or len(node.shape) == 1
@@ -347,7 +347,7 @@ def _unique(
     return found
 
 
-def _with(shape: tuple[Dim, ...], axis: int, length: Dim) -> tuple[Dim, ...]:
+def _with_length(shape: tuple[Dim, ...], axis: int, length: Dim) -> tuple[Dim, ...]:
     return (*shape[:axis], length, *shape[axis + 1 :])
 
 
@@ -355,40 +355,40 @@ def _unique_all(x: object) -> tuple[Node, ...]:
     node = array_node(x, "unique_all")
     call = _call(np.unique_all, node)
     length = (call.length(0),)
-    return in_tuple(UniqueAllResult, *call.results(length, length, node.shape, length))
+    return as_named_tuple(UniqueAllResult, *call.results(length, length, node.shape, length))
 
 
 def _unique_counts(x: object) -> tuple[Node, ...]:
     call = _call(np.unique_counts, array_node(x, "unique_counts"))
     length = (call.length(0),)
-    return in_tuple(UniqueCountsResult, *call.results(length, length))
+    return as_named_tuple(UniqueCountsResult, *call.results(length, length))
 
 
 def _unique_inverse(x: object) -> tuple[Node, ...]:
     node = array_node(x, "unique_inverse")
     call = _call(np.unique_inverse, node)
-    return in_tuple(UniqueInverseResult, *call.results((call.length(0),), node.shape))
+    return as_named_tuple(UniqueInverseResult, *call.results((call.length(0),), node.shape))
 
 
-def _alone(call: ArrayCall) -> Node:
+def _only_result(call: ArrayCall) -> Node:
     """The only result of a call, a vector of data-dependent length."""
     return call.result((call.length(),), call.dtypes()[0])
 
 
 def _unique_values(x: object) -> Node:
-    return _alone(_call(np.unique_values, array_node(x, "unique_values")))
+    return _only_result(_call(np.unique_values, array_node(x, "unique_values")))
 
 
 def _union1d(ar1: object, ar2: object) -> Node:
-    return _alone(_call(np.union1d, array_node(ar1, "union1d"), array_node(ar2, "union1d")))
+    return _only_result(_call(np.union1d, array_node(ar1, "union1d"), array_node(ar2, "union1d")))
 
 
-def _two_rule(function: Callable[..., Any]) -> Rule:
+def _set_rule(function: Callable[..., Any]) -> Rule:
     name = function.__name__
 
     def rule(ar1: object, ar2: object, assume_unique: bool = False) -> Node:
         operands = array_node(ar1, name), array_node(ar2, name)
-        return _alone(_call(function, *operands, assume_unique=bool(assume_unique)))
+        return _only_result(_call(function, *operands, assume_unique=bool(assume_unique)))
 
     return rule
 
@@ -398,7 +398,7 @@ def _intersect1d(
 ) -> Node | tuple[Node, ...]:
     operands = array_node(ar1, "intersect1d"), array_node(ar2, "intersect1d")
     if not return_indices:
-        return _alone(_call(np.intersect1d, *operands, assume_unique=bool(assume_unique)))
+        return _only_result(_call(np.intersect1d, *operands, assume_unique=bool(assume_unique)))
     options = {"assume_unique": bool(assume_unique), "return_indices": True}
     call = _call(np.intersect1d, *operands, **options)
     length = (call.length(0),)
@@ -442,7 +442,7 @@ FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {
     np.unique_values: _unique_values,
     np.union1d: _union1d,
     np.intersect1d: _intersect1d,
-    np.setdiff1d: _two_rule(np.setdiff1d),
-    np.setxor1d: _two_rule(np.setxor1d),
+    np.setdiff1d: _set_rule(np.setdiff1d),
+    np.setxor1d: _set_rule(np.setxor1d),
     np.isin: _isin,
 }

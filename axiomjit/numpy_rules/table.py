@@ -65,7 +65,7 @@ _METHODS: Final[dict[str, Rule]] = {
 }
 
 
-def _late(names: str) -> list[str]:
+def _lazy_rules(names: str) -> list[str]:
     """The rules of modules that few programs need, imported on first use."""
     return [f"axiomjit.numpy_rules.{name}" for name in names.split()]
 
@@ -73,8 +73,10 @@ def _late(names: str) -> list[str]:
 FUNCTIONS: Final = LazyRegistry(
     _FUNCTIONS,
     "FUNCTIONS",
-    *_late("einsum fft indexing library linalg neighbours sorting"),
+    *_lazy_rules("einsum fft indexing library linalg neighbours sorting"),
 )
-METHODS: Final = LazyRegistry(_METHODS, "METHODS", *_late("library indexing sorting neighbours"))
-SCANS: Final[LazyRegistry[np.ufunc, Rule]] = LazyRegistry({}, "SCANS", *_late("library"))
+METHODS: Final = LazyRegistry(
+    _METHODS, "METHODS", *_lazy_rules("library indexing sorting neighbours")
+)
+SCANS: Final[LazyRegistry[np.ufunc, Rule]] = LazyRegistry({}, "SCANS", *_lazy_rules("library"))
 """Scans, by the ufunc whose `accumulate` they are."""

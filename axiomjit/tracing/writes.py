@@ -19,7 +19,7 @@ from axiomjit.graph import builder
 from axiomjit.graph.builder import cast, check_fits, loop_of
 from axiomjit.graph.describe import describe_shape, describe_type
 from axiomjit.graph.external_calls import stored_elements, stored_number
-from axiomjit.graph.indexing_ops import taken
+from axiomjit.graph.indexing_ops import take_checked
 from axiomjit.graph.nodes import Input, Node, Op, Scalar, note, size, views_on
 from axiomjit.graph.primitives import PRIMITIVES, READ_ONLY, WHERE, Primitive
 from axiomjit.graph.reductions import positions_along
@@ -402,7 +402,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         values = index_view(values, slice(0, count))
     elif not (length == 1 or length == count):
         repeated = PRIMITIVES["remainder"], positions_along((count,), (0,)), size(length)
-        values = taken(values, builder.elementwise(*repeated), 0)
+        values = take_checked(values, builder.elementwise(*repeated), 0)
     scatter_item(storage, seen, at_flat(seen, positions, mode), values)
 
 

@@ -89,7 +89,7 @@ def cost_of(nest: Nest, known: set[Storage]) -> Cost:
 def _library_cost(step: LibraryCall) -> Cost:
     read = dim(0)
     for view in step.operands:
-        seen = _walked(view) if step.operation.seen_once else view.storage.shape
+        seen = _walked(view) if step.operation.reads_each_once else view.storage.shape
         read += product(seen) * view.dtype.itemsize
     written = step.target.size_bytes
     temporary = written if step.target.role.is_temporary else dim(0)

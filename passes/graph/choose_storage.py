@@ -221,13 +221,13 @@ def _finishes(reader: Op, index: IndexMap) -> bool:
     alone = all(len(f.terms) <= 1 and f.offset.constant == 0 for f in index)
     covered = iterators_of(index)
     missing = [n for k, n in enumerate(reader.extents) if k not in covered]
-    plain = reader.fold is None and reader.walked == reader.extents
+    plain = reader.fold is None and reader.looped_extents == reader.extents
     return plain and alone and all(n.constant == 1 for n in missing)
 
 
 def _is_split(join: Op, reader: Op, index: IndexMap) -> bool:
     """True if the regions of a join, read through a map, are ranges of single iterators."""
-    steps = len(reader.walked)
+    steps = len(reader.looped_extents)
     for d, function in enumerate(index):
         spans = [region[d] for region in join.regions]
         limited = any(low.constant != 0 or high is not join.extents[d] for low, high in spans)
@@ -240,7 +240,7 @@ def _is_split(join: Op, reader: Op, index: IndexMap) -> bool:
 def _repeats(reader: Op, index: IndexMap) -> bool:
     """True if the reader broadcasts the value along one of its iterators."""
     covered = iterators_of(index)
-    return any(k not in covered and n.constant != 1 for k, n in enumerate(reader.walked))
+    return any(k not in covered and n.constant != 1 for k, n in enumerate(reader.looped_extents))
 
 
 def _is_gathered(reader: Op, index: IndexMap) -> bool:

@@ -92,7 +92,7 @@ def _beside(graph: Graph, stored: Collection[Node]) -> Graph:
         operands, maps = list(rebuilt.operands), list(rebuilt.maps)
         for k in range(1, len(operands)):
             if _shifts(node, k, stored):
-                operands[k] = _copy(operands[k], maps[k], rebuilt.walked)
+                operands[k] = _copy(operands[k], maps[k], rebuilt.looped_extents)
                 maps[k] = identity(rebuilt.rank)
         return rebuilt.replace(operands=tuple(operands), maps=tuple(maps))
 
@@ -105,7 +105,7 @@ def _shifts(op: Update, k: int, stored: Collection[Node]) -> bool:
     A scatter may write any element, so its operands must not read the target at all.
     """
     places = reads_of(op, stored, k).get(op.operands[0], set())
-    return any(place != op.maps[0] or op.walked != op.extents for place in places)
+    return any(place != op.maps[0] or op.looped_extents != op.extents for place in places)
 
 
 def _copy(value: Node, index: IndexMap, extents: tuple[Dim, ...]) -> Node:
@@ -156,7 +156,7 @@ def _parts(graph: Graph, late: frozenset[Node]) -> frozenset[Node]:
 def _reads_part(op: Op, k: int) -> bool:
     """True if an operand is read only in a box of fewer dimensions, for instance a row."""
     read = iterators_of(op.maps[k])
-    small = len(read) < len(op.operands[k].shape) and all(i < len(op.walked) for i in read)
+    small = len(read) < len(op.operands[k].shape) and all(i < len(op.looped_extents) for i in read)
     return small and not op.regions and not op.conditions
 
 

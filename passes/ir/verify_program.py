@@ -216,7 +216,7 @@ def _definition_faults(
     unfolded = definition.rank == len(definition.extents)
     whole = isinstance(definition.primitive, LibraryOperation)
     fold = definition.fold
-    runs = fold is not None and fold.may_run and unfolded and bool(definition.extents)
+    runs = fold is not None and fold.may_scan and unfolded and bool(definition.extents)
     if definition.primitive is GATHER or (definition.target is not None and not definition.regions):
         if len(definition.extents) - definition.rank != len(definition.operands) - 1:
             yield f"{definition.name} gathers by {len(definition.operands) - 1} positions"

@@ -218,7 +218,7 @@ def _ordered(op: Update) -> frozenset[int]:
 
     An iterator that alone indexes a dimension of the target is none of them.
     """
-    if op.walked == op.extents and op.combine is None:
+    if op.looped_extents == op.extents and op.combine is None:
         return frozenset()
     once = {function.terms[0][0] for function in op.maps[0] if len(function.terms) == 1}
     return frozenset(range(op.rank)) - once

@@ -111,8 +111,15 @@ class Calling(BoundStep):
         of large results is recycled, so they are made by the plan.
         """
         step, target = self._step, self._targets[0]
-        shorten, positions = step.operation.shorten, native.positions(self._operands)
-        if shorten is None or positions is None or [*map(type, plan.steps)] != [Allocate, Call]:
+        direct_function, positions = (
+            step.operation.direct_function,
+            native.positions(self._operands),
+        )
+        if (
+            direct_function is None
+            or positions is None
+            or [*map(type, plan.steps)] != [Allocate, Call]
+        ):
             return False
         if kind is not None or step.conditions or step.more or step.operation.guesses:
             return False
@@ -120,7 +127,7 @@ class Calling(BoundStep):
         if large or sorted(target.strides, reverse=True) != [*target.strides]:
             return False
         operands = [examples[position] for position in positions]
-        function = shorten(operands, step.labels)
+        function = direct_function(operands, step.labels)
         return function is not None and native.call_alone(_counted(function, operands), positions)
 
 
@@ -156,7 +163,10 @@ class Making(BoundStep):
         _count_call()
         try:
             made = self._function(*seen)
-            found = [function.alone(made, dtype, shape) for function, dtype, shape in self._results]
+            found = [
+                function.selected_copy(made, dtype, shape)
+                for function, dtype, shape in self._results
+            ]
         except Exception as error:
             raise _located(error, self._step.where) from None
         for k, one in enumerate(found):
@@ -186,7 +196,10 @@ class Making(BoundStep):
         measured = any(one.measured is not None for one in results)
         if measured or [one.part for one in results] != wanted:
             return False
-        function, operands = results[0].shorten(), [examples[position] for position in positions]
+        function, operands = (
+            results[0].direct_function(),
+            [examples[position] for position in positions],
+        )
         if function is None:
             return False
         found: Any = function(*operands)
