@@ -1,4 +1,4 @@
-"""The compiler on one page: the passes in order, each verified when asked."""
+"""The pipeline of passes in order; under `config.check` the result of each is verified."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ class OptionalPass:
     """A pass that is imported and run only for programs to which its predicate applies."""
 
     def __init__(self, name: str, applies: Callable[[Any], bool]) -> None:
-        """Name a module below `passes`; `applies` is True of each program that it may change."""
+        """Store a module's name below `passes`, and the predicate `applies` on programs."""
         self.path, self.applies = f"axiomjit.passes.{name}", applies
         self.__name__ = name.rpartition(".")[2]
 
     def __call__(self, program: Any, context: Context) -> Any:
-        """Run the pass where it applies; under `config.check` on every program.
+        """Run the pass if it applies; under `config.check` run it on every program.
 
         Raises:
-            VerifyError: it changes a program to which it does not apply.
+            VerifyError: the pass changes a program to which it does not apply.
         """
         applies = self.applies(program)
         if not applies and not config.check:
@@ -80,12 +80,12 @@ class OptionalPass:
 
 
 def has_node(wanted: Callable[[Node], bool]) -> Callable[[Graph], bool]:
-    """A predicate: a graph has a node for which `wanted` is True."""
+    """A predicate: the graph has a node for which `wanted` is True."""
     return lambda graph: any(map(wanted, post_order(graph.outputs)))
 
 
 def has_op(wanted: Callable[[Op], bool]) -> Callable[[Graph], bool]:
-    """A predicate: a graph has an op for which `wanted` is True."""
+    """A predicate: the graph has an op for which `wanted` is True."""
     return has_node(lambda node: isinstance(node, Op) and wanted(node))
 
 
@@ -95,7 +95,7 @@ def reads_windows(op: Op) -> bool:
 
 
 def has_statement(wanted: Callable[[Stmt], bool]) -> Callable[[LoopProgram], bool]:
-    """A predicate: a nest has a statement for which `wanted` is True."""
+    """A predicate: the program has a statement for which `wanted` is True."""
     return lambda program: any(
         any(map(wanted, statements(step))) for step in program.steps if isinstance(step, Nest)
     )
@@ -104,15 +104,15 @@ def has_statement(wanted: Callable[[Stmt], bool]) -> Callable[[LoopProgram], boo
 folds_by_graph: Final = has_statement(
     lambda stmt: isinstance(stmt, Fold) and isinstance(stmt.state.accumulator, StateFold)
 )
-"""True if a reduction combines its states by a graph of scalars, as moments and argmin do."""
+"""True if the program has a fold by a graph of scalars, such as moments or argmin."""
 has_fold: Final = has_statement(lambda stmt: isinstance(stmt, For) and stmt.kind == "fold")
-"""True if there is a reduction loop."""
+"""True if the program has a fold loop."""
 
 
 Pass = Callable[[Any, Context], Any]
-"""Takes a program and returns an equivalent one, in the next form or improved in the same one."""
+"""A function from a program to an equivalent one, in the next form or in the same form."""
 Watcher = Callable[[str, "AnyProgram", "AnyProgram", int], None]
-"""Called after each pass with its name, the programs before and after, and its nanoseconds."""
+"""A function of a pass's name, the programs before and after it, and its time in nanoseconds."""
 
 PASSES: Final[tuple[Pass, ...]] = (
     compose_views,
@@ -169,11 +169,11 @@ NEEDED: Final = frozenset(
     ("compose_views", "order_contractions", "save_versions", "lower_to_views", "lower_to_loops")
     + ("estimate_cost", "split_regions", "make_plan")
 )
-"""Passes that later passes or kernels depend on; the others only make programs faster."""
+"""Passes that later passes or kernels depend on; all others only make programs faster."""
 
 
 def chosen_passes() -> tuple[Pass, ...]:
-    """All passes, or the first `config.passes_until` of them and the needed ones after these."""
+    """All passes, or the first `config.passes_until` and all later ones in `NEEDED`."""
     until = config.passes_until
     if until is None:
         return PASSES
@@ -181,7 +181,7 @@ def chosen_passes() -> tuple[Pass, ...]:
 
 
 class Stages(Record):
-    """A program in every form: the input, and the result of the last pass over each form.
+    """A program in every form: the input graph, and the result of the last pass over each form.
 
     `context` holds the facts that the passes used.
     """
@@ -205,7 +205,7 @@ def run_pipeline(graph: Graph, context: Context, watch: Watcher | None = None) -
     Under `config.check` the graph and the result of each pass are verified.
 
     Raises:
-        VerifyError: a pass gave a program that is not legal: a defect of that pass.
+        VerifyError: a pass returned an illegal program, which is a defect of that pass.
     """
     program: AnyProgram = graph
     last: dict[type, Any] = {}

@@ -65,7 +65,7 @@ def _peak_bytes(plan: Plan, lengths: Mapping[Symbol, int]) -> int:
     for step in plan.steps:
         if isinstance(step, Allocate):
             now += sizes[step.buffer]
-        elif isinstance(step, Call) and step.makes:
+        elif isinstance(step, Call) and step.allocates_targets:
             now += sum(sizes[window.buffer] for window in step.targets)
         elif isinstance(step, Release):
             now -= sizes[step.buffer]

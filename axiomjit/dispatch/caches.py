@@ -49,8 +49,8 @@ class CompiledCall(Record):
     graph. `watch`: the captured arrays, None if there are none. `leaves`: for each leaf of the
     return value the number of a result and its conversion, or None and a value or its recipe.
     `writes`: positions of arguments that the run changes. `speculative`: the run may find that a
-    guess was wrong; arguments in `early` and `generators` are then rolled back. `fails`: besides
-    writes and draws, the run may raise an error that NumPy raises after other errors.
+    guess was wrong; arguments in `early` and `generators` are then rolled back. `may_raise`:
+    besides writes and draws, the run may raise an error that NumPy raises after other errors.
     """
 
     runnable: Runnable
@@ -63,7 +63,7 @@ class CompiledCall(Record):
     speculative: bool = False
     early: tuple[int, ...] = ()
     generators: tuple[object, ...] = ()
-    fails: bool = False
+    may_raise: bool = False
 
     @property
     def is_guarded(self) -> bool:

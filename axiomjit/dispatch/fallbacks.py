@@ -363,7 +363,7 @@ def speculative_run(
     try:
         return run_and_unflatten(compiled, arguments, call.static, call.dynamic)
     except Exception as error:
-        if not compiled.fails and not isinstance(error, OtherLengthError):
+        if not compiled.may_raise and not isinstance(error, OtherLengthError):
             raise
         put_back()
         raise _fallback_for(error) from None

@@ -246,7 +246,7 @@ def _runner(
 
 def _errors(compiled: CompiledCall) -> type[Exception]:
     """The errors by which a program refuses a call."""
-    return Exception if compiled.fails else OtherLengthError
+    return Exception if compiled.may_raise else OtherLengthError
 
 
 def _builder(compiled: CompiledCall) -> Callable[[Sequence[np.ndarray]], object] | None:

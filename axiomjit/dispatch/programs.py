@@ -309,8 +309,8 @@ class TracedProgram(LoweredProgram):
             for number, value in self.trace.leaves
         )
         graph, plan = self.trace.graph, self.stages.plan
-        fails = plan.fails and bool(graph.writes or plan.generators or self._handles)
-        speculative = bool(graph.data_dependent) or plan.guesses or fails
+        may_raise = plan.may_raise and bool(graph.writes or plan.generators or self._handles)
+        speculative = bool(graph.data_dependent) or plan.is_speculative or may_raise
         return CompiledCall(
             self.bind(lengths),
             plain,
@@ -321,7 +321,7 @@ class TracedProgram(LoweredProgram):
             speculative=speculative,
             early=plan.early,
             generators=plan.generators if speculative else (),
-            fails=fails,
+            may_raise=may_raise,
         )
 
 

@@ -149,7 +149,8 @@ class WithArrays(Record):
 class ArrayCall(Record):
     """A call of a NumPy function on nodes; its results become nodes.
 
-    `additions(shapes, labels)` is its cost; `fails` and `guesses` are those of `LibraryOperation`.
+    `additions(shapes, labels)` is its cost; `may_raise` and `is_speculative` are those of
+    `LibraryOperation`.
     """
 
     name: str
@@ -157,8 +158,8 @@ class ArrayCall(Record):
     operands: tuple[Node, ...]
     options: Options = ()
     additions: Callable[[Shapes, Labels], Dim] | None = None
-    fails: bool = False
-    guesses: bool = False
+    may_raise: bool = False
+    is_speculative: bool = False
 
     def dtypes(self, length: int = 1) -> tuple[DType, ...]:
         """The dtypes of its results, which do not depend on values.
@@ -202,8 +203,8 @@ class ArrayCall(Record):
             additions=self.additions,
             direct_function=evaluate.direct_function if part is measured is None else None,
             ranks=ranks,
-            fails=self.fails,
-            guesses=self.guesses,
+            may_raise=self.may_raise,
+            is_speculative=self.is_speculative,
             number=number,
         )
         extents, maps = [*shape], []
@@ -214,7 +215,7 @@ class ArrayCall(Record):
         operands = tuple(map(stored, self.operands))
         given = operands, tuple(maps), tuple(extents), len(shape)
         made = note(Op(dtype, operation, None, *given))
-        return may_fail(made) if self.fails else made
+        return may_fail(made) if self.may_raise else made
 
     def results(self, *shapes: Shape) -> tuple[Node, ...]:
         """The nodes of all its results, in order."""
@@ -271,7 +272,9 @@ def stored_number(value: Node, dtype: DType) -> Node:
         np.zeros(1, dtype)[0] = value.value.item() if value.weak else value.value
     elif not value.shape and _may_not_fit(value, dtype):
         store = NumberStore(dtype, value.weak)
-        call = ArrayCall("store", store, (builder.strong(value),), fails=True, guesses=True)
+        call = ArrayCall(
+            "store", store, (builder.strong(value),), may_raise=True, is_speculative=True
+        )
         return call.result((), dtype)
     return value
 
@@ -564,7 +567,7 @@ class ProbedCall(Record):
 
     def nodes(self, operands: Sequence[Node]) -> list[Node]:
         """A node for each result, all of one call."""
-        call = ArrayCall(self.call.name, self, tuple(operands), fails=True, guesses=True)
+        call = ArrayCall(self.call.name, self, tuple(operands), may_raise=True, is_speculative=True)
         parts = range(len(self.results)) if len(self.results) > 1 else (None,)
         pairs = zip(self.results, parts, strict=True)
         return [call.result(o.shape, o.dtype, part, number=o.is_number) for o, part in pairs]

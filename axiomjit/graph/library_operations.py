@@ -53,8 +53,9 @@ class LibraryOperation(Primitive):
     number.
 
     With `ranks`, each operand has this many iterators of its own after the result's, one per
-    dimension. It `fails` if it may raise a NumPy error at run time, and `guesses` if the shape and
-    dtype of its result depend on values, so that a wrong inference raises an OtherResultError.
+    dimension. It `may_raise` if it may raise a NumPy error at run time, and `is_speculative` if the
+    shape and dtype of its result depend on values, so that a wrong inference raises an
+    OtherResultError.
     """
 
     gives: DType | None = None
@@ -68,8 +69,8 @@ class LibraryOperation(Primitive):
     generator: Any = None
     number: bool = False
     ranks: tuple[int, ...] | None = None
-    fails: bool = False
-    guesses: bool = False
+    may_raise: bool = False
+    is_speculative: bool = False
 
     def dtype(self, operand: DType) -> DType:
         """The dtype of the result for a first operand of this dtype."""
@@ -340,7 +341,7 @@ def check_positions(axis: int) -> LibraryOperation:
         *(f"positions_{axis}", 1, evaluate, "", INTEGERS),
         gives=INT,
         additions=lambda shapes, labels: product(shapes[0][:-1]),
-        fails=True,
+        may_raise=True,
     )
 
 
@@ -364,7 +365,7 @@ def check_ends(axis: int) -> LibraryOperation:
     """As `check_positions`, given only the smallest and the largest position."""
     evaluate = partial(_check_ends, axis)
     parts = f"ends_{axis}", 2, evaluate, "", INTEGERS
-    return LibraryOperation(*parts, gives=INT, additions=lambda *_: dim(1), fails=True)
+    return LibraryOperation(*parts, gives=INT, additions=lambda *_: dim(1), may_raise=True)
 
 
 def _end(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
@@ -486,7 +487,7 @@ NONZERO: Final = _row("nonzero", _nonzero, gives=INT, chooser=(1, INT)).replace(
     additions=lambda shapes, labels: product(shapes[0][:-2]) * 2
 )
 """Positions of the first operand's true elements; the second operand is their number."""
-END: Final = _row("end", _end, INTEGERS, weight=2, gives=INT).replace(fails=True)
+END: Final = _row("end", _end, INTEGERS, weight=2, gives=INT).replace(may_raise=True)
 """One more than the largest of some nonnegative numbers, 0 if there is none."""
 PRINT: Final = _row("print", _print, chooser=(1, DTYPES["u1"]))
 """Prints a text, the bytes of the second operand, then the first, which is the result."""

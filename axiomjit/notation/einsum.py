@@ -226,8 +226,7 @@ def einsum(
         combine: "mul", "add", "sub" or "div", from left to right, or "where" of three operands.
         reduce: "sum", "max", "min", "prod", "mean", "logsumexp", or an Accumulator; it gets
             elements in the order in which labels first appear: result, then operands.
-        sizes: A dictionary of sizes of labels; for a row variable the number of elements, or a list
-            of sizes.
+        sizes: By label its size; by row variable its number of elements, or a list of sizes.
         capture: `Size` objects to bind to labels and row variables by name.
         use_padding: True if windows written with a plain `+` may reach outside the operand.
         broadcast: True if the axes of a row variable of several operands stretch, as those of

@@ -66,11 +66,11 @@ def _smaller(left: Dim, right: Dim) -> Dim:
 
 
 def _call(
-    function: Callable[..., Any], *operands: Node, fails: bool = True, **options: Any
+    function: Callable[..., Any], *operands: Node, may_raise: bool = True, **options: Any
 ) -> ArrayCall:
     name = f"linalg.{function.__name__}"
     given: Options = tuple(options.items())
-    return ArrayCall(name, function, operands, given, additions=cubic_cost, fails=fails)
+    return ArrayCall(name, function, operands, given, additions=cubic_cost, may_raise=may_raise)
 
 
 def _only_result(call: ArrayCall, shape: Shape) -> Node:
@@ -86,12 +86,12 @@ def _inv(a: object) -> Node:
 
 def _det(a: object) -> Node:
     node = _squares(a, "det")
-    return _only_result(_call(np.linalg.det, node, fails=False), node.shape[:-2])
+    return _only_result(_call(np.linalg.det, node, may_raise=False), node.shape[:-2])
 
 
 def _slogdet(a: object) -> tuple[Node, ...]:
     node = _squares(a, "slogdet")
-    call = _call(np.linalg.slogdet, node, fails=False)
+    call = _call(np.linalg.slogdet, node, may_raise=False)
     return as_named_tuple(SlogdetResult, *call.results(node.shape[:-2], node.shape[:-2]))
 
 
@@ -123,7 +123,7 @@ def _complex_call(function: Callable[..., Any], node: Node) -> tuple[ArrayCall, 
 
     Complex results are the usual case; a call that returns real ones runs in NumPy.
     """
-    call = _call(function, node).replace(guesses=not is_complex(node.dtype))
+    call = _call(function, node).replace(is_speculative=not is_complex(node.dtype))
     return call, tuple(np.result_type(one, np.complex64) for one in call.dtypes())
 
 
@@ -203,7 +203,7 @@ def _lstsq(a: object, b: object, rcond: Any = None) -> tuple[Node, ...]:
     tall = columns < rows
     residuals = (more or (dim(1),)) if tall else (dim(0),)
     shapes = (columns, *more), residuals, (), (_smaller(rows, columns),)
-    return call.replace(guesses=tall).results(*shapes)
+    return call.replace(is_speculative=tall).results(*shapes)
 
 
 def _pinv(

@@ -210,7 +210,7 @@ def _choose(a: object, choices: Any, out: object = None, mode: str = "raise") ->
     probed = ArrayCall("choose", Choices(given), operands, (("mode", "wrap"),))
     (dtype,) = probed.dtypes()
     options = (("mode", mode),)
-    call = ArrayCall("choose", Choices(given), operands, options, fails=mode == "raise")
+    call = ArrayCall("choose", Choices(given), operands, options, may_raise=mode == "raise")
     return call.result(shape, dtype)
 
 

@@ -65,7 +65,7 @@ def _partition_rule(function: Callable[..., Any]) -> Rule:
         wanted = tuple(map(int, kth)) if isinstance(kth, Sequence | np.ndarray) else int(kth)
         options = (("kth", wanted), ("axis", along), ("kind", kind))
         dtype = node.dtype if function is np.partition else np.dtype(np.intp)
-        call = ArrayCall(name, function, (node,), options, additions=_linear, fails=True)
+        call = ArrayCall(name, function, (node,), options, additions=_linear, may_raise=True)
         return call.result(node.shape, dtype)
 
     return rule
@@ -109,16 +109,18 @@ def _searchsorted(a: object, v: object, side: str = "left", sorter: object = Non
         names = ("v", "sorter")
     function = WithArrays(np.searchsorted, names) if sorter is not None else np.searchsorted
     options = (("side", side),)
-    fails = sorter is not None
+    may_raise = sorter is not None
     given = tuple(operands), options
-    call = ArrayCall("searchsorted", function, *given, additions=_searching, fails=fails)
+    call = ArrayCall("searchsorted", function, *given, additions=_searching, may_raise=may_raise)
     return call.result(operands[1].shape, np.dtype(np.intp))
 
 
 def _digitize(x: object, bins: object, right: bool = False) -> Node:
     operands = array_node(x, "digitize"), array_node(bins, "digitize")
     options = (("right", bool(right)),)
-    call = ArrayCall("digitize", np.digitize, operands, options, additions=_searching, fails=True)
+    call = ArrayCall(
+        "digitize", np.digitize, operands, options, additions=_searching, may_raise=True
+    )
     return call.result(operands[0].shape, call.dtypes()[0])
 
 
@@ -176,7 +178,7 @@ def _quantile_rule(function: Callable[..., Any]) -> Rule:
             parts = array_node(q, name)
             shape = (*parts.shape, *shape)
             called = WithArrays(function, ("q",)), (node, parts), tuple(given)
-        call: ArrayCall = ArrayCall(name, *called).replace(additions=_linear, fails=True)
+        call: ArrayCall = ArrayCall(name, *called).replace(additions=_linear, may_raise=True)
         return call.result(shape, call.dtypes()[0])
 
     return rule
@@ -221,7 +223,7 @@ def _histogram(
     operands, names, options, count = _bins("histogram", a, bins, range, weights)
     options += [("density", True)] if density else []
     function = WithArrays(np.histogram, names) if names else np.histogram
-    call = ArrayCall("histogram", function, operands, tuple(options), _linear, fails=True)
+    call = ArrayCall("histogram", function, operands, tuple(options), _linear, may_raise=True)
     dtypes = call.dtypes(2)
     length = call.length(0) if count is None else count
     return call.result((length,), dtypes[0], 0), call.result((length + 1,), dtypes[1], 1)
@@ -233,7 +235,7 @@ def _histogram_bin_edges(
     operands, names, options, count = _bins("histogram_bin_edges", a, bins, range, weights)
     function = WithArrays(np.histogram_bin_edges, names) if names else np.histogram_bin_edges
     name = "histogram_bin_edges"
-    call = ArrayCall(name, function, operands, tuple(options), _linear, fails=True)
+    call = ArrayCall(name, function, operands, tuple(options), _linear, may_raise=True)
     length = call.length() if count is None else count + 1
     return call.result((length,), call.dtypes(2)[0])
 
@@ -250,7 +252,7 @@ def _interp(
             raise refuse("interp", name, value)
         options += [] if value is None else [(name, value)]
     given = operands, tuple(options)
-    call = ArrayCall("interp", np.interp, *given, additions=_linear, fails=True)
+    call = ArrayCall("interp", np.interp, *given, additions=_linear, may_raise=True)
     return call.result(operands[0].shape, call.dtypes()[0])
 
 

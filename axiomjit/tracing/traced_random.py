@@ -211,8 +211,8 @@ def _step_with(
         generator=generator,
         number=number,
         ranks=ranks,
-        fails=True,
-        guesses=True,
+        may_raise=True,
+        is_speculative=True,
     )
     extents, maps = [*result.shape], []
     for node in every:

@@ -13,10 +13,10 @@ from axiomjit.symbolic.data_dependent import HeuristicScope
 from axiomjit.symbolic.dims import Dim, bound, product
 from axiomjit.symbolic.index_maps import IndexMap, iterators_of
 
-OUTPUTS: Final = 8
+MIN_OUTPUTS: Final = 8
 """Fewest outputs per window at which a matrix product is faster than loops."""
-DEPTH: Final = 8
-"""Fewest elements per window, likewise."""
+MIN_DEPTH: Final = 8
+"""Fewest elements per window at which a matrix product is faster than loops."""
 
 
 def find_convolutions(graph: Graph, context: Context) -> Graph:
@@ -25,9 +25,8 @@ def find_convolutions(graph: Graph, context: Context) -> Graph:
     Each dimension of the result belongs to one operand, each folded iterator to both. Loops compute
     short windows and few outputs; these comparisons leave guards in the scope.
 
-    Needs: a legal graph in which only outputs are views.
-    Gives: a legal graph.
-    Keeps: the value of every output within the bound of a sum's rounding.
+    Needs: a legal graph in which only outputs are views. Gives: a legal graph. Keeps: every output,
+    up to the rounding of a sum.
     """
     with bound(HeuristicScope(context.scope)):
         return rewrite(graph, _find)
@@ -58,12 +57,12 @@ def _has_windows(index: IndexMap) -> bool:
 
 
 def _is_stored(node: Node) -> bool:
-    """True if an operand has elements of its own in memory."""
+    """True if an operand has its elements in memory."""
     return isinstance(node, Op | Constant) or (isinstance(node, Input) and not node.is_weak)
 
 
 def _is_convolution(op: Op, windows: IndexMap, kernel: IndexMap) -> bool:
-    """True if iterators and conditions are a convolution's, with enough outputs and depth."""
+    """True if iterators and conditions are those of a convolution that is large enough to pay."""
     kept, folded = set(range(op.rank)), set(range(op.rank, len(op.extents)))
     own, others = set(iterators_of(windows)), set(iterators_of(kernel))
     if not folded <= own & others or kept & own & others or not kept <= own | others:
@@ -75,7 +74,7 @@ def _is_convolution(op: Op, windows: IndexMap, kernel: IndexMap) -> bool:
         if len(named & kept) > 1 or not named <= own:
             return False
     outputs, depth = (_points(op, ks) for ks in (kept & others, folded))
-    return bool(kept & own) and bool(outputs >= OUTPUTS) and bool(depth >= DEPTH)
+    return bool(kept & own) and bool(outputs >= MIN_OUTPUTS) and bool(depth >= MIN_DEPTH)
 
 
 def _points(op: Op, iterators: set[int]) -> Dim:

@@ -11,9 +11,9 @@ from axiomjit.symbolic.dims import Dim, dim
 class Cost(Record):
     """The bytes and operations of a step, or of a plan, as symbolic lengths.
 
-    `flops` weighs each operation in additions; `temporary_bytes` is memory that is neither an
-    argument nor a result; `scratch_bytes` are partial results of folds, at most one state per
-    65,536 elements, and rows of new values that wait until old ones have been read.
+    `flops` counts operations, each weighted in additions. `temporary_bytes` is memory that is
+    neither an argument nor a result. `scratch_bytes` is memory of partial results of folds, at most
+    one state per 65,536 elements, and of buffered rows.
     """
 
     bytes_read: Dim

@@ -10,7 +10,7 @@ from axiomjit.base.records import Record
 from axiomjit.base.target import ChosenTarget
 
 ABI: Final = "2"
-"""Changes when the meaning of a word or of a name in the source changes."""
+"""The version of the kernel interface: the meaning of words and of names in the source."""
 
 
 class Parameter(Record):
@@ -22,7 +22,7 @@ class Parameter(Record):
 
 
 class Traits(Record):
-    """Facts about a kernel's loops that its compiler needs beside their text.
+    """Facts about a kernel's loops that the compiler needs in addition to the source.
 
     `functions` counts calls of elementary functions; `strips` is True if several loops walk a unit
     of the grid. The combine part is ignored.
@@ -33,11 +33,11 @@ class Traits(Record):
 
 
 class Kernel(Record):
-    """Source of `kernel(w, lo, hi)`, its words in order, its target, and the key of both.
+    """The source of `kernel(w, lo, hi)`, its words in order, its target, and its key.
 
-    `combines`: a call with lo == hi runs the combine part. The key covers the target's name and the
-    loop text, with buffers, iterators and lengths renumbered by first use: no names of the program,
-    ids or hash order.
+    If it `combines`, a call with lo == hi runs the combine part. The key covers the target's name
+    and the source, in which buffers, iterators and lengths are numbered by first use; it does not
+    depend on names of the program, ids or hash order.
     """
 
     source: str
@@ -49,7 +49,7 @@ class Kernel(Record):
 
     @property
     def polls(self) -> bool:
-        """True if its last word is a cancellation flag: if it is not 0, long loops end early."""
+        """True if the last word is a cancellation flag; long loops end early once it is not 0."""
         return bool(self.parameters) and self.parameters[-1].kind == "flag"
 
 

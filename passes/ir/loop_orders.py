@@ -20,13 +20,13 @@ from axiomjit.passes.ir.view_ir import POSITIONS
 from axiomjit.symbolic.dims import Dim, product
 from axiomjit.views.dense_layout import row_major_strides
 
-DEEPEST: Final = 4
+MAX_PERMUTED: Final = 4
 """Most loops for which all orders are tried."""
 Body = tuple[Stmt, ...]
 
 
 def in_one_order(first: Body, second: Body) -> Iterator[tuple[Body, Body]]:
-    """Both bodies, with the loops of the one without folds in the order of the other's."""
+    """Both bodies with equal loop order: loops without folds take the order of the other body."""
     folded = [any(isinstance(stmt, Fold) for stmt in walk(body)) for body in (first, second)]
     if folded[0] == folded[1]:
         return
@@ -38,7 +38,7 @@ def in_one_order(first: Body, second: Body) -> Iterator[tuple[Body, Body]]:
         return
     wanted = extents_of(other)
     extents = [loop.extent for loop in chain]
-    if sorted(map(id, extents)) != sorted(map(id, wanted)) or len(chain) > DEEPEST:
+    if sorted(map(id, extents)) != sorted(map(id, wanted)) or len(chain) > MAX_PERMUTED:
         return
     for order in permutations(chain):
         if list(order) != chain and [loop.extent for loop in order] == wanted:
@@ -104,8 +104,8 @@ def keeps_order(loop: For) -> bool:
 def stride_cost(loop: For, accesses: Sequence[Load | Store]) -> tuple[float, float]:
     """The cost of putting a loop innermost, a pair that is compared in order.
 
-    The first counts the accesses with a stride of more than one element; the second, negated, those
-    with a stride of one element. A store counts one and a half.
+    The first number counts accesses with a stride of more than one element, the second one,
+    negated, those with a stride of one element. A store counts one and a half.
     """
     jumps = units = 0.0
     for access in accesses:

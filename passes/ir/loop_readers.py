@@ -1,4 +1,4 @@
-"""The loops that read a value of a graph."""
+"""Finds the loops that read a value of a graph."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from axiomjit.graph.primitives import GATHER
 from axiomjit.symbolic.index_maps import IndexMap, compose
 
 Readers = dict[tuple[Op, IndexMap], None]
-"""Ops with the map from a value to their iterators, in order."""
+"""Ops, each with the map from a value to the op's iterators."""
 
 
 def loop_readers(
@@ -18,7 +18,7 @@ def loop_readers(
     stored: Container[Node],
     known: Mapping[Node, Readers],
 ) -> Readers:
-    """The ops in whose loops a value is read, given those of its users.
+    """The ops in whose loops a value is read, given the readers of its users.
 
     These are users that are stored, fold, or gather from the value. Any other user is computed
     inline by its own readers, which then read the value.

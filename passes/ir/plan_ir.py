@@ -1,4 +1,4 @@
-"""The plan: buffers, steps in order, and results. The runtime knows nothing else.
+"""The plan: buffers, steps in order, and results. It is the only input of the runtime.
 
 Shapes and strides are symbolic; a plan is bound to lengths once per set of lengths and then runs
 with pointers alone.
@@ -21,8 +21,8 @@ from axiomjit.symbolic.index_maps import Conditions
 class Buffer(Record):
     """Memory of a plan, with the role of its storage.
 
-    An argument has a `position`, a held buffer an `array`; the others are allocated with these
-    strides (elements).
+    An argument has a `position`, a constant an `array`; other buffers are allocated with these
+    strides, in elements.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Allocate(Record):
 
 
 class Launch(Record):
-    """Run a kernel over `grid` units; its nest gives `prepass` and the fields after it.
+    """Run a kernel over `grid` units; `prepass` and the fields after it are those of its nest.
 
     `work` is its cost in additions; a byte of memory traffic counts as one.
     """
@@ -84,9 +84,9 @@ class Call(Record):
     """A library operation on windows, into a window.
 
     `labels` name the dimensions of the operands; the target's are 0, 1 and so on. `where` is the
-    user's source line, for errors. Where one of the `conditions` fails, operands are out of bounds
-    and not read. `more` are other results of the same call, with their targets. A call that `makes`
-    its results allocates the targets.
+    user's source line, for errors. At points that violate one of the `conditions`, operands are out
+    of bounds and not read. `other_results` are other results of the same call, with their targets.
+    With `allocates_targets`, the call allocates the targets.
     """
 
     operation: LibraryOperation
@@ -95,23 +95,23 @@ class Call(Record):
     target: Window
     where: str | None = None
     conditions: Conditions = ()
-    more: tuple[tuple[LibraryOperation, Window], ...] = ()
-    makes: bool = False
+    other_results: tuple[tuple[LibraryOperation, Window], ...] = ()
+    allocates_targets: bool = False
 
     @property
     def targets(self) -> tuple[Window, ...]:
         """All windows that are written."""
-        return self.target, *(window for _, window in self.more)
+        return self.target, *(window for _, window in self.other_results)
 
 
 class Release(Record):
-    """The memory of a temporary is no longer needed."""
+    """Release the memory of a temporary that is no longer needed."""
 
     buffer: str
 
 
 class Reuse(Record):
-    """The memory of `source`, a temporary that is no longer needed, becomes that of `buffer`.
+    """Give the memory of `source`, a temporary that is no longer needed, to `buffer`.
 
     Both have the same number of bytes.
     """
@@ -121,7 +121,7 @@ class Reuse(Record):
 
 
 class WriteBack(Record):
-    """The memory of a buffer is the new value of the argument at a position.
+    """Make the elements of a buffer the new value of the argument at a position.
 
     Kernels write into the argument's own memory; only an argument that was converted for the call
     needs a copy of the result.
@@ -132,7 +132,7 @@ class WriteBack(Record):
 
 
 class Choose(Record):
-    """Set a data-dependent length to the number in a window; guards that name it are checked."""
+    """Set a data-dependent length to the number in a window, and check its guards."""
 
     choice: DataDependent
     count: Window
@@ -145,7 +145,7 @@ class Plan(Record):
     """Buffers, steps in order, one window per result, and the cost of all steps.
 
     `early` are the positions of arguments that are written before the last step that may raise an
-    error, or find that the plan does not fit the call.
+    error or find that the plan is invalid for the call.
     """
 
     buffers: tuple[Buffer, ...]
@@ -155,18 +155,18 @@ class Plan(Record):
     early: tuple[int, ...] = ()
 
     @property
-    def fails(self) -> bool:
-        """True if a step may raise an error of NumPy's."""
-        return any(isinstance(step, Call) and step.operation.fails for step in self.steps)
+    def may_raise(self) -> bool:
+        """True if a step may raise a NumPy error."""
+        return any(isinstance(step, Call) and step.operation.may_raise for step in self.steps)
 
     @property
-    def guesses(self) -> bool:
-        """True if a step may give a result of another shape or dtype than the plan assumes."""
-        return any(isinstance(step, Call) and step.operation.guesses for step in self.steps)
+    def is_speculative(self) -> bool:
+        """True if a result of a step may have another shape or dtype than assumed by the plan."""
+        return any(isinstance(step, Call) and step.operation.is_speculative for step in self.steps)
 
     @property
     def generators(self) -> tuple[object, ...]:
-        """The generators of random numbers that it draws from."""
+        """The generators of the random numbers that the plan draws."""
         operations = [step.operation for step in self.steps if isinstance(step, Call)]
         drawn = [one.generator for one in operations if one.generator is not None]
         return tuple({id(generator): generator for generator in drawn}.values())

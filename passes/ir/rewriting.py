@@ -52,7 +52,7 @@ def rewrite_nests(program: LoopProgram, rule: Callable[[Stmt], tuple[Stmt, ...]]
 def replace_nests(
     program: LoopProgram, rule: Callable[[Nest, Cost], Sequence[tuple[Nest, Cost]] | None]
 ) -> LoopProgram:
-    """Replace nests by several with their costs, which `rule` returns, or None to keep one."""
+    """Replace each nest by the nests and costs that `rule` returns; None keeps the nest."""
     made: list[tuple[Nest | LibraryCall, Cost]] = []
     for step, cost in zip(program.steps, program.costs, strict=True):
         several = rule(step, cost) if isinstance(step, Nest) else None
@@ -155,7 +155,7 @@ def share_scalars(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
 
 def share_states(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """Replace states that fold the same value in one loop by one state."""
+    """Replace states that fold the same value in the same loop by one state."""
     opened = {stmt.state.name for stmt in body if isinstance(stmt, Alloc)}
     twins: dict[str, str] = {}
     for loop in walk(body):
@@ -177,15 +177,15 @@ def share_states(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
 
 class AddedNumbers:
-    """The numbers of a program, and those that are added to it."""
+    """The numbers of a program, and those added to it by a pass."""
 
     def __init__(self, numbers: Sequence[Number]) -> None:
-        """Begin with the numbers of a program."""
+        """Start with the numbers of a program."""
         self.every = list(numbers)
         self._names = {number.origin: number.name for number in numbers}
 
     def named(self, origin: Scalar | LengthNode) -> str:
-        """The name of a number, which is added unless the program has it."""
+        """The name of a number, which is added if the program lacks it."""
         if origin not in self._names:
             number = Number(f"c{len(self.every)}", origin.dtype, origin)
             self.every.append(number)
@@ -228,10 +228,10 @@ def plain_walk(nest: Nest) -> PlainWalk | None:
 def in_one_walk(
     first: PlainWalk, second: PlainWalk, shared: Collection[Storage]
 ) -> tuple[PlainWalk, PlainWalk] | None:
-    """Both walks with the iterators of the first; None if their iteration spaces differ.
+    """Both walks with the iterators of the first one; None if their iteration spaces differ.
 
-    The second loads each `shared` element in the iteration in which the first stores it. A
-    collapsed loop is split if the other walk has its parts.
+    The second walk loads each `shared` element in the iteration in which the first one stores it. A
+    collapsed loop is split if the other walk has its parts as loops.
     """
     if len(first.loops) < len(second.loops):
         first = _expanded(first, second.loops)
@@ -270,7 +270,7 @@ def in_one_nest(pair: tuple[PlainWalk, PlainWalk], shared: Collection[Storage]) 
 
 
 def _other_values(first: PlainWalk, second: PlainWalk) -> dict[str, str]:
-    """Names for the values of the second that the first does not have."""
+    """New names for the values of the second walk, unused in the first."""
     made = [s.name for walk in (first, second) for s in walk.body if isinstance(s, Let | Load)]
     free = 1 + max((name.number for name in made if isinstance(name, Name)), default=0)
     own = (s.name for s in second.body if isinstance(s, Let | Load))

@@ -20,7 +20,7 @@ from axiomjit.graph.nodes import (
     users,
 )
 from axiomjit.graph.primitives import GATHER, PACKS, SAVE
-from axiomjit.passes.costs.estimate_time import STORE, Walk, estimate_walk
+from axiomjit.passes.costs.estimate_time import STORE_COST, Walk, estimate_walk
 from axiomjit.passes.ir.context import Layouts
 from axiomjit.passes.ir.loop_readers import Readers, loop_readers
 from axiomjit.passes.ir.view_ir import Library
@@ -31,12 +31,12 @@ from axiomjit.symbolic.ranges import magnitude, stride_size
 Order = tuple[int, ...]
 """Dimensions, outermost first."""
 StrideKey = tuple[int, ...] | None
-"""The sort key of a value's stride; None without a stride."""
+"""The sort key of a stride; None for a broadcast dimension."""
 _NEAR: Final[dict[int | None, int]] = {0: 0, 1: 1, -1: 1}
-_KEPT: Final = (*PACKS, GATHER, SAVE)
+_KEEP_ORDER: Final = (*PACKS, GATHER, SAVE)
 """Primitives whose results keep NumPy's memory order."""
-GAIN: Final = 0.8
-"""Another order is chosen if it lowers the cost of loops to this fraction or less."""
+MAX_COST_RATIO: Final = 0.8
+"""Another order is chosen if the cost of loops falls to this fraction or less."""
 
 
 def choose_layouts(
@@ -48,8 +48,9 @@ def choose_layouts(
     """The dimensions of each op, from the outermost in memory to the innermost.
 
     Results are stored in the order of their operands (NumPy's K). A temporary that only loops write
-    and read is stored in the order that is cheapest for these loops at any lengths; K if the gain
-    is small. So are `variables`, inputs whose layout may be chosen; their default is C order.
+    and read is stored in the order that is cheapest for these loops at any lengths, or in K order
+    if the gain is small. The same holds for `variables`, inputs whose layout may be chosen, with C
+    order as default.
 
     Needs: a legal graph in which only outputs are views, and its stored values.
     Gives: an order for every op that is no view, and for variables.
@@ -64,7 +65,7 @@ def choose_layouts(
 def _memory_orders(
     graph: Graph, layouts: Layouts
 ) -> tuple[dict[Node, Order], dict[Node, tuple[Dim, ...]]]:
-    """NumPy's order for each op, and the strides of arguments and held arrays."""
+    """NumPy's order for each op, and the strides of arguments and constants."""
     orders: dict[Node, Order] = {}
     strides: dict[Node, tuple[Dim, ...]] = {}
     keys: dict[Node, tuple[StrideKey, ...]] = {}
@@ -143,7 +144,7 @@ class _Choice:
         self.shown = {root_of(base_of(node)) for node in graph.outputs}
         self.nodes = list(post_order(graph.outputs))
         self.free = [node for node in self.nodes if node in orders and self._is_free(node)]
-        # the loads in the loops of each op, and the ops whose loops load each value
+        # the loads in the loops of each op; the ops whose loops load each value
         self.loads: dict[Op, list[tuple[Node, IndexMap]]] = {}
         self.readers: dict[Node, Readers] = {}
 
@@ -158,8 +159,8 @@ class _Choice:
         return self.orders
 
     def _is_free(self, node: Node) -> bool:
-        """True if a value is a variable or a temporary, and only loops write it, once."""
-        if isinstance(node, Op) and (node not in self.stored or node.primitive in _KEPT):
+        """True if a value is a variable, or a temporary that only loops write, once."""
+        if isinstance(node, Op) and (node not in self.stored or node.primitive in _KEEP_ORDER):
             return False
         written = any(isinstance(u, Update) and u.operands[0] is node for u in self.users[node])
         long = sum(length.constant != 1 for length in node.shape)
@@ -184,7 +185,7 @@ class _Choice:
             self.orders[node] = order
             costs[order] = sum(estimate_walk(op.extents, self._walks(op)) for op in loops)
         best = min(costs, key=lambda order: costs[order])
-        self.orders[node] = best if costs[best] <= GAIN * costs[plain] else plain
+        self.orders[node] = best if costs[best] <= MAX_COST_RATIO * costs[plain] else plain
 
     def _walks(self, op: Op) -> Iterator[Walk]:
         count = len(op.extents)
@@ -192,7 +193,7 @@ class _Choice:
             yield Walk(node.dtype.itemsize, self._steps(node, index, count))
         if op in self.stored and op in self.orders:
             steps = self._steps(op, identity(op.rank), count)
-            yield Walk(op.dtype.itemsize, steps, STORE)
+            yield Walk(op.dtype.itemsize, steps, STORE_COST)
 
     def _steps(self, node: Node, index: IndexMap, count: int) -> tuple[int | None, ...]:
         """The stride of each iterator in the memory of a value; None if more than one element."""

@@ -60,7 +60,7 @@ class CallForm(StepForm):
 
     def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep:
         """The step for these lengths."""
-        return (Making if self.step.makes else Calling)(self, lengths)
+        return (Making if self.step.allocates_targets else Calling)(self, lengths)
 
 
 class Calling(BoundStep):
@@ -73,7 +73,10 @@ class Calling(BoundStep):
         self._step, buffers = form.step, form.buffers
         self._operands = [BoundWindow(one, buffers, lengths) for one in self._step.operands]
         self._targets = [BoundWindow(one, buffers, lengths) for one in self._step.targets]
-        operations = [self._step.operation, *(operation for operation, _ in self._step.more)]
+        operations = [
+            self._step.operation,
+            *(operation for operation, _ in self._step.other_results),
+        ]
         shapes = [window.shape for window in (*self._operands, *self._targets)]
         self._work = [(one.parts, _within_limits(one.evaluate, shapes)) for one in operations]
         self._bounds = at_lengths(self._step.conditions, lengths)
@@ -121,7 +124,12 @@ class Calling(BoundStep):
             or [*map(type, plan.steps)] != [Allocate, Call]
         ):
             return False
-        if kind is not None or step.conditions or step.more or step.operation.guesses:
+        if (
+            kind is not None
+            or step.conditions
+            or step.other_results
+            or step.operation.is_speculative
+        ):
             return False
         large = math.prod(target.shape) * target.window.dtype.itemsize >= LARGE
         if large or sorted(target.strides, reverse=True) != [*target.strides]:
@@ -142,7 +150,10 @@ class Making(BoundStep):
         self._operands = [BoundWindow(window, buffers, lengths) for window in step.operands]
         self._targets = [window.buffer for window in step.targets]
         self._results: list[tuple[Any, Any, Any]] = []
-        functions: list[Any] = [step.operation.evaluate, *(one.evaluate for one, _ in step.more)]
+        functions: list[Any] = [
+            step.operation.evaluate,
+            *(one.evaluate for one, _ in step.other_results),
+        ]
         for function, window in zip(functions, step.targets, strict=True):
             shape = tuple(
                 None if data_dependent_in(n) - set(lengths) else evaluate(n, lengths)
@@ -189,7 +200,11 @@ class Making(BoundStep):
         functions = [function for function, _, _ in self._results]
         made = dict(zip(self._targets, functions, strict=True))
         positions, names = native.positions(self._operands), [one.buffer for one in plan.results]
-        if positions is None or self._step.operation.guesses or not made.keys() >= set(names):
+        if (
+            positions is None
+            or self._step.operation.is_speculative
+            or not made.keys() >= set(names)
+        ):
             return False
         results = [made[name] for name in names]
         wanted = [None] if kind is None else [*range(len(results))]

@@ -34,8 +34,8 @@ X = numbers(30_000, 5) / 70_000.0
 @pytest.fixture
 def soon(monkeypatch):
     """Loops are long at once, so that small arrays do."""
-    monkeypatch.setattr(checking, "LONG", 200_000)
-    monkeypatch.setattr(checking, "SHORT", 60_000)
+    monkeypatch.setattr(checking, "MIN_WORK", 200_000)
+    monkeypatch.setattr(checking, "MAX_WORK_BETWEEN_CHECKS", 60_000)
 
 
 def looking(program):
@@ -63,13 +63,13 @@ def test_loops_that_look_give_the_same_bits(name, monkeypatch):
     function = FUNCTIONS[name]
     before = axiomjit.jit(function)(X)
     for short in (1, 60_000, 10**7):
-        monkeypatch.setattr(checking, "SHORT", short)
-        monkeypatch.setattr(checking, "LONG", 150)
+        monkeypatch.setattr(checking, "MAX_WORK_BETWEEN_CHECKS", short)
+        monkeypatch.setattr(checking, "MIN_WORK", 150)
         case = follow(function, X[:60])
         want = evaluated(case.graph, case)
         for got, meant in zip(run_plain_case(case, lowered(case).plan, 2), want, strict=True):
             np.testing.assert_allclose(got, meant, rtol=1e-13)
-        monkeypatch.setattr(checking, "LONG", 200_000)
+        monkeypatch.setattr(checking, "MIN_WORK", 200_000)
         jitted = axiomjit.jit(lambda x: function(x))
         assert looking(jitted.lower(X)._stages.loops)
         assert same_bits(jitted(X), before)
