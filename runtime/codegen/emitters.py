@@ -1,7 +1,7 @@
 """Building blocks of the rules of intrinsics: emitters of LLVM code, and `Real` numbers in it.
 
-`Real` and `Bit` are values of a kernel with Python's operators, so that a formula over several
-of them reads as one.
+`Real` and `Bit` are values of a kernel with Python's operators, so that code for a formula looks
+like the formula.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from llvmlite import ir
 
 Emitter = Callable[[Any, list[Any]], Any]
 Rules = dict[str, Emitter]
-"""The emission for operands of the kinds whose letters the key lists."""
+"""By letters of kinds of dtypes, the emission for operands of these kinds."""
 
 
 def call_function(
@@ -46,7 +46,7 @@ def method(name: str) -> Emitter:
 
 
 def hidden(builder: Any, number: Any, *attributes: str) -> Any:
-    """The same whole number; LLVM does not know how it was computed."""
+    """The same integer, made opaque: LLVM does not know how it was computed."""
     kind = ir.FunctionType(number.type, [number.type])
     kept = builder.asm(kind, "", "=r,0", [number], side_effect=False)
     for attribute in ("nounwind", "memory(none)", *attributes):
@@ -55,7 +55,7 @@ def hidden(builder: Any, number: Any, *attributes: str) -> Any:
 
 
 def kept_plain(module: Any) -> Any:
-    """The mark of a loop that LLVM leaves as it is; its first operand is itself."""
+    """The metadata of a loop that LLVM must not transform; its first operand is itself."""
     vectorize = [ir.MetaDataString(module, "llvm.loop.vectorize.enable"), ir.IntType(1)(0)]
     unroll = [ir.MetaDataString(module, "llvm.loop.unroll.disable")]
     marks = [module.add_metadata(mark) for mark in (vectorize, unroll)]
@@ -83,7 +83,7 @@ class Bit:
         return Bit(self.builder, self.builder.not_(self.value))
 
     def choose(self, yes: Real, no: Real) -> Real:
-        """`yes` where this holds, else `no`, both evaluated."""
+        """`yes` if this is true, else `no`; both are evaluated."""
         return Real(self.builder, self.builder.select(self.value, yes.value, no.value))
 
 
@@ -145,17 +145,17 @@ class Real:
         return self.compare(">=", other)
 
     def equals(self, value: float) -> Bit:
-        """Whether this is the number."""
+        """True if this equals the number."""
         return self.compare("==", self.constant(value))
 
     def is_nan(self) -> Bit:
-        """Whether this is NaN."""
+        """True if this is NaN."""
         return Bit(self.builder, self.builder.fcmp_unordered("uno", self.value, self.value))
 
     def is_infinite(self) -> Bit:
-        """Whether this is one of the infinities."""
+        """True if this is infinite."""
         return abs(self).equals(float("inf"))
 
     def is_finite(self) -> Bit:
-        """Whether this is a number."""
+        """True if this is neither infinite nor NaN."""
         return abs(self) < self.constant(float("inf"))

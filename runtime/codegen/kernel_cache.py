@@ -1,14 +1,13 @@
-"""Compiled kernels by key: in memory, else on disk, else compiled, once whoever asks first.
+"""Compiled kernels by key: from memory, else from disk, else compiled once.
 
-A kernel and its checked form (`config.bounds`) are two. A kernel lives as long as a plan may run
-it; beyond that, as long as it is one of the last `MAX_IDLE_KERNELS` that were asked for. Of all
-these no more than `config.kernels` are loaded: those that were not run for longest are dropped, and
-loaded or compiled again when they are.
+A kernel and its checked form (`config.bounds`) are different kernels. A kernel is kept as long as a
+plan may run it, and after that while it is one of the last `MAX_IDLE_KERNELS` requested. At most
+`config.kernels` kernels are loaded: the least recently run ones are dropped, and loaded or compiled
+again when run.
 
-With `config.background` a thread compiles kernels while NumPy answers the calls that need them. It
-is started by the first kernel that waits and ends after the last one, or with the program: after
-the end of the main thread it compiles no further one. A forked child has no such thread; a kernel
-that waited is asked for again by the next call there.
+With `config.background` a thread compiles kernels while NumPy answers the calls that need them. The
+first waiting kernel starts it; it ends after the last one, or with the main thread. A forked child
+has no such thread; there the next call requests a waiting kernel again.
 """
 
 from __future__ import annotations
@@ -47,11 +46,11 @@ if TYPE_CHECKING:
 
 
 Wish = tuple[KernelHandle, Context]
-"""A kernel and the context of the call that asked first, with the clock of its function."""
+"""A kernel, and the context of the first call that requested it, with its function's clock."""
 
 
 class BackgroundCompiler:
-    """Kernels that are to be compiled, in the order in which they were asked for."""
+    """A queue of kernels to compile, and the thread that compiles them."""
 
     def __init__(self, load: Callable[[KernelHandle], object]) -> None:
         """Start no thread yet; `load` compiles a kernel and enters it in its handle."""
@@ -66,9 +65,9 @@ class BackgroundCompiler:
         return id(handle) in self._wishes
 
     def ask(self, handle: KernelHandle) -> None:
-        """Have a kernel compiled; the thread starts where there is none.
+        """Queue a kernel for compilation; the thread is started if there is none.
 
-        Where the system has no further thread nothing is kept, and a later call asks again.
+        If the system cannot start a thread, the kernel is not queued, and a later call tries again.
         """
         with self._lock:
             self._wishes.setdefault(id(handle), (handle, copy_context()))
@@ -76,7 +75,7 @@ class BackgroundCompiler:
                 if not self._knows_forks:
                     after_fork(self._forget)
                 self._knows_forks = True
-                # No daemon, also where the caller is one: LLVM must not run while the process ends.
+                # Not a daemon, even if the caller is one: LLVM must not run while the process ends.
                 thread = threading.Thread(target=self._work, name="axiomjit-compile", daemon=False)
                 try:
                     thread.start()
@@ -86,7 +85,7 @@ class BackgroundCompiler:
                 self._thread = thread
 
     def join(self) -> None:
-        """Wait until nothing is left to be compiled."""
+        """Wait until the queue is empty."""
         thread = self._thread
         if thread is not None:
             thread.join()
@@ -109,7 +108,9 @@ class BackgroundCompiler:
         try:
             with waiting():
                 self._load(handle)
-        except Exception as error:  # of Numba, LLVM or the disk: a call of the user tells it
+        except (
+            Exception
+        ) as error:  # an error of Numba, LLVM or the disk; the user's next call reports it
             handle.failure = error
 
     def _forget(self) -> None:
@@ -118,10 +119,10 @@ class BackgroundCompiler:
 
 
 def refuse_failed(handle: KernelHandle) -> None:
-    """Refuse a kernel whose compilation has failed in the background, and say so once.
+    """Refuse a kernel whose compilation failed in the background; warn once.
 
     Raises:
-        NotNowError: it has: NumPy answers the call, and later ones.
+        NotNowError: the compilation failed; NumPy answers this and later calls.
     """
     failure = handle.failure
     if failure is None:
@@ -140,13 +141,13 @@ Compiler = Callable[[Kernel, bool], "CompiledKernel"]
 Key = tuple[str, bool]
 
 MAX_IDLE_KERNELS: Final = 256
-"""Kernels that are kept although nobody may run them any more."""
+"""Kernels that are kept although no plan may run them any more."""
 EVICT_FRACTION: Final = 1 / 8
 """Share of kernels that are evicted at once beyond the limit, so that sorting is rare."""
 
 
 class KernelCache:
-    """Kernels in memory; numba is imported by the first that has to be compiled."""
+    """Kernels in memory; numba is imported when the first one is compiled."""
 
     def __init__(
         self,
@@ -158,8 +159,8 @@ class KernelCache:
 
         Args:
             compiler: `compiler(kernel, checked)` stands in for Numba in tests.
-            objects: where machine code is kept on disk; None keeps it in memory.
-            kept: how many kernels are kept although nobody may run them any more.
+            objects: the machine code on disk; None for memory only.
+            kept: the number of kernels that are kept although no plan may run them any more.
         """
         self._compile, self._most = compiler or _compile, kept
         self._objects = objects
@@ -171,18 +172,18 @@ class KernelCache:
         self.background = BackgroundCompiler(self._load)
 
     def get(self, kernel: Kernel) -> LoadedKernel:
-        """The loaded kernel; threads that ask for one key at once wait for one compilation.
+        """The loaded kernel; simultaneous requests for one key wait for one compilation.
 
-        A signal handler that asks for what its own thread is compiling compiles it, too.
+        A signal handler that requests the kernel its own thread is compiling compiles it as well.
 
         Raises:
             CompileError: Numba refused the source; the next call tries again.
-            NotNowError: it is not loaded, and this thread cannot do it now, or does not wait.
+            NotNowError: it is not loaded, and this thread cannot load it now, or does not wait.
         """
         return self.handle(kernel).get()
 
     def handle(self, kernel: Kernel) -> KernelHandle:
-        """The kernel for a plan that runs it; it is loaded when that asks for it."""
+        """The handle of the kernel for a plan; the kernel is loaded when first run."""
         key = kernel.key, config.bounds
         with self._lock:
             found = self._alive.get(key)
@@ -194,16 +195,16 @@ class KernelCache:
         return found
 
     def compiled(self, kernel: Kernel) -> CompiledKernel:
-        """The kernel compiled anew, to be read; raises as `get`."""
+        """The kernel compiled anew, for its texts; raises as `get`."""
         self._require_now()
         return self._compiled(kernel, config.bounds)
 
     def forget(self) -> None:
-        """Keep no kernel that nobody runs."""
+        """Drop all kernels that no plan may run."""
         self._recent.clear()
 
     def _keep(self, key: Key, handle: KernelHandle) -> None:
-        """Make a kernel the last one that was asked for; other threads may do so meanwhile."""
+        """Mark a kernel as the last one requested; other threads may do the same meanwhile."""
         self._recent[key] = handle
         with suppress(KeyError):
             self._recent.move_to_end(key)
@@ -237,7 +238,7 @@ class KernelCache:
 
     def _require_now(self) -> None:
         reason = why_not_compile()
-        if reason is not None:  # who compiles this key may be waiting for this thread
+        if reason is not None:  # the thread that compiles this key may be waiting for this thread
             raise NotNowError(reason)
 
     def _make_room(self, new: KernelHandle) -> None:
@@ -256,7 +257,7 @@ class KernelCache:
                 handle.drop()
 
     def _disk_key(self, kernel: Kernel, checked: bool) -> str | None:
-        """The key of a kernel on disk; None where none is looked for there."""
+        """The key of a kernel on disk; None if the disk is not used."""
         objects = self._objects
         if objects is None or not objects.folders() or not _compiles_here():
             return None
@@ -264,7 +265,7 @@ class KernelCache:
             return disk_key(kernel, objects.record_of(kernel.target), checked, config.cache_tag)
 
     def _from_disk(self, key: str | None, checked: bool) -> LoadedKernel | None:
-        """A kernel loaded from disk; None where it is not there."""
+        """The kernel loaded from disk; None if it is not there."""
         if key is None or self._objects is None:
             return None
         with stage("loading"):
@@ -275,7 +276,7 @@ class KernelCache:
             return LoadedKernel(found[1], found[0].compile_ms, checked)
 
     def _new(self, kernel: Kernel, checked: bool, key: str | None) -> LoadedKernel:
-        """A kernel compiled, loaded and kept on disk."""
+        """The kernel compiled, loaded and stored on disk."""
         if key is not None:
             _count_disk_miss()
         with stage("compiling"):
@@ -294,7 +295,7 @@ class KernelCache:
 
 
 def _compiles_here() -> bool:
-    """True if Numba's setting lets it compile, as far as is known without importing it."""
+    """True unless Numba's environment variables disable compilation."""
     numba = imported("numba")
     if numba is not None:
         return not numba.config.DISABLE_JIT
@@ -305,7 +306,7 @@ def _compile(kernel: Kernel, checked: bool) -> CompiledKernel:
     """Compile with Numba.
 
     Raises:
-        ImportError: there is no Numba, or it is told to compile nothing.
+        ImportError: there is no Numba, or its compilation is disabled.
         GraphValueError: this CPU cannot run code of the kernel's target.
     """
     with FORKS_WAIT:

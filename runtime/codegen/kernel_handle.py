@@ -1,6 +1,6 @@
-"""A kernel as plans and native calls hold it: its machine code may be dropped and comes back.
+"""Handles of kernels, held by plans and native calls; machine code may be dropped and reloaded.
 
-A loaded kernel is machine code in memory, compiled just now or read from disk, called as a Python
+A loaded kernel is machine code in memory, compiled or read from disk, which is called as a Python
 function.
 """
 
@@ -22,7 +22,7 @@ from axiomjit.runtime.object_cache.entry import Entry
 from axiomjit.runtime.object_cache.loader import LoadedCode, load
 
 KernelEntry = Callable[[int, int, int], int]
-"""`entry(words_address, lo, hi)` runs a kernel without the GIL; the status, 0 if done."""
+"""`entry(words_address, lo, hi)` runs a kernel without the GIL and returns 0 for success."""
 _ENTRY: Final = ctypes.CFUNCTYPE(
     ctypes.c_int32,
     ctypes.c_void_p,
@@ -31,13 +31,13 @@ _ENTRY: Final = ctypes.CFUNCTYPE(
     ctypes.c_int64,
     ctypes.c_int64,
 )
-# Stands in for Numba's result and exception slots; a kernel without a result stores one null there,
-# so sharing it between threads is harmless.
+# Serves as Numba's result and exception slots; a kernel without a result only stores a null there,
+# so threads can share it.
 _SCRATCH: Final = ctypes.create_string_buffer(64)
 
 
 def make_entry(address: int, owner: object) -> KernelEntry:
-    """The function at an address; `owner` keeps its code loaded and lives as long."""
+    """The function at an address; it keeps `owner`, which keeps the code loaded, alive."""
     function = _ENTRY(address)
     function.library = owner  # type: ignore[attr-defined]
     scratch = ctypes.addressof(_SCRATCH)
@@ -45,16 +45,16 @@ def make_entry(address: int, owner: object) -> KernelEntry:
 
 
 class LoadedKernel:
-    """Machine code of one kernel; it stays loaded as long as this object or its `entry` lives."""
+    """Machine code of one kernel, loaded as long as this object or its `entry` lives."""
 
     __slots__ = ("__weakref__", "checked", "compile_ms", "entry")
 
     entry: KernelEntry
-    """`entry(words_address, lo, hi)` runs the kernel without the GIL; the status, 0 if done."""
+    """`entry(words_address, lo, hi)` runs the kernel without the GIL and returns a status."""
     compile_ms: float
-    """What compiling took, in milliseconds."""
+    """The compile time in milliseconds."""
     checked: bool
-    """Whether the argument block has the words of a checked kernel (see `report`)."""
+    """True if the argument block has the words of a checked kernel (see `report`)."""
 
     def __init__(self, code: LoadedCode, compile_ms: float, checked: bool) -> None:
         """Wrap loaded code."""
@@ -63,10 +63,10 @@ class LoadedKernel:
 
 
 def load_kernel(compiled: Entry, checked: bool) -> LoadedKernel:
-    """Load what was just compiled.
+    """Load a kernel that was just compiled.
 
     Raises:
-        CompileError: LLVM refuses it, or there is no memory for code.
+        CompileError: LLVM refuses the code, or there is no memory for it.
     """
     try:
         code = load(compiled)
@@ -95,13 +95,13 @@ class NativeUser(Protocol):
     hits_natively: array[int]
 
     def drop_tables(self, kernel: object = None) -> None:
-        """Let no further call run a kernel natively."""
+        """Drop the guard tables that run a kernel, so that no further call runs it natively."""
 
 
 class KernelHandle:
-    """A kernel that is loaded when it is run, and may be dropped in between.
+    """A kernel that is loaded when it is run and may be dropped between runs.
 
-    What `get` gives stays loaded while somebody holds it: a call that runs it does so.
+    The result of `get` stays loaded while referenced, for example by a running call.
     """
 
     __slots__ = (
@@ -111,18 +111,18 @@ class KernelHandle:
 
     kernel: Kernel
     checked: bool
-    """Whether it is the form that checks each access."""
+    """True for the form that checks each access."""
     loaded: LoadedKernel | None
-    """Its machine code, as long as that is in memory."""
+    """A weak reference to the machine code in memory."""
     failure: Exception | None
-    """Why it could not be compiled in the background."""
+    """The error of a failed compilation in the background."""
     is_told: bool
-    """Whether the user has been told of the failure."""
+    """True once the user has been warned of the failure."""
 
     def __init__(
         self, kernel: Kernel, checked: bool, load: Callable[[KernelHandle], LoadedKernel]
     ) -> None:
-        """Begin without machine code; `load` provides it, and enters it here."""
+        """Start without machine code; `load` loads it and stores it here."""
         self.kernel, self.checked, self.loaded, self._load = kernel, checked, None, load
         self.failure, self.is_told = None, False
         self._users: dict[int, weakref.ref[NativeUser]] = {}
@@ -131,23 +131,23 @@ class KernelHandle:
         self._last = 0
 
     def get(self) -> LoadedKernel:
-        """The kernel, to run it; a dropped one that somebody holds is as good as a loaded one.
+        """The loaded kernel; a dropped one that is still referenced counts as loaded.
 
         Raises:
-            As `KernelCache.get`, where it has to be loaded.
+            As `KernelCache.get`, if it must be loaded.
         """
         found = self.loaded or self._dropped() or self._load(self)
         self._last = next(_USES)
         return found
 
     def add_user(self, user: NativeUser) -> None:
-        """Take notice of a function whose native calls run the kernel."""
+        """Record a function whose native calls run the kernel."""
         users, number = self._users, id(user)
         self._hits[number] = user.hits_natively[0]
         users[number] = weakref.ref(user, lambda _: users.pop(number, None))
 
     def last_use(self) -> int:
-        """The number of its last use; native ones since this was last asked count as now."""
+        """The number of the last use; native uses since the last query count as now."""
         users = [reference() for reference in list(self._users.values())]
         hits = {id(user): user.hits_natively[0] for user in users if user is not None}
         if any(self._hits.get(number, found) != found for number, found in hits.items()):
@@ -156,7 +156,7 @@ class KernelHandle:
         return self._last
 
     def drop(self) -> None:
-        """Give up the machine code; calls that run it now keep it until they end."""
+        """Drop the machine code; running calls keep it until they end."""
         dropped = self.loaded
         if dropped is not None:
             self._dropped = weakref.ref(dropped)
@@ -173,10 +173,10 @@ def _nothing() -> None:
 
 
 def load_all(handles: Sequence[KernelHandle]) -> list[LoadedKernel]:
-    """The kernels of a plan, to run them.
+    """Load the kernels of a plan.
 
     Raises:
-        As `KernelHandle.get`; a thread that compiles has got all of them then.
+        As `KernelHandle.get`, after all kernels have been requested.
     """
     try:
         return [handle.get() for handle in handles]

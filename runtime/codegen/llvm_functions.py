@@ -1,12 +1,12 @@
-"""LLVM functions beside kernels: defined in a kernel's module, linked into it, or called by it.
+"""LLVM functions for kernels: defined in a kernel's module, linked into it, or called by it.
 
 Functions that loops inline are written once per target and linked: recipes before LLVM's passes
 run; steps of recipes after loops have become vector loops, and only the forms that these call. So a
 kernel's module holds no functions that most kernels do not use. Other modules hold their callees.
 
-Library functions are compiled once per target. Of an elementary one a kernel's module declares the
-scalar form. Its attribute names, by LLVM's vector function ABI, the vector forms that loops call
-instead once they are vectorised.
+Library functions are compiled once per target. For an elementary function, a kernel's module
+declares the scalar form. By LLVM's vector function ABI, its attribute names the vector forms, which
+vectorised loops call instead.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def define_recipe(module: Any, name: str, write: Callable[[Any], None]) -> Any:
 
 
 def define_step(module: Any, names: Sequence[str], write: Callable[[Any], None]) -> None:
-    """Define or declare the forms of a step, the scalar one first, which loops inline later."""
+    """Define or declare the forms of a step, the scalar one first; loops inline them later."""
     if _links(module) is None:
         write(module)
         return

@@ -18,15 +18,15 @@ from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.runtime.memory.allocation import ArgumentBlock
 
 REPORT: Final = 4
-"""Words in front of those of a checked kernel."""
+"""The number of words in front of those of a checked kernel."""
 TILE: Final = 1
-"""Number of all tiles."""
+"""The number that stands for all tiles."""
 FIRST: Final = 2
-"""Number of the first buffer."""
+"""The number of the first buffer."""
 
 
 def refuse_report(kernel: Kernel, block: ArgumentBlock) -> None:
-    """Raise what a checked kernel reported in its argument block, if anything.
+    """Raise an error for the access that a checked kernel reported in its argument block, if any.
 
     Raises:
         BoundsError: the kernel reached outside a buffer.

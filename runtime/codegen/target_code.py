@@ -1,7 +1,7 @@
-"""Numba's code generation for the target: libraries that end as object files and are not loaded.
+"""Numba's code generation for a target: libraries that become object files and are not loaded.
 
-LLVM writes calls of its own for what a CPU has no instructions for. Such a function may be nowhere:
-a call of it would go to address 0. So machine code is looked through before anybody loads it.
+LLVM adds calls of functions for operations that a CPU lacks. Such a function may not exist, and
+calling it would jump to address 0. So machine code is checked for calls before it is loaded.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from axiomjit.runtime.object_cache.object_file import PROVIDED, defined_symbols,
 
 
 class TargetLibrary(JITCodeLibrary):
-    """Machine code of which all that it calls is there, once it is finalized."""
+    """Machine code, which once finalized calls only functions that exist."""
 
     _codegen: Any
     _final_module: Any
     object_code: bytes
     """The object file."""
     calls: set[str]
-    """The functions that it calls outside itself."""
+    """The functions that it calls but does not define."""
 
     @property
     def objects(self) -> tuple[bytes, ...]:
         """The object file, and the object files of shared libraries that it calls."""
         found = [self]
-        for library in found:  # which grows meanwhile
+        for library in found:  # the list grows meanwhile
             called = (self._codegen.shared.get(name) for name in sorted(library.calls))
             found += [one for one in dict.fromkeys(called) if one and one not in found]
         return tuple(library.object_code for library in found)
@@ -42,7 +42,7 @@ class TargetLibrary(JITCodeLibrary):
     def _optimize_functions(self, ll_module: Any) -> None:
         """Leave functions to the passes over the whole module.
 
-        Numba runs these passes three times, to bring together what counts references.
+        Numba runs these passes three times, for reference counting, which kernels do not use.
         """
         ll_module.data_layout = self._codegen._data_layout
 
@@ -64,7 +64,7 @@ class TargetLibrary(JITCodeLibrary):
         self.object_code, self._finalized = code, True
 
     def share(self) -> None:
-        """Let other libraries of the target call what this one defines."""
+        """Let other libraries of the target call the functions of this one."""
         self._codegen.shared |= dict.fromkeys(defined_symbols(self.object_code), self)
 
     def _has(self, name: str) -> bool:
@@ -74,7 +74,7 @@ class TargetLibrary(JITCodeLibrary):
 
 
 class TargetCodegen(JITCPUCodegen):
-    """Code generation for one target, with a machine of its own; its engine loads nothing."""
+    """Code generation for one target, with its own LLVM target machine; it loads no code."""
 
     _library_class = TargetLibrary
 
@@ -97,10 +97,10 @@ class TargetCodegen(JITCPUCodegen):
 
 
 class TargetContext(CPUContext):
-    """Numba's context for code of a target: how types are represented, and how code is made.
+    """Numba's target context: the representation of types, and code generation.
 
-    A kernel calls nothing of what Numba's registries hold, so none is filled: that is half of what
-    the first compilation of a process would take. A user's own Numba has another context.
+    A kernel uses nothing from Numba's registries, so they stay empty, which halves the time of a
+    process's first compilation. Numba functions of the user have another context.
     """
 
     def __init__(self, target: Target) -> None:
@@ -109,7 +109,7 @@ class TargetContext(CPUContext):
         super().__init__(None)
 
     def init(self) -> None:
-        """Nothing is left to be done."""
+        """Do nothing: Numba would fill its registries here."""
 
 
 @global_compiler_lock
@@ -120,6 +120,6 @@ def target_context(target: Target) -> Any:
 
 
 def target_of(module: Any) -> Target:
-    """The target of a module of LLVM code: rules of emission ask it what instructions there are."""
+    """The target of an LLVM module; emissions depend on its instructions."""
     found: Target = module.axiomjit_target
     return found

@@ -12,7 +12,7 @@ import numpy as np
 from axiomjit.runtime.elementary.arithmetic import Arithmetic, Numeric, two_sum
 
 _SAFE = 2.0**400
-"""For operands between this and its reciprocal `_fma_of_doubles` does not leave float64's range."""
+"""`_fma_of_doubles` stays in float64's range for operands between this and its reciprocal."""
 
 
 def _to_odd(total: Any, rest: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Steps of plans that a library computes, on views of the buffers, and the threads they may use.
+"""Library calls as steps of plans, on views of buffers, and the threads that libraries may use.
 
 A library that computes matrix products has threads of its own, and a plan calls it only between its
 parallel sections, so that they do not run beside our workers. `threads(n)` and
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
 
 SMALL: Final = 1024
-"""Most elements of an array for which no library starts threads, so that no limit is needed."""
+"""Most elements of an array for which no library starts threads, so that none is limited."""
 FIRST_PARTS: Final = 8
-"""Parts in the first uninterrupted call; `ChunkSize` finds the number that takes 5 to 20 ms."""
+"""The number of parts in the first uninterrupted call; `ChunkSize` adjusts it."""
 _lock: Final = new_lock()
 _count_call: Final = counter("library_calls")
 
@@ -55,7 +55,7 @@ class CallForm(StepForm):
     __slots__ = ("buffers", "step")
 
     def __init__(self, step: Call, plan: PlanMemory) -> None:
-        """Keep the step, and the buffers of its plan."""
+        """Store the step, and the buffers of its plan."""
         self.step, self.buffers = step, plan.buffers
 
     def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep:
@@ -64,7 +64,7 @@ class CallForm(StepForm):
 
 
 class Calling(BoundStep):
-    """A library operation for certain lengths, which writes into existing memory."""
+    """A library operation bound to lengths, which writes into existing memory."""
 
     __slots__ = ("_bounds", "_operands", "_step", "_targets", "_work")
 
@@ -108,10 +108,10 @@ class Calling(BoundStep):
     def emit_alone(
         self, plan: Plan, native: NativeWriter, examples: Sequence[Any], kind: type | None
     ) -> bool:
-        """Write a call of a function that makes the only result, small and in C order, itself.
+        """Write a call of a function that returns the only result, if small and in C order.
 
-        It takes no views of its operands: that costs more than a product of small matrices. Memory
-        of large results is recycled, so they are made by the plan.
+        The call makes no views of operands, which would cost more than a product of small matrices.
+        Large results are made by the plan, since their memory is recycled.
         """
         step, target = self._step, self._targets[0]
         direct_function, positions = (
@@ -140,7 +140,7 @@ class Calling(BoundStep):
 
 
 class Making(BoundStep):
-    """A function that makes its results, each of which becomes a buffer of the plan."""
+    """A call of a function that allocates its results, which become buffers of the plan."""
 
     __slots__ = ("_function", "_operands", "_results", "_step", "_targets")
 
@@ -170,7 +170,7 @@ class Making(BoundStep):
         arrays.update(zip(self._targets, made, strict=True))
 
     def _make(self, *seen: Array) -> tuple[Array, ...]:
-        """The results, given the operands: arrays of their own in C order."""
+        """The results for these operands, as new arrays in C order."""
         _count_call()
         try:
             made = self._function(*seen)
@@ -193,7 +193,7 @@ class Making(BoundStep):
     def emit_alone(
         self, plan: Plan, native: NativeWriter, examples: Sequence[Any], kind: type | None
     ) -> bool:
-        """Write a call of the function itself, if it gives the results in order."""
+        """Write a call of the function itself, if it returns the plan's results in order."""
         later = [step for step in plan.steps if step is not self._step]
         if any(not isinstance(one, Choose) or one.choice.guards for one in later):
             return False
@@ -227,7 +227,7 @@ class Making(BoundStep):
 def _within_limits(
     function: Callable[..., Any], shapes: Sequence[tuple[int, ...]]
 ) -> Callable[..., Any]:
-    """The function; with large arrays it uses no more threads than the caller may."""
+    """The function, limited to the caller's threads if an array is large."""
     large = any(math.prod(shape) > SMALL for shape in shapes)
     return partial(_keep_limits, function) if large else function
 
@@ -240,7 +240,7 @@ def _keep_limits(function: Callable[..., Any], *operands: Any) -> Any:
 
 
 def _counted(function: Callable[..., Any], operands: Sequence[Any]) -> Callable[..., Any]:
-    """The function of operands like these, counted as a library call."""
+    """The function for operands like these, counted as a library call."""
     function = _within_limits(function, [operand.shape for operand in operands])
 
     def call(*seen: Any) -> Any:
@@ -260,7 +260,7 @@ def _located(error: Exception, where: str | None) -> Exception:
 
 
 class _Limits:
-    """The limits of running calls, and the numbers of threads before them."""
+    """The limits of running calls, and the numbers of threads without them."""
 
     under_way: tuple[int, ...] = ()
     before: tuple[tuple[Any, int], ...] = ()
@@ -273,7 +273,7 @@ def _is_asked() -> bool:
 
 
 def is_limited() -> bool:
-    """True if this call may use fewer threads than a library takes by itself."""
+    """True if this call may use fewer threads than a library would by default."""
     return asked_threads() is not None or _is_asked()
 
 
@@ -289,7 +289,7 @@ def _libraries() -> tuple[Any, ...]:
 
 
 def share_parts(count: int, compute: Chunk) -> None:
-    """Compute parts of work that call these libraries, on the threads that the caller may use.
+    """Compute parts of work, each calling libraries, on the threads that the caller may use.
 
     If the libraries cannot be limited to one thread, the parts run in sequence with their threads.
     """

@@ -1,7 +1,7 @@
-"""Memory of arrays: where fresh memory comes from, what it holds, how far an array reaches.
+"""Memory of arrays: allocation, poison, and the extent of an array in memory.
 
-Everything that the executor allocates comes from `empty` and `block`, looked up here at each call;
-tests put an allocator in their place that ends every buffer at a protected page.
+All allocations of the runtime use `empty` and `block` of this module, looked up at each call. Tests
+replace them by an allocator that ends every buffer at a protected page.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ def block(kind: type[ArgumentBlock], words: bytes) -> ArgumentBlock:
 
 
 def address(values: Array) -> int:
-    """Where the array's data begins.
+    """The address of the array's data.
 
-    The pointer stands behind the object's head, as NumPy's C interface has it for good; asking
-    through Python takes four times as long, which calls on small arrays notice.
+    The pointer is read behind the object's header, a fixed place in NumPy's C interface, since
+    Python's attributes take four times as long, too long for small arrays.
     """
     return _POINTER_AT(id(values) + _HEAD).value
 
 
 def poison(dtype: np.dtype[Any]) -> Any:
-    """What memory holds that nobody has written, so that reading it shows."""
+    """The value with which new memory is filled, so that reading it is noticed."""
     if is_inexact(dtype):
         return math.nan
     least, greatest = value_range(dtype)
@@ -47,10 +47,10 @@ def poison(dtype: np.dtype[Any]) -> Any:
 
 
 def allocate(shape: Sequence[int], dtype: np.dtype[Any], size_bytes: int = 0) -> Array:
-    """A dense array, poisoned under `config.check`; its memory is recycled if `size_bytes` is much.
+    """A dense array, poisoned under `config.check`; memory of large arrays is recycled.
 
     Raises:
-        MemoryError: there is not so much memory.
+        MemoryError: there is not enough memory.
     """
     fresh = empty(shape, dtype) if size_bytes < LARGE else recycled(empty, shape, dtype)
     if config.check:
@@ -59,7 +59,7 @@ def allocate(shape: Sequence[int], dtype: np.dtype[Any], size_bytes: int = 0) ->
 
 
 def reused(array: Array, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
-    """The memory of an array that nobody needs, as a dense array of as many bytes."""
+    """The memory of an unneeded array, as a dense array of the same number of bytes."""
     taken: Array = np.ndarray(shape, dtype, buffer=array.ravel(order="K"))
     if config.check:
         taken.fill(poison(dtype))
@@ -69,7 +69,8 @@ def reused(array: Array, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
 def span(shape: Sequence[int], strides: Sequence[int], size: int = 1) -> tuple[int, int]:
     """The lowest offset of an element from the first one, and the end of the highest.
 
-    Both count what the strides count; an element has `size` of it. Without elements both are 0.
+    Both are in the unit of the strides, in which an element has `size`. Without elements both are
+    0.
     """
     if 0 in shape:
         return 0, 0
@@ -78,6 +79,6 @@ def span(shape: Sequence[int], strides: Sequence[int], size: int = 1) -> tuple[i
 
 
 def element_bounds(array: Array) -> tuple[int, int]:
-    """`span` of an array in elements; [low, high) is what a kernel may touch."""
+    """`span` of an array in elements; a kernel may access [low, high)."""
     low, high = span(array.shape, array.strides, array.itemsize)
     return low // array.itemsize, high // array.itemsize

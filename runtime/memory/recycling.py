@@ -1,15 +1,15 @@
-"""Memory of large arrays that is recycled: given out again after NumPy has freed it.
+"""Recycles the memory of large arrays: blocks that NumPy has freed are allocated again.
 
-Such an array owns its memory as any other does (`base` is None): NumPy asks the handler that is
-set while the array is made, and tells the same handler when the memory is free (NEP 49). Fresh
-memory costs as much as the work on it: the system clears each page when it is first touched.
+Such an array owns its memory like any other (`base` is None): NumPy allocates and frees it by the
+memory handler that is set while the array is made (NEP 49). Fresh memory costs as much as the work
+on it: the system clears each page when it is first touched.
 
 The handler is machine code, since NumPy also calls it while Python ends. It calls nothing by name,
-so that it can be kept on disk. A block has one of eight sizes for each power of two, lies at a
-multiple of 64 bytes, and has behind it the address that malloc gave and, nearest, the number of its
-size. A free block begins with the address of the next free one of its size. The state: a lock, the
-bytes that are kept, the most that may be, counts of blocks given out again and of new ones, the
-addresses of malloc, free and madvise, and a list per size.
+so that it can be stored on disk. A block has one of eight sizes for each power of two and is
+aligned to 64 bytes; behind it are the address from malloc and the number of its size. A free block
+begins with the address of the next free block of its size. The state has a lock, the bytes kept and
+their limit, counts of recycled and of new blocks, the addresses of malloc, free and madvise, and a
+list per size.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _WORD: Final = 8
 
 
 def numpy_function(place: int) -> int:
-    """The address of a function by its place in the table.
+    """The address of a NumPy function by its index in the table of NumPy's C interface.
 
     Raises:
         ImportError, AttributeError: NumPy shows no table.
@@ -320,10 +320,10 @@ refused:
 
 
 def new_state() -> ctypes.Array[ctypes.c_uint64]:
-    """The state of an allocator that keeps nothing yet.
+    """The initial state of an allocator.
 
     Raises:
-        AttributeError: a function of the C library is nowhere.
+        AttributeError: a function of the C library does not exist.
     """
     state = State()
     names = ("malloc", "free", "madvise") if sys.platform == "linux" else ("malloc", "free")
@@ -336,7 +336,7 @@ def new_state() -> ctypes.Array[ctypes.c_uint64]:
 
 
 def load_allocator() -> dict[str, int]:
-    """The addresses of malloc, calloc, realloc, free and trim; they stay loaded for good.
+    """The addresses of malloc, calloc, realloc, free and trim, which are never unloaded.
 
     Raises:
         ImportError: there is no llvmlite.
@@ -352,7 +352,7 @@ def load_allocator() -> dict[str, int]:
 Array = np.ndarray[Any, Any]
 Maker = Callable[[Sequence[int], np.dtype[Any]], Array]
 LARGE: Final = 1 << 17
-"""Bytes from which memory is recycled; malloc keeps smaller blocks itself."""
+"""Fewest bytes of a recycled block; malloc itself recycles smaller ones."""
 NAME: Final = b"axiomjit"
 
 
@@ -371,19 +371,19 @@ class _Allocator(ctypes.Structure):
 
 
 class _Pool:
-    """The state of the allocator, and what NumPy is given to use it."""
+    """The state of the allocator, and the handler for NumPy."""
 
     def __init__(self) -> None:
         """Load it.
 
         Raises:
             ImportError: there is no llvmlite, or no such interface in NumPy.
-            AttributeError: a function of the C library is nowhere.
+            AttributeError: a function of the C library does not exist.
             RuntimeError: NumPy does not take the handler.
             RuntimeError, OSError, ValueError: the code can be neither loaded nor compiled.
         """
         addresses = load_allocator()
-        self.state = keep_alive(new_state())  # arrays may be freed after modules are
+        self.state = keep_alive(new_state())  # arrays may be freed after modules
         handler = keep_alive(_Allocator())
         handler.name, handler.version = NAME, 1
         handler.state = ctypes.addressof(self.state)
@@ -396,7 +396,7 @@ class _Pool:
         self.check()
 
     def check(self) -> None:
-        """Make an array and look whose memory it has."""
+        """Make an array and check that the handler allocated it."""
         from numpy._core.multiarray import get_handler_name
 
         before = self.set_handler(self.capsule)
@@ -408,7 +408,7 @@ class _Pool:
             raise RuntimeError("NumPy does not use the handler that it was given")
 
     def trim(self) -> None:
-        """Give what is kept back to the system."""
+        """Return kept memory to the system."""
         self._trim(ctypes.addressof(self.state))
 
 
@@ -420,14 +420,14 @@ def _capsule(address: int) -> Any:
 
 
 class _Process:
-    """Whether there is a pool in this process."""
+    """The pool of this process, if any."""
 
     pool: _Pool | None = None
 
 
 @lru_cache(maxsize=1)
 def _start() -> None:
-    """Make the pool, where that is possible."""
+    """Make the pool, if possible."""
     if os.name != "posix":
         return
     try:
@@ -460,7 +460,7 @@ def recycled(make: Maker, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
 
 
 def trim() -> int:
-    """Give memory that is kept for further results back to the system; how many bytes."""
+    """Return memory kept for later results to the system; the number of bytes."""
     pool = _Process.pool
     if pool is None:
         return 0
@@ -470,12 +470,12 @@ def trim() -> int:
 
 
 def kept_bytes() -> int:
-    """Bytes that are kept now."""
+    """The bytes kept now."""
     return 0 if _Process.pool is None else int(_Process.pool.state[POOLED])
 
 
 def counts() -> tuple[int, int]:
-    """Blocks that were given out again, and new ones."""
+    """The numbers of recycled and of new blocks."""
     if _Process.pool is None:
         return 0, 0
     return int(_Process.pool.state[RECYCLED]), int(_Process.pool.state[FRESH])

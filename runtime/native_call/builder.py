@@ -19,20 +19,21 @@ HEADER: Final = (
     *("owned", "slots", "steps", "steps_at", "results", "results_at", "form", "otherwise"),
     *("errors", "memory", "values_from", "operands_from", "block_from"),
 )
-"""The words of a guard table; its guards follow, then the instructions of a plan, then the slots of
-results. `runner` is a Python function in place of a plan; the words `_at` are numbers of words in
-the table. `otherwise` is a function that answers if one of `errors` is raised. `memory` is the
-number of bytes that the call takes from Python, 0 if `STACK_WORDS` are enough; the words `_from`
-are numbers of words in that memory, which begins with the objects of all slots."""
+"""The words of a guard table's header. Guards follow, then the instructions of a plan, then the
+slots of results. `runner` is a Python function in place of a plan. Words named `_at` are word
+indices in the table. `otherwise` is a function that answers if one of `errors` is raised. `memory`
+is the number of bytes that the call allocates, 0 if `STACK_WORDS` are enough; words named `_from`
+are word indices in that memory, which begins with the objects of all slots.
+"""
 STACK_WORDS: Final = 256
-"""Words of memory that a native call has on the stack: slots, operands and an argument block."""
+"""Words on the stack of a native call, for slots, operands and an argument block."""
 
 
 class Builder:
     """Writes the body of one function, block after block."""
 
     def __init__(self, name: str, parameters: int) -> None:
-        """Begin a function of that many values, which returns one."""
+        """Begin a function with this number of parameters, which returns one value."""
         self.parameters = tuple(f"%p{k}" for k in range(parameters))
         given = ", ".join(f"i64 {p}" for p in self.parameters)
         self._head = [f"define i64 @{name}({given}) {{", "entry:"]
@@ -40,7 +41,7 @@ class Builder:
         self._count = 0
 
     def text(self) -> str:
-        """The function; its memory comes first, so that it is taken once a call."""
+        """The text of the function; its stack memory comes first, so that it is allocated once."""
         return "\n".join((*self._head, *self._lines, " unreachable", "}")) + "\n"
 
     def _name(self) -> str:
@@ -58,7 +59,7 @@ class Builder:
     # --- memory -------------------------------------------------------------------------------
 
     def block(self, words: int) -> Value:
-        """The address of new memory of that many words."""
+        """The address of new stack memory of this number of words."""
         name = "%" + self._name()
         self._head.append(f" {name} = alloca [{words} x i64], align 16")
         return self._result(f"ptrtoint ptr {name} to i64")
@@ -70,30 +71,30 @@ class Builder:
         return address
 
     def load(self, address: Value, offset: Value | int = 0, bits: int = 64) -> Value:
-        """The unsigned integer at `offset` bytes behind an address."""
+        """The unsigned integer `offset` bytes behind an address."""
         pointer = self._pointer(self.add(address, offset))
         found = self._result(f"load i{bits}, ptr {pointer}, align {bits // 8}")
         return found if bits == 64 else self._result(f"zext i{bits} {found} to i64")
 
     def store(self, value: Value | int, address: Value, offset: Value | int = 0) -> None:
-        """Store a word at `offset` bytes behind an address."""
+        """Store a word `offset` bytes behind an address."""
         pointer = self._pointer(self.add(address, offset))
         self._lines.append(f" store i64 {value}, ptr {pointer}, align 8")
 
     def store_byte(self, value: Value, address: Value, offset: Value) -> None:
-        """Store the low byte of a value there."""
+        """Store the low byte of a value `offset` bytes behind an address."""
         pointer = self._pointer(self.add(address, offset))
         low = self._result(f"trunc i64 {value} to i8")
         self._lines.append(f" store i8 {low}, ptr {pointer}, align 1")
 
     def word(self, address: Value, number: Value | int) -> Value:
-        """The word of that number behind an address."""
+        """Word `number` of the memory at an address."""
         if isinstance(number, int):
             return self.load(address, 8 * number)
         return self.load(self.at(address, number))
 
     def at(self, address: Value, number: Value) -> Value:
-        """The address of the word of that number behind an address."""
+        """The address of word `number` of the memory at an address."""
         return self.add(address, self.shift_left(number, 3))
 
     # --- arithmetic ---------------------------------------------------------------------------
@@ -180,7 +181,7 @@ class Builder:
 
     @contextmanager
     def count(self, end: Value, step: int = 1, first: Value | int = 0) -> Iterator[Value]:
-        """Run the body for `first`, and every `step` numbers from there, below `end`."""
+        """Run the body for the numbers from `first` below `end`, by `step`."""
         number = self.variable(first)
         again, inside, behind = self.label(), self.label(), self.label()
         self.go(again)
@@ -215,7 +216,7 @@ class Builder:
 
 
 class Row:
-    """The words of a record in a table, by name; the `tail` is behind them."""
+    """The named words of a record in a table; further words are the `tail`."""
 
     def __init__(self, entry: Builder, address: Value, words: tuple[str, ...]) -> None:
         """Name all words after kind and size, which come first."""
@@ -232,7 +233,7 @@ class Row:
 
 
 class EntryBuilder(Builder):
-    """Writes the entry: its parameters, its memory, and the current table are values."""
+    """Writes the entry; its parameters, its memory and the current table are values."""
 
     def __init__(self) -> None:
         """Begin the function."""
@@ -254,7 +255,7 @@ class EntryBuilder(Builder):
         return self.word(self.head("runtime"), [*RUNTIME].index(name))
 
     def fill_slot(self, slot: Value, thing: Value, word: Value) -> None:
-        """Store an object in a slot, with the word that kernels get of it."""
+        """Store an object in a slot, with its word for kernels."""
         self.store(thing, self.at(self.objects, slot))
         self.store(word, self.at(self.values, slot))
 
@@ -279,5 +280,5 @@ class EntryBuilder(Builder):
             self.call(self.runtime("drop_memory"), taken)
 
     def drop_tables(self) -> None:
-        """Release the tables, which are freed if this call kept the last reference."""
+        """Release the tables, which are freed if this call had the last reference."""
         self.call(self.runtime("drop"), self.tables)

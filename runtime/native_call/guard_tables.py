@@ -1,8 +1,8 @@
 """Guard tables: the conditions of a call and its instructions, as words for the entry.
 
 A table is a header, a record for each guarded object, one for each instruction of a plan, and the
-slots of results. It refers to objects by their addresses; `Table.kept` keeps them alive. Another
-guard is one more row of `GUARDS`: its words, and the code that checks it.
+slots of results. It refers to objects by address; `Table.kept` keeps them alive. To add a guard,
+add a row to `GUARDS`: its words, and the code that checks it.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from axiomjit.symbolic.data_dependent import OtherLengthError
 
 Array = np.ndarray[Any, Any]
 MOST_TABLES: Final = 8
-"""Most tables of one entry; further ones replace the oldest."""
+"""Most tables of one entry; a further one replaces the oldest."""
 _NUMBERS: Final = {float: 1, complex: 2}
-"""The size in words of Python numbers whose values go to kernels."""
+"""The size, in words, of each Python number type whose values kernels get."""
 UNUSED_SLOTS: Final = 2
-"""Slots behind the last one, for guarded values that no step uses; a complex number has two."""
+"""Slots for guarded values that no step uses; a complex number takes two."""
 
 
 def _guard_array(e: EntryBuilder, row: Row, array: Value, missed: str) -> None:
-    """Check an array by its layout; the address 0 stands for any."""
+    """Check the layout of an array, and its address unless that is 0."""
     e.require(e.test("eq", e.load(array, fields.TYPE), e.runtime("array_type")), missed)
     dtype = e.both(e.load(e.load(array, fields.DTYPE), fields.DTYPE_KIND), fields.DTYPE_BYTES)
     e.require(e.test("eq", dtype, row["dtype"]), missed)
@@ -60,7 +60,7 @@ def _guard_array(e: EntryBuilder, row: Row, array: Value, missed: str) -> None:
 
 
 def _guard_number(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
-    """Check a float or complex number by its type; kernels get its value."""
+    """Check the type of a float or complex number; kernels get its value."""
     e.require(e.test("eq", e.load(value, fields.TYPE), row["type"]), missed)
     slot = row["slot"]
     e.store(value, e.at(e.objects, slot))
@@ -70,13 +70,13 @@ def _guard_number(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
 
 
 def _guard_scalar(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
-    """Check a NumPy scalar by its type; kernels read it."""
+    """Check the type of a NumPy scalar; kernels read its value."""
     e.require(e.test("eq", e.load(value, fields.TYPE), row["type"]), missed)
     e.fill_slot(row["slot"], value, e.add(value, fields.VALUE))
 
 
 def _guard_integer(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
-    """Check an int by its value; an overflow fails."""
+    """Check the value of an int; an overflow fails the guard."""
     e.require(e.test("eq", e.load(value, fields.TYPE), row["type"]), missed)
     number = e.call(e.runtime("int_value"), value, e.scratch)
     e.require(e.test("eq", e.load(e.scratch, 0, bits=32), 0), missed)
@@ -84,14 +84,14 @@ def _guard_integer(e: EntryBuilder, row: Row, value: Value, missed: str) -> None
 
 
 def _guard_same(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
-    """Check an object by its identity."""
+    """Check the identity of an object."""
     e.require(e.test("eq", value, row["same"]), missed)
 
 
 def _guard_disjoint(e: EntryBuilder, row: Row, array: Value, missed: str) -> None:
-    """Check that two arrays share no byte between their first and last ones.
+    """Check that the byte ranges of two arrays do not overlap.
 
-    Other records guard both; elements begin and end at these distances from the first one.
+    Other records guard the layouts of both; the range is given by distances from the first element.
     """
     other = _guarded(e, row, "other_source", "other_object")
     one, two = e.load(array, fields.DATA), e.load(other, fields.DATA)
@@ -117,7 +117,7 @@ GUARDS: Final[dict[str, tuple[Words, Callable[..., None]]]] = {
         _guard_disjoint,
     ),
 }
-"""By guard its words and the code that checks it; shape and strides (bytes) follow an array's."""
+"""The words of each guard, and the code that checks it; an array's also has shape and strides."""
 
 
 def guard_objects(e: EntryBuilder, missed: str) -> None:
@@ -129,7 +129,7 @@ def guard_objects(e: EntryBuilder, missed: str) -> None:
 
 
 def _guarded(e: EntryBuilder, row: Row, source: str, thing: str) -> Value:
-    """The object that a record guards: an argument by its number, or else a fixed object."""
+    """The object that a record guards: the argument of a number, or a fixed object."""
     number, value = row[source], e.variable(0)
     e.store(row[thing], value)
     with e.when(e.test("sge", number, 0)):
@@ -148,7 +148,7 @@ class Guards:
     """The records of one table, and the objects they refer to."""
 
     def __init__(self, plan: NativePlan | None, writes: Sequence[int] = ()) -> None:
-        """Begin; guarded objects get the slots of the plan.
+        """Start without records; guarded objects get the slots of the plan.
 
         Args:
             plan: None if a Python function answers the call.
@@ -161,7 +161,7 @@ class Guards:
         self.kept: list[object] = []
 
     def add(self, source: int, value: Any, position: int | None) -> bool:
-        """Guard an argument of a call, which has a position in the program unless it is static.
+        """Guard an argument of a call; it has a position in the program unless it is static.
 
         Returns:
             True if it can be guarded.
@@ -187,18 +187,18 @@ class Guards:
             if code is not None:
                 return False
             self._record("scalar", source, 0, id(kind), slot)
-            self.kept.append(kind)  # else another class could get its address
+            self.kept.append(kind)  # otherwise another class could get its address
         else:
             return False
         return True
 
     def _slot(self, position: int) -> tuple[int, str | None]:
-        """The slot of an argument in the plan, and the dtype of a number; else an unused slot."""
+        """The slot of an argument in the plan and the dtype of a number; or an unused slot."""
         given = {} if self._plan is None else self._plan.given
         return given.get(position, (self._unused, None))
 
     def _add_static(self, source: int, value: Any) -> bool:
-        """Guard an argument by its value: an int, or an object that never changes."""
+        """Guard the value of a static argument: an int, or an immutable object."""
         if type(value) is int:
             if not -(2**63) <= value < 2**63:
                 return False
@@ -216,17 +216,17 @@ class Guards:
         self._array(-1, array, self._unused, 0, where)
 
     def hold(self, array: Array, slot: int) -> None:
-        """Give a plan an array that it holds, at its address in each call."""
+        """Put a constant of the plan into a slot; its address is read in each call."""
         self._array(-1, array, slot, 0, 0)
 
     def hold_argument(self, array: Array, position: int) -> None:
-        """Give a plan an array in place of an argument, at its address in each call."""
+        """Put an array into the slot of an argument; its address is read in each call."""
         self.hold(array, self._slot(position)[0])
 
     def disjoint(self, source: int, array: Array, other_source: int, other: Array) -> None:
         """Guard that an argument shares no memory with another array; other records guard both.
 
-        An array that is no argument has the source -1.
+        The source of an array that is not an argument is -1.
         """
         spans = [span(one.shape, one.strides, one.itemsize) for one in (array, other)]
         if array.size and other.size:
@@ -252,9 +252,9 @@ class Guards:
         otherwise: Callable[..., Any] | None = None,
         errors: type[Exception] = OtherLengthError,
     ) -> Table:
-        """The table of a call that the plan answers, or else `runner`, given all arguments.
+        """The table of a call that the plan or the function `runner` answers.
 
-        If these raise one of `errors`, they do not fit the call, and `otherwise` answers it.
+        If one of `errors` is raised, the plan does not fit the call, and `otherwise` answers it.
         """
         plan = self._plan
         for array, slot in () if plan is None else plan.held:
@@ -304,7 +304,7 @@ def _plan_words(plan: NativePlan | None, steps_at: int, size: int) -> dict[str, 
 
 
 def with_table(tables: tuple[object, ...], table: Table) -> tuple[object, ...]:
-    """The tables of a cell with a new one in front, which replaces an equal one."""
+    """The tables of a cell with a new one in front; an equal one is replaced."""
     pairs = list(zip(tables[::2], tables[1::2], strict=True))
     others = [pair for pair in pairs if pair[0] != table.words][: MOST_TABLES - 1]
     return tuple(part for pair in ((table.words, table.kept), *others) for part in pair)

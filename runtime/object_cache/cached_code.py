@@ -1,7 +1,7 @@
-"""Our own LLVM text as machine code: from disk, else compiled and kept there.
+"""Machine code of the runtime's own LLVM text: from disk, else compiled and stored there.
 
-This is for code that is the same in every program; kernels have more in their keys. It is called
-until the process ends, also after Python has cleared modules, so it is never given back.
+Such code is the same in every program, while the keys of kernels contain more. It may be called
+until the process ends, even after Python has cleared modules, so it is never unloaded.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from axiomjit.runtime.object_cache.store import CODE_SUFFIX, OBJECTS
 
 
 def run_passes(manager: Any, module: Any, builder: Any) -> None:
-    """Run a manager's passes over a module, and free the manager: 75 KB for a whole pipeline."""
+    """Run a manager's passes over a module, and free the manager (75 KB for a whole pipeline)."""
     from llvmlite.binding.newpassmanagers import NewPassManager
 
     try:
         manager.run(module, builder)
     finally:
-        NewPassManager._dispose(manager)  # its close() calls an empty method of another base
+        NewPassManager._dispose(manager)  # its close() does not free it
         manager.detach()
 
 
 PASSES: Final = ("sroa", "instruction_combine", "simplify_cfg")
-"""What LLVM does with a text, in this order."""
+"""The LLVM passes for a text, in order."""
 MACHINE: Final = {"opt": 2, "codemodel": "jitdefault", "jit": True}
-"""How it writes machine code."""
+"""The options of LLVM's target machine."""
 
 
 def cached_code(text: str, symbol: str) -> LoadedCode:
-    """The function `symbol` of a text, in memory for good.
+    """The address of the function `symbol` of a text; it is never unloaded.
 
     Raises:
         ImportError: there is no llvmlite.
@@ -82,7 +82,7 @@ def _machine(binding: Any) -> Any:
 
 
 def _key(text: str) -> str:
-    """The key of its code on disk; empty where it cannot be known what compiles."""
+    """The key of the text's code on disk; empty if the compiler's version is unknown."""
     try:
         parts = "own code", text, PASSES, MACHINE, compiler_versions(), config.cache_tag
     except (ImportError, OSError):

@@ -1,10 +1,10 @@
-"""An entry of the cache as bytes and back.
+"""Converts entries of the cache to bytes and back.
 
     axiomjit kernel 1 | SHA-256 of all that follows | length of the metadata | metadata | objects
 
-The metadata are one line of JSON, texts and numbers only, which Python reads as a literal; the
-object files follow without a gap. What is not exactly of this form, was made for another key or
-calls what a kernel may not call is no entry: the kernel is compiled again.
+The metadata are one line of JSON with only texts and numbers, which Python reads as a literal; the
+object files follow without a gap. Bytes that have another form, were made for another key or call a
+function that kernels may not call are rejected: the kernel is compiled again.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from axiomjit.runtime.object_cache.object_file import ELF, PROVIDED, ObjectFile,
 
 MAGIC: Final = b"axiomjit kernel 1\n"
 UNREADABLE: Final = (SyntaxError, MemoryError, RecursionError)
-"""What `literal_eval` raises over some texts, beside ValueError and TypeError."""
+"""Errors of `literal_eval` for some texts, in addition to ValueError and TypeError."""
 LARGEST: Final = 16 * 2**20
-"""A larger file is none of ours."""
+"""The largest size of an entry; a larger file is rejected."""
 _HEAD: Final = struct.Struct("<32sI")
 _START: Final = len(MAGIC) + _HEAD.size
 
@@ -30,8 +30,8 @@ _START: Final = len(MAGIC) + _HEAD.size
 class Entry(Record):
     """The machine code of one kernel: object files, and the function in them to call.
 
-    `calls` are the functions of the C library that it needs; None stands for object files that no
-    other process may have, or that are not understood. `compile_ms` is what compiling took.
+    `calls` are the functions of the C library that it needs; None for object files that other
+    processes must not use or that could not be parsed. `compile_ms` is the compile time.
     """
 
     key: str
@@ -42,7 +42,7 @@ class Entry(Record):
 
 
 def make_entry(key: str, symbol: str, objects: tuple[bytes, ...], compile_ms: float) -> Entry:
-    """The entry of object files that were just made.
+    """The entry of newly compiled object files.
 
     Raises:
         ValueError: an object file is damaged.
@@ -65,7 +65,7 @@ def pack(entry: Entry) -> bytes:
         "sizes": [len(code) for code in entry.objects],
         "compile_ms": round(entry.compile_ms, 3),
     }
-    lazy_import("json")  # here, since most processes write nothing
+    lazy_import("json")  # imported here, since most processes write nothing
     import json
 
     line = json.dumps(metadata).encode()
@@ -74,7 +74,7 @@ def pack(entry: Entry) -> bytes:
 
 
 def unpack(key: str, data: bytes) -> Entry | None:
-    """The entry of a key; None if the bytes are not exactly that."""
+    """The entry in some bytes; None unless they are an entry for this key."""
     try:
         if not data.startswith(MAGIC):
             return None
@@ -93,10 +93,10 @@ def unpack(key: str, data: bytes) -> Entry | None:
 
 
 def _read(metadata: Any, code: bytes) -> Entry:
-    """The entry that the metadata describe.
+    """The entry described by the metadata.
 
     Raises:
-        ValueError: they do not describe what follows them.
+        ValueError: they do not describe the object files.
     """
     objects, start = [], 0
     for size in metadata["sizes"]:
@@ -110,7 +110,7 @@ def _read(metadata: Any, code: bytes) -> Entry:
 
 
 def _calls(files: list[ObjectFile]) -> set[str]:
-    """What the objects need from outside."""
+    """The functions that the objects need from outside."""
     symbols = [symbol for file in files for symbol in file.symbols if symbol.name]
     defined = {symbol.name for symbol in symbols if symbol.section}
     return {symbol.name for symbol in symbols} - defined

@@ -1,8 +1,8 @@
 """The key of a kernel on disk: a digest of everything that decides its machine code.
 
-That is the kernel's own key (its source and words), its traits, the target with all that it can
-do, the versions of Numba and llvmlite, Numba's settings, and the code of axiomjit that makes
-machine code of a source. So a change of any of them finds no entry: nothing is ever out of date.
+These are the kernel's own key (its source and words), its traits, the target and its features, the
+versions of Numba and llvmlite, Numba's settings, and the code of axiomjit that compiles sources. If
+any of them changes, no entry is found, so entries are never out of date.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from axiomjit.base.target import Target
 from axiomjit.passes.ir.kernel_ir import Kernel
 
 ROOMS: Final = ("codegen", "elementary")
-"""The packages of the runtime whose code decides machine code."""
+"""The packages of the runtime whose code determines machine code."""
 FILES: Final = (
     *("base/target.py", "base/dtypes.py", "passes/ir/kernel_ir.py"),
     *("runtime/object_cache/cached_code.py", "runtime/object_cache/object_file.py"),
 )
-"""What it takes from elsewhere."""
+"""Modules of other packages whose code determines machine code."""
 
 
 def disk_key(kernel: Kernel, target: Target, checked: bool, tag: str) -> str | None:
-    """The key of a kernel for a target; None where what decides cannot be known."""
+    """The key of a kernel for a target; None if a part of it is unknown."""
     maker = maker_digest()
     if maker is None:
         return None
@@ -40,17 +40,17 @@ def disk_key(kernel: Kernel, target: Target, checked: bool, tag: str) -> str | N
 
 
 def numba_settings() -> list[tuple[str, str]]:
-    """Numba's environment variables, any of which may change what it makes."""
+    """Numba's environment variables, any of which may change the machine code."""
     return sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))
 
 
 @cache
 def maker_digest() -> str | None:
-    """A digest of the code that makes machine code: ours, and Numba's and LLVM's versions.
+    """A digest of all code that makes machine code: ours, and the versions of Numba and LLVM.
 
-    Of our files it has the hashes by which Python knows whether byte code is that of a source:
-    nobody gains by two sources of one hash, and SHA-256 of all of them takes 2 ms of each process.
-    None if our code cannot be read, as in an archive, or one of them is not installed.
+    Our files enter by the hashes that Python uses for byte code, since SHA-256 of all of them would
+    take 2 ms in each process. None if our code cannot be read, as in an archive, or if Numba or
+    llvmlite is not installed.
     """
     try:
         sources = [source_hash(_content(path)) for path in maker_files()]
@@ -61,7 +61,7 @@ def maker_digest() -> str | None:
 
 @cache
 def compiler_versions() -> tuple[object, ...]:
-    """What tells Numba, llvmlite and the LLVM in it from others; importing them takes too long.
+    """The versions of Numba, llvmlite and its LLVM, found without importing them.
 
     Raises:
         ImportError: one of them is not installed.
@@ -75,7 +75,7 @@ def compiler_versions() -> tuple[object, ...]:
 
 
 def _folder(package: str) -> str:
-    """Where a package lies."""
+    """The folder of a package."""
     finders = (finder for finder in sys.meta_path if hasattr(finder, "find_spec"))
     found = next(filter(None, (finder.find_spec(package, None) for finder in finders)), None)
     if found is None or found.origin is None:

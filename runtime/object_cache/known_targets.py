@@ -1,7 +1,8 @@
 """LLVM's answers about this processor, kept on disk: asking it again takes 30 ms.
 
-A record is found by all that decides it: the name of the target, the processor's own answers to
-LLVM's questions, Numba's settings, the versions of Numba and llvmlite, and our code.
+The key of a record is a digest of everything that determines it: the name of the target, the
+processor's answers to the CPUID instruction, Numba's settings, the versions of Numba and llvmlite,
+and our code.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _SAVED: Final = bytes.fromhex(
     "0f01d0"  # xgetbv
     "c3"  # ret
 )
-"""Which registers the system saves: the lower half, in which all bits of use are."""
+"""The name of the answer about registers that the system saves; only its lower half is used."""
 _WHOLE: Final = (1, 1, 1, 1)
 _LEAVES: Final = (
     (0, 0, _WHOLE),
@@ -57,14 +58,15 @@ _LEAVES: Final = (
     (0x80000008, 0, (0, 1, 0, 0)),
     (0x80000021, 0, _WHOLE),
 )
-"""The questions by which LLVM knows a processor, and the words of the answers that are the same on
-each core and in each process."""
+"""The CPUID queries by which LLVM identifies a processor, and the words of the answers that are the
+same on each core and in each process.
+"""
 _HAS_SAVED: Final = 1 << 27
 
 
 @cache
 def processor_answers() -> tuple[int, ...] | None:
-    """The words by which LLVM knows this processor; None where they cannot be asked for."""
+    """The words by which LLVM identifies this processor; None if they cannot be queried."""
     if platform.machine() not in ("x86_64", "AMD64") or platform.system() == "Windows":
         return None
     try:
@@ -94,7 +96,7 @@ MAGIC: Final = b"axiomjit target 1\n"
 
 
 def target_key(name: str) -> str | None:
-    """The key of the record of a target; None where what decides cannot be known."""
+    """The key of the record of a target; None if a part of it is unknown."""
     answers, maker = processor_answers(), maker_digest()
     if answers is None or maker is None:
         return None
@@ -113,7 +115,7 @@ def pack_target(key: str, target: Target) -> bytes:
 
 
 def unpack_target(key: str, name: str, data: bytes) -> Target | None:
-    """The record of a key and a name; None if the bytes are not exactly that."""
+    """The record in some bytes; None unless they are a record for this key and name."""
     digest, line = data[len(MAGIC) :][:32], data[len(MAGIC) + 32 :]
     if not data.startswith(MAGIC) or sha256(line).digest() != digest:
         return None

@@ -1,6 +1,6 @@
 """The tables of an ELF object file, and the names that it needs and defines.
 
-They are read with care: LLVM ends the process over damaged ones.
+The tables are checked, because LLVM aborts the process on damaged ones.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Final
 from axiomjit.base.records import Record
 
 MAGIC: Final = b"\x7fELF\x02\x01\x01"
-"""64 bits, the lowest byte first, the only version."""
+"""The ELF header's start: 64 bits, little endian, version 1."""
 MACHINES: Final = {"x86_64": 62, "AMD64": 62, "aarch64": 183, "arm64": 183, "riscv64": 243}
-"""ELF's number for the CPUs of a machine, as Python names it."""
+"""ELF's number of a machine, by Python's name of the machine."""
 SYMBOLS, STRINGS, RELOCATIONS, NO_BITS = 2, 3, 4, 8
 """Types of sections."""
 _HEADER: Final = struct.Struct("<16sHHIQQQIHHHHHH")
@@ -25,11 +25,11 @@ _RELOCATION: Final = struct.Struct("<QQq")
 _RELOCATABLE: Final = 1
 _LOCAL: Final = 0
 _RESERVED: Final = 0xFF00
-"""Numbers of sections from here on are none: absolute and common symbols."""
+"""Section numbers from here on are special: absolute and common symbols."""
 
 
 class Section(Record):
-    """One section: its type, the bytes that it has in the file, and what it refers to."""
+    """One section: its type, its bytes in the file, and the sections that it refers to."""
 
     kind: int
     flags: int
@@ -41,7 +41,7 @@ class Section(Record):
 
 
 class Symbol(Record):
-    """One name, the section that defines it, 0 for none, and its place there."""
+    """One symbol: its name, the section that defines it (0 for none), and its offset."""
 
     name: str
     section: int
@@ -50,7 +50,7 @@ class Symbol(Record):
 
 
 Relocation = tuple[int, int, int, int]
-"""A place in a section, the form of the address that it gets, the symbol's number, an addend."""
+"""The place in a section, the type of relocation, the symbol's number, and an addend."""
 
 
 class ObjectFile(Record):
@@ -66,7 +66,7 @@ class ObjectFile(Record):
         return self.machine == MACHINES.get(platform.machine())
 
     def relocations(self) -> Iterator[tuple[int, Relocation]]:
-        """The places that get addresses, each with the number of its section."""
+        """The relocations, each with the number of its section."""
         for section in self.sections:
             if section.kind == RELOCATIONS:
                 for place, info, addend in _RELOCATION.iter_unpack(section.content):
@@ -77,7 +77,7 @@ def read_object(code: bytes) -> ObjectFile:
     """The tables of an object file.
 
     Raises:
-        ValueError: it is none, or one of its tables is not whole.
+        ValueError: the bytes are not an object file, or one of its tables is incomplete.
     """
     try:
         found = _read(code)
