@@ -2,11 +2,11 @@
 
     python -m axiomjit.bench.folds [--case NAME] [--rounds N]
 
-Each figure is the median of our time by NumPy's, round by round, both in turn in one process, in
-processor time of the one thread: what other processes do counts little. Rows are sum, maximum,
-place of the maximum, running sum and sum of squares of 2000 x 2000 numbers, along the last axis,
-the first one, and both; then rows of 4096 x 1024 numbers normalised, and how many kernels that
-takes. A figure above its limit has a star.
+Each figure is the median over rounds of axiomjit's time divided by NumPy's. Both run alternately in
+one process; processor time of their thread is measured, which depends little on other processes.
+Rows are sum, maximum, argmax, running sum and sum of squares of 2000 x 2000 numbers along the last
+axis, the first axis, and both; then normalisations of the rows of 4096 x 1024 numbers, with the
+number of kernels. A figure above its limit has a star.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Case(NamedTuple):
     function: Callable[..., Any]
     limit: float
     of_rows: bool = False
-    """True if it has no axis argument and works row by row."""
+    """True if the function has no axis argument and normalises rows."""
 
 
 def squares(x: Any, axis: int | None) -> Any:
@@ -63,7 +63,7 @@ CASES: Final[dict[str, Case]] = {
 
 
 def ratio(function: Callable[..., Any], arguments: Sequence[Any], rounds: int) -> float:
-    """The ratio of our time to NumPy's."""
+    """The ratio of axiomjit's time to NumPy's."""
     ours, dtype = aj.jit(function), arguments[0].dtype
     wanted, found = function(*arguments), ours(*arguments)
     np.testing.assert_allclose(found, wanted, rtol=1e4 * np.finfo(dtype).eps, atol=0.1)
@@ -93,7 +93,7 @@ def _starred(value: float, limit: float) -> str:
 
 
 def table(names: Sequence[str], rounds: int, side: int = 2000) -> Iterator[str]:
-    """Lines of the table, each as soon as it is known."""
+    """Yield the lines of the table, each once measured."""
     yield f"{'by NumPy, 1 thread':20}{'axis 1':>10}{'axis 0':>10}{'both':>10}{'limit':>10}"
     with aj.threads(1):
         for name in names:

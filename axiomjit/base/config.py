@@ -117,7 +117,7 @@ class Config:
 
     @property
     def entry(self) -> str:
-        """How calls enter: "auto", natively where possible, or "portable", through Python."""
+        """The entry of calls: "auto", natively if possible, or "portable", through Python."""
         return self._entry
 
     @entry.setter

@@ -79,7 +79,7 @@ class Target(Record):
 
 
 class ChosenTarget:
-    """A target by name; its record is looked up at first use, and then fixed.
+    """A target by name; its record is looked up at first use and stored.
 
     The lookup imports LLVM, which lowering without compiling does not need.
     """
@@ -87,7 +87,7 @@ class ChosenTarget:
     __slots__ = ("_found", "name")
 
     def __init__(self, name: str, found: Target | None = None) -> None:
-        """Take a known name, and the record if it has been looked up."""
+        """Store a known name, and the record if it has been looked up."""
         self.name, self._found = name, found
 
     @property
@@ -96,7 +96,7 @@ class ChosenTarget:
         return self._found is not None
 
     def take(self, found: Target) -> None:
-        """Store the record, looked up earlier on such a CPU."""
+        """Store a record that was looked up by an earlier process on the same kind of CPU."""
         self._found = found
 
     @property
@@ -135,7 +135,7 @@ def target() -> Target:
 
 
 def name_target(name: str) -> None:
-    """Choose a target at process start; the check that this CPU can run it comes later.
+    """Choose a target at process start, without checking that this CPU can run it.
 
     Raises:
         GraphValueError: there is no target of this name.
@@ -219,7 +219,7 @@ def _known(name: str) -> str:
 
 
 def _written(features: Mapping[str, bool]) -> str:
-    """Features in LLVM's notation."""
+    """The features in LLVM's notation."""
     return ",".join(("+" if on else "-") + name for name, on in sorted(features.items()))
 
 
@@ -272,7 +272,8 @@ INLINES: Final = 225
 def _features(binding: Any, cpu: str, features: str, wanted: Iterable[str]) -> set[str]:
     """The wanted features that a CPU with these features has.
 
-    LLVM's inliner tells: it inlines a function only into a caller that has all its features.
+    This is found by LLVM's inliner, which inlines a function only into a caller that has all its
+    features.
     """
     names = dict(enumerate(dict.fromkeys(wanted), 3))
     triple = binding.get_process_triple()

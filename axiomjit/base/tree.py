@@ -22,10 +22,10 @@ Apart = tuple[Keys, Sequence[object]]
 
 
 class ContainerForm(Record):
-    """How to split and rebuild containers of a type.
+    """The functions that split and rebuild containers of a type.
 
     `apart` returns the fixed data (keys, names) and the parts; `build` makes a container from a
-    type, fixed data and parts. An `is_object` stays a leaf unless `opens` asks to split it.
+    type, fixed data and parts. If `is_object`, the container is a leaf unless `opens` accepts it.
     """
 
     apart: Callable[[Any], Apart]
@@ -121,7 +121,7 @@ OBJECT: Final = ContainerForm(_object_apart, _object_built, is_object=True)
 
 
 class Filling(Record):
-    """How to read and fill a built-in type, for its subclasses.
+    """The functions that read and fill a built-in type, for its subclasses.
 
     `settings` reads the constructor settings of a container, `fill` puts `contents` into a new one.
     """
@@ -213,7 +213,7 @@ def form_of(kind: type) -> ContainerForm | None:
     """The form that splits values of a type; None for leaves.
 
     A subclass of a built-in container is split unless it has its own `__new__`, which might need
-    arguments; a dataclass is an object with attributes.
+    arguments. A dataclass is split into its attributes.
     """
     if kind in _EXACT:
         return _EXACT[kind]
@@ -234,7 +234,7 @@ def _made_as(kind: Any, base: Any) -> bool:
 
 
 class Leaf(Record):
-    """The place of one value."""
+    """The place of one leaf in a structure."""
 
 
 class Branch(Record):
@@ -273,7 +273,7 @@ def flatten_tree(
     """Split nested containers into their leaves and their structure.
 
     Containers are tuples, lists, dicts, deques, their subclasses, namedtuples, namespaces, and the
-    dataclass instances that `opens` accepts. One that `is_leaf` accepts stays whole.
+    dataclass instances that `opens` accepts. A container that `is_leaf` accepts is a leaf.
 
     Raises:
         GraphValueError: a container contains itself.
@@ -307,7 +307,7 @@ def _structure(
 
 
 def unflatten_tree(structure: Structure, leaves: Iterator[object]) -> object:
-    """Build the containers again, with other leaves."""
+    """Build containers of this structure with these leaves."""
     if isinstance(structure, Leaf):
         return next(leaves)
     parts = [unflatten_tree(part, leaves) for part in structure.parts]

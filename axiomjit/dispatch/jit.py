@@ -226,7 +226,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
             late.guard_call(self, compiled, call, order, args, kwargs, bool(self._identifies))
 
     def _call(self, quick: object, args: Any, kwargs: Any) -> Any:
-        """Answer a call with other arguments than plain arrays, or the first of its layout."""
+        """Answer a call whose arguments are not all plain arrays, or the first call of a layout."""
         call = self._apart(args, kwargs)
         given = (*call.dynamic, *(value for _, value in call.static))
         if any(isinstance(v, AxisValue) for v in given) or self._traced_among(given):
@@ -282,7 +282,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
     def _run_unfollowed(
         self, errors: list[UnfollowedError], args: Any, kwargs: Mapping[str, Any]
     ) -> Any:
-        """Return NumPy's result of a call for which the function could not be traced."""
+        """NumPy's result of a call for which the function could not be traced."""
         run = functools.partial(self._function, *args, **kwargs)
         result, reason = run_unfollowed(run, errors, self._strict)
         if self._falls_back(reason):
@@ -336,13 +336,13 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         return reduced(self, self._function, self._name, options, sys._getframe().f_back)
 
     def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
-        """Every stage of the program for these arguments; nothing is run.
+        """All stages of the program for these arguments; nothing is run.
 
         The result has .graph .views .loops .source .llvm .asm and .cost.
 
         Raises:
-            NeedsValuesError: NumPy runs such calls, so there is no program; also if a call warns.
-            The errors that a call raises if its arguments or operands do not fit.
+            NeedsValuesError: NumPy runs such calls, with a warning or without, so there is no
+                program. The errors of a call whose arguments or operands do not fit.
         """
         lazy_import("axiomjit.debug.lowered")
         from axiomjit.debug.lowered import Lowered
@@ -366,7 +366,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         return made
 
     def warm(self, *args: Any, **kwargs: Any) -> None:
-        """Trace and compile for arguments like these, and run nothing.
+        """Trace and compile for arguments like these, without running.
 
         Arrays are described by `axiomjit.spec(shape, dtype, layout)`, or given; their elements are
         not read. Everything else is passed as in a call: numbers, static arguments, containers of
@@ -459,7 +459,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         return self._programs.find(signature.key, signature.values, build)
 
     def _falls_back(self, error: AxiomError) -> bool:
-        """True if NumPy runs the function from now on; else the error is raised to the user."""
+        """True if NumPy runs the function from now on; otherwise raise the error."""
         if falls_back(self._name, error, self._strict):
             self._numpy_calls.reasons[WHOLE] = in_short(error)
             self._in_numpy = True
@@ -506,7 +506,7 @@ def jit(
 
     Args:
         fn: The function; without it, `jit` is a decorator with options.
-        static_argnames: Parameters whose values may decide what the function does.
+        static_argnames: Parameters whose values are constants of the program.
         shapes: The shapes of all parameters that are not static, and after `->` those of the
             results: a letter for each length, 1 for a dimension to broadcast, ... for any others in
             front. One program then serves all calls whose lengths are 2 or more.
@@ -550,7 +550,7 @@ def jit(
 
 
 BY_VALUE: Final = "cloudpickle"
-"""A part of the module names of picklers by value; packages carry copies of them."""
+"""A part of the module names of picklers that pickle by value; packages include copies of them."""
 _ENTRY: Final = frozenset(NativeCallable.__annotations__)
 
 
@@ -564,11 +564,11 @@ def reduced(
         function: The wrapped function.
         name: Its qualified name.
         options: The options of `jit`.
-        caller: The frame that asks, a method of a pickler or anything else.
+        caller: The calling frame, perhaps a method of a pickler.
 
     Returns:
-        The name; or how to make an empty object, and its state, so that a function that refers to
-        itself finds the empty object.
+        The name; or a constructor and the state. The constructor makes an empty object, to which a
+        function that refers to itself can refer.
     """
     module = getattr(function, "__module__", None)
     found: object = sys.modules.get(module or "")

@@ -1,6 +1,6 @@
-"""Lengths and integer arguments as a traced function sees them: ints that may differ later.
+"""Symbolic numbers: lengths and integer arguments of a traced function, which other calls vary.
 
-Floats computed from them may, too: `1 / x.size`, `np.sqrt(x.size)`, `len(x) ** 0.5`.
+Floats computed from them are symbolic, too: `1 / x.size`, `np.sqrt(x.size)`, `len(x) ** 0.5`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from axiomjit.tracing.refusals import refuse_value
 MOST_FACTORS: Final = 4
 """The largest exponent of a power that stays symbolic."""
 _FACTORED: Final = frozenset({"multiply", "divide", "sqrt", "cast", "power"})
-"""Primitives that are zero only if an operand is."""
+"""Primitives with a zero result only if an operand is zero."""
 
 
 class SymbolicNumber(ArrayValue[Any]):
@@ -48,7 +48,7 @@ class SymbolicNumber(ArrayValue[Any]):
     _defers = True
 
     def __init__(self) -> None:
-        """Belong to the current trace."""
+        """Make a number of the current trace."""
         self._following = current()
 
     def concrete_value(self) -> Any:
@@ -97,9 +97,9 @@ class SymbolicNumber(ArrayValue[Any]):
         return function(*map(known_numbers, args), **named)
 
     def _operate(self, name: str, *operands: Any) -> Any:
-        """An operator of symbolic numbers where its result is one, else of the values."""
+        """Apply an operator to symbolic numbers or, if that is impossible, to their values."""
         if any(issubclass(type(value), TracedValue) for value in operands):
-            return NotImplemented  # a traced array takes it as a number that it does not know
+            return NotImplemented  # a traced array treats the float as an unknown number
         made = self._symbolic(name, *operands)
         return _of_values(name, *operands) if made is None else made
 
@@ -107,7 +107,7 @@ class SymbolicNumber(ArrayValue[Any]):
         return NotImplemented
 
     def _symbolic(self, name: str, *operands: Any) -> Any:
-        """The symbolic result of an operator; None where a value decides what it is or raises."""
+        """The symbolic result of an operator; None if the result depends on values."""
         if name == "pos":
             return self
         if name not in _FLOATS or not all(map(_is_real, operands)):
@@ -132,7 +132,7 @@ class SymbolicInt(SymbolicNumber):
 
     Sums, differences, products and floor quotients of integers are integers, other arithmetic gives
     floats. `range` uses the value of this call. For `isinstance` it is an int. Once hashed it is a
-    number, so that a dictionary can keep it as a key.
+    plain number, so that it can be a key of a dictionary.
     """
 
     __slots__ = ("_dim", "_number")
@@ -226,7 +226,7 @@ class SymbolicInt(SymbolicNumber):
         return hash(self._number)
 
     def _is_old(self) -> bool:
-        """True if it was hashed in an earlier trace: then it is a plain number."""
+        """True if it belongs to an earlier trace and was hashed; then it is a plain number."""
         return self._number is not None and not is_usable(self._following)
 
     def __repr__(self) -> str:
@@ -241,9 +241,9 @@ class SymbolicInt(SymbolicNumber):
 
 
 class SymbolicFloat(SymbolicNumber):
-    """A float that is computed from lengths and numbers: Python's, or NumPy's after a ufunc.
+    """A float computed from lengths and numbers: a Python float, or a NumPy one after a ufunc.
 
-    Sums, differences, products, quotients and roots of such floats are such floats.
+    Sums, differences, products, quotients and roots of such floats are symbolic, too.
     """
 
     __slots__ = ("_node",)
@@ -255,7 +255,7 @@ class SymbolicFloat(SymbolicNumber):
 
     @property
     def node(self) -> Node:
-        """The node that computes it.
+        """The node that computes the float.
 
         Raises:
             TraceError: another function, or none, is traced here.
@@ -280,11 +280,11 @@ class SymbolicFloat(SymbolicNumber):
         return self
 
     def operand(self) -> Node:
-        """The node that computes it."""
+        """The node that computes the float."""
         return self.node
 
     def concrete_value(self) -> Any:
-        """The value in this call; each length in it gets a guard."""
+        """The value in this call; a guard is recorded for each length in it."""
         for node in post_order((self.node,)):
             if isinstance(node, LengthNode):
                 SymbolicInt(node.length).concrete_value()
@@ -361,7 +361,7 @@ def unwrap(value: Any) -> Any:
 
 
 def length(value: Dim) -> int | SymbolicInt:
-    """A length for the user: a plain int if it never differs."""
+    """A length for the user: a plain int if it is constant, else a SymbolicInt."""
     return SymbolicInt(value) if value.constant is None else value.constant
 
 
@@ -388,7 +388,7 @@ _INTEGERS: Final = frozenset({"add", "sub", "mul", "floordiv", "mod", *COMPARISO
 
 
 def _of_values(name: str, *operands: Any) -> Any:
-    """The operator on the values of this call."""
+    """The operator applied to the values of this call."""
     function = divmod if name == "divmod" else getattr(operator, f"__{name}__")
     return function(*map(known_numbers, operands))
 
@@ -406,7 +406,7 @@ def _is_nonzero(value: Any) -> bool:
 
 
 def _is_made_of(value: Any, holds: Callable[[Any], bool]) -> bool:
-    """True if `holds` is true of all factors of a number; lengths among them get a guard."""
+    """True if `holds` is true for all factors of a number; for lengths a guard is recorded."""
     if isinstance(value, LengthNode):
         return holds(value.length)
     if isinstance(value, Scalar):

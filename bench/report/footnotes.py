@@ -11,7 +11,7 @@ from axiomjit.bench.report.units import count_things, shorten
 from axiomjit.bench.suite.records import OK, UNSUPPORTED, Result
 
 NAMED: Final = 3
-"""The largest number of cases that a line names; of more it gives the number."""
+"""The largest number of cases named in a line; beyond that, only the number is given."""
 LONGEST: Final = 120
 
 

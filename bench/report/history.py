@@ -1,4 +1,4 @@
-"""The report over time: axiomjit's ratio to NumPy in every kept run."""
+"""The report over time: axiomjit's ratio to NumPy in each kept run."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def history_page(results: Iterable[Result]) -> Markup:
 
 
 def histories(runs: Sequence[Result], threads: int) -> list[History]:
-    """Return each case's ratios over the runs, after the mean of the cases that all runs have."""
+    """Return the mean of the cases that all runs have, then each case's ratios over the runs."""
     samples: dict[str, list[Sample]] = {}
     groups: dict[str, str] = {}
     for run in runs:

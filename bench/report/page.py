@@ -46,7 +46,7 @@ COLOURS: Final = 9
 WORDS: Final = {WIN: "won", TIE: "level", LOSS: "lost"}
 SIGNS: Final = {TIE: "≈", LOSS: "▲"}
 LETTERS: Final = 44
-"""Letters of a function that are shown; its tooltip shows all of it."""
+"""Most letters shown of a function; the tooltip shows its full text."""
 
 
 def page(result: Result) -> Markup:

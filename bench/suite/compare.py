@@ -90,7 +90,7 @@ def compare(before: Result, after: Result, again: Again | None) -> Verdict:
 
     Args:
         before: the run to compare with.
-        after: the run in question.
+        after: the run to judge.
         again: measures the named cases once more, as `after` was; a case counts as slower only if
             it is slower in the rerun too. None: no rerun.
 
@@ -171,7 +171,7 @@ def try_out(
     quick: bool = False,
     say: Callable[[str], Any] = print,
 ) -> bool:
-    """Return True if `compare` reports a case whose calls are made twice, and nothing else.
+    """Return True if `compare` reports exactly the planted case, whose calls are made twice.
 
     Args:
         planted: the case.

@@ -1,4 +1,4 @@
-"""Medians with their intervals: of samples of several processes, and of two functions in turns.
+"""Medians with intervals: of samples of several processes, and of two functions in turn.
 
 Samples come from several processes, and in each from several rounds. Rounds of one process share
 its memory and its place on the machine, so the bootstrap resamples both: first processes, then
@@ -22,7 +22,7 @@ Processes = Sequence[Sequence[float] | np.ndarray]
 """The samples of each process, one per round."""
 Function = Callable[[], object]
 LEAST: Final = 15
-"""The least number of rounds of two functions in turns, however long they take."""
+"""The least number of rounds in which two functions are timed in turn."""
 
 
 class Interval(Record):
@@ -54,14 +54,14 @@ def median_interval(processes: Processes, seed: int = 0) -> Interval:
 
 
 def ratio_interval(ours: Processes, theirs: Processes) -> Interval:
-    """Return the same for ratios of two samples of one round, in which slow phases cancel."""
+    """Return the median and interval of ratios within rounds, in which slow phases cancel."""
     return median_interval(
         [np.asarray(a, float) / np.asarray(b, float) for a, b in zip(ours, theirs, strict=True)]
     )
 
 
 class Ratio(NamedTuple):
-    """Medians over rounds."""
+    """The result of timing two functions in turn: medians over rounds."""
 
     seconds: float
     """The time of the first function."""

@@ -1,6 +1,6 @@
 """The machine of a run: its description, its bandwidth by a triad, and its peak arithmetic.
 
-Both limits are the best of many tries: a limit is not a typical time.
+Both limits are the best of many tries, since a limit is not a typical time.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SPENT_S: Final = 0.4
 """Seconds spent on each figure."""
 TRIES: Final = 10
 CHAINS: Final = 12
-"""Independent chains of multiply-adds: more than latency times ports of today's CPUs."""
+"""The number of independent chains of multiply-adds, more than latency times ports of CPUs."""
 TURNS: Final = 20_000
 VECTOR_BYTES: Final = {"avx512f": 64, "avx": 32}
 PACKED: Final = re.compile(r"vfmadd\d+p[sd]\b")

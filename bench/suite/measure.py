@@ -47,10 +47,10 @@ from axiomjit.bench.suite.workload import Workload
 from axiomjit.runtime.execution.workers import available_threads
 
 COMPILE_S: Final = 60.0
-"""Seconds after which a peer without a first result is reported as such."""
+"""Seconds after which a peer without a first result is out of the case."""
 CHECK_EVERY: Final = 5
 SETTLED: Final = 1.15
-"""If the ends of our ratio's interval differ by less than this factor, processes suffice."""
+"""If the ends of our ratio's interval differ by less than this factor, no more processes run."""
 PAIR: Final = (NUMPY, OURS)
 IMPORT: Final = """
 import sys, time, importlib, numpy
@@ -160,7 +160,7 @@ class Group:
 
     @property
     def settled(self) -> bool:
-        """Return True if further processes would hardly change our ratio to NumPy."""
+        """Return True if the interval of our ratio to NumPy is narrow, or processes are enough."""
         ratio = self._ratio()
         if ratio is None:
             return True

@@ -1,4 +1,4 @@
-"""Worker processes, seen from the asking process: one end of the pipe whose other is `worker`."""
+"""Starts worker processes and sends them requests; `worker` is the other end of the pipe."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Lost(Exception):
     """A worker did not answer: it hung (`late`), or its process ended."""
 
     def __init__(self, late: bool, words: str) -> None:
-        """Keep which of the two happened."""
+        """Store which of the two happened."""
         super().__init__(words)
         self.late = late
 

@@ -12,7 +12,7 @@ class Progress:
     """Shows each step on standard error, so that standard output stays clean."""
 
     def __init__(self, total: int, stream: TextIO | None = None) -> None:
-        """Expect `total` steps; the bar is tqdm's, where that is installed."""
+        """Expect `total` steps; the bar is tqdm's, if installed."""
         self._stream = stream or sys.stderr
         self._total, self._done, self._started = total, 0, time.monotonic()
         self._bar: Any = _bar(total, self._stream)

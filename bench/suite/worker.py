@@ -44,7 +44,7 @@ from axiomjit.bench.suite.workload import Workload, facts
 SAMPLE_S: Final = 1e-3
 """The length of a sample: shorter calls are repeated in it."""
 WARM_BELOW_S: Final = 5e-3
-"""Shorter calls are preceded by an untimed one: other peers have used the caches."""
+"""Shorter calls are preceded by an untimed one, since other peers have used the CPU's caches."""
 TRIES: Final = 4
 """The most repetitions of an interrupted sample."""
 ALONE: Final = 0.02
@@ -66,7 +66,7 @@ class Session:
     """The state of one worker."""
 
     def __init__(self) -> None:
-        """Start with nothing prepared."""
+        """Start without a workload."""
         self.call: Call = lambda: None
         self.expected: object = None
         self.repeat = 1
@@ -175,8 +175,8 @@ class Session:
         taken = time.perf_counter() - started
         gc.enable()
         lost = waiting_s() - waited
-        # The system may report another thread's work only at its next tick. If most of the time
-        # was lost, such work may be the cause.
+        # The system may report another thread's work only at its next tick, so such work may be the
+        # cause of a large loss of time.
         if other_threads_s() - others < ALONE * taken and lost < taken / 2:
             taken -= lost
         return taken / repeat
