@@ -47,7 +47,7 @@ class NativeCallable(functools.partial[R]):
         self.enter(self.slow)
 
     def drop_tables(self, kernel: object = None) -> None:
-        """Answer no call natively, or none with this kernel, until new tables are built."""
+        """Drop all guard tables, or those that run a kernel."""
         cell = getattr(self.func, "__self__", None)
         if isinstance(cell, list):
             change_tables(cell, lambda tables: _without(tables, kernel) if kernel else ())

@@ -29,7 +29,7 @@ Shared by equal programs and kernels, limited or small.
 
 - `axiomjit/dispatch/programs.py` `_programs`: programs of graphs; graphs of one form share one
 - `runtime/codegen/kernel_cache.py` `KERNELS`: machine code by the text of its kernel
-- `runtime/codegen/kernel_cache.py` `_alive`: the same, of all kernels that somebody runs
+- `runtime/codegen/kernel_cache.py` `_alive`: the same, for all kernels that a plan may run
 - `axiomjit/tracing/source_text.py` `_trees`: the syntax tree of a function's code, 4,000 at most
 - `axiomjit/tracing/source_text.py` `_files`: files compiled to find one, 64 at most
 - `runtime/codegen/llvm_functions.py` `_LIBRARIES`: compiled functions that kernels link

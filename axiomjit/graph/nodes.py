@@ -241,8 +241,8 @@ class Update(Op):
     """The next version of a storage: the first operand, overwritten in part by the second.
 
     The iteration space is the second operand's. The first map gives the element that each of its
-    points replaces, no two the same; the value has the shape of the first operand, `whole`.
-    Lowered, it is written into the memory of the first operand.
+    points replaces, no two the same; the value has the shape of the first operand, `whole`. In the
+    view program it is written into the memory of the first operand.
 
     Further operands are positions, as in a gather: a scatter. Its points may name one element
     several times; in C order the last value wins, or each is combined with the old value, in the

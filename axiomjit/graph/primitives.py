@@ -327,9 +327,10 @@ class FoldRule(Record):
 class UfuncFold(FoldRule):
     """A reduction by a NumPy ufunc, `reduce`.
 
-    `lane` combines a state with an element where sums may be reordered into lanes. Partial results
-    of blocked folds form a tree, by functions whose names end in `tree`. A `running` fold outputs
-    its state after each element: nothing is reordered, and a sum starts at -0.0, which keeps signs.
+    `lane` is the function in generated source that combines a state with an element if the order in
+    lanes is free. `tree` is the suffix of the functions that combine partial results of blocks as a
+    tree. A `running` fold outputs its state after each element: nothing is reordered, and a sum
+    starts at -0.0, which keeps signs.
     """
 
     reduce: np.ufunc

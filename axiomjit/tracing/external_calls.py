@@ -210,7 +210,7 @@ def _as_now(call: ExternalCall, operands: Sequence[Node]) -> ProbedCall:
     for node in operands:
         for length in node.shape:
             if not data_dependent_in(length):  # such lengths are not known before the call runs
-                int(length)  # leaves a guard: another length is another program
+                int(length)  # records a guard: another length is another program
     arrays = _probe_operands(call.name, operands)
     try:
         with np.errstate(all="ignore"):

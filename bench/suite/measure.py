@@ -160,7 +160,7 @@ class Group:
 
     @property
     def settled(self) -> bool:
-        """Return True if the interval of our ratio to NumPy is narrow, or processes are enough."""
+        """Return True if our ratio to NumPy is precise, or enough processes have run."""
         ratio = self._ratio()
         if ratio is None:
             return True

@@ -23,7 +23,7 @@ def find_convolutions(graph: Graph, context: Context) -> Graph:
     """Replace sums of products over windows of an operand by convolutions.
 
     Each dimension of the result belongs to one operand, each folded iterator to both. Loops compute
-    short windows and few outputs; these comparisons leave guards in the scope.
+    short windows and few outputs; these comparisons record guards in the scope.
 
     Needs: a legal graph in which only outputs are views. Gives: a legal graph. Keeps: every output,
     up to the rounding of a sum.

@@ -276,8 +276,8 @@ class _RowNest:
     """Writes two walks over the same iterators as one nest.
 
     The second loads from buffers the values that the first stores in `kept` storages. Each row is
-    computed into the buffer of its block; then the row `behind` it in that buffer is written. The
-    first and the last rows of a block stay in the buffer until the combine part.
+    computed into the buffer of its block; then the row that is `behind` rows earlier is written.
+    The first and the last rows of a block stay in the buffer until the combine part.
 
     Args:
         rows: the size and the number of rows.
@@ -466,7 +466,7 @@ def _distances_of(
 ) -> Distances | None:
     """The distances of a read, in iterations of one of the loops; None without known bounds.
 
-    The lengths and strides of this call decide, which leaves guards in the ambient scope.
+    The lengths and strides of this call decide, and guards are recorded in the ambient scope.
 
     Args:
         read: the index of the read.

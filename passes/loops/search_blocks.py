@@ -61,7 +61,7 @@ def search_blocks(program: LoopProgram, context: Context) -> LoopProgram:
     vector code; the block is then one element of the fold, with its number as position. In the end
     the elements of the winning block are computed again, and the first element that equals the
     extreme has the position. Loops whose elements depend on earlier iterations or are overwritten,
-    lanes of tiles, and short loops are not changed. The length of a loop leaves a guard in the
+    lanes of tiles, and short loops are not changed. The length of a loop records a guard in the
     scope.
 
     Needs: blocked nests.

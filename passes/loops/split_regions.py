@@ -115,7 +115,7 @@ def _in_order(places: list[Dim], extent: Dim) -> tuple[list[Dim], dict[Dim, int]
             inner[place] = None
     cuts = [first, *sorted(inner, key=current_scope().value), extent]
     for one, next_one in pairwise(cuts):
-        assert one <= next_one  # leaves a guard
+        assert one <= next_one  # records a guard
     ranks.update({place: k for k, place in enumerate(cuts)})
     return cuts, {place: ranks.get(place, len(cuts) - 1) for place in places}
 

@@ -2,7 +2,7 @@
 
 Functions that loops inline are written once per target and linked: recipes before LLVM's passes
 run; steps of recipes after loops have become vector loops, and only the forms that these call. So a
-kernel's module holds no functions that most kernels do not use. Other modules hold their callees.
+kernel's module has no functions that most kernels do not use; they are in linked modules.
 
 Library functions are compiled once per target. For an elementary function, a kernel's module
 declares the scalar form. By LLVM's vector function ABI, its attribute names the vector forms, which

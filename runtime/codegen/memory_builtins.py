@@ -254,7 +254,7 @@ def checked_buffer(w: Any, k: Any) -> Typed:
 
 @Intrinsic.of_literals
 def scalar(w: Any, k: Any) -> Typed:
-    """`scalar(w, k)`: the value at the start of its words."""
+    """`scalar(w, k)`: the number in the words of parameter `k`."""
     index = _word_index(w, k, "scalar")
     if index is None:
         return None

@@ -55,7 +55,7 @@ class ChunkSize:
         self.most = max(1, most)
 
     def learn(self, units: int, seconds: float) -> None:
-        """Adjust the size after a call of that many units that took this long."""
+        """Adjust the size, given the units and the duration of a call."""
         if seconds > LONG_S:
             self.most = max(1, int(units * (LONG_S / 2 / seconds)))
         elif seconds < SHORT_S and units >= self.most:
