@@ -19,7 +19,7 @@ from axiomjit.graph.reductions import StateFold
 
 Number = bool | int | float | complex | np.generic
 Start = Number | tuple[Number, ...]
-_ROUNDS: Final = 8
+MAX_WIDENINGS: Final = 8
 """The largest number of widenings before a state's dtypes must be stable."""
 
 
@@ -131,7 +131,7 @@ class Accumulator:
             for d, value in zip(dtypes, start, strict=True)
         ]
         asked = f"combine of {self!r}"
-        for _ in range(_ROUNDS):
+        for _ in range(MAX_WIDENINGS):
             found, is_tuple = trace_scalars(self.combine, [parts, parts], grouped, asked)
             self._check_state(found, is_tuple, len(dtypes) if grouped else None, asked)
             wider = [common((d, node.dtype)) for d, node in zip(parts, found, strict=True)]

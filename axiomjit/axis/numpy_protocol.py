@@ -38,7 +38,7 @@ _PRODUCTS: Final = frozenset(
     {np.dot, np.vdot, np.inner, np.outer, np.tensordot, np.einsum, np.kron}
 )
 """Products, which pair dimensions by position, not by axis."""
-_OWN: Final = "use axiomjit's own function of axes, or apply it to values: np.asarray(x)"
+_REMEDY: Final = "use axiomjit's own function of axes, or apply it to values: np.asarray(x)"
 
 
 def _ufunc(ufunc: np.ufunc, method: str, operands: tuple[object, ...], options: Options) -> object:
@@ -88,7 +88,7 @@ def _function(
     elif function not in _PRODUCTS:
         return _of_values(function, operands, options, asked)
     seen = f"it is called with {', '.join(options)}" if options else "it has no form for named axes"
-    raise UnsupportedError(asked, seen, _OWN, user_location())
+    raise UnsupportedError(asked, seen, _REMEDY, user_location())
 
 
 def _reduced(
@@ -96,7 +96,7 @@ def _reduced(
 ) -> Tensor | NamedArray:
     """A reduction over axes: a named array if `x` is one, else a tensor."""
     if options:
-        remedy = _OWN
+        remedy = _REMEDY
         if "keepdims" in options:
             remedy = "leave keepdims out: axes are paired wherever they stand, none need be kept"
         seen = f"it is called with {', '.join(options)}"

@@ -65,11 +65,11 @@ class Target(Record):
 
     This needs packed conversions between the two, as in AVX-512DQ. Elsewhere the scalar instruction
     is faster, and makes the loop around it scalar."""
-    converts_halves: bool = False
+    converts_float16: bool = False
     """True if instructions convert float16 from and to float32."""
-    computes_halves: bool = False
+    computes_float16: bool = False
     """True if instructions compute in float16."""
-    fuses: bool = False
+    has_fma: bool = False
     """True if an instruction multiplies and adds with one rounding."""
     prefetches: bool = True
     """True if software prefetching makes loops faster.
@@ -248,9 +248,9 @@ def _make_target(name: str, cpu: str, features: str, found: Iterable[str]) -> Ta
         features,
         vector_bytes=64 if long else 32 if has["avx2"] else 16,
         divides_long_vectors=has["avx512dq"],
-        converts_halves=has["f16c"],
-        computes_halves=has["avx512fp16"],
-        fuses=has["fma"],
+        converts_float16=has["f16c"],
+        computes_float16=has["avx512fp16"],
+        has_fma=has["fma"],
         prefetches=not cpu.startswith("znver"),
     )
 

@@ -106,18 +106,18 @@ def _set_state(value: Any, names: Sequence[object], parts: Sequence[object]) -> 
             value.__dict__[name] = part
 
 
-def _object_apart(value: object) -> Apart:
+def _split_object(value: object) -> Apart:
     state = state_of(value)
     return tuple(state), list(state.values())
 
 
-def _object_built(kind: Any, keys: Keys, parts: Sequence[object]) -> object:
+def _build_object(kind: Any, keys: Keys, parts: Sequence[object]) -> object:
     value = kind.__new__(kind)
     _set_state(value, keys, parts)
     return value
 
 
-OBJECT: Final = ContainerForm(_object_apart, _object_built, is_object=True)
+OBJECT: Final = ContainerForm(_split_object, _build_object, is_object=True)
 
 
 class Filling(Record):
@@ -186,19 +186,19 @@ def _subclass(base: type) -> ContainerForm:
     return ContainerForm(apart, build)
 
 
-def _tuple_apart(value: Any) -> Apart:
+def _split_tuple(value: Any) -> Apart:
     state = state_of(value)
     return tuple(state), [*tuple.__iter__(value), *state.values()]
 
 
-def _tuple_built(kind: Any, keys: Keys, parts: Sequence[object]) -> object:
+def _build_tuple(kind: Any, keys: Keys, parts: Sequence[object]) -> object:
     count = len(parts) - len(keys)
     value = tuple.__new__(kind, parts[:count])
     _set_state(value, keys, parts[count:])
     return value
 
 
-TUPLE: Final = ContainerForm(_tuple_apart, _tuple_built)
+TUPLE: Final = ContainerForm(_split_tuple, _build_tuple)
 _EXACT: Final[dict[type, ContainerForm]] = {
     dict: DICT,
     list: SEQUENCE,

@@ -40,7 +40,7 @@ WRITTEN: Final = "written arguments"
 LENGTHS: Final = "lengths"
 RESULTS: Final = "results of steps"
 ERRORS: Final = "errors"
-TRAPS: Final = "error states"
+ERROR_STATES: Final = "error states"
 NOT_NOW: Final = "compilation"
 DISABLED: Final = "disabled"
 FOREIGN: Final = "arguments"
@@ -70,7 +70,7 @@ class CallsInNumPy:
         self._calls: dict[str, int] = {}
         self._whole, self._last = 0, ""
         self.reasons = {
-            TRAPS: "np.errstate or np.seterr traps errors around the call",
+            ERROR_STATES: "np.errstate or np.seterr traps errors around the call",
             NOT_NOW: "what was not compiled could not be compiled then",
             DISABLED: "config.disable is set",
         }
@@ -104,7 +104,7 @@ class CallsInNumPy:
         return f", {amount(total, 'call')} in NumPy: {why}"
 
 
-def in_short(error: AxiomError) -> str:
+def short_reason(error: AxiomError) -> str:
     """The request and the finding of an error, on one line."""
     return " ".join(f"{error.asked}: {error.seen}".split())
 
@@ -119,7 +119,7 @@ def falls_back(name: str, error: AxiomError, strict: bool) -> bool:
     return True
 
 
-def unfollowed(name: str, error: Exception) -> UnfollowedError:
+def untraceable_error(name: str, error: Exception) -> UnfollowedError:
     """The error for a function that raises an error while it is traced."""
     return UnfollowedError(
         f"follow {name} once for all calls",
@@ -128,7 +128,7 @@ def unfollowed(name: str, error: Exception) -> UnfollowedError:
     )
 
 
-def may_be_ours(error: Exception) -> bool:
+def may_be_tracing_error(error: Exception) -> bool:
     """True if an error raised while tracing may be caused by axiomjit, and not by the function."""
     if isinstance(error, AxiomError):
         return isinstance(error, GraphTypeError | GraphValueError)
@@ -141,7 +141,7 @@ def raised(error: UnfollowedError) -> Exception:
     return cause if isinstance(cause, Exception) else error
 
 
-def run_unfollowed(
+def run_untraceable(
     run: Callable[[], R], errors: list[UnfollowedError], strict: bool
 ) -> tuple[R, AxiomError]:
     """NumPy's result of a call of a function that could not be traced, and the reason.
@@ -199,7 +199,7 @@ class FallbackToNumPy(Exception):
         """The request and the finding, on one line."""
         if self.refusal is None:
             return "the call raises an error"
-        return in_short(NeedsValuesError(*self.refusal))
+        return short_reason(NeedsValuesError(*self.refusal))
 
     def refusal_of(self, name: str) -> NeedsValuesError:
         """The message about calls of a function."""

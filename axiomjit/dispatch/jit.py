@@ -56,24 +56,24 @@ from axiomjit.dispatch.caches import (
 from axiomjit.dispatch.decorating import check_function, check_options
 from axiomjit.dispatch.fallbacks import (
     DISABLED,
+    ERROR_STATES,
     FOREIGN,
     NOT_NOW,
-    TRAPS,
     WHOLE,
     CallsInNumPy,
     FallbackToNumPy,
     Same,
     byteswapped,
     falls_back,
-    in_short,
     length_refused,
-    may_be_ours,
+    may_be_tracing_error,
     numpy_call,
     raised,
-    run_unfollowed,
+    run_untraceable,
     same_arrays,
+    short_reason,
     speculative_run,
-    unfollowed,
+    untraceable_error,
     warn_of_fallback,
 )
 from axiomjit.dispatch.programs import TracedProgram
@@ -194,7 +194,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
             if self._in_numpy:
                 self._numpy_calls.count_whole()
             else:
-                self._numpy_calls.count(TRAPS)
+                self._numpy_calls.count(ERROR_STATES)
             return self._function(*args, **kwargs)
         if self._foreign and self._warned and self._is_foreign((*args, *kwargs.values())):
             self._numpy_calls.count(FOREIGN)
@@ -258,7 +258,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
             except UnfollowedError as error:
                 compiled, why = None, [error.with_traceback(None)]
         if compiled is None:
-            return self._run_unfollowed(why, args, kwargs)
+            return self._run_untraceable(why, args, kwargs)
         if named:
             return lazy_import(_NAMED_CALLS).run_and_unflatten_named(compiled, arguments)
         if compiled.writes and not self._writes:
@@ -279,12 +279,12 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         self._warned = self._warned or warn_of_fallback(self._name, reason, before=False)
         return result
 
-    def _run_unfollowed(
+    def _run_untraceable(
         self, errors: list[UnfollowedError], args: Any, kwargs: Mapping[str, Any]
     ) -> Any:
         """NumPy's result of a call for which the function could not be traced."""
         run = functools.partial(self._function, *args, **kwargs)
-        result, reason = run_unfollowed(run, errors, self._strict)
+        result, reason = run_untraceable(run, errors, self._strict)
         if self._falls_back(reason):
             self._numpy_calls.count_whole()
         return result
@@ -448,9 +448,9 @@ class Jitted(NativeCallable[R], Generic[P, R]):
                 try:
                     followed = follow(self._function, call, signature, scope)
                 except Exception as error:
-                    if not may_be_ours(error):
+                    if not may_be_tracing_error(error):
                         raise
-                    raise unfollowed(self._name, error) from error.with_traceback(None)
+                    raise untraceable_error(self._name, error) from error.with_traceback(None)
             if self._shapes:
                 shapes = [node.shape for node in followed.trace.graph.results]
                 self._shapes.check_results(shapes, signature.declared, tuple(scope.guards))
@@ -461,7 +461,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
     def _falls_back(self, error: AxiomError) -> bool:
         """True if NumPy runs the function from now on; otherwise raise the error."""
         if falls_back(self._name, error, self._strict):
-            self._numpy_calls.reasons[WHOLE] = in_short(error)
+            self._numpy_calls.reasons[WHOLE] = short_reason(error)
             self._in_numpy = True
             self.drop_tables()
         return self._in_numpy

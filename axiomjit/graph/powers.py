@@ -30,7 +30,7 @@ from axiomjit.graph.traced_values import NodeValue
 
 
 def power(base: Node, exponent: Node) -> Node:
-    """base ** exponent; for floats, exponents 2, 1, 0.5, -1 (as in NumPy) and 3 have short forms."""
+    """base ** exponent; for floats, 2, 1, 0.5, -1 (as in NumPy) and 3 have short forms."""
     real = isinstance(exponent, Scalar) and not is_complex(exponent.dtype)
     if isinstance(exponent, Scalar) and exponent.weak and real and is_inexact(base.dtype):
         value = exponent.value.item()

@@ -75,7 +75,7 @@ class Shaped(ShapedValue):
         return "a tensor" if self.name is None else self.name
 
     @property
-    def made_node(self) -> Node:
+    def existing_node(self) -> Node:
         """The node, which must exist."""
         assert self.known_node is not None
         return self.known_node
@@ -96,7 +96,7 @@ class Shaped(ShapedValue):
                 tensor.known_node = (
                     made.node(shape.lengths) if isinstance(made, Source) else made.node(shape)
                 )
-        return self.made_node
+        return self.existing_node
 
     def operands_first(self) -> Iterator[Shaped]:
         """All tensors that this one is computed from, operands before their users."""
@@ -161,7 +161,7 @@ class Operation:
 
     def node(self, shape: Shape) -> Node:
         """The node; shapes are closed, and operands have nodes."""
-        return self.emit(self.where(shape), [operand.made_node for operand in self.operands])
+        return self.emit(self.where(shape), [operand.existing_node for operand in self.operands])
 
     def where(self, shape: Shape) -> Where:
         """The projections of operands and result; closes their shapes."""

@@ -231,12 +231,12 @@ def at_least_3d(node: Node) -> Node:
 def _reshape(a: object, shape: Any, order: object = "C", copy: bool | None = None) -> Node:
     node = array_node(a, "reshape")
     if order == "F":
-        wanted = _complete(node, lengths_of(shape))
+        wanted = _with_inferred_length(node, lengths_of(shape))
         turned: Node = _reshape(_transposed(node), wanted[::-1], "C", copy)
         return _transposed(turned)
     if order != "C":
         raise refuse("reshape", "order", order)
-    wanted = _complete(node, lengths_of(shape))
+    wanted = _with_inferred_length(node, lengths_of(shape))
     seen = reshaped(node, wanted)
     if copy and not is_copied(node, wanted):
         return builder.elementwise(COPY, seen)
@@ -281,7 +281,7 @@ def _read_in_order(node: Node, order: object, function: str) -> Node:
     return node if order == "C" else _transposed(node)
 
 
-def _complete(node: Node, lengths: tuple[Dim, ...]) -> tuple[Dim, ...]:
+def _with_inferred_length(node: Node, lengths: tuple[Dim, ...]) -> tuple[Dim, ...]:
     """The new shape, with one negative length replaced.
 
     Raises:

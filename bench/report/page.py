@@ -242,7 +242,7 @@ def _number(text: object, value: float | None, style: str = "", **data: object) 
 
 
 def _ratio(case: Case, peer: str, ranking: Ranking, footnotes: Footnotes) -> Markup:
-    found = ranking.against(case, peer)
+    found = ranking.ratio_to(case, peer)
     if found is None:
         return _number(_why_not(case, peer, footnotes), None, data_peer=peer)
     verdict = found.verdict

@@ -38,7 +38,7 @@ VECTORS: Final = ("sse4.2", "avx", "fma", "f16c", "neon", "sve", "rvv", "vsx")
 GOVERNOR: Final = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 TRIAD_ELEMENTS: Final = (32_768, 1_000_000, 8_000_000)
 """Doubles in each of the three arrays: for a core's caches, as in most cases, and for memory."""
-SPENT_S: Final = 0.4
+SECONDS_PER_FIGURE: Final = 0.4
 """Seconds spent on each figure."""
 TRIES: Final = 10
 CHAINS: Final = 12
@@ -137,7 +137,7 @@ def _commit() -> tuple[str | None, bool]:
         return None, False
 
 
-def measure_limits(threads: int, spent_s: float = SPENT_S) -> dict[str, Any]:
+def measure_limits(threads: int, spent_s: float = SECONDS_PER_FIGURE) -> dict[str, Any]:
     """Return the fields of `records.Limits` for a number of threads, as plain values."""
     kinds = {"f8": "double", "f4": "float"}
     rates = {name: peak_flops(kind, threads, spent_s / 2) for name, kind in kinds.items()}

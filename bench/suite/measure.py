@@ -25,7 +25,7 @@ from axiomjit.base.records import Record
 from axiomjit.bench.suite.intervals import Interval, median_interval, ratio_interval
 from axiomjit.bench.suite.machine import read_environment, read_load
 from axiomjit.bench.suite.peers import PEERS
-from axiomjit.bench.suite.processes import ANSWER_S, Answer, Lost, Worker
+from axiomjit.bench.suite.processes import ANSWER_S, Answer, Worker, WorkerLostError
 from axiomjit.bench.suite.progress import Progress
 from axiomjit.bench.suite.records import (
     MISSING,
@@ -229,7 +229,7 @@ class Group:
             try:
                 answer = worker.ask(do, limit_s) if do else worker.receive(limit_s)
                 stop = (answer["status"], answer["reason"]) if "status" in answer else None
-            except Lost as lost:
+            except WorkerLostError as lost:
                 stop = UNSUPPORTED, f"its process: {lost}"
                 if lost.late and do == "first":
                     stop = TIMEOUT, f"no first result within {limit_s:.0f} s"

@@ -63,7 +63,7 @@ class Ranking:
         run = case.run(peer)
         return run.at(self.threads) if run else None
 
-    def against(self, case: Case, peer: str) -> PeerRatio | None:
+    def ratio_to(self, case: Case, peer: str) -> PeerRatio | None:
         """Return axiomjit's ratio to a peer, None if one of the two has no time."""
         return self._ratios[case.name].get(peer)
 
@@ -73,7 +73,7 @@ class Ranking:
 
     def lost(self, case: Case, peer: str) -> bool:
         """Return True if axiomjit loses to a peer in a case."""
-        found = self.against(case, peer)
+        found = self.ratio_to(case, peer)
         return found is not None and found.verdict == LOSS
 
     def verdict(self, case: Case) -> str:
@@ -83,7 +83,7 @@ class Ranking:
 
     def score(self, peer: str, cases: Sequence[Case]) -> Score | None:
         """Return the summary of the ratios to one peer, None if no case has both times."""
-        found = [s for s in (self.against(case, peer) for case in cases) if s is not None]
+        found = [s for s in (self.ratio_to(case, peer) for case in cases) if s is not None]
         if not found:
             return None
         ratios = [peer_ratio.ratio for peer_ratio in found]

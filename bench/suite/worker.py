@@ -47,7 +47,7 @@ WARM_BELOW_S: Final = 5e-3
 """Shorter calls are preceded by an untimed one, since other peers have used the CPU's caches."""
 TRIES: Final = 4
 """The most repetitions of an interrupted sample."""
-ALONE: Final = 0.02
+SINGLE_THREADED_SHARE: Final = 0.02
 """If other threads work for less than this fraction of a call, it counts as single-threaded."""
 TOLERANCE: Final = {"f2": 1e-2, "f4": 1e-4, "f8": 1e-9, "c8": 1e-4, "c16": 1e-9}
 """The largest difference allowed, relative to the largest finite element, by dtype.
@@ -177,7 +177,7 @@ class Session:
         lost = waiting_s() - waited
         # The system may report another thread's work only at its next tick, so such work may be the
         # cause of a large loss of time.
-        if other_threads_s() - others < ALONE * taken and lost < taken / 2:
+        if other_threads_s() - others < SINGLE_THREADED_SHARE * taken and lost < taken / 2:
             taken -= lost
         return taken / repeat
 

@@ -60,7 +60,7 @@ def _decided(body: tuple[Stmt, ...], verdict: Callable[[Bound], bool | None]) ->
         parts = []
         for part in stmt.parts:
             verdicts = {b: verdict(b) for b in part.bounds}
-            if False not in verdicts.values() and not _is_nowhere(part.body):
+            if False not in verdicts.values() and not _is_outside_regions(part.body):
                 parts.append(part.replace(bounds=tuple(b for b in verdicts if not verdicts[b])))
         return (stmt.replace(parts=tuple(parts)),)
 
@@ -93,12 +93,12 @@ def _cut(loop: For) -> list[For]:
             return starts[b.low] <= k < ranks[b.high] if b.iterator == loop.iterator else None
 
         inner = _decided(loop.body, verdict)
-        if not _is_nowhere(inner):
+        if not _is_outside_regions(inner):
             loops.append(loop.replace(body=_ranges(inner), span=span))
     return loops
 
 
-def _is_nowhere(body: tuple[Stmt, ...]) -> bool:
+def _is_outside_regions(body: tuple[Stmt, ...]) -> bool:
     """True if statements are outside all regions of a join, so that they never run."""
     return any(isinstance(stmt, Select) and not stmt.parts for stmt in walk(body))
 

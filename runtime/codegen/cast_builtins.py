@@ -40,9 +40,9 @@ HALF_BITS: Final = 126 << 23
 def narrowed(builder: Any, value: Any) -> Any:
     """A float32 rounded to float16."""
     target = target_of(builder.module)
-    if target.computes_halves:
+    if target.computes_float16:
         return builder.fptrunc(value, HALF)
-    if target.converts_halves:
+    if target.converts_float16:
         # LLVM would round the operands of copysign in place of its result, and so a float64 to
         # float16. It does not move canonicalize.
         return builder.fptrunc(call_intrinsic(builder, "llvm.canonicalize", [value]), HALF)
@@ -66,7 +66,7 @@ def narrowed(builder: Any, value: Any) -> Any:
 def widened(builder: Any, value: Any) -> Any:
     """A float16 as float32."""
     target = target_of(builder.module)
-    if target.computes_halves or target.converts_halves:
+    if target.computes_float16 or target.converts_float16:
         return builder.fpext(value, SINGLE)
     bits = builder.zext(builder.bitcast(value, SHORT), INT)
     size = builder.and_(bits, INT(SIGN - 1 >> 16))

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from axiomjit.runtime.codegen.compile_source import CompiledKernel
 
 
-Wish = tuple[KernelHandle, Context]
+CompileRequest = tuple[KernelHandle, Context]
 """A kernel, and the context of the first call that requested it, with its function's clock."""
 
 
@@ -55,7 +55,7 @@ class BackgroundCompiler:
     def __init__(self, load: Callable[[KernelHandle], object]) -> None:
         """Start no thread yet; `load` compiles a kernel and enters it in its handle."""
         self._load = load
-        self._wishes: dict[int, Wish] = {}
+        self._wishes: dict[int, CompileRequest] = {}
         self._thread: threading.Thread | None = None
         self._lock = new_lock()
         self._knows_forks = False
@@ -127,8 +127,8 @@ def refuse_failed(handle: KernelHandle) -> None:
     failure = handle.failure
     if failure is None:
         return
-    if not handle.is_told:
-        handle.is_told = True
+    if not handle.was_reported:
+        handle.was_reported = True
         warn(f"such calls run in NumPy, not compiled: {failure}", FallbackWarning)
     raise NotNowError(str(failure))
 

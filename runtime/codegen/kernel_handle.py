@@ -106,7 +106,7 @@ class KernelHandle:
 
     __slots__ = (
         *("__weakref__", "_dropped", "_hits", "_last", "_load", "_users"),
-        *("checked", "failure", "is_told", "kernel", "loaded"),
+        *("checked", "failure", "was_reported", "kernel", "loaded"),
     )
 
     kernel: Kernel
@@ -116,7 +116,7 @@ class KernelHandle:
     """A weak reference to the machine code in memory."""
     failure: Exception | None
     """The error of a failed compilation in the background."""
-    is_told: bool
+    was_reported: bool
     """True once the user has been warned of the failure."""
 
     def __init__(
@@ -124,7 +124,7 @@ class KernelHandle:
     ) -> None:
         """Start without machine code; `load` loads it and stores it here."""
         self.kernel, self.checked, self.loaded, self._load = kernel, checked, None, load
-        self.failure, self.is_told = None, False
+        self.failure, self.was_reported = None, False
         self._users: dict[int, weakref.ref[NativeUser]] = {}
         self._hits: dict[int, int] = {}
         self._dropped: Callable[[], LoadedKernel | None] = _nothing

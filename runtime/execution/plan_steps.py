@@ -25,7 +25,7 @@ from axiomjit.runtime.codegen.kernel_handle import KernelHandle
 from axiomjit.runtime.codegen.report import REPORT, refuse_report
 from axiomjit.runtime.execution.windows import Array, Arrays, BoundWindow, PlanMemory, at_positions
 from axiomjit.runtime.execution.workers import (
-    WORTH,
+    MIN_SPEEDUP,
     ChunkSize,
     available_threads,
     chunk_edges,
@@ -364,7 +364,7 @@ class Launching(BoundStep):
         if before is None:
             self.run(arrays, arguments, threads)
         elif not before.form.step.prepass:
-            pays = threads > 1 and before.work * WORTH < self.work * threads
+            pays = threads > 1 and before.work * MIN_SPEEDUP < self.work * threads
             (before if pays else self).run(arrays, arguments, threads)
         elif cuts_chains(self.grid // self.chain, before.work, self.work, threads):
             before.run(arrays, arguments, threads)

@@ -30,12 +30,12 @@ from axiomjit.base.locks import after_fork, new_gate, new_lock
 
 Chunk = Callable[[int, int], int]
 AnyPath = str | os.PathLike[str]
-WORTH: Final = 1.1
+MIN_SPEEDUP: Final = 1.1
 """Threads share units of chains only if that is faster by this factor."""
-SMALLEST: Final = 16
+SHARE_DIVISOR: Final = 16
 """The smallest chunk is a thread's share of units divided by this."""
 VARIABLES: Final = ("AXIOMJIT_NUM_THREADS", "OMP_NUM_THREADS")
-EVERYTHING: Final = 2**62
+UNDIVIDED: Final = 2**62
 """The chunk size, in units, of calls that need not be divided."""
 LONG_S: Final = 0.02
 """After a longer uninterrupted call, the next ones are made shorter, so that Ctrl-C is noticed."""
@@ -292,9 +292,9 @@ def chunk_edges(grid: int, threads: int) -> tuple[int, ...]:
 
     Chunks shrink, so that a late or slow thread ends with the others: each chunk is half of a
     thread's share of the rest (C. Polychronopoulos and D. Kuck, "Guided self-scheduling", 1987),
-    but no less than a part of SMALLEST.
+    but no less than a part of SHARE_DIVISOR.
     """
-    edges, least = [0], -(-grid // (SMALLEST * threads))
+    edges, least = [0], -(-grid // (SHARE_DIVISOR * threads))
     while edges[-1] < grid:
         rest = grid - edges[-1]
         share = max(-(-rest // (2 * threads)), least) if threads > 1 else rest
@@ -307,7 +307,7 @@ def cuts_chains(chains: int, ahead: int, work: int, threads: int) -> bool:
     if threads == 1 or not chains:
         return False
     longest = -(-chains // min(threads, chains))  # the chains of one thread
-    return (ahead + work) * WORTH / threads < work * longest / chains
+    return (ahead + work) * MIN_SPEEDUP / threads < work * longest / chains
 
 
 def run_chunks(
@@ -340,7 +340,7 @@ def run_chunks(
     most = min(threads, len(chunks)) - (not watched) - workers.busy()
     helpers = max(int(watched and bool(chunks)), most)
     job = Job(
-        call, chunks, helpers, chunk_size or ChunkSize(EVERYTHING), give_up if watched else None
+        call, chunks, helpers, chunk_size or ChunkSize(UNDIVIDED), give_up if watched else None
     )
     if helpers:
         workers.run(job)

@@ -47,11 +47,11 @@ SUPPORTED: Final = os.open in os.supports_dir_fd and hasattr(os, "geteuid")
 """True if this system opens files relative to a folder, and has owners."""
 
 
-class Unusable(Exception):
+class UnusableFolderError(Exception):
     """A folder cannot be used; the text has the reason."""
 
 
-class Found(Record):
+class StoredFile(Record):
     """A file of the folder: its key, size in bytes, and when it was last used."""
 
     key: str
@@ -74,7 +74,7 @@ class Directory:
                 return None
         except FileNotFoundError:
             return None
-        except (OSError, Unusable) as error:
+        except (OSError, UnusableFolderError) as error:
             return str(error)
 
     def read(self, key: str, suffix: str = SUFFIX) -> bytes | None:
@@ -82,14 +82,14 @@ class Directory:
         try:
             with self._opened() as folder:
                 return self._content(folder, key + suffix)
-        except (OSError, Unusable):
+        except (OSError, UnusableFolderError):
             return None
 
     def write(self, key: str, data: bytes, bound_bytes: int, suffix: str = SUFFIX) -> None:
         """Write the file of a key, and drop the oldest files beyond the size limit.
 
         Raises:
-            OSError, Unusable: the folder cannot be used, or the disk is full.
+            OSError, UnusableFolderError: the folder cannot be used, or the disk is full.
         """
         try:
             self._put(key + suffix, data)
@@ -111,19 +111,19 @@ class Directory:
         try:
             with self._opened() as folder:
                 return _dropped(folder, key + suffix)
-        except (OSError, Unusable):
+        except (OSError, UnusableFolderError):
             return False
 
-    def files(self, suffix: str = SUFFIX) -> list[Found]:
+    def files(self, suffix: str = SUFFIX) -> list[StoredFile]:
         """The files of the folder, the most recently used first.
 
         Raises:
-            Unusable: the folder is not used.
+            UnusableFolderError: the folder is not used.
         """
         try:
             with self._opened() as folder:
                 found = [
-                    Found(name.removesuffix(suffix), status.st_size, status.st_mtime)
+                    StoredFile(name.removesuffix(suffix), status.st_size, status.st_mtime)
                     for name, status in _listed(folder)
                     if _is_named(name, KEY_DIGITS, suffix)
                 ]
@@ -137,20 +137,22 @@ class Directory:
 
         Raises:
             OSError: it does not exist, or is not a folder.
-            Unusable: others can write in it.
+            UnusableFolderError: others can write in it.
         """
         if not SUPPORTED:
-            raise Unusable("this system tells no owners of folders")
+            raise UnusableFolderError("this system tells no owners of folders")
         try:
             folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENOTDIR):
-                raise Unusable(f"{self.path} is no folder, or a link") from None
+                raise UnusableFolderError(f"{self.path} is no folder, or a link") from None
             raise
         try:
             status = os.fstat(folder)
             if not self._is_ours(status):
-                raise Unusable(f"{self.path} belongs to another user, or others can write it")
+                raise UnusableFolderError(
+                    f"{self.path} belongs to another user, or others can write it"
+                )
             yield folder
         finally:
             os.close(folder)
@@ -317,7 +319,7 @@ class ObjectStore:
             return
         try:
             self._own.write(key, data, config.cache_mb * MEGABYTE, suffix)
-        except Unusable as error:
+        except UnusableFolderError as error:
             self.trouble = str(error)
         except OSError as error:
             if error.errno in _LASTING:
