@@ -11,15 +11,16 @@ from axiomjit._links import check_links as _check_links
 _check_links()
 
 from axiomjit.base import errors as errors
-from axiomjit.base.config import config
-from axiomjit.base.counters import stats
-from axiomjit.base.errors import ShapeError, SpecError
+from axiomjit.base.config import config as config
+from axiomjit.base.counters import stats as stats
+from axiomjit.base.errors import ShapeError as ShapeError
+from axiomjit.base.errors import SpecError as SpecError
 from axiomjit.base.locks import lazy_import as _lazy_import
 from axiomjit.base.locks import uncollected as _uncollected
 
 with _uncollected():
-    from axiomjit.dispatch.jit import jit
-    from axiomjit.dispatch.warm import spec
+    from axiomjit.dispatch.jit import jit as jit
+    from axiomjit.dispatch.warm import spec as spec
 
 __version__ = "0.1.0"
 
@@ -27,184 +28,100 @@ if _TYPE_CHECKING:
     from axiomjit import descriptions as descriptions
     from axiomjit import notation as notation
     from axiomjit import transformers as transformers
-    from axiomjit.accumulators.accumulator import Accumulator
-    from axiomjit.accumulators.elementwise import elementwise
-    from axiomjit.accumulators.fold import fold
-    from axiomjit.axis.axes import Axes, make_axes
-    from axiomjit.axis.axis import Axis, make_axis
-    from axiomjit.axis.convolution import convolution, pooling
+    from axiomjit.accumulators.accumulator import Accumulator as Accumulator
+    from axiomjit.accumulators.elementwise import elementwise as elementwise
+    from axiomjit.accumulators.fold import fold as fold
+    from axiomjit.axis.axes import Axes as Axes
+    from axiomjit.axis.axes import make_axes as make_axes
+    from axiomjit.axis.axis import Axis as Axis
+    from axiomjit.axis.axis import make_axis as make_axis
+    from axiomjit.axis.convolution import convolution as convolution
+    from axiomjit.axis.convolution import pooling as pooling
     from axiomjit.axis.elementwise import TensorFunction as _Function
-    from axiomjit.axis.elementwise import astype, clip, where
-    from axiomjit.axis.functions import axes_with_order, broadcast, cast_axes, dot
-    from axiomjit.axis.joins import concat_along_axis, one_hot, pad, stack
-    from axiomjit.axis.labels import axes_with_role_order, cast_role, map_roles, rename
-    from axiomjit.axis.library import argsort, cumprod, cumsum, sort, take
-    from axiomjit.axis.named_arrays import NamedArray
-    from axiomjit.axis.networks import (
-        cross_entropy_binary,
-        cross_entropy_binary_inner,
-        cross_entropy_multi,
-        relu,
-        safelog,
-        sigmoid,
-        softmax,
-    )
-    from axiomjit.axis.printing import PrintOp
-    from axiomjit.axis.random_tensors import normal, uniform
-    from axiomjit.axis.reductions import (
-        L1_norm,
-        L2_norm,
-        all,
-        any,
-        argmax,
-        argmin,
-        logsumexp,
-        max,
-        mean,
-        min,
-        prod,
-        squared_L2,
-        std,
-        sum,
-        tensor_size,
-        var,
-        variance,
-    )
-    from axiomjit.axis.state import (
-        as_op,
-        assign,
-        doall,
-        fill,
-        materialize,
-        persistent_tensor,
-        sequential,
-        set_item,
-        temporary,
-        value_of,
-        variable,
-    )
-    from axiomjit.axis.tags import AxisClass, AxisRole, make_axis_class, make_axis_role
-    from axiomjit.axis.tensors import Tensor, constant, placeholder
-    from axiomjit.axis.views import (
-        expand_dims,
-        flatten,
-        flatten_at,
-        slice_along_axis,
-        tensor_slice,
-        unflatten,
-    )
-    from axiomjit.graph.powers import erf, erfc
-    from axiomjit.notation.bitcast import bitcast
-    from axiomjit.notation.constructors import tensor
-    from axiomjit.notation.einsum import concat, einsum
-    from axiomjit.notation.shapes import Shape
-    from axiomjit.notation.sizes import Size
-    from axiomjit.notation.symbols import symbol
-    from axiomjit.notation.tensors import fma
-    from axiomjit.runtime.execution.workers import threads
-    from axiomjit.runtime.memory.recycling import trim
-
-    __all__ = [
-        "Accumulator",
-        "fold",
-        "logsumexp",
-        "Axes",
-        "Axis",
-        "AxisClass",
-        "AxisRole",
-        "L1_norm",
-        "L2_norm",
-        "NamedArray",
-        "PrintOp",
-        "Shape",
-        "ShapeError",
-        "Size",
-        "SpecError",
-        "Tensor",
-        "all",
-        "any",
-        "argmax",
-        "argmin",
-        "argsort",
-        "as_op",
-        "assign",
-        "astype",
-        "axes_with_order",
-        "axes_with_role_order",
-        "bitcast",
-        "broadcast",
-        "cast_axes",
-        "cast_role",
-        "clip",
-        "concat",
-        "concat_along_axis",
-        "config",
-        "constant",
-        "convolution",
-        "cross_entropy_binary",
-        "cross_entropy_binary_inner",
-        "cross_entropy_multi",
-        "cumprod",
-        "cumsum",
-        "doall",
-        "elementwise",
-        "dot",
-        "einsum",
-        "erf",
-        "erfc",
-        "expand_dims",
-        "fill",
-        "fma",
-        "flatten",
-        "flatten_at",
-        "jit",
-        "make_axes",
-        "make_axis",
-        "make_axis_class",
-        "make_axis_role",
-        "map_roles",
-        "materialize",
-        "max",
-        "mean",
-        "min",
-        "normal",
-        "one_hot",
-        "pad",
-        "persistent_tensor",
-        "placeholder",
-        "pooling",
-        "prod",
-        "relu",
-        "rename",
-        "safelog",
-        "sequential",
-        "set_item",
-        "sigmoid",
-        "slice_along_axis",
-        "softmax",
-        "spec",
-        "sort",
-        "squared_L2",
-        "stack",
-        "stats",
-        "std",
-        "sum",
-        "symbol",
-        "take",
-        "temporary",
-        "tensor",
-        "tensor_size",
-        "tensor_slice",
-        "threads",
-        "trim",
-        "unflatten",
-        "uniform",
-        "value_of",
-        "var",
-        "variable",
-        "variance",
-        "where",
-    ]
+    from axiomjit.axis.elementwise import astype as astype
+    from axiomjit.axis.elementwise import clip as clip
+    from axiomjit.axis.elementwise import where as where
+    from axiomjit.axis.functions import axes_with_order as axes_with_order
+    from axiomjit.axis.functions import broadcast as broadcast
+    from axiomjit.axis.functions import cast_axes as cast_axes
+    from axiomjit.axis.functions import dot as dot
+    from axiomjit.axis.joins import concat_along_axis as concat_along_axis
+    from axiomjit.axis.joins import one_hot as one_hot
+    from axiomjit.axis.joins import pad as pad
+    from axiomjit.axis.joins import stack as stack
+    from axiomjit.axis.labels import axes_with_role_order as axes_with_role_order
+    from axiomjit.axis.labels import cast_role as cast_role
+    from axiomjit.axis.labels import map_roles as map_roles
+    from axiomjit.axis.labels import rename as rename
+    from axiomjit.axis.library import argsort as argsort
+    from axiomjit.axis.library import cumprod as cumprod
+    from axiomjit.axis.library import cumsum as cumsum
+    from axiomjit.axis.library import sort as sort
+    from axiomjit.axis.library import take as take
+    from axiomjit.axis.named_arrays import NamedArray as NamedArray
+    from axiomjit.axis.networks import cross_entropy_binary as cross_entropy_binary
+    from axiomjit.axis.networks import cross_entropy_binary_inner as cross_entropy_binary_inner
+    from axiomjit.axis.networks import cross_entropy_multi as cross_entropy_multi
+    from axiomjit.axis.networks import relu as relu
+    from axiomjit.axis.networks import safelog as safelog
+    from axiomjit.axis.networks import sigmoid as sigmoid
+    from axiomjit.axis.networks import softmax as softmax
+    from axiomjit.axis.printing import PrintOp as PrintOp
+    from axiomjit.axis.random_tensors import normal as normal
+    from axiomjit.axis.random_tensors import uniform as uniform
+    from axiomjit.axis.reductions import L1_norm as L1_norm
+    from axiomjit.axis.reductions import L2_norm as L2_norm
+    from axiomjit.axis.reductions import all as all
+    from axiomjit.axis.reductions import any as any
+    from axiomjit.axis.reductions import argmax as argmax
+    from axiomjit.axis.reductions import argmin as argmin
+    from axiomjit.axis.reductions import logsumexp as logsumexp
+    from axiomjit.axis.reductions import max as max
+    from axiomjit.axis.reductions import mean as mean
+    from axiomjit.axis.reductions import min as min
+    from axiomjit.axis.reductions import prod as prod
+    from axiomjit.axis.reductions import squared_L2 as squared_L2
+    from axiomjit.axis.reductions import std as std
+    from axiomjit.axis.reductions import sum as sum
+    from axiomjit.axis.reductions import tensor_size as tensor_size
+    from axiomjit.axis.reductions import var as var
+    from axiomjit.axis.reductions import variance as variance
+    from axiomjit.axis.state import as_op as as_op
+    from axiomjit.axis.state import assign as assign
+    from axiomjit.axis.state import doall as doall
+    from axiomjit.axis.state import fill as fill
+    from axiomjit.axis.state import materialize as materialize
+    from axiomjit.axis.state import persistent_tensor as persistent_tensor
+    from axiomjit.axis.state import sequential as sequential
+    from axiomjit.axis.state import set_item as set_item
+    from axiomjit.axis.state import temporary as temporary
+    from axiomjit.axis.state import value_of as value_of
+    from axiomjit.axis.state import variable as variable
+    from axiomjit.axis.tags import AxisClass as AxisClass
+    from axiomjit.axis.tags import AxisRole as AxisRole
+    from axiomjit.axis.tags import make_axis_class as make_axis_class
+    from axiomjit.axis.tags import make_axis_role as make_axis_role
+    from axiomjit.axis.tensors import Tensor as Tensor
+    from axiomjit.axis.tensors import constant as constant
+    from axiomjit.axis.tensors import placeholder as placeholder
+    from axiomjit.axis.views import expand_dims as expand_dims
+    from axiomjit.axis.views import flatten as flatten
+    from axiomjit.axis.views import flatten_at as flatten_at
+    from axiomjit.axis.views import slice_along_axis as slice_along_axis
+    from axiomjit.axis.views import tensor_slice as tensor_slice
+    from axiomjit.axis.views import unflatten as unflatten
+    from axiomjit.graph.powers import erf as erf
+    from axiomjit.graph.powers import erfc as erfc
+    from axiomjit.notation.bitcast import bitcast as bitcast
+    from axiomjit.notation.constructors import tensor as tensor
+    from axiomjit.notation.einsum import concat as concat
+    from axiomjit.notation.einsum import einsum as einsum
+    from axiomjit.notation.shapes import Shape as Shape
+    from axiomjit.notation.sizes import Size as Size
+    from axiomjit.notation.symbols import symbol as symbol
+    from axiomjit.notation.tensors import fma as fma
+    from axiomjit.runtime.execution.workers import threads as threads
+    from axiomjit.runtime.memory.recycling import trim as trim
 
 _IMPORTED = ("ShapeError", "SpecError", "config", "jit", "spec", "stats")
 _MODULES = {

@@ -76,25 +76,11 @@ def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "intervals of both ratios do not meet, and measuring it once more, in the tree that this "
         "command belongs to, says so again.",
     )
-    compare.add_argument("before", nargs="?", type=Path, metavar="A.json", help="an earlier run")
-    compare.add_argument("after", nargs="?", type=Path, metavar="B.json", help="one of this tree")
+    compare.add_argument("before", type=Path, metavar="A.json", help="an earlier run")
+    compare.add_argument("after", type=Path, metavar="B.json", help="one of this tree")
     compare.add_argument(
         "--no-rerun", action="store_true", help="believe the files, measure nothing again"
     )
-    compare.add_argument(
-        "--try",
-        dest="planted",
-        metavar="NAME",
-        help="instead of files: measure runs of this tree, unchanged and with the calls of this "
-        "case made twice, and say how often a case is called slower",
-    )
-    compare.add_argument(
-        "--tries", type=whole_from(1), default=5, metavar="N", help="of each kind, for --try"
-    )
-    compare.add_argument(
-        "--case", action="append", default=[], metavar="NAME", help="with --try: these, not all"
-    )
-    compare.add_argument("--quick", action="store_true", help="with --try: quick runs")
     compare.set_defaults(run=_compare)
 
 
@@ -107,9 +93,6 @@ def _add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     report.add_argument("file", nargs="?", type=Path, metavar="FILE.json", help="the results")
     report.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
     report.add_argument("--chart", type=Path, metavar="FILE.svg", help="draw the geometric means")
-    report.add_argument(
-        "--history", action="store_true", help="a page of the kept results of each machine"
-    )
     report.add_argument(
         "--publish",
         action="store_true",
@@ -153,13 +136,8 @@ def _check_writable(path: Path) -> None:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    from axiomjit.bench.suite.compare import compare, measure_again, try_out
+    from axiomjit.bench.suite.compare import compare, measure_again
 
-    if arguments.planted:
-        asked = (arguments.planted, arguments.tries, arguments.case, arguments.quick)
-        return 0 if try_out(*asked) else 1
-    if arguments.after is None:
-        raise BenchError("compare two runs", "fewer than two files", "name A.json and B.json")
     before, after = read_result(arguments.before), read_result(arguments.after)
     verdict = compare(before, after, None if arguments.no_rerun else measure_again(after))
     print(verdict.text, end="")
@@ -167,23 +145,19 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 
 def _report(arguments: argparse.Namespace) -> None:
-    from axiomjit.bench.report.history import history_page
     from axiomjit.bench.report.page import page
     from axiomjit.bench.report.publish import group_chart, publish
     from axiomjit.bench.report.table import markdown
     from axiomjit.bench.suite.results import kept
 
-    if arguments.history:
-        out = arguments.out or Path("history.html")
-        write_text(history_page(kept(results_folder("report the history of results"))), out)
-    elif arguments.publish:
+    if arguments.publish:
         folder = results_folder("publish results")
         for path in publish(kept(folder)[-1], folder.parents[1]):
             print(f"wrote {path}")
         return
-    elif arguments.file is None:
+    if arguments.file is None:
         raise BenchError("report", "no file of results", "name one written by `run --json`")
-    elif arguments.chart:
+    if arguments.chart:
         out = arguments.chart
         write_text(group_chart(read_result(arguments.file)), out)
     elif arguments.markdown:

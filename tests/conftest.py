@@ -7,6 +7,7 @@ compares texts kept under tests/golden.
 import os
 import re
 import tempfile
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from axiomjit.base.config import config
+from axiomjit.base.errors import FallbackWarning
 from axiomjit.graph import execution
 from tests.turns import Turns
 
@@ -21,8 +23,14 @@ TESTS = Path(__file__).parent
 GOLDEN = TESTS / "golden"
 FAST = ("structure", "passes")
 """Folders whose tests are marked `fast`; those of other folders are `slow`."""
-SLOW_FILES = ("passes/test_compiled.py", "passes/test_growth.py", "passes/test_scans.py")
-"""Files in these folders that compile many kernels: they are `slow`, too."""
+SLOW_FILES = (
+    "passes/test_compiled.py",
+    "passes/test_growth.py",
+    "passes/test_scans.py",
+    "structure/test_golden_fixture.py",
+    "structure/test_packages.py",
+)
+"""Files in these folders that compile much or start many processes: they are `slow`, too."""
 SELECTING = ("keyword", "markexpr", "deselect", "ignore", "ignore_glob", "lf", "collectonly")
 
 
@@ -215,6 +223,26 @@ def evaluator():
     before = execution.install(run=None)
     yield
     execution.install(**before)
+
+
+@pytest.fixture
+def nothing_runs_in_numpy():
+    """A function that NumPy runs in place of a program is an error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FallbackWarning)
+        yield
+
+
+@pytest.fixture
+def in_numpy(monkeypatch):
+    """Programs are evaluated in NumPy: nothing is about kernels."""
+    monkeypatch.setattr(config, "disable", True)
+
+
+@pytest.fixture(params=[True, False], ids=["compiled", "evaluated"])
+def compiled(request, monkeypatch):
+    """Programs are compiled; in another run of the test they are evaluated."""
+    monkeypatch.setattr(config, "disable", not request.param)
 
 
 @pytest.fixture

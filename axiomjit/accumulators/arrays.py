@@ -67,7 +67,6 @@ class ArrayFunction(NativeCallable[Any]):
     """The container of several results."""
 
     def __init__(self) -> None:
-        """Start with an empty cache."""
         self._graphs = BoundedTable[object, Built]()
 
     def nodes(self, arrays: Sequence[Node]) -> tuple[list[Node], bool]:

@@ -104,13 +104,7 @@ class Elementwise(ArrayFunction):
     def __init__(
         self, fn: Callable[..., Any], accumulators: tuple[Accumulator | None, ...], order: str
     ) -> None:
-        """Store the arguments; the first call of each signature traces the function.
-
-        Args:
-            fn: A function of numbers.
-            accumulators: One per result, None for a broadcast result.
-            order: "c" or "f".
-        """
+        """Store the arguments; the first call of each signature traces the function."""
         super().__init__()
         self._fn, self._accumulators, self._order = fn, accumulators, order
 

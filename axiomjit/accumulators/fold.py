@@ -148,7 +148,6 @@ class Folded(ArrayFunction):
     """Reduces arrays by an accumulator along some dimensions."""
 
     def __init__(self, acc: Accumulator, axes: tuple[int, ...] | None, running: bool) -> None:
-        """Store the accumulator, the axes, and the scan flag."""
         super().__init__()
         self._acc, self._axes, self._running = acc, axes, running
 

@@ -93,7 +93,6 @@ class RefusedNumber(TracedNumber):
     __slots__ = ("error",)
 
     def __init__(self, error: AxiomError) -> None:
-        """Store the error for the first use of the number."""
         super().__init__(Scalar(FLOAT, FLOAT.type(0), False), True)
         self.error = error
 

@@ -75,7 +75,6 @@ class DeclaredStorage(VersionedStorage):
     __slots__ = ("uses",)
 
     def __init__(self, root: Node, uses: Uses) -> None:
-        """Start with the first version, unwritten."""
         super().__init__(root)
         self.uses = uses
 

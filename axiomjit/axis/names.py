@@ -18,11 +18,6 @@ AxisName = Axis | str
 def axis_of(own: Iterable[Axis], given: object, asked: str) -> Axis:
     """The axis of a tensor that is given as the Axis or by its name.
 
-    Args:
-        own: The axes of a tensor.
-        given: One of these axes, or the name of exactly one of them.
-        asked: What the caller is doing, for the error.
-
     Raises:
         AxesError: it is none of the axes, or several axes have the name.
         GraphTypeError: neither an Axis nor a name.

@@ -36,7 +36,6 @@ class Transformer:
     """Makes computations that share the values of variables; made by `make_transformer`."""
 
     def __init__(self) -> None:
-        """Start without values."""
         self._variables: Final = VariableValues()
 
     def close(self) -> None:
@@ -77,7 +76,6 @@ class VariableValues:
     """The arrays of variables, made when a variable is first used."""
 
     def __init__(self) -> None:
-        """Start empty."""
         self.lock: Final = new_lock()
         self._arrays: Final[WeakKeyDictionary[Input, np.ndarray]] = WeakKeyDictionary()
 

@@ -17,7 +17,6 @@ class BoundedTable(OrderedDict[Key, Value]):
     """A cache that drops its oldest entries beyond `limit`; changes are made under a lock."""
 
     def __init__(self, limit: int = LARGEST) -> None:
-        """Start empty."""
         super().__init__()
         self.limit = limit
         self._lock = new_lock()

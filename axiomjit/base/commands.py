@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from axiomjit.base.errors import AxiomError, CompileError, GraphValueError, VerifyError
+from axiomjit.base.locks import lazy_import
 
 OK, BROKEN, USAGE, INTERRUPTED = 0, 1, 2, 130
 SPEC: Final = "CODE.py:NAME"
@@ -133,3 +134,19 @@ def _line_in(path: Path, error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     lines = [f.lineno for f in frames if Path(f.filename) == path.absolute()]
     return f"{path}:{lines[-1]}" if lines else str(path)
+
+
+def vector_extensions() -> str:
+    """This CPU's vector extensions by LLVM's names; empty if LLVM does not know it.
+
+    Raises:
+        ImportError: there is no llvmlite.
+    """
+    try:
+        found = lazy_import("llvmlite.binding").get_host_cpu_features()
+    except RuntimeError:
+        return ""
+    return " ".join(sorted(f for f, on in found.items() if on and f.startswith(VECTORS)))
+
+
+VECTORS: Final = ("sse4.2", "avx", "fma", "f16c", "neon", "sve", "rvv", "vsx")

@@ -80,7 +80,6 @@ class Config:
     _generator: np.random.Generator | None
 
     def __init__(self) -> None:
-        """Read the environment."""
         self.check = self.bounds = os.environ.get("AXIOMJIT_CHECK", "0") not in ("", "0")
         self.background = os.environ.get("AXIOMJIT_BACKGROUND", "0") not in ("", "0")
         self.disable = os.environ.get("AXIOMJIT_DISABLE", "0") not in ("", "0")

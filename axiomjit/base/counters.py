@@ -84,7 +84,6 @@ class Clock:
     __slots__ = ("spent",)
 
     def __init__(self) -> None:
-        """Start at zero."""
         self.spent: dict[str, float] = {}
 
     def times(self) -> StageTimes:

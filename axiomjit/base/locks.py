@@ -253,13 +253,7 @@ class LazyRegistry(Mapping[Key, Value]):
     """A mapping whose missing keys import further modules, once, and merge their tables."""
 
     def __init__(self, near: Mapping[Key, Value], table: str, *modules: str) -> None:
-        """Start with the entries that need no import.
-
-        Args:
-            near: The entries that need no import.
-            table: The name of the table in each further module.
-            modules: The full names of the further modules.
-        """
+        """Start with the entries that need no import."""
         self._near, self._table, self._modules = near, table, modules
         self._whole: Mapping[Key, Value] | None = None
 

@@ -65,7 +65,6 @@ class Record(metaclass=RecordType):
     """An immutable value: equal when type and fields are equal, hashable, with a readable repr."""
 
     def __init__(self, *values: Any, **named: Any) -> None:
-        """Take the fields in order, or by name."""
         fields = type(self)._fields
         if len(values) == len(fields) and not named:
             for put, value in zip(type(self)._setters, values, strict=True):
@@ -150,7 +149,6 @@ class cached_property(Generic[T]):  # noqa: N801  # a decorator, as `property` i
     """
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
-        """Store the function that computes the value."""
         self._compute, self.__doc__ = compute, compute.__doc__
 
     def __get__(self, instance: Any, owner: type) -> T:

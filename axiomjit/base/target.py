@@ -87,7 +87,6 @@ class ChosenTarget:
     __slots__ = ("_found", "name")
 
     def __init__(self, name: str, found: Target | None = None) -> None:
-        """Store a known name, and the record if it has been looked up."""
         self.name, self._found = name, found
 
     @property
@@ -169,10 +168,6 @@ def choose_target(name: str) -> None:
 
 def find_target(name: str, environment: Mapping[str, str] = os.environ) -> Target:
     """Look up the target of a known name.
-
-    Args:
-        name: "native", a level or LLVM's name of a CPU.
-        environment: Where Numba's variables are read.
 
     Raises:
         GraphValueError: as `target`.

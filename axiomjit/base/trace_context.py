@@ -119,13 +119,7 @@ def is_usable(owner: Following | None) -> bool:
 
 
 def leaked_tracer_error(owner: Following | None, what: str, made: str) -> TraceError:
-    """The error for a traced value used in another trace, or in none.
-
-    Args:
-        owner: The trace that made the value.
-        what: A noun for the value, such as `array`.
-        made: A text about the value's origin.
-    """
+    """The error for a traced value used in another trace, or in none."""
     here = _following.get()
     name = "nobody" if owner is None else owner.name
     kept = f"kept from when {name} was followed"

@@ -34,9 +34,8 @@ SOURCE_LINES: Final = 60
 """The most source lines shown; of longer sources the first kernels are shown."""
 MOST_COLUMNS: Final = 64
 """A 2-D array with more columns is flattened into one column."""
-SHOWN_COLUMNS: Final = 20
 RUNS: Final = 15
-NAME, WIDTH, COLUMN = 28, 24, 21
+NAME, WIDTH = 28, 24
 SOURCE: Final = "from source"
 
 
@@ -46,20 +45,8 @@ def l2(x: Array, y: Array) -> Any:
     return np.dot(t.T, t)
 
 
-def summary(x: Array) -> Any:
-    """Mean, least and greatest value, and standard deviation of a column."""
-    mean = np.mean(x)
-    return mean, np.min(x), np.max(x), np.sqrt(np.mean((x - mean) ** 2))
-
-
 def run_demo(path: Path | None, rows: int | None, function: Function | None) -> None:
     """Print the demo.
-
-    Args:
-        path: The file of columns to work on; by default numbers are generated.
-        rows: The number of rows to generate, or the most to read.
-        function: A function to compile in place of `l2`; each parameter without a default gets a
-            column.
 
     Raises:
         DataFileError: the file cannot be read, or has too few columns or rows.
@@ -69,16 +56,12 @@ def run_demo(path: Path | None, rows: int | None, function: Function | None) -> 
     names = parameters(chosen)
     _say(f"axiomjit demo: axiomjit {package_version('axiomjit', SOURCE)}, {_how()}")
     if path is None:
-        columns = _generated(names, ROWS if rows is None else rows)
-        arrays = list(columns.values())
+        arrays = _generated(names, ROWS if rows is None else rows)
     else:
-        columns = read_columns(path, rows)
-        arrays = _fitted(columns, names, path)
+        arrays = _fitted(read_columns(path, rows), names, path)
     with np.errstate(all="ignore"):
         jitted = chosen if isinstance(chosen, Jitted) else jit(chosen, strict=True)
         _show_function(jitted, inspect.unwrap(chosen), arrays)
-        if path is not None:
-            _show_summary(columns)
     if path is None or function is None:
         _say(f"\non your own data and function: axiomjit demo FILE --function {SPEC}")
 
@@ -131,10 +114,10 @@ def _how() -> str:
 # The arrays
 
 
-def _generated(names: Sequence[str], rows: int) -> Columns:
+def _generated(names: Sequence[str], rows: int) -> list[Array]:
     rng = np.random.default_rng(0)
     _say(f"data: {rows:,} rows of random float64, columns {', '.join(names)}")
-    return {name: rng.random(rows) for name in names}
+    return [rng.random(rows) for _ in names]
 
 
 def read_columns(path: Path, rows: int | None = None) -> Columns:
@@ -142,10 +125,6 @@ def read_columns(path: Path, rows: int | None = None) -> Columns:
 
     Columns without a number are dropped. If lengths differ, only columns of the most frequent
     length are kept.
-
-    Args:
-        path: The file.
-        rows: The most rows to take, from the first.
 
     Raises:
         DataFileError: the file is missing or damaged, or has no numeric column.
@@ -355,23 +334,3 @@ def difference(value: object, reference: object) -> float:
         elif left != right:
             worst = np.inf
     return worst
-
-
-def _show_summary(columns: Columns) -> None:
-    """Print statistics of each column, and compare the total time with NumPy's."""
-    jitted = jit(summary, strict=True)
-    clean = {name: v[~np.isnan(v)] for name, v in itertools.islice(columns.items(), SHOWN_COLUMNS)}
-    _say(f"\nthe columns, each by this function:\n\n{_margin(_source_of(summary))}")
-    heads = "".join(f"{h:>17}" for h in ("mean", "min", "max", "std"))
-    _say(f"\n{'column':{COLUMN}}{'values':>11}{heads}")
-    for name, values in clean.items():
-        numbers = "".join(f"{value:17.9g}" for value in jitted(values))
-        _say(f"{name[:COLUMN]:{COLUMN}}{len(values):>11,}{numbers}")
-    if len(columns) > len(clean):
-        _say(f"and {len(columns) - len(clean)} more columns")
-    _compare(_each(summary), _each(jitted), list(clean.values()))
-
-
-def _each(function: Function) -> Function:
-    """A function of columns that calls `function` with each of them."""
-    return lambda *columns: [function(values) for values in columns]

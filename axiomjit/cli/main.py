@@ -12,7 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from axiomjit.base.commands import SPEC, load_function, package_version, run_command, whole_from
+from axiomjit.base.commands import (
+    SPEC,
+    load_function,
+    package_version,
+    run_command,
+    vector_extensions,
+    whole_from,
+)
 from axiomjit.base.config import config
 from axiomjit.base.errors import GraphValueError, amount
 from axiomjit.base.target import chosen_target, target
@@ -29,11 +36,7 @@ from axiomjit.symbolic.dims import Scope
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; see `commands.run_command` for the exit codes.
-
-    Args:
-        argv: The arguments after the program's name; by default the process's own.
-    """
+    """Run one command; see `commands.run_command` for the exit codes."""
     words = sys.argv[1:] if argv is None else list(argv)
     if words[:1] == ["bench"]:  # a program of its own, imported on demand
         from axiomjit.bench.cli import main as run_bench
@@ -204,11 +207,5 @@ def _host() -> tuple[str, str, str]:
         from llvmlite import binding
     except ImportError:
         return platform.processor() or "unknown", "unknown without llvmlite", ""
-    families = ("sse4.2", "avx", "fma", "f16c", "neon", "sve", "rvv", "vsx")
-    try:
-        features = binding.get_host_cpu_features()
-    except RuntimeError:  # LLVM does not know this CPU
-        features = {}
-    found = sorted(f for f, on in features.items() if on and f.startswith(families))
     llvm = ".".join(map(str, binding.llvm_version_info))
-    return binding.get_host_cpu_name(), " ".join(found) or "unknown", f", LLVM {llvm}"
+    return binding.get_host_cpu_name(), vector_extensions() or "unknown", f", LLVM {llvm}"

@@ -64,7 +64,6 @@ class Kept:
     __slots__ = ("value",)
 
     def __init__(self, value: object) -> None:
-        """Store the object."""
         self.value = value
 
     def __eq__(self, other: object) -> bool:
@@ -240,14 +239,6 @@ def take_apart(
     function: str = "function",
 ) -> CallArguments:
     """Split the leaves of a call's arguments into dynamic and static ones.
-
-    Args:
-        signature: The function's signature.
-        static: Its parameters marked as static.
-        args: The positional arguments.
-        kwargs: The keyword arguments.
-        forms: A table for calls with arrays only.
-        function: The name of the function, for errors.
 
     Raises:
         TypeError: the call does not fit the signature (Python's own message).

@@ -90,7 +90,6 @@ class Table(BoundedTable[object, Entry]):
     """Entries by key; the death of an object in a key removes the entry."""
 
     def __init__(self, limit: int) -> None:
-        """Start empty."""
         super().__init__(limit)
         self._died = False
 
@@ -144,7 +143,6 @@ class ClassPrograms(list[Any]):
     """
 
     def __init__(self) -> None:
-        """Start without programs."""
         super().__init__()
         self._by_values: dict[tuple[Dim, ...], dict[tuple[int, ...], list[Any]]] = {}
 

@@ -66,7 +66,6 @@ class CallsInNumPy:
     __slots__ = ("_calls", "_last", "_whole", "reasons")
 
     def __init__(self) -> None:
-        """Start without calls."""
         self._calls: dict[str, int] = {}
         self._whole, self._last = 0, ""
         self.reasons = {
@@ -190,7 +189,6 @@ class FallbackToNumPy(Exception):
     """
 
     def __init__(self, refusal: tuple[str, str, str] | None, cause: str = ERRORS) -> None:
-        """Store the request, the finding and the remedy."""
         super().__init__(refusal)
         self.refusal, self.cause = refusal, cause
 
@@ -317,13 +315,7 @@ def _memory(array: np.ndarray) -> object:
 def why_not_written(
     compiled: CompiledCall, arguments: Sequence[object], same: Same | None
 ) -> str | None:
-    """The reason why a program that writes arguments cannot answer a call; None if it can.
-
-    Args:
-        compiled: The compiled call.
-        arguments: The call's arguments, not converted.
-        same: The groups of arguments that are one input of the program.
-    """
+    """The reason why a program that writes arguments cannot answer a call; None if it can."""
     arrays = [(k, value) for k, value in enumerate(arguments) if isinstance(value, np.ndarray)]
     if compiled.watch is not None:
         arrays += [(-1, array) for array, _ in compiled.watch.known()]
@@ -346,12 +338,6 @@ def speculative_run(
     compiled: CompiledCall, arguments: Sequence[object], call: CallArguments, same: Same | None
 ) -> object:
     """Run a program that may change arguments or fall back.
-
-    Args:
-        compiled: The compiled call.
-        arguments: The arguments, converted for the program.
-        call: The call.
-        same: The groups of arguments that are one input of the program.
 
     Raises:
         FallbackToNumPy: NumPy runs the call; nothing has changed.

@@ -559,13 +559,6 @@ def reduced(
 ) -> tuple[Any, ...] | str:
     """The result of `__reduce__` of a compiled function.
 
-    Args:
-        compiled: The compiled function.
-        function: The wrapped function.
-        name: Its qualified name.
-        options: The options of `jit`.
-        caller: The calling frame, perhaps a method of a pickler.
-
     Returns:
         The name; or a constructor and the state. The constructor makes an empty object, to which a
         function that refers to itself can refer.

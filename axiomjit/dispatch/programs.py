@@ -108,7 +108,6 @@ class Evaluated:
     """Runs a graph through the NumPy evaluator."""
 
     def __init__(self, graph: Graph, lengths: Mapping[Symbol, int]) -> None:
-        """Store the graph and the lengths."""
         self._graph, self._lengths = graph, lengths
 
     def run(
@@ -285,7 +284,6 @@ class TracedProgram(LoweredProgram):
     """The program of a traced function, and the structure of its return value."""
 
     def __init__(self, followed: Followed, signature: Signature, scope: Scope) -> None:
-        """Lower the traced graph."""
         super().__init__(followed.trace.graph, signature.layouts, scope)
         self.trace, self.watch = followed.trace, followed.watch
         self._handles = followed.handles

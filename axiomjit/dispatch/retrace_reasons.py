@@ -82,7 +82,6 @@ class RetraceReasons:
     """The reasons and the times of one function's traces."""
 
     def __init__(self) -> None:
-        """Start without traces."""
         self.clock = Clock()
         self.texts: deque[str] = deque(maxlen=MOST)
         self._known: deque[dict[str, Aspects]] = deque(maxlen=MOST)

@@ -46,7 +46,6 @@ class ArgumentCode:
     __slots__ = ("_places", "numbers")
 
     def __init__(self) -> None:
-        """Start without arguments."""
         self.numbers: list[int] = []
         self._places: dict[object, int] = {}
 
@@ -124,7 +123,6 @@ class ClassSymbols:
     """Makes the symbols of a code for the values that are not in it."""
 
     def __init__(self) -> None:
-        """Start without arguments."""
         self.symbols: list[Symbol] = []
         self.by_name: dict[str, Dim] = {}
         self._lengths: dict[int, Dim] = {}
@@ -357,11 +355,6 @@ class DeclaredShapes:
         guards: Sequence[Guard],
     ) -> None:
         """Refuse a program that violates the declaration.
-
-        Args:
-            shapes: The shapes of the computed arrays and numbers.
-            symbols: The length of each name.
-            guards: The guards recorded while the program was made.
 
         Raises:
             GraphValueError: the results have other shapes, or lengths with different letters must

@@ -93,7 +93,6 @@ class Captured:
     """The captured arrays of a trace; those in `outside` exist before it."""
 
     def __init__(self, outside: Iterable[Array] = ()) -> None:
-        """Start with arrays known to be made outside."""
         self.outside = {id(array): array for array in outside}
         self.used: list[Array] = []
         self.shown: list[Array] = []
@@ -194,7 +193,6 @@ class Watch:
     __slots__ = ("_known",)
 
     def __init__(self, arrays: Iterable[Array], owners_shown: Iterable[Array] = ()) -> None:
-        """Record the arrays, their owners, and the owners of the views in `owners_shown`."""
         owners = {id(a): owner_of(a) for a in arrays}
         every = {id(a): a for a in (*arrays, *owners.values(), *owners_shown)}
         shown = {id(owner) for number, owner in owners.items() if number != id(owner)}

@@ -293,7 +293,6 @@ class WelfordFold(StateFold):
     """
 
     def __init__(self) -> None:
-        """Make the only fold of this kind."""
         start = (np.float64(0.0),) * 4
         rule: tuple[Any, ...] = ("moments", True, False, ALL, False, _merged(), start, False)
         super(StateFold, self).__init__(*rule)
@@ -336,7 +335,6 @@ class ArgReduceFold(StateFold):
     extreme: UfuncFold
 
     def __init__(self, extreme: UfuncFold, dtype: DType) -> None:
-        """Make the fold for elements of a dtype."""
         lowest = np.asarray(extreme.initial(dtype)).astype(dtype)[()]
         start, outputs = (lowest, INT.type(NOWHERE)), _combined(extreme, dtype)
         rule: tuple[Any, ...] = (f"arg{extreme.name}", False, True, ALL, True)

@@ -47,7 +47,6 @@ class VersionedStorage:
     __slots__ = ("_version", "root")
 
     def __init__(self, root: Node) -> None:
-        """Start with the first version."""
         self.root: Final = root
         self._version = root
 
@@ -280,7 +279,6 @@ class _Storage(VersionedStorage):
     __slots__ = ("bound", "writes")
 
     def __init__(self, root: Node) -> None:
-        """Start with the first version."""
         super().__init__(root)
         self.writes = 0
         self.bound: dict[Node, tuple[int, Node]] = {}
@@ -299,7 +297,6 @@ class _Effects:
     """Performs effects in order, each once, on the storages that they name."""
 
     def __init__(self) -> None:
-        """Start without effects."""
         self.storages: dict[Node, _Storage] = {}
         self.done: dict[Node, Node] = {}
         self.ran: list[Node] = []

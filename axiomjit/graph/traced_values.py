@@ -33,11 +33,6 @@ class Folding(Record):
 def broadcast_folding(nodes: Sequence[Node], axes: Any, wrap: Callable[[Node], Any]) -> Folding:
     """Prepare the reduction of nodes, broadcast as in NumPy, along dimensions in order.
 
-    Args:
-        nodes: The operands.
-        axes: A dimension, several of them, or None for all in order.
-        wrap: A function that wraps a result.
-
     Raises:
         GraphValueError: the shapes do not broadcast.
         numpy.exceptions.AxisError: there is no such dimension.

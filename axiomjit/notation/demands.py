@@ -40,7 +40,6 @@ class EqualRows(Demand):
     __slots__ = ("left", "remedy", "right")
 
     def __init__(self, left: Row, right: Row, origin: Origin, remedy: str = _EQUAL) -> None:
-        """Store the rows, and the remedy to suggest if their numbers of axes differ."""
         super().__init__(origin)
         self.left, self.right, self.remedy = left, right, remedy
 
@@ -122,7 +121,6 @@ class Stretches(Demand):
     __slots__ = ("matched", "operand", "result")
 
     def __init__(self, result: Row, operand: Row, origin: Origin) -> None:
-        """Store the rows."""
         super().__init__(origin)
         self.result, self.operand = result, operand
         self.matched = (0, 0)
@@ -182,7 +180,6 @@ class StretchesAxis(Demand):
     __slots__ = ("operand", "result")
 
     def __init__(self, result: Cell, operand: Cell, origin: Origin) -> None:
-        """Store the cells."""
         super().__init__(origin)
         self.result, self.operand = result, operand
 
@@ -299,7 +296,6 @@ class JoinsAxes(Demand):
     __slots__ = ("operands", "result")
 
     def __init__(self, result: Cell, operands: Sequence[Cell], origin: Origin) -> None:
-        """Store the cells."""
         super().__init__(origin)
         self.result, self.operands = result, tuple(operands)
 

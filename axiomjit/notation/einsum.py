@@ -179,7 +179,6 @@ class ArrayCall(ArrayFunction):
     """The function of arrays for one call of `einsum` or `concat`."""
 
     def __init__(self, call: Call) -> None:
-        """Store the call."""
         super().__init__()
         self.call = call
         self.kept = BoundedTable[Hashable, Any]()  # compiled functions of named arrays

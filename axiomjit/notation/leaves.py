@@ -33,7 +33,6 @@ class Filled(Source):
     __slots__ = ("value",)
 
     def __init__(self, value: Scalar) -> None:
-        """Store the number."""
         self.value = value
 
     def node(self, lengths: tuple[Dim, ...]) -> Node:
@@ -47,7 +46,6 @@ class Given(Source):
     __slots__ = ("value",)
 
     def __init__(self, value: Node) -> None:
-        """Store the node."""
         self.value = value
 
     def node(self, lengths: tuple[Dim, ...]) -> Node:
@@ -70,7 +68,6 @@ class Fetch(Source):
     __slots__ = ("make", "name")
 
     def __init__(self, name: str, make: Callable[[tuple[int, ...]], np.ndarray]) -> None:
-        """Store the function from shape to array."""
         self.name, self.make = name, make
 
     def node(self, lengths: tuple[Dim, ...]) -> Node:
@@ -89,7 +86,6 @@ class Missing(Source):
     __slots__ = ("called",)
 
     def __init__(self, called: str) -> None:
-        """Store the name of the leaf."""
         self.called = called
 
     def node(self, lengths: tuple[Dim, ...]) -> Node:

@@ -81,10 +81,6 @@ def parse_einsum(spec: str, use_padding: bool = False) -> EinsumSpec:
 def parse_labels(spec: str, use_padding: bool = False) -> SlotSpec:
     """Parse the spec of one tensor, such as `"batch|in->out"`, into its rows.
 
-    Args:
-        spec: The text.
-        use_padding: As for `parse_einsum`.
-
     Raises:
         SpecError: the text is no spec; a caret stands below the place.
         GraphTypeError: `spec` is no text.

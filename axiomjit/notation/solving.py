@@ -27,7 +27,6 @@ class Solver:
     """One inference: it succeeds as a whole or changes nothing."""
 
     def __init__(self) -> None:
-        """Start without demands."""
         self.queue: deque[Demand] = deque()
         self.posted: list[Demand] = []
         self.trail: list[tuple[Any, str, object]] = []

@@ -109,7 +109,6 @@ class ConcatSize(Demand):
     __slots__ = ("parts", "whole")
 
     def __init__(self, whole: Cell, parts: Sequence[Cell], origin: Origin) -> None:
-        """Keep the cells."""
         super().__init__(origin)
         self.whole, self.parts = whole, tuple(parts)
 
@@ -170,7 +169,6 @@ class Total(Demand):
         coefficient: int = 1,
         divisor: int = 1,
     ) -> None:
-        """Store the rows and the number."""
         super().__init__(origin)
         self.rows, self.factor = tuple(rows), factor
         self.coefficient, self.divisor = coefficient, divisor
@@ -285,7 +283,6 @@ class Exact(Demand):
     def __init__(
         self, rows: Sequence[Row], cells: Sequence[Cell], origin: Origin, split: bool = True
     ) -> None:
-        """Store the rows, and the sizes in order."""
         super().__init__(origin)
         self.rows, self.cells, self.split = tuple(rows), tuple(cells), split
 

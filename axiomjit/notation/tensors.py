@@ -154,7 +154,6 @@ class Operation:
         template: Template | None,
         symbol: Symbol | None,
     ) -> None:
-        """Store the arguments."""
         self.logic, self.operands = logic, tuple(operands)
         self.project, self.emit = project, emit
         self.template, self.symbol = template, symbol
@@ -320,13 +319,7 @@ def record(
 ) -> ShapedTensor:
     """The tensor of an operation: its demands are posted now, its node is made when read.
 
-    Args:
-        logic: The rule with its demands.
-        operands: Its operands.
-        project: Makes the projections.
-        emit: Makes the node.
-        asked: Its name in messages.
-        symbol: The index that it depends on.
+    `project` finds out where it touches operands and result; `emit` makes its node.
 
     Raises:
         ShapeError: the shapes do not fit.
@@ -360,10 +353,6 @@ def pointwise(apply: Apply, operands: Sequence[object], name: str) -> ShapedTens
 
 def compose(x: object, y: object) -> ShapedTensor:
     """`x @ y`: sums of products over the input axes of x, which are the output axes of y.
-
-    Args:
-        x: A tensor, array or number.
-        y: A tensor, array or number; at least one operand is a tensor.
 
     Raises:
         ShapeError: the shapes do not fit.

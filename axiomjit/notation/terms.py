@@ -63,7 +63,6 @@ class Cell(Unknown):
         leaf: bool = False,
         param: Origin | None = None,
     ) -> None:
-        """Make a cell of a known size, or of a size to be inferred."""
         super().__init__(name, leaf, param)
         self.parent: Cell | None = None
         self.count = 1
@@ -96,7 +95,6 @@ class RowVariable(Unknown):
     def __init__(
         self, name: str | None = None, leaf: bool = False, param: Origin | None = None
     ) -> None:
-        """Make an unbound variable."""
         super().__init__(name, leaf, param)
         self.bound: Row | None = None
 
@@ -112,7 +110,6 @@ class Row:
         variable: RowVariable | None,
         trailing: tuple[Cell, ...],
     ) -> None:
-        """Store the parts."""
         self.leading = leading
         self.variable = variable
         self.trailing = trailing
@@ -163,7 +160,6 @@ class Demand:
     __slots__ = ("active", "origin")
 
     def __init__(self, origin: Origin) -> None:
-        """Make an unfulfilled demand."""
         self.origin = origin
         self.active = True
 

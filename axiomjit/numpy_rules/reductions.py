@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -191,56 +191,40 @@ def _mean(
     return insert_dimensions(averaged, axes) if kept(keepdims) else averaged
 
 
-def _var(
-    a: object,
-    axis: AxisOption = None,
-    dtype: Any = None,
-    out: object = None,
-    ddof: object = 0,
-    keepdims: object = False,
-    **rarer: Any,
-) -> Node:
-    """The mean squared deviation, in two passes as in NumPy."""
-    return _spread("var", a, axis, dtype, out, ddof, keepdims, **rarer)
+def _spread_rule(name: str) -> Rule:
+    """The rule of the mean squared deviation, in two passes as in NumPy, or of its root."""
+
+    def rule(
+        a: object,
+        axis: AxisOption = None,
+        dtype: Any = None,
+        out: object = None,
+        ddof: object = 0,
+        keepdims: object = False,
+        *,
+        where: object = True,
+        mean: object = UNGIVEN,
+        correction: object = UNGIVEN,
+    ) -> Node:
+        only_defaults(name, out=out, where=where)
+        if mean is not UNGIVEN and mean is not None:
+            raise refuse(name, "mean", mean)
+        if correction is not UNGIVEN:
+            if ddof != 0:
+                raise ValueError("ddof and correction can't be provided simultaneously.")
+            ddof = correction
+        if not isinstance(ddof, int | np.integer | Dim):
+            raise refuse(name, "ddof", ddof)
+        node = array_node(a, name)
+        axes = reduced_dimensions(node, axis)
+        spread = _spread(name, node, axes, dtype, ddof if isinstance(ddof, Dim) else int(ddof))
+        result = insert_dimensions(spread, axes) if kept(keepdims) else spread
+        return builder.elementwise(PRIMITIVES["sqrt"], result) if name == "std" else result
+
+    return rule
 
 
-def _std(
-    a: object,
-    axis: AxisOption = None,
-    dtype: Any = None,
-    out: object = None,
-    ddof: object = 0,
-    keepdims: object = False,
-    **rarer: Any,
-) -> Node:
-    spread = _spread("std", a, axis, dtype, out, ddof, keepdims, **rarer)
-    return builder.elementwise(PRIMITIVES["sqrt"], spread)
-
-
-def _spread(
-    name: str,
-    a: object,
-    axis: AxisOption,
-    dtype: Any,
-    out: object,
-    ddof: object,
-    keepdims: object,
-    *,
-    where: object = True,
-    mean: object = UNGIVEN,
-    correction: object = UNGIVEN,
-) -> Node:
-    only_defaults(name, out=out, where=where)
-    if mean is not UNGIVEN and mean is not None:
-        raise refuse(name, "mean", mean)
-    if correction is not UNGIVEN:
-        if ddof != 0:
-            raise ValueError("ddof and correction can't be provided simultaneously.")
-        ddof = correction
-    if not isinstance(ddof, int | np.integer | Dim):
-        raise refuse(name, "ddof", ddof)
-    node = array_node(a, name)
-    axes = reduced_dimensions(node, axis)
+def _spread(name: str, node: Node, axes: Sequence[int], dtype: Any, ddof: Dim | int) -> Node:
     wanted = wanted_dtype(np.dtype(dtype), f"{name}(dtype={dtype})") if dtype is not None else None
     if wanted is not None and (
         not is_inexact(wanted) or is_complex(node.dtype) and is_float(wanted)
@@ -254,11 +238,9 @@ def _spread(
     apart = builder.elementwise(PRIMITIVES["subtract"], whole, middle)
     squares = _square_length(apart)
     squares = squares if wanted is None else builder.cast(squares, wanted)
-    freedom = larger(count - (ddof if isinstance(ddof, Dim) else int(ddof)), 0)
     summed = builder.fold(SUM, squares, axes)
-    spread = builder.average(summed, builder.as_node(freedom, name))
-    result = builder.cast(spread, HALF) if wanted is None and node.dtype == HALF else spread
-    return insert_dimensions(result, axes) if kept(keepdims) else result
+    spread = builder.average(summed, builder.as_node(larger(count - ddof, 0), name))
+    return builder.cast(spread, HALF) if wanted is None and node.dtype == HALF else spread
 
 
 def _square_length(node: Node) -> Node:
@@ -305,8 +287,8 @@ FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {
     np.amin: _without_dtype(_MIN),
     np.any: _truth_rule(_ANY),
     np.all: _truth_rule(_ALL),
-    np.var: _var,
-    np.std: _std,
+    np.var: _spread_rule("var"),
+    np.std: _spread_rule("std"),
     np.ptp: _ptp,
     np.count_nonzero: _count_nonzero,
     np.trace: _trace,

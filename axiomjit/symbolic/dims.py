@@ -497,7 +497,6 @@ class Lengths:
     __slots__ = ("_compiled", "_numbers", "_was_asked")
 
     def __init__(self, lengths: Iterable[Dim] = ()) -> None:
-        """Start with these lengths, numbered in order if all are different."""
         self._numbers: dict[Dim, int] = {}
         self._compiled: Callable[[Mapping[Symbol, int]], Values] | None = None
         self._was_asked = False
@@ -528,7 +527,6 @@ class Guards(tuple[Guard, ...]):
     """The guards of a program; their sides are evaluated together for new values."""
 
     def __init__(self, guards: Iterable[Guard]) -> None:
-        """Number both sides of each guard."""
         self._lengths = Lengths()
         number = self._lengths.number
         self._sides = [(number(g.left), number(g.right), SIGNS[g.sign], g.outcome) for g in self]

@@ -138,7 +138,6 @@ class SymbolicInt(SymbolicNumber):
     __slots__ = ("_dim", "_number")
 
     def __init__(self, value: Dim) -> None:
-        """Wrap a symbolic length."""
         super().__init__()
         self._dim = value
         self._number: int | None = None
@@ -249,7 +248,6 @@ class SymbolicFloat(SymbolicNumber):
     __slots__ = ("_node",)
 
     def __init__(self, node: Node) -> None:
-        """Wrap a node without dimensions that depends on nothing but lengths."""
         super().__init__()
         self._node = node
 

@@ -41,7 +41,6 @@ class TracedStorage(VersionedStorage):
     __slots__ = ("_doubt", "_maybe_same")
 
     def __init__(self, root: Node) -> None:
-        """Start with the first version, unwritten."""
         super().__init__(root)
         self._maybe_same: Final[list[TracedStorage]] = []
         self._doubt: str | None = None

@@ -449,7 +449,6 @@ class FlatElements:
     __hash__ = object.__hash__
 
     def __init__(self, base: TracedOperators) -> None:
-        """Represent the elements of a traced array."""
         self.base: Any = base
         self._next = 0
 

@@ -70,13 +70,7 @@ def first_call(program: str, root: Path, kernels: Path, code: Path) -> First:
 def measure(
     programs: Mapping[str, tuple[str, Path]], rounds: int, *, warm: bool = False
 ) -> dict[str, list[First]]:
-    """Run all programs in each round; the first round fills file caches.
-
-    Args:
-        programs: By name, a program and the root of the clone that it imports.
-        rounds: The number of rounds.
-        warm: True to keep kernels for later rounds.
-    """
+    """Run all programs in each round; the first round fills file caches."""
     found: dict[str, list[First]] = {name: [] for name in programs}
     with tempfile.TemporaryDirectory() as folder:
         code = Path(folder, "code")

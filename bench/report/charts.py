@@ -7,18 +7,21 @@ from math import isfinite
 from typing import Final
 
 from axiomjit.base.records import Record
-from axiomjit.bench.report.markup import Markup, join, percent, tag
 from axiomjit.bench.report.plots import (
     Axis,
     Bands,
     Chart,
     LinearScale,
     LogScale,
+    Markup,
     breakable,
+    join,
     legend,
     log_scale,
     panel,
     panels,
+    percent,
+    tag,
 )
 from axiomjit.bench.report.units import (
     BINARY,
@@ -53,12 +56,7 @@ MEANING = (
 
 
 def ratio_bars(ranking: Ranking, colours: Mapping[str, str]) -> Markup:
-    """Return a row per case, by group: a bar per peer from 1 to axiomjit's time over that peer's.
-
-    Args:
-        ranking: the comparison whose ratios are drawn.
-        colours: the CSS class of each peer.
-    """
+    """Return a row per case, by group: a bar per peer from 1 to axiomjit's time over the peer's."""
     ratios = [ratio for case in ranking.cases for ratio in ranking.ratios(case)]
     ends = [end for r in ratios for end in (r.low, r.high) if isfinite(end) and end > 0]
     low, high = min([*ends, 0.5]), max([*ends, 2.0])
@@ -214,7 +212,7 @@ def bound_strip(ranking: Ranking) -> Markup | None:
     x = Axis("share of the bound", scale, lambda v: f"{100 * v:.3g} %", most=4)
     y = Axis("", Bands(len(groups)), lambda v: shorten(groups[int(v)], 16))
     chart = Chart("Share of the bound reached", x, y)
-    chart.rule("roof", x=1.0)
+    chart.rule("roof", 1.0)
     for case, time, part in shares:
         tip = f"{case.name}\n{share(part)} of its bound\n{seconds(time.median_s)} per call"
         _mark_case(chart, ranking, case, (part, groups.index(case.group)), (floor, 0), tip)

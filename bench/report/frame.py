@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import TypeVar
 
 from axiomjit.base.records import Record
-from axiomjit.bench.report.markup import Markup, join, tag
+from axiomjit.bench.report.plots import Markup, join, tag
 from axiomjit.bench.report.units import count_threads
 
 T = TypeVar("T")
@@ -31,16 +31,9 @@ def document(
     title: str,
     about: Iterable[str],
     parts: Sequence[Section | Markup],
-    cautions: Iterable[str] = (),
+    cautions: Iterable[str],
 ) -> Markup:
-    """Return a whole page.
-
-    Args:
-        title: of the page.
-        about: lines below the title.
-        parts: sections and other elements, in order.
-        cautions: warnings for the reader, a line each.
-    """
+    """Return a whole page."""
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -71,7 +64,7 @@ def _asset(name: str) -> Markup:
     return Markup(files("axiomjit.bench.report").joinpath(name).read_text(encoding="utf-8"))
 
 
-def controls(threads: Iterable[int], groups: Iterable[str], peers: Iterable[str] = ()) -> Markup:
+def controls(threads: Iterable[int], groups: Iterable[str], peers: Iterable[str]) -> Markup:
     """Return the form that filters all parts below; it is hidden until page.js runs."""
     numbers = [(str(number), count_threads(number)) for number in threads]
     choices = [("", "all"), *((group, group) for group in dict.fromkeys(groups))]

@@ -15,10 +15,18 @@ from axiomjit.bench.report.charts import (
     stage_time,
     works,
 )
-from axiomjit.bench.report.footnotes import Footnotes
 from axiomjit.bench.report.frame import Section, controls, document, each
-from axiomjit.bench.report.markup import Markup, join, percent, tag
-from axiomjit.bench.report.plots import breakable, folded, numbers, table
+from axiomjit.bench.report.plots import (
+    Markup,
+    breakable,
+    folded,
+    join,
+    numbers,
+    percent,
+    table,
+    tag,
+)
+from axiomjit.bench.report.table import Footnotes
 from axiomjit.bench.report.units import (
     count,
     count_things,

@@ -8,11 +8,63 @@ and a wide screen show marks and type of the same size, without a script.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from html import escape
 from math import ceil, floor, isfinite, log10, sqrt
 from typing import Final
 
 from axiomjit.base.records import Record
-from axiomjit.bench.report.markup import Markup, join, percent, tag
+
+# HTML elements without an end tag.
+VOID = frozenset({"br", "input", "link", "meta", "wbr"})
+
+
+class Markup(str):
+    """Text that already is HTML or SVG."""
+
+    __slots__ = ()
+
+
+def tag(name: str, /, *children: object, **attributes: object) -> Markup:
+    """Return one element.
+
+    Args:
+        name: of the element.
+        *children: markup is not changed, text is escaped, None is left out.
+        **attributes: underscores stand for hyphens, a trailing one is dropped (`class_`); None and
+            False leave the attribute out, True writes it without a value.
+    """
+    parts = [name]
+    for key, value in attributes.items():
+        if value is None or value is False:
+            continue
+        key = "viewBox" if key == "view_box" else key.rstrip("_").replace("_", "-")
+        parts.append(key if value is True else f'{key}="{escape(_text(value))}"')
+    start = f"<{' '.join(parts)}>"
+    return Markup(start if name in VOID else f"{start}{join(*children)}</{name}>")
+
+
+def join(*children: object) -> Markup:
+    """Return markup and escaped text, concatenated."""
+    return Markup(
+        "".join(
+            child if isinstance(child, Markup) else escape(_text(child), quote=False)
+            for child in children
+            if child is not None
+        )
+    )
+
+
+def percent(fraction: float) -> str:
+    """Return a position in a plot as SVG and CSS write it."""
+    return f"{_text(100 * fraction)}%"
+
+
+def _text(value: object) -> str:
+    """Return a value as text; floats are rounded to hundredths."""
+    if isinstance(value, float) and isfinite(value):
+        return f"{value:.2f}".rstrip("0").rstrip(".")
+    return str(value)
+
 
 LEAST_SPAN: Final = 4.0
 """The smallest factor that a logarithmic axis spans, so that noise does not fill a plot."""
@@ -92,30 +144,11 @@ class Bands(Record):
         return [float(k) for k in range(self.count)]
 
 
-class DateScale(Record):
-    """An axis of times in seconds since 1970, with a margin at both ends."""
-
-    first: float
-    last: float
-
-    def place(self, value: float) -> float:
-        """Return the position of a time; a single time is in the middle."""
-        if self.first == self.last:
-            return 0.5
-        return 0.12 + 0.76 * (value - self.first) / (self.last - self.first)
-
-    def ticks(self, most: int) -> list[float]:
-        """Return times at equal distances, from the first to the last."""
-        if self.first == self.last:
-            return [self.first]
-        return LinearScale(self.first, self.last).ticks(most)
-
-
 class Axis(Record):
     """A scale with its title, and the format of its ticks."""
 
     title: str
-    scale: LogScale | LinearScale | Bands | DateScale
+    scale: LogScale | LinearScale | Bands
     form: Callable[[float], str]
     most: int = 6
 
@@ -124,7 +157,6 @@ class Chart:
     """Two axes, and the lines and marks between them; positions are values of the axes."""
 
     def __init__(self, title: str, x: Axis, y: Axis) -> None:
-        """Start with the axes alone."""
         self.title, self.x, self.y = title, x, y
         self.lines: list[Markup] = []
         self.marks: list[Markup] = []
@@ -132,16 +164,7 @@ class Chart:
     def mark(
         self, x: float, y: float, tip: str, style: str, shape: str = "circle", **data: object
     ) -> None:
-        """Add the mark of one data point.
-
-        Args:
-            x: its horizontal value.
-            y: its vertical value.
-            tip: the text of its tooltip; the first line is its name.
-            style: CSS classes.
-            shape: "circle", "square" or "diamond".
-            **data: further attributes.
-        """
+        """Add the mark of one data point."""
         across, up = self._place(x, y)
         shared = {"role": "img", "aria_label": tip, "tabindex": -1, **data}
         if shape == "circle":
@@ -151,10 +174,8 @@ class Chart:
             drawn = tag("rect", x=across, y=up, width=8, height=8, class_=style, **shared)
         self.marks.append(drawn)
 
-    def curve(
-        self, points: Iterable[tuple[float, float]], style: str, peer: str | None = None
-    ) -> None:
-        """Add a line through points; with a `peer` it is hidden together with the peer."""
+    def curve(self, points: Iterable[tuple[float, float]], style: str, peer: str) -> None:
+        """Add a line through points, which is hidden together with its peer."""
         places = ((self.x.scale.place(x), self.y.scale.place(y)) for x, y in points)
         pairs = " ".join(f"{100 * x:.2f},{100 * (1 - y):.2f}" for x, y in places)
         line = tag("polyline", points=pairs, class_=style, vector_effect="non-scaling-stroke")
@@ -168,19 +189,17 @@ class Chart:
             height="100%",
             aria_hidden="true",
         )
-        self.lines.append(tag("g", drawn, data_peer=peer) if peer else drawn)
+        self.lines.append(tag("g", drawn, data_peer=peer))
 
     def segment(self, start: tuple[float, float], end: tuple[float, float], style: str) -> None:
         """Add a straight line."""
         (x1, y1), (x2, y2) = self._place(*start), self._place(*end)
         self.lines.append(tag("line", class_=style, x1=x1, y1=y1, x2=x2, y2=y2))
 
-    def rule(self, style: str, *, x: float | None = None, y: float | None = None) -> None:
-        """Add a line through the whole area, at a value of one axis."""
-        across = ("0%", "100%") if x is None else (percent(self.x.scale.place(x)),) * 2
-        up = ("100%", "0%") if y is None else (percent(1 - self.y.scale.place(y)),) * 2
-        ends = {"x1": across[0], "y1": up[0], "x2": across[1], "y2": up[1]}
-        self.lines.append(tag("line", class_=style, **ends))
+    def rule(self, style: str, x: float) -> None:
+        """Add an upright line through the whole area."""
+        at = percent(self.x.scale.place(x))
+        self.lines.append(tag("line", class_=style, x1=at, y1="100%", x2=at, y2="0%"))
 
     def draw(self, height: int, style: str = "") -> Markup:
         """Return grid, ticks and titles, then the lines, then the marks."""
@@ -219,9 +238,9 @@ class Chart:
         return percent(self.x.scale.place(x)), percent(1 - self.y.scale.place(y))
 
 
-def panel(title: object, text: str, chart: Markup, **data: object) -> Markup:
+def panel(title: str, text: str, chart: Markup) -> Markup:
     """Return a chart with a heading and a line above it."""
-    return tag("figure", tag("figcaption", tag("h3", title), tag("p", text)), chart, **data)
+    return tag("figure", tag("figcaption", tag("h3", title), tag("p", text)), chart)
 
 
 def panels(drawn: Iterable[Markup], colours: Mapping[str, str]) -> Markup | None:

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from axiomjit.base.errors import BenchError
-from axiomjit.bench.report.markup import Markup, join, tag
-from axiomjit.bench.report.plots import LogScale, log_scale
+from axiomjit.bench.report.plots import LogScale, Markup, join, log_scale, tag
 from axiomjit.bench.report.table import markdown, refused_names
 from axiomjit.bench.report.units import count_things, count_threads, digits, pace, shorten
 from axiomjit.bench.suite.ranking import LOSS, Ranking, Score

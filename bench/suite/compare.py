@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from axiomjit.base.errors import BenchError
 from axiomjit.base.records import Record
@@ -155,49 +155,6 @@ def _checked(change: Change, measured: Result) -> tuple[Change, bool]:
     return change.replace(again=timing), confirmed
 
 
-def measure_again(after: Result, planted: str = "") -> Again:
+def measure_again(after: Result) -> Again:
     """Return a function that measures cases again for `compare`: against NumPy, in a full run."""
-
-    def again(names: Sequence[str]) -> Result:
-        return run(find(names), ALWAYS, quick=False, seed=after.seed, planted=planted)
-
-    return again
-
-
-def try_out(
-    planted: str,
-    tries: int,
-    names: Sequence[str] = (),
-    quick: bool = False,
-    say: Callable[[str], Any] = print,
-) -> bool:
-    """Return True if `compare` reports exactly the planted case, whose calls are made twice.
-
-    Args:
-        planted: the case.
-        tries: the number of runs of this tree that are compared with a first one: unchanged, and
-            then again as many in which each of our calls of the case is made twice.
-        names: cases to run; empty: all.
-        quick: measure all threads only, in fewer rounds.
-        say: called with each line of the findings.
-    """
-    if [workload.name for workload in find([planted])] != [planted]:
-        raise BenchError(f"make the calls of {planted} twice", "a group", "name one case of it")
-    workloads = find([*names, planted] if names else ())
-    before = run(workloads, ALWAYS, quick=quick)
-    good = True
-    for slow, wanted in (("", []), (planted, [planted])):
-        right = 0
-        for number in range(tries):
-            after = run(workloads, ALWAYS, quick=quick, planted=slow)
-            verdict = compare(before, after, measure_again(after, slow))
-            found = list(dict.fromkeys(change.case for change in verdict.slower))
-            right += found == wanted
-            kind = f"{slow} made twice" if slow else "unchanged"
-            say(
-                f"{kind}, try {number + 1}: slower: {', '.join(found) or 'none'}; not confirmed: "
-                f"{', '.join(dict.fromkeys(c.case for c in verdict.unsure)) or 'none'}"
-            )
-        say(f"{'planted' if slow else 'unchanged'}: right in {right} of {tries}")
-        good = good and right == tries
-    return good
+    return lambda names: run(find(names), ALWAYS, quick=False, seed=after.seed)

@@ -21,7 +21,7 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit import jit
-from axiomjit.base.commands import package_version
+from axiomjit.base.commands import package_version, vector_extensions
 from axiomjit.bench.suite.records import Environment
 from axiomjit.bench.suite.results import checkout
 from axiomjit.runtime.execution.workers import available_threads
@@ -34,7 +34,6 @@ LIMITS: Final = (
     *("AXIOMJIT_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),
     *("NUMBA_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMEXPR_MAX_THREADS", "XLA_FLAGS"),
 )
-VECTORS: Final = ("sse4.2", "avx", "fma", "f16c", "neon", "sve", "rvv", "vsx")
 GOVERNOR: Final = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 TRIAD_ELEMENTS: Final = (32_768, 1_000_000, 8_000_000)
 """Doubles in each of the three arrays: for a core's caches, as in most cases, and for memory."""
@@ -58,7 +57,7 @@ def read_environment() -> Environment:
         machine=machine(),
         cpu=_cpu(),
         cores=available_threads(),
-        features=_features(),
+        features=vector_extensions(),
         governor=_text(GOVERNOR) or None,
         memory_bytes=_memory_bytes(),
         load_start=load,
@@ -75,7 +74,7 @@ def read_environment() -> Environment:
 
 def machine() -> str:
     """Return a name of this machine: a hash of CPU, cores and gigabytes of memory."""
-    facts = (_cpu(), _features(), os.cpu_count(), _memory_bytes() // 2**30)
+    facts = (_cpu(), vector_extensions(), os.cpu_count(), _memory_bytes() // 2**30)
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:8]
 
 
@@ -96,16 +95,6 @@ def _cpu() -> str:
         if line.startswith("model name"):
             return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
-
-
-def _features() -> str:
-    from llvmlite import binding
-
-    try:
-        found = binding.get_host_cpu_features()
-    except RuntimeError:  # LLVM does not know this CPU
-        return ""
-    return " ".join(sorted(f for f, on in found.items() if on and f.startswith(VECTORS)))
 
 
 def _memory_bytes() -> int:
@@ -181,12 +170,7 @@ def _keep_memory() -> None:
 
 
 def fma_source(kind: str, lanes: int) -> str:
-    """Return LLVM IR of `double peak(i64 turns)`: independent chains of fused multiply-adds.
-
-    Args:
-        kind: "double" or "float".
-        lanes: numbers in a vector.
-    """
+    """Return LLVM IR of `double peak(i64 turns)`: independent chains of fused multiply-adds."""
     vector, chains = f"<{lanes} x {kind}>", range(CHAINS)
     fma = f"{vector} @llvm.fma.v{lanes}{'f64' if kind == 'double' else 'f32'}"
     # The factors are arguments: with constants LLVM would compute the loop at compile time.
@@ -221,7 +205,7 @@ def peak_flops(kind: str, threads: int, spent_s: float) -> float | None:
     """Return multiply-adds per second, each counted as two; None if the loop is not vector code."""
     from llvmlite import binding
 
-    features = binding.get_host_cpu_features()
+    features = binding.get_host_cpuvector_extensions()
     wide = next((size for name, size in VECTOR_BYTES.items() if features.get(name)), 16)
     lanes = wide // (8 if kind == "double" else 4)
     binding.initialize_native_target()

@@ -22,11 +22,10 @@ from typing import Final
 from axiomjit.base.commands import package_version
 from axiomjit.base.errors import BenchError
 from axiomjit.base.records import Record
-from axiomjit.bench.suite.intervals import Interval, median_interval, ratio_interval
 from axiomjit.bench.suite.machine import read_environment, read_load
 from axiomjit.bench.suite.peers import PEERS
 from axiomjit.bench.suite.processes import ANSWER_S, Answer, Worker, WorkerLostError
-from axiomjit.bench.suite.progress import Progress
+from axiomjit.bench.suite.ranking import Interval, median_interval, ratio_interval
 from axiomjit.bench.suite.records import (
     MISSING,
     NUMPY,
@@ -89,8 +88,7 @@ QUICK: Final = Effort(7, 9, 0.15, 0.05, False, 0.15, 1, (2, 4), 5)
 class Setting(Record):
     """The settings that all cases of a run share.
 
-    `imports_s` has the peers to compare, and how long each takes to import. `planted` names a case
-    in which our calls are made twice, to test that this is noticed.
+    `imports_s` has the peers to compare, and how long each takes to import.
     """
 
     effort: Effort
@@ -98,7 +96,6 @@ class Setting(Record):
     threads: tuple[int, ...]
     limits: tuple[Limits, ...]
     imports_s: Mapping[str, float]
-    planted: str = ""
 
 
 @dataclass
@@ -182,15 +179,8 @@ class Group:
         worker = self.workers[peer] = Worker(PEERS[peer].environment(str(folder)), serial)
         stack.callback(worker.close)
         self.answers.setdefault(peer, Answers())
-        planted = 2 if peer == OURS and self.workload.name == self.setting.planted else 1
-        worker.send(
-            "prepare",
-            peer=peer,
-            case=self.workload.name,
-            seed=self.setting.seed,
-            pinned=serial,
-            planted=planted,
-        )
+        case, seed = self.workload.name, self.setting.seed
+        worker.send("prepare", peer=peer, case=case, seed=seed, pinned=serial)
 
     def _sample(self, least: int, most: int) -> None:
         """Time all peers interleaved: one sample of each per round, in a new random order."""
@@ -330,22 +320,28 @@ class Ongoing:
         )
 
 
+class Progress:
+    """Prints each step to standard error, so that standard output stays clean."""
+
+    def __init__(self, total: int) -> None:
+        self._total, self._done, self._started = total, 0, time.monotonic()
+
+    def tell(self, line: str) -> None:
+        """Print a line."""
+        print(line, file=sys.stderr, flush=True)
+
+    def step(self, label: str) -> None:
+        """Count one more step as done, and print it with the time left."""
+        self._done += 1
+        left = (time.monotonic() - self._started) / self._done * (self._total - self._done)
+        minutes, seconds = divmod(round(left), 60)
+        self.tell(f"{self._done}/{self._total} {label}, {minutes}:{seconds:02} left")
+
+
 def run(
-    workloads: Sequence[Workload],
-    peers: Sequence[str],
-    *,
-    quick: bool,
-    seed: int = 0,
-    planted: str = "",
+    workloads: Sequence[Workload], peers: Sequence[str], *, quick: bool, seed: int = 0
 ) -> Result:
     """Measure the cases; the progress is shown on standard error.
-
-    Args:
-        workloads: the cases.
-        peers: names of `PEERS`, NumPy and axiomjit among them.
-        quick: fewer rounds, all threads only, no second process.
-        seed: of the arguments and of the order of peers.
-        planted: a case in which our calls are made twice.
 
     Raises:
         BenchError: NumPy does not run a case.
@@ -355,15 +351,15 @@ def run(
     effort, widest = (QUICK if quick else FULL), available_threads()
     threads = (1, widest) if effort.serial and widest > 1 else (widest,)
     known = [_probe(name, effort.imports) for name in peers]
-    with Progress(len(workloads)) as progress:
-        for peer in known:
-            if peer.status != OK:
-                progress.tell(f"{peer.name} is left out: {peer.reason}")
-        progress.tell("limits of the machine")
-        limits = tuple(_limits(n, effort.limits_s) for n in threads)
-        imports = {peer.name: peer.import_s or 0.0 for peer in known if peer.status == OK}
-        setting = Setting(effort, seed, threads, limits, imports, planted)
-        cases = _measure_cases(setting, workloads, progress)
+    progress = Progress(len(workloads))
+    for peer in known:
+        if peer.status != OK:
+            progress.tell(f"{peer.name} is left out: {peer.reason}")
+    progress.tell("limits of the machine")
+    limits = tuple(_limits(n, effort.limits_s) for n in threads)
+    imports = {peer.name: peer.import_s or 0.0 for peer in known if peer.status == OK}
+    setting = Setting(effort, seed, threads, limits, imports)
+    cases = _measure_cases(setting, workloads, progress)
     return Result(
         environment=environment.replace(load_end=read_load()),
         quick=quick,

@@ -30,7 +30,6 @@ class WorkerLostError(Exception):
     """A worker did not answer: it hung (`late`), or its process ended."""
 
     def __init__(self, late: bool, words: str) -> None:
-        """Store which of the two happened."""
         super().__init__(words)
         self.late = late
 

@@ -36,10 +36,6 @@ def checkout(package: Path = PACKAGE) -> Path | None:
 def results_folder(asked: str, package: Path = PACKAGE) -> Path:
     """Return the folder in which results are kept.
 
-    Args:
-        asked: the command that needs it, for the message.
-        package: the folder of the package.
-
     Raises:
         BenchError: this is not a clone.
     """
@@ -77,7 +73,7 @@ def kept(folder: Path) -> tuple[Result, ...]:
     found = [read_result(path) for path in sorted(folder.glob("*.json"))]
     if not found:
         remedy = "keep one first: `run --record`"
-        raise BenchError("report the history of results", f"no file in {folder}", remedy)
+        raise BenchError("publish results", f"no file in {folder}", remedy)
     return tuple(sorted(found, key=lambda result: result.environment.date))
 
 

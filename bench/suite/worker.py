@@ -66,20 +66,15 @@ class Session:
     """The state of one worker."""
 
     def __init__(self) -> None:
-        """Start without a workload."""
         self.call: Call = lambda: None
         self.expected: object = None
         self.repeat = 1
         self.call_s = 0.0
-        self.planted = 1
         self.workload: Workload | None = None
         self.arguments: tuple[Any, ...] = ()
 
-    def prepare(self, peer: str, case: str, seed: int, pinned: bool, planted: int = 1) -> Answer:
-        """Import the peer, make the arguments, compute NumPy's result.
-
-        `planted` repeats each call, to test that a slower function is noticed.
-        """
+    def prepare(self, peer: str, case: str, seed: int, pinned: bool) -> Answer:
+        """Import the peer, make the arguments, compute NumPy's result."""
         pin(pinned)
         kind = PEERS[peer]
         try:
@@ -89,7 +84,7 @@ class Session:
         workload = find([case])[0]
         arguments = workload.arguments(seed)
         self.expected = workload.function(*arguments)
-        self.workload, self.arguments, self.planted = workload, arguments, planted
+        self.workload, self.arguments = workload, arguments
         try:
             self.call = kind.prepare(workload, arguments)
         except Exception as error:
@@ -166,7 +161,7 @@ class Session:
         return measure_limits(threads, spent_s)
 
     def _timed(self, repeat: int) -> float:
-        call, repeat_all = self.call, range(repeat * self.planted)
+        call, repeat_all = self.call, range(repeat)
         gc.disable()
         waited, others = waiting_s(), other_threads_s()
         started = time.perf_counter()

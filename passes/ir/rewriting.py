@@ -180,7 +180,6 @@ class AddedNumbers:
     """The numbers of a program, and those added to it by a pass."""
 
     def __init__(self, numbers: Sequence[Number]) -> None:
-        """Start with the numbers of a program."""
         self.every = list(numbers)
         self._names = {number.origin: number.name for number in numbers}
 

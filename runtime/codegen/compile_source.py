@@ -200,13 +200,6 @@ def compile_source(
 ) -> CompiledKernel:
     """Compile the one function `kernel(w, lo, hi)` in `source`.
 
-    Args:
-        source: Python text over `NAMES`.
-        parameters: the content of each word of the argument block, in order.
-        target: the CPU that runs it.
-        traits: facts about its loops.
-        checked: check each access, and report instead of performing one that is out of bounds.
-
     Returns:
         The kernel, not loaded. Safe to call from several threads; compilations take turns.
 

@@ -70,7 +70,6 @@ class Bit:
     __slots__ = ("builder", "value")
 
     def __init__(self, builder: Any, value: Any) -> None:
-        """Wrap an i1."""
         self.builder, self.value = builder, value
 
     def __and__(self, other: Bit) -> Bit:
@@ -93,7 +92,6 @@ class Real:
     __slots__ = ("builder", "value")
 
     def __init__(self, builder: Any, value: Any) -> None:
-        """Wrap a float or double."""
         self.builder, self.value = builder, value
 
     def constant(self, value: float) -> Real:

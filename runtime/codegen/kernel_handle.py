@@ -57,7 +57,6 @@ class LoadedKernel:
     """True if the argument block has the words of a checked kernel (see `report`)."""
 
     def __init__(self, code: LoadedCode, compile_ms: float, checked: bool) -> None:
-        """Wrap loaded code."""
         self.entry = make_entry(code.address, code)
         self.compile_ms, self.checked = compile_ms, checked
 

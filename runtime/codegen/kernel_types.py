@@ -26,7 +26,6 @@ class HalfType(types.Type):
     """float16, which kernels store, select and cast; Numba's type has no form on CPUs."""
 
     def __init__(self) -> None:
-        """Make the only type of this class."""
         super().__init__(name="Half")
 
 
@@ -42,7 +41,6 @@ class FlagType(types.Type):
     """The type of a pointer to the cancellation flag."""
 
     def __init__(self) -> None:
-        """Make the only type of this class."""
         super().__init__(name="Flag")
 
 
@@ -142,7 +140,6 @@ class Intrinsic:
     __slots__ = ("__name__", "define", "takes_literals")
 
     def __init__(self, define: Definition, takes_literals: bool) -> None:
-        """Name a definition by the name of its function."""
         self.__name__: Final = define.__name__
         self.define: Final = define
         self.takes_literals: Final = takes_literals

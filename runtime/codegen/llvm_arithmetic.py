@@ -62,7 +62,6 @@ class Lane:
     __slots__ = ("builder", "value")
 
     def __init__(self, builder: Any, value: Any) -> None:
-        """Wrap an LLVM value."""
         self.builder, self.value = builder, value
 
     def other(self, value: Any) -> Any:

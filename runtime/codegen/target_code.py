@@ -79,7 +79,6 @@ class TargetCodegen(JITCPUCodegen):
     _library_class = TargetLibrary
 
     def __init__(self, target: Target) -> None:
-        """Make the machine."""
         self.target = target
         self.shared: dict[str, TargetLibrary] = {}
         super().__init__("axiomjit.exec")
@@ -104,7 +103,6 @@ class TargetContext(CPUContext):
     """
 
     def __init__(self, target: Target) -> None:
-        """Start code generation."""
         self._internal_codegen = TargetCodegen(target)
         super().__init__(None)
 

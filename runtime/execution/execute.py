@@ -61,7 +61,6 @@ class ContinuationForm(StepForm):
     __slots__ = ("buffers", "later", "step")
 
     def __init__(self, step: Choose, plan: PlanForm) -> None:
-        """Prepare these steps."""
         steps = plan.plan.steps
         self.step, self.buffers = step, plan.buffers
         self.later = PlanForm(plan.plan.replace(steps=steps[steps.index(step) + 1 :]))
@@ -82,7 +81,6 @@ class Continuation(BoundStep):
     __slots__ = ("_lengths", "_plans", "count", "form")
 
     def __init__(self, form: ContinuationForm, lengths: Mapping[Symbol, int]) -> None:
-        """Store the known lengths."""
         self.form, self._lengths = form, lengths
         self.count = BoundWindow(form.step.count, form.buffers, lengths)
         self._plans = BoundedTable[int, BoundPlan]()

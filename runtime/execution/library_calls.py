@@ -55,7 +55,6 @@ class CallForm(StepForm):
     __slots__ = ("buffers", "step")
 
     def __init__(self, step: Call, plan: PlanMemory) -> None:
-        """Store the step, and the buffers of its plan."""
         self.step, self.buffers = step, plan.buffers
 
     def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep:
@@ -69,7 +68,6 @@ class Calling(BoundStep):
     __slots__ = ("_bounds", "_operands", "_step", "_targets", "_work")
 
     def __init__(self, form: CallForm, lengths: Mapping[Symbol, int]) -> None:
-        """Evaluate the windows at these lengths."""
         self._step, buffers = form.step, form.buffers
         self._operands = [BoundWindow(one, buffers, lengths) for one in self._step.operands]
         self._targets = [BoundWindow(one, buffers, lengths) for one in self._step.targets]
@@ -145,7 +143,6 @@ class Making(BoundStep):
     __slots__ = ("_function", "_operands", "_results", "_step", "_targets")
 
     def __init__(self, form: CallForm, lengths: Mapping[Symbol, int]) -> None:
-        """Evaluate the windows at these lengths."""
         self._step, step, buffers = form.step, form.step, form.buffers
         self._operands = [BoundWindow(window, buffers, lengths) for window in step.operands]
         self._targets = [window.buffer for window in step.targets]

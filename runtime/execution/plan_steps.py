@@ -96,7 +96,6 @@ class AllocateForm(StepForm):
     __slots__ = ("_shape", "_strides", "buffer", "source")
 
     def __init__(self, step: Allocate | Reuse, plan: PlanMemory) -> None:
-        """Name the lengths of the buffer."""
         self.buffer = plan.buffers[step.buffer]
         self.source = step.source if isinstance(step, Reuse) else None
         self._shape = tuple(map(plan.lengths.number, self.buffer.shape))
@@ -165,7 +164,6 @@ class Releasing(StepForm, BoundStep):
     __slots__ = ("_name",)
 
     def __init__(self, step: Release, plan: PlanMemory) -> None:
-        """Store the name."""
         self._name = step.buffer
 
     def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep:
@@ -187,7 +185,6 @@ class WritingBack(StepForm, BoundStep):
     __slots__ = ("_step",)
 
     def __init__(self, step: WriteBack, plan: PlanMemory) -> None:
-        """Store the step."""
         self._step = step
 
     def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep:
@@ -211,7 +208,6 @@ class GivingResults(BoundStep):
     __slots__ = ("_names", "_windows")
 
     def __init__(self, plan: PlanMemory, lengths: Mapping[Symbol, int]) -> None:
-        """Evaluate the windows at these lengths."""
         self._names, self._windows = plan.names, None
         if plan.windows is not None:
             self._windows = [BoundWindow(one, plan.buffers, lengths) for one in plan.windows]
@@ -240,7 +236,6 @@ class LaunchForm(StepForm):
     )
 
     def __init__(self, step: Launch, lengths: Lengths, before: LaunchForm | None = None) -> None:
-        """Number the lengths, and write the words of literals."""
         self.step, self.before = step, before
         words = [0] * len(step.buffers)
         given: list[tuple[int, int, str]] = []

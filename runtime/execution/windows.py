@@ -53,7 +53,6 @@ class PlanMemory:
     """The memory of a plan by name, and its lengths by number; all steps share it."""
 
     def __init__(self, plan: Plan) -> None:
-        """Name the buffers."""
         self.plan, self.lengths = plan, Lengths()
         self.buffers = {buffer.name: buffer for buffer in plan.buffers}
         self.held = {b.name: b.array for b in plan.buffers if b.array is not None}
@@ -75,7 +74,6 @@ class BoundWindow:
     def __init__(
         self, window: Window, buffers: Mapping[str, Buffer], lengths: Mapping[Symbol, int]
     ) -> None:
-        """Evaluate the window's lengths."""
         itemsize = window.dtype.itemsize
         self.window = window
         self.allocated = is_whole(window, buffers)

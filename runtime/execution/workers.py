@@ -198,7 +198,6 @@ class Pool:
     """The workers and open jobs of this process; the number of workers only grows."""
 
     def __init__(self) -> None:
-        """Start without workers."""
         self.jobs: dict[Job, None] = {}
         self.workers: list[_Worker] = []
         self.most = 0

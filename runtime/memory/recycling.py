@@ -28,6 +28,7 @@ from axiomjit.base.counters import add_gauge
 from axiomjit.base.keep_alive import keep_alive
 from axiomjit.base.locks import FORKS_WAIT, why_not_compile
 from axiomjit.runtime.object_cache.cached_code import cached_code
+from axiomjit.runtime.object_cache.llvm_text import Builder, Value
 from axiomjit.runtime.object_cache.loader import function_address
 
 NEW_FROM_DESCRIPTION, AS_SCALAR, SET_BASE, SET_HANDLER = 94, 76, 282, 304
@@ -55,268 +56,188 @@ SIZES: Final = 512
 POOLED, LIMIT, RECYCLED, FRESH, OUTSIDE = 1, 2, 3, 4, 5
 State = ctypes.c_uint64 * (LISTS_AT + SIZES)
 
-_HUGE: Final = """
-  %large = icmp uge i64 %bytes, 4194304
-  br i1 %large, label %advise, label %ready
-advise:
-  %page = add i64 %rawint, 4095
-  %pages = and i64 %page, -4096
-  %begin = inttoptr i64 %pages to ptr
-  %length = and i64 %bytes, -4096
-  %madvise = call ptr @outside(ptr %state, i64 7)
-  %ignored = call i32 %madvise(ptr %begin, i64 %length, i32 14)
-  br label %ready
-"""
-TEXT: Final = """
-@functions = internal constant [5 x ptr] [
-  ptr @axiomjit_malloc, ptr @axiomjit_calloc, ptr @axiomjit_realloc, ptr @axiomjit_free,
-  ptr @axiomjit_trim
-]
+HUGE: Final = 1 << 22
+"""Bytes from which the system is asked for large pages."""
+ADVICE: Final = 14
+"""MADV_HUGEPAGE."""
+MOST: Final = 1 << 47
+HEAD: Final = """
 declare i64 @llvm.ctlz.i64(i64, i1)
 declare i64 @llvm.umax.i64(i64, i64)
 declare {i64, i1} @llvm.umul.with.overflow.i64(i64, i64)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-
-define internal void @lock(ptr %state) {
-entry:
-  br label %again
-again:
-  %pair = cmpxchg ptr %state, i64 0, i64 1 acquire monotonic
-  %taken = extractvalue {i64, i1} %pair, 1
-  br i1 %taken, label %done, label %again
-done:
-  ret void
-}
-
-define internal void @unlock(ptr %state) {
-  store atomic i64 0, ptr %state release, align 8
-  ret void
-}
-
+@functions = internal constant [5 x ptr] [
+  ptr @axiomjit_malloc, ptr @axiomjit_calloc, ptr @axiomjit_realloc, ptr @axiomjit_free,
+  ptr @axiomjit_trim
+]
 define ptr @axiomjit_allocator() {
   ret ptr @functions
 }
-
-define internal ptr @outside(ptr %state, i64 %word) {
-  %place = getelementptr i64, ptr %state, i64 %word
-  %function = load ptr, ptr %place
-  ret ptr %function
-}
-
-define internal void @add(ptr %state, i64 %word, i64 %amount) {
-  %place = getelementptr i64, ptr %state, i64 %word
-  %old = load i64, ptr %place
-  %new = add i64 %old, %amount
-  store i64 %new, ptr %place
-  ret void
-}
-
-define internal i64 @number(i64 %wanted) {
-  %below = sub i64 %wanted, 1
-  %zeros = call i64 @llvm.ctlz.i64(i64 %below, i1 false)
-  %power = sub i64 63, %zeros
-  %shift = sub i64 %power, 3
-  %part = lshr i64 %below, %shift
-  %eights = shl i64 %power, 3
-  %sum = add i64 %eights, %part
-  %number = sub i64 %sum, 8
-  ret i64 %number
-}
-
-define internal i64 @bytes(i64 %number) {
-  %power = lshr i64 %number, 3
-  %shift = sub i64 %power, 3
-  %low = and i64 %number, 7
-  %part = add i64 %low, 9
-  %bytes = shl i64 %part, %shift
-  ret i64 %bytes
-}
-
-define internal ptr @list(ptr %state, i64 %number) {
-  %word = add i64 %number, 8
-  %place = getelementptr i64, ptr %state, i64 %word
-  ret ptr %place
-}
-
-define internal i64 @number_of(ptr %block) {
-  %place = getelementptr i64, ptr %block, i64 -1
-  %number = load i64, ptr %place
-  ret i64 %number
-}
-
-define internal void @give_back(ptr %state, ptr %block) {
-  %place = getelementptr i64, ptr %block, i64 -2
-  %raw = load ptr, ptr %place
-  %release = call ptr @outside(ptr %state, i64 6)
-  call void %release(ptr %raw)
-  ret void
-}
-
-define internal void @drop_all(ptr %state) {
-entry:
-  br label %next
-next:
-  %number = phi i64 [0, %entry], [%number, %drop], [%following, %empty]
-  %place = call ptr @list(ptr %state, i64 %number)
-  %block = load ptr, ptr %place
-  %none = icmp eq ptr %block, null
-  br i1 %none, label %empty, label %drop
-drop:
-  %after = load ptr, ptr %block
-  store ptr %after, ptr %place
-  call void @give_back(ptr %state, ptr %block)
-  br label %next
-empty:
-  %following = add i64 %number, 1
-  %more = icmp ult i64 %following, 512
-  br i1 %more, label %next, label %end
-end:
-  %kept = getelementptr i64, ptr %state, i64 1
-  store i64 0, ptr %kept
-  ret void
-}
-
-define internal void @axiomjit_trim(ptr %state) {
-  call void @lock(ptr %state)
-  call void @drop_all(ptr %state)
-  call void @unlock(ptr %state)
-  ret void
-}
-
-define internal ptr @axiomjit_malloc(ptr %state, i64 %size) {
-entry:
-  %huge = icmp ugt i64 %size, 140737488355328
-  br i1 %huge, label %refused, label %possible
-possible:
-  %padded = add i64 %size, 64
-  %wanted = call i64 @llvm.umax.i64(i64 %padded, i64 4096)
-  %number = call i64 @number(i64 %wanted)
-  %bytes = call i64 @bytes(i64 %number)
-  call void @lock(ptr %state)
-  %place = call ptr @list(ptr %state, i64 %number)
-  %block = load ptr, ptr %place
-  %none = icmp eq ptr %block, null
-  br i1 %none, label %fresh, label %again
-again:
-  %after = load ptr, ptr %block
-  store ptr %after, ptr %place
-  %less = sub i64 0, %bytes
-  call void @add(ptr %state, i64 1, i64 %less)
-  call void @add(ptr %state, i64 3, i64 1)
-  call void @unlock(ptr %state)
-  ret ptr %block
-fresh:
-  call void @add(ptr %state, i64 4, i64 1)
-  call void @unlock(ptr %state)
-  %room = add i64 %bytes, 64
-  %take = call ptr @outside(ptr %state, i64 5)
-  %first = call ptr %take(i64 %room)
-  %failed = icmp eq ptr %first, null
-  br i1 %failed, label %trim, label %given
-trim:
-  call void @axiomjit_trim(ptr %state)
-  %second = call ptr %take(i64 %room)
-  %lost = icmp eq ptr %second, null
-  br i1 %lost, label %refused, label %given
-given:
-  %raw = phi ptr [%first, %fresh], [%second, %trim]
-  %rawint = ptrtoint ptr %raw to i64
-ADVISE
-ready:
-  %beyond = add i64 %rawint, 127
-  %aligned = and i64 %beyond, -64
-  %data = inttoptr i64 %aligned to ptr
-  %rawplace = getelementptr i64, ptr %data, i64 -2
-  store ptr %raw, ptr %rawplace
-  %numberplace = getelementptr i64, ptr %data, i64 -1
-  store i64 %number, ptr %numberplace
-  ret ptr %data
-refused:
-  ret ptr null
-}
-
-define internal void @axiomjit_free(ptr %state, ptr %block, i64 %size) {
-entry:
-  %none = icmp eq ptr %block, null
-  br i1 %none, label %end, label %some
-some:
-  %number = call i64 @number_of(ptr %block)
-  %bytes = call i64 @bytes(i64 %number)
-  call void @lock(ptr %state)
-  %limitplace = getelementptr i64, ptr %state, i64 2
-  %limit = load i64, ptr %limitplace
-  %large = icmp ugt i64 %bytes, %limit
-  br i1 %large, label %give, label %keep
-give:
-  call void @unlock(ptr %state)
-  call void @give_back(ptr %state, ptr %block)
-  br label %end
-keep:
-  %keptplace = getelementptr i64, ptr %state, i64 1
-  %kept = load i64, ptr %keptplace
-  %sum = add i64 %kept, %bytes
-  %over = icmp ugt i64 %sum, %limit
-  br i1 %over, label %drop, label %push
-drop:
-  call void @drop_all(ptr %state)
-  br label %push
-push:
-  %place = call ptr @list(ptr %state, i64 %number)
-  %head = load ptr, ptr %place
-  store ptr %head, ptr %block
-  store ptr %block, ptr %place
-  call void @add(ptr %state, i64 1, i64 %bytes)
-  call void @unlock(ptr %state)
-  br label %end
-end:
-  ret void
-}
-
-define internal ptr @axiomjit_calloc(ptr %state, i64 %count, i64 %each) {
-entry:
-  %pair = call {i64, i1} @llvm.umul.with.overflow.i64(i64 %count, i64 %each)
-  %over = extractvalue {i64, i1} %pair, 1
-  br i1 %over, label %refused, label %possible
-possible:
-  %size = extractvalue {i64, i1} %pair, 0
-  %block = call ptr @axiomjit_malloc(ptr %state, i64 %size)
-  %none = icmp eq ptr %block, null
-  br i1 %none, label %refused, label %clear
-clear:
-  call void @llvm.memset.p0.i64(ptr %block, i8 0, i64 %size, i1 false)
-  ret ptr %block
-refused:
-  ret ptr null
-}
-
-define internal ptr @axiomjit_realloc(ptr %state, ptr %block, i64 %size) {
-entry:
-  %none = icmp eq ptr %block, null
-  br i1 %none, label %new, label %some
-new:
-  %made = call ptr @axiomjit_malloc(ptr %state, i64 %size)
-  ret ptr %made
-some:
-  %number = call i64 @number_of(ptr %block)
-  %bytes = call i64 @bytes(i64 %number)
-  %room = sub i64 %bytes, 64
-  %fits = icmp ule i64 %size, %room
-  br i1 %fits, label %same, label %move
-same:
-  ret ptr %block
-move:
-  %moved = call ptr @axiomjit_malloc(ptr %state, i64 %size)
-  %lost = icmp eq ptr %moved, null
-  br i1 %lost, label %refused, label %copy
-copy:
-  call void @llvm.memcpy.p0.p0.i64(ptr %moved, ptr %block, i64 %room, i1 false)
-  call void @axiomjit_free(ptr %state, ptr %block, i64 %room)
-  ret ptr %moved
-refused:
-  ret ptr null
-}
 """
+
+
+class _Function(Builder):
+    """Writes a function of the allocator, whose first parameter is the state."""
+
+    def __init__(self, name: str, parameters: int) -> None:
+        super().__init__(f"axiomjit_{name}", parameters)
+        self.state = self.parameters[0]
+
+    def lock(self) -> None:
+        """Wait for the lock, and take it."""
+        again, taken = self.label(), self.label()
+        self.go(again)
+        self.begin(again)
+        self.choose(self.exchange(self.state, 0, 1), taken, again)
+        self.begin(taken)
+
+    def unlock(self) -> None:
+        """Release the lock."""
+        self.store_released(0, self.state)
+
+    def add_to(self, word: int, amount: Value | int) -> None:
+        """Add to a word of the state."""
+        self.store(self.add(self.word(self.state, word), amount), self.state, 8 * word)
+
+    def list(self, number: Value) -> Value:
+        """The place of the first free block of a size."""
+        return self.add(self.at(self.state, number), 8 * LISTS_AT)
+
+    def number(self, wanted: Value) -> Value:
+        """The number of the least size with so many bytes."""
+        below = self.add(wanted, -1)
+        zeros = self._result(f"call i64 @llvm.ctlz.i64(i64 {below}, i1 false)")
+        power = self.subtract(63, zeros)
+        part = self.shift_right(below, self.add(power, -3))
+        return self.add(self.add(self.shift_left(power, 3), part), -8)
+
+    def bytes(self, number: Value) -> Value:
+        """The bytes of a size."""
+        shift = self.add(self.shift_right(number, 3), -3)
+        return self.shift_left(self.add(self.both(number, 7), 9), shift)
+
+    def give_back(self, block: Value) -> None:
+        """Give a block to the C library."""
+        self.call(self.word(self.state, OUTSIDE + 1), self.load(block, -16))
+
+    def drop_all(self) -> None:
+        """Give all free blocks to the C library."""
+        with self.count(SIZES) as number:
+            place, again, some, none = self.list(number), self.label(), self.label(), self.label()
+            self.go(again)
+            self.begin(again)
+            block = self.load(place)
+            self.choose(self.test("ne", block, 0), some, none)
+            self.begin(some)
+            self.store(self.load(block), place)
+            self.give_back(block)
+            self.go(again)
+            self.begin(none)
+        self.store(0, self.state, 8 * POOLED)
+
+
+def _trim() -> str:
+    f = _Function("trim", 1)
+    f.lock()
+    f.drop_all()
+    f.unlock()
+    f.give(0)
+    return f.text()
+
+
+def _malloc() -> str:
+    f = _Function("malloc", 2)
+    state, size = f.parameters
+    refused = f.label()
+    f.require(f.test("ule", size, MOST), refused)
+    number = f.number(f.call_named("llvm.umax.i64", f.add(size, 64), 4096))
+    bytes, place = f.bytes(number), f.list(number)
+    f.lock()
+    block = f.load(place)
+    with f.when(f.test("ne", block, 0)):
+        f.store(f.load(block), place)
+        f.add_to(POOLED, f.subtract(0, bytes))
+        f.add_to(RECYCLED, 1)
+        f.unlock()
+        f.give(block)
+    f.add_to(FRESH, 1)
+    f.unlock()
+    room, take = f.add(bytes, 64), f.word(state, OUTSIDE)
+    raw = f.variable(f.call(take, room))
+    with f.when(f.test("eq", f.load(raw), 0)):
+        f.call_named("axiomjit_trim", state)
+        f.store(f.call(take, room), raw)
+    first = f.load(raw)
+    f.require(f.test("ne", first, 0), refused)
+    if sys.platform == "linux":
+        with f.when(f.test("uge", bytes, HUGE)):
+            page = f.both(f.add(first, 4095), -4096)
+            f.call_short(f.word(state, OUTSIDE + 2), page, f.both(bytes, -4096), ADVICE)
+    data = f.both(f.add(first, 127), -64)
+    f.store(first, data, -16)
+    f.store(number, data, -8)
+    f.give(data)
+    f.go(refused)
+    f.begin(refused)
+    f.give(0)
+    return f.text()
+
+
+def _free() -> str:
+    f = _Function("free", 3)
+    state, block, _ = f.parameters
+    with f.when(f.test("ne", block, 0)):
+        number = f.load(block, -8)
+        bytes, place = f.bytes(number), f.list(number)
+        f.lock()
+        limit = f.word(state, LIMIT)
+        with f.when(f.test("ugt", bytes, limit)):
+            f.unlock()
+            f.give_back(block)
+            f.give(0)
+        with f.when(f.test("ugt", f.add(f.word(state, POOLED), bytes), limit)):
+            f.drop_all()
+        f.store(f.load(place), block)
+        f.store(block, place)
+        f.add_to(POOLED, bytes)
+        f.unlock()
+    f.give(0)
+    return f.text()
+
+
+def _calloc() -> str:
+    f = _Function("calloc", 3)
+    state, count, each = f.parameters
+    size, fits = f.multiply(count, each)
+    with f.when(fits):
+        block = f.call_named("axiomjit_malloc", state, size)
+        with f.when(f.test("ne", block, 0)):
+            f.clear(block, size)
+        f.give(block)
+    f.give(0)
+    return f.text()
+
+
+def _realloc() -> str:
+    f = _Function("realloc", 3)
+    state, block, size = f.parameters
+    with f.when(f.test("eq", block, 0)):
+        f.give(f.call_named("axiomjit_malloc", state, size))
+    room = f.add(f.bytes(f.load(block, -8)), -64)
+    with f.when(f.test("ule", size, room)):
+        f.give(block)
+    moved = f.call_named("axiomjit_malloc", state, size)
+    with f.when(f.test("ne", moved, 0)):
+        f.copy(moved, block, room)
+        f.call_named("axiomjit_free", state, block, room)
+    f.give(moved)
+    return f.text()
+
+
+def allocator_text() -> str:
+    """LLVM text of the allocator, and of a function that gives the addresses of its functions."""
+    return "".join((HEAD, _trim(), _malloc(), _free(), _calloc(), _realloc()))
 
 
 def new_state() -> ctypes.Array[ctypes.c_uint64]:
@@ -342,8 +263,7 @@ def load_allocator() -> dict[str, int]:
         ImportError: there is no llvmlite.
         RuntimeError, OSError, ValueError: the code can be neither loaded nor compiled.
     """
-    advise = _HUGE if sys.platform == "linux" else "  br label %ready\n"
-    code = cached_code(TEXT.replace("ADVISE\n", advise.lstrip("\n")), "axiomjit_allocator")
+    code = cached_code(allocator_text(), "axiomjit_allocator")
     table: int = ctypes.CFUNCTYPE(ctypes.c_void_p)(code.address)()
     names = ("malloc", "calloc", "realloc", "free", "trim")
     return dict(zip(names, (ctypes.c_size_t * len(names)).from_address(table), strict=True))

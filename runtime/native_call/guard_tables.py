@@ -18,7 +18,7 @@ from axiomjit.base.config import settings_number
 from axiomjit.base.records import Record
 from axiomjit.runtime.memory.allocation import address, span
 from axiomjit.runtime.native_call import structures as fields
-from axiomjit.runtime.native_call.builder import HEADER, STACK_WORDS, EntryBuilder, Row, Value
+from axiomjit.runtime.native_call.builder import HEADER, STACK_WORDS, EntryBuilder, Row
 from axiomjit.runtime.native_call.instructions import NativePlan, Words
 from axiomjit.runtime.native_call.structures import (
     ALIGNED,
@@ -27,6 +27,7 @@ from axiomjit.runtime.native_call.structures import (
     dtype_word,
     runtime_block,
 )
+from axiomjit.runtime.object_cache.llvm_text import Value
 from axiomjit.symbolic.data_dependent import OtherLengthError
 
 Array = np.ndarray[Any, Any]
@@ -148,12 +149,7 @@ class Guards:
     """The records of one table, and the objects they refer to."""
 
     def __init__(self, plan: NativePlan | None, writes: Sequence[int] = ()) -> None:
-        """Start without records; guarded objects get the slots of the plan.
-
-        Args:
-            plan: None if a Python function answers the call.
-            writes: the positions of arguments that are written.
-        """
+        """Start without records; guarded objects get the slots of the plan."""
         self._plan, lent = plan, () if plan is None else plan.lent
         self._writable = {*writes, *lent}
         self._unused = 0 if plan is None else plan.slots

@@ -17,8 +17,9 @@ from axiomjit.base.config import config
 from axiomjit.base.records import Record
 from axiomjit.runtime.memory.allocation import poison
 from axiomjit.runtime.native_call import structures as fields
-from axiomjit.runtime.native_call.builder import EntryBuilder, Row, Value
+from axiomjit.runtime.native_call.builder import EntryBuilder, Row
 from axiomjit.runtime.native_call.structures import WRITEABLE
+from axiomjit.runtime.object_cache.llvm_text import Value
 
 Array = np.ndarray[Any, Any]
 Words = tuple[str, ...]

@@ -8,7 +8,8 @@ An entry is metadata in JSON and object files, never a pickle. Nothing here impo
 - `known_targets`: LLVM's answers about this processor, without asking it again
 - `store`: the folders of this process, which only this user can write, asked in order
 - `loader`: an entry to a function at an address, mostly without LLVM, and out of memory again
-- `cached_code`: code that is the same in every program
+- `llvm_text`: a builder of LLVM text, for code of our own
+- `cached_code`: such code, which is the same in every program
 
 May import `base`, `passes.ir`.
 """

@@ -53,7 +53,6 @@ class LinkedCode:
     __slots__ = ("_memory", "address")
 
     def __init__(self, memory: mmap.mmap, address: int) -> None:
-        """Store the memory, and the address of the function in it."""
         self._memory, self.address = memory, address
 
 
@@ -230,7 +229,6 @@ class LoadedCode:
     """The address of the function."""
 
     def __init__(self, library: Any, address: int) -> None:
-        """Store the library."""
         self._library, self.address = library, address
 
 

@@ -254,7 +254,6 @@ class ObjectStore:
     """Machine code by key, in the folders of the current settings."""
 
     def __init__(self) -> None:
-        """Start without open folders."""
         self._settings: tuple[object, ...] | None = None
         self._own: Directory | None = None
         self._shared: Directory | None = None

@@ -34,10 +34,10 @@ class FakeWorker:
     def __init__(self, environment, serial):
         self.serial, self.peer, self.factor = serial, "", 1.0
 
-    def send(self, do, peer, case, planted, **rest):
+    def send(self, do, peer, case, **rest):
         self.peer = peer
         FakeWorker.started.append((peer, self.serial))
-        self.factor = CALL_S.get(peer, 1e-3) * planted * (1 + self.serial)
+        self.factor = CALL_S.get(peer, 1e-3) * (1 + self.serial)
         if peer == OURS:
             self.factor *= self.slower.get(case, 1.0)
 

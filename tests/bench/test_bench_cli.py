@@ -1,6 +1,5 @@
 """`axiomjit bench`, `python -m axiomjit.bench`: what each command prints, writes, and refuses."""
 
-import io
 import re
 import subprocess
 import sys
@@ -9,7 +8,6 @@ import pytest
 
 from axiomjit.base.errors import BenchError
 from axiomjit.bench import cli
-from axiomjit.bench.suite.progress import Progress
 from axiomjit.bench.suite.records import read_result, write_result
 from axiomjit.bench.suite.results import keep, kept, shortened
 from axiomjit.cli.main import main
@@ -119,10 +117,7 @@ def test_a_chart_is_drawn(capsys, tmp_path):
         (["run", "--case", "axpi"], "the case axpi; seen: no case or group of that name; instead:"),
         (["run", "--peers", "nunba"], "compare with nunba; seen: no peer of that name; instead:"),
         (["run", "--case", "no.py:f"], "the function no.py:f; seen: no file no.py; instead:"),
-        (["compare", "a.json"], "compare two runs; seen: fewer than two files; instead: name"),
         (["compare", "a.json", "b.json"], "read the results in a.json; seen: [Errno 2]"),
-        (["compare", "--try", "axpi"], "the case axpi; seen: no case or group"),
-        (["compare", "--try", "map"], "make the calls of map twice; seen: a group; instead:"),
         (["run", "--json", "no/a.json"], "write no/a.json; seen: no folder "),
         (["run", "--json", "."], "write .; seen: it cannot be written; instead: name a file"),
         (["report"], "report; seen: no file of results; instead: name one written by"),
@@ -135,11 +130,8 @@ def test_refusals_are_one_line(capsys, words, message):
     assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    "words", [["run", "--seed", "-1"], ["compare", "--try", "axpy", "--tries", "0"]]
-)
-def test_numbers_out_of_range_are_wrong_usage(capsys, words):
-    code, out, err = bench(capsys, *words)
+def test_numbers_out_of_range_are_wrong_usage(capsys):
+    code, out, err = bench(capsys, "run", "--seed", "-1")
     assert (code, out) == (2, "")
     assert re.search(r"'-?\d' is not a whole number from \d on$", err.strip())
 
@@ -150,23 +142,3 @@ def test_another_machine_is_refused(capsys, tmp_path):
     code, _, err = bench(capsys, "compare", FILE, tmp_path / "b")
     assert code == 2
     assert "files of two machines" in err
-
-
-class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
-    def isatty(self):
-        return True
-
-
-def test_progress_on_a_terminal_is_a_bar_where_tqdm_is(monkeypatch):
-    stream = Terminal()
-    with Progress(2, stream) as progress:
-        progress.tell("begins")
-        progress.step("axpy")
-    assert "begins" in stream.getvalue()
-    monkeypatch.setitem(sys.modules, "tqdm", None)
-    stream = Terminal()
-    with Progress(2, stream) as progress:
-        progress.step("axpy")
-    assert stream.getvalue().startswith("1/2 axpy, 0:00 left")

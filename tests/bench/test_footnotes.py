@@ -3,9 +3,8 @@
 import pytest
 
 from axiomjit.base.errors import BenchError
-from axiomjit.bench.report.footnotes import Footnotes
 from axiomjit.bench.report.page import page
-from axiomjit.bench.report.table import markdown, table
+from axiomjit.bench.report.table import Footnotes, markdown, table
 from axiomjit.bench.suite import peers
 from axiomjit.bench.suite.records import TIMEOUT, UNSUPPORTED, WRONG, Run
 from axiomjit.bench.suite.results import PACKAGE, checkout, results_folder

@@ -5,13 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from axiomjit.bench.report.history import history_page
 from axiomjit.bench.report.page import page as report
 from axiomjit.bench.report.publish import group_chart
 from axiomjit.bench.suite.peers import PEERS
 from axiomjit.bench.suite.records import OK, write_text
 from tests.bench.samples import newest, result
-from tests.bench.test_history import RUNS
 from tests.bench.test_page import ODD
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
@@ -48,7 +46,6 @@ DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimatio
 PAGES = {
     "usual": lambda path: write_text(report(result()), path),
     "newest": lambda path: write_text(report(newest()), path),
-    "history": lambda path: write_text(history_page(RUNS), path),
 } | {
     name: lambda path, name=name: write_text(report(ODD[name]()), path)
     for name in ("one case", "long names", "nothing runs", "one thread", "far ratios", "far faster")

@@ -5,16 +5,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from axiomjit.bench.report import units
-from axiomjit.bench.report.markup import Markup, join, tag
 from axiomjit.bench.report.plots import (
     Axis,
     Bands,
     Chart,
-    DateScale,
     LinearScale,
     LogScale,
+    Markup,
     breakable,
+    join,
     log_scale,
+    tag,
 )
 from axiomjit.bench.suite.ranking import LOSS, TIE, WIN, PeerRatio, Ranking
 from axiomjit.bench.suite.records import NUMPY, OURS
@@ -61,9 +62,6 @@ def test_places():
     assert [log.place(v) for v in (0.1, 1, 10, 100, 1000)] == [0, 0, 0.5, 1, 1]
     assert [linear.place(v) for v in (-1, 0, 1, 4, 5)] == [0, 0, 0.25, 1, 1]
     assert [Bands(2).place(v) for v in (0, 1)] == [0.75, 0.25]
-    assert [DateScale(0, 100).place(v) for v in (0, 50, 100)] == pytest.approx([0.12, 0.5, 0.88])
-    assert DateScale(7, 7).place(7) == 0.5
-    assert DateScale(7, 7).ticks(3) == [7]
 
 
 @pytest.mark.parametrize(

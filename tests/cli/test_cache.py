@@ -9,7 +9,7 @@ import pytest
 from axiomjit.base.config import config
 from axiomjit.cli.cache import cache_summary
 from axiomjit.cli.main import main
-from tests.object_runs import Process, files_by_number
+from tests.runtime.object_cache.object_runs import Process, files_by_number
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from tests.generator.exact import determined, distance
 from tests.generator.layouts import LAYOUTS
 from tests.generator.operations import WEAK
 from tests.generator.programs import Step
-from tests.graphs import quiet
+from tests.passes.graphs import quiet
 
 AXES = tuple(aj.make_axis(n, name) for n, name in ((1, "A"), (2, "B"), (3, "C"), (6, "D")))
 NAMES = [name for name in FUNCTIONS if isinstance(getattr(np, name, None), np.ufunc)]

@@ -15,7 +15,7 @@ from axiomjit.runtime.execution.execute import BoundPlan
 from axiomjit.symbolic.data_dependent import OtherLengthError, data_dependent_in
 from tests.generator.draw import distances, values_of
 from tests.generator.programs import Array, Program
-from tests.graphs import (
+from tests.passes.graphs import (
     GRAPH_PASSES,
     apply_pass,
     evaluated,
@@ -28,8 +28,8 @@ from tests.graphs import (
     signature_of,
     small_forms,
 )
-from tests.guards import SIDES, run_guarded
-from tests.runtime.kernels import near, same_bits
+from tests.runtime.codegen.kernels import near, same_bits
+from tests.runtime.memory.guards import SIDES, run_guarded
 
 SHORTER, LONGER = {5: 9, 6: 5, 7: 8}, {5: 33, 6: 70, 7: 19}
 

@@ -8,7 +8,7 @@ from tests.generator.exact import determined, distance
 from tests.generator.layouts import LAYOUTS
 from tests.generator.operations import CODES, Values
 from tests.generator.programs import Array, At, Number, Part, Program, perform
-from tests.graphs import quiet
+from tests.passes.graphs import quiet
 
 KINDS = (
     *[operations.elementwise] * 8,

@@ -9,7 +9,7 @@ import numpy as np
 from axiomjit.graph.primitives import PRIMITIVES
 from tests.generator.folds import is_exact
 from tests.generator.shapes import VIEWS
-from tests.runtime.kernels import same_bits
+from tests.runtime.codegen.kernels import same_bits
 
 BITS = {"f2": 11, "f4": 24, "f8": 53}
 LARGEST = {"f2": 15, "f4": 127, "f8": 1023}

@@ -8,7 +8,7 @@ import numpy as np
 from axiomjit.symbolic.data_dependent import OtherLengthError
 from tests.generator.check import difference
 from tests.generator.draws import Draws
-from tests.graphs import follow, in_numpy, quiet
+from tests.passes.graphs import follow, in_numpy, quiet
 
 CODES = ("i1", "i2", "i4", "i8", "u1", "u4", "i8", "i8")
 SHAPES = ((), (1,), (2,), (3,), (0,), (2, 1), (1, 3), (2, 3), (3, 1, 2))

@@ -22,7 +22,7 @@ from axiomjit.runtime.execution import execute
 from tests.generator.check import difference
 from tests.generator.draws import Draws
 from tests.generator.strided import LONG, Laid, drawn
-from tests.graphs import in_numpy, quiet, run_plan_plain, small_forms
+from tests.passes.graphs import in_numpy, quiet, run_plan_plain, small_forms
 
 CALLS = 12
 CODES = ("f8", "i4", "i8", "f4")

@@ -5,7 +5,7 @@ Each draws from `space`, the variables after the statements before, run by NumPy
 
 import numpy as np
 
-from tests.graphs import quiet
+from tests.passes.graphs import quiet
 
 SLICES = (":", ":", "1:", ":-1", "1:-1", "::2", "::-1", "2:", ":-2", "3:0:-1")
 COPIES = ("{} + 1", "{} * 2", "{}.copy()", "np.array({})", "np.asarray({})")

@@ -8,10 +8,11 @@ import pytest
 import axiomjit as aj
 from axiomjit.runtime.execution import execute
 from tests.generator.axis_programs import draw
-from tests.graphs import quiet, run_plan_plain
-from tests.runtime.kernels import near
+from tests.generator.budget import budget
+from tests.passes.graphs import quiet, run_plan_plain
+from tests.runtime.codegen.kernels import near
 
-COUNT = 400
+COUNT = budget(60)
 
 
 class Interpreted:

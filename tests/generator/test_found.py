@@ -1,11 +1,11 @@
-"""Programs that once went wrong, each with what went wrong; as `tests.campaign` prints them."""
+"""Programs that once went wrong, each with what went wrong; as `campaign` prints them."""
 
 import numpy as np
 import pytest
 
 from tests.generator.check import assert_agrees
-from tests.graphs import follow, lowered, run_plain_case
 from tests.passes.examples import numbers
+from tests.passes.graphs import follow, lowered, run_plain_case
 
 FOUND = {
     # tile_folds: lanes around the inner loop alone, where the fold's loop holds more than it

@@ -1,16 +1,14 @@
-"""Whatever a parameter of a NumPy function is given, compiled functions do what NumPy does.
+"""Whatever a parameter of a NumPy function is given, compiled functions do what NumPy does."""
 
-`AXIOMJIT_PARAMETERS` is how many calls are tried of all those of `parameters.py`.
-"""
-
-import os
 import random
 
 import pytest
 
+from tests.generator.budget import budget
 from tests.generator.parameters import Case, cases, failure
 
-CALLS = int(os.environ.get("AXIOMJIT_PARAMETERS", "250"))
+CALLS = budget(120)
+"""How many calls are tried of all those of `parameters.py`."""
 SEED = 10
 
 

@@ -1,6 +1,5 @@
 """Calls in a row, each with another layout, mean what they mean in NumPy; wrong guards show."""
 
-import os
 import sys
 from unittest.mock import patch
 
@@ -10,10 +9,11 @@ from axiomjit.dispatch import programs, signature
 from axiomjit.symbolic import dims
 from axiomjit.symbolic.assumptions import ANY, SMALL, Kind
 from axiomjit.symbolic.dims import Symbol
+from tests.generator.budget import budget
 from tests.generator.sequences import ALL, Sequence, campaign, draw, failure, shortest, way
 from tests.generator.strided import Laid
 
-SEQUENCES = int(os.environ.get("AXIOMJIT_SEQUENCES", "150"))
+SEQUENCES = budget(100)
 
 
 @pytest.mark.parametrize(

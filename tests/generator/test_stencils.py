@@ -1,20 +1,16 @@
-"""Random writes into arrays that are read at shifted places mean what they mean in NumPy.
+"""Random writes into arrays that are read at shifted places mean what they mean in NumPy."""
 
-`AXIOMJIT_STENCILS` is how many of them run in plain Python, with rows and blocks of a few elements;
-others run compiled.
-"""
-
-import os
 from unittest.mock import patch
 
 import pytest
 
 from axiomjit.passes.loops import buffer_rows
+from tests.generator.budget import budget
 from tests.generator.sequences import way
 from tests.generator.stencils import campaign, draw
-from tests.graphs import small_forms
+from tests.passes.graphs import small_forms
 
-PROGRAMS = int(os.environ.get("AXIOMJIT_STENCILS", "150"))
+PROGRAMS = budget(100)
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,4 @@
-"""Random functions that write into arrays mean what they mean in NumPy.
-
-`AXIOMJIT_WRITES` is how many of them run in the evaluator; others run in plain Python, compiled.
-"""
-
-import os
+"""Random functions that write into arrays mean what they mean in NumPy."""
 
 import pytest
 
@@ -11,6 +6,7 @@ from axiomjit.base.counters import stats
 from axiomjit.dispatch import fallbacks
 from axiomjit.graph.storages import VersionedStorage
 from axiomjit.tracing.operators import TracedStorage
+from tests.generator.budget import budget
 from tests.generator.sequences import way
 from tests.generator.writes import (
     Written,
@@ -21,7 +17,7 @@ from tests.generator.writes import (
     failure,
 )
 
-PROGRAMS = int(os.environ.get("AXIOMJIT_WRITES", "250"))
+PROGRAMS = budget(150)
 
 
 pytestmark = pytest.mark.filterwarnings("ignore:Exception ignored in. 'array_dealloc'")

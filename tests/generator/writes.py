@@ -23,7 +23,7 @@ from tests.generator.draws import Draws
 from tests.generator.programs import compiled
 from tests.generator.sequences import way
 from tests.generator.statements import fits, part_of, statement
-from tests.graphs import quiet
+from tests.passes.graphs import quiet
 
 SHAPES = ((7,), (6, 6), (5, 6), (6, 5), (2, 5, 6), (12, 3), (1, 7), (40,))
 CODES = ("f8", "f8", "f4", "i8", "i4")

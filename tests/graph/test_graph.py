@@ -29,8 +29,8 @@ from axiomjit.symbolic.index_maps import (
     permutation,
     show,
 )
-from tests.graphs import CONTEXT, GRAPH_PASSES, follow
 from tests.passes.examples import example
+from tests.passes.graphs import CONTEXT, GRAPH_PASSES, follow
 
 (n,) = named_length("n0").symbols
 N = named_length("n0")

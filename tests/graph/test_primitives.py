@@ -8,8 +8,8 @@ import pytest
 from axiomjit.base.dtypes import DTYPES
 from axiomjit.base.errors import GraphTypeError, UnsupportedError
 from axiomjit.graph.primitives import ACCUMULATORS, PRIMITIVES, PROD
-from tests.graphs import evaluated, follow, in_numpy, lowered, quiet, run_plain_case
-from tests.runtime.kernels import near, same_bits
+from tests.passes.graphs import evaluated, follow, in_numpy, lowered, quiet, run_plain_case
+from tests.runtime.codegen.kernels import near, same_bits
 
 FLOATS = [0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan, 5e-324, -5e-324, 1e308, 0.5, -1.5]
 

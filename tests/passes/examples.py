@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tests.graphs import Case, follow
+from tests.passes.graphs import Case, follow
 
 
 def numbers(*shape: int, dtype: str = "f8") -> np.ndarray:

@@ -9,8 +9,8 @@ from axiomjit.axis.reductions import sum as total
 from axiomjit.axis.state import assign, sequential, variable
 from axiomjit.axis.tensors import Tensor, placeholder
 from axiomjit.views.dense_layout import Layout, row_major_strides
-from tests.graphs import Case, stored
 from tests.passes.examples import numbers
+from tests.passes.graphs import Case, stored
 
 PADDED = Layout(row_major_strides((6, 16)), 0, (6, 16))
 

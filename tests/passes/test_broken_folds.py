@@ -12,8 +12,9 @@ from axiomjit.graph import reductions
 from axiomjit.graph.nodes import Scalar
 from axiomjit.passes.loops import block_folds, order_loops, split_scans
 from axiomjit.runtime.codegen import plain_builtins
-from tests.graphs import follow, lowered, run_plain_case, small_forms
-from tests.passes import test_elementwise, test_folded, test_scans, test_split_scans
+from tests.passes import test_elementwise, test_folded, test_scans
+from tests.passes.graphs import follow, lowered, run_plain_case, small_forms
+from tests.passes.loops import test_split_scans
 
 
 def orders_swapped():

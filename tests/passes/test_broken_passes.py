@@ -18,13 +18,13 @@ from axiomjit.passes.ir.loop_ir import For, Load, Nest, Store, rewrite_body
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.symbolic.dims import dim
 from axiomjit.symbolic.index_maps import affine, identity
-from tests.graphs import evaluated, follow, in_numpy, lowered, run_plan_plain, small_forms
 from tests.passes import spoiling
 from tests.passes.examples import centred, numbers, rows_and_columns, undone
 from tests.passes.folded import MEANT
+from tests.passes.graphs import evaluated, follow, in_numpy, lowered, run_plan_plain, small_forms
+from tests.passes.loops.test_rows_in_cache import softmax
 from tests.passes.spoiling import in_ops, in_statements, without
 from tests.passes.stored import given, swapped
-from tests.passes.test_rows_in_cache import softmax
 from tests.passes.windows import convolved, of_products, pooled
 
 PASSES = {function.__name__: function for function in pipeline.PASSES}

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from axiomjit.runtime.execution.execute import BoundPlan
-from tests.graphs import follow, in_numpy, lowered
 from tests.passes.examples import l2
+from tests.passes.graphs import follow, in_numpy, lowered
 
 EPS = np.finfo(np.float64).eps
 RNG = np.random.default_rng(7)

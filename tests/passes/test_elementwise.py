@@ -9,8 +9,8 @@ import axiomjit as aj
 from axiomjit.passes.ir.loop_ir import Nest
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.ir.print_program import print_program
-from tests.graphs import follow, lowered, run_plain_case, small_forms
 from tests.passes.folded import MEANT, folded_exactly, layouts, log_sum_exp, whole_numbers
+from tests.passes.graphs import follow, lowered, run_plain_case, small_forms
 
 SHAPES = {"c": ((3, 5, 9), (3, 5), (3,)), "f": ((9, 5, 3), (5, 3), (3,))}
 RANKS = [(3, 2), (3, 1), (2, 3), (3, 3), (1, 1), (3, 2, 1), (2, 1, 3), (3, 0), (0, 2)]

@@ -14,8 +14,8 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 import axiomjit as aj
-from tests.graphs import follow, lowered, run_plain_case, small_forms
 from tests.passes.folded import MEANT, layouts
+from tests.passes.graphs import follow, lowered, run_plain_case, small_forms
 
 USERS = ("last", "seeded", "neutral", "farther")
 CHOICES = {

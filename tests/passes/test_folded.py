@@ -9,8 +9,8 @@ import axiomjit as aj
 from axiomjit.graph.evaluate_graph import evaluate_graph
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.ir.print_program import print_program
-from tests.graphs import follow, lowered, run_plain_case, small_forms
 from tests.passes.folded import MEANT, folded_exactly, layouts, whole_numbers
+from tests.passes.graphs import follow, lowered, run_plain_case, small_forms
 
 SHAPE = (5, 3, 9)
 AXES = [axes for n in (1, 2, 3) for axes in permutations(range(3), n)]

@@ -5,7 +5,7 @@ import pytest
 
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.ir.print_program import print_program
-from tests.graphs import follow, lowered
+from tests.passes.graphs import follow, lowered
 
 ROWS = np.array([4, -1, 0, 2, 2, 2])
 X = np.arange(30.0).reshape(5, 6)

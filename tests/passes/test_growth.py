@@ -8,7 +8,7 @@ import pytest
 import axiomjit
 from axiomjit.base.config import config
 from axiomjit.passes.ir.loop_ir import Nest, statements
-from tests.graphs import follow, in_numpy, lower_until, lowered, run_plain_case
+from tests.passes.graphs import follow, in_numpy, lower_until, lowered, run_plain_case
 from tests.passes.stored import assert_same
 
 X, Y = np.linspace(0.5, 2.0, 5 * 6).reshape(5, 6), np.linspace(1.0, 3.0, 5 * 6).reshape(5, 6)

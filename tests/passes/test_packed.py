@@ -10,8 +10,8 @@ from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.runtime.codegen.compile_source import compile_source
 from axiomjit.runtime.codegen.llvm_functions import _LIBRARIES
-from tests.graphs import follow, lowered, plain_division
 from tests.passes.examples import NAMES, example
+from tests.passes.graphs import follow, lowered, plain_division
 from tests.passes.stored import MAKERS
 
 N = 5000

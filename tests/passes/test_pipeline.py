@@ -8,8 +8,8 @@ import pytest
 from axiomjit.base.config import config
 from axiomjit.base.errors import GraphValueError, VerifyError
 from axiomjit.passes.pipeline import NEEDED, PASSES, OptionalPass, run_pipeline
-from tests.graphs import evaluated, follow, lowered, run_plain_case
 from tests.passes.examples import NAMES, example, numbers
+from tests.passes.graphs import evaluated, follow, lowered, run_plain_case
 
 OPTIONAL = [step for step in PASSES if isinstance(step, OptionalPass)]
 

@@ -12,8 +12,8 @@ from axiomjit.graph.evaluate_graph import evaluate_graph
 from axiomjit.passes.ir.loop_ir import LibraryCall, Nest
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.ir.print_program import print_program
-from tests.graphs import follow, in_numpy, lowered, quiet, run_plain_case, small_forms
 from tests.passes.folded import MEANT, layouts, whole_numbers
+from tests.passes.graphs import follow, in_numpy, lowered, quiet, run_plain_case, small_forms
 
 SHAPES = [(1,), (7,), (8,), (9,), (33,), (5, 9), (17, 3), (4, 3, 10)]
 NUMPYS = {

@@ -11,8 +11,8 @@ from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.ir.print_program import print_program
 from axiomjit.passes.ir.verify_program import verify_program
 from axiomjit.symbolic.dims import dim
-from tests.graphs import follow, lowered, small_forms
-from tests.passes import test_verifiers as V
+from tests.passes.graphs import follow, lowered, small_forms
+from tests.passes.ir import test_verifiers as V
 
 ADD, NEGATIVE = PRIMITIVES["add"], PRIMITIVES["negative"]
 

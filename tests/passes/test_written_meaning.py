@@ -1,7 +1,5 @@
 """Random programs of reads, writes and parts mean what NumPy statements in their order do."""
 
-import os
-
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -12,14 +10,15 @@ from axiomjit.axis.reductions import sum as total
 from axiomjit.axis.state import assign, materialize, sequential, variable
 from axiomjit.axis.tensors import constant
 from axiomjit.views.dense_layout import Layout, row_major_strides
-from tests.graphs import evaluated, lowered, run_plain_case, small_forms, stored
+from tests.generator.budget import FACTOR, budget
 from tests.passes.examples import numbers
+from tests.passes.graphs import evaluated, lowered, run_plain_case, small_forms, stored
 from tests.passes.stored import assert_same
 
 MANY = settings(
-    max_examples=int(os.environ.get("AXIOMJIT_PROGRAMS", "600")) // 3,
+    max_examples=budget(100),
     deadline=None,
-    derandomize="AXIOMJIT_PROGRAMS" not in os.environ,
+    derandomize=FACTOR == 1,
     database=None,
     suppress_health_check=list(HealthCheck),
 )

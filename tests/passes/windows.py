@@ -10,8 +10,8 @@ from axiomjit.graph.primitives import ACCUMULATORS, PRIMITIVES
 from axiomjit.graph.shape_ops import SlidingWindow, kept, slide
 from axiomjit.symbolic.dims import dim
 from axiomjit.symbolic.index_maps import iterator, permutation, through
-from tests.graphs import Case, stored
 from tests.passes.examples import numbers
+from tests.passes.graphs import Case, stored
 
 TALL, WIDE = aj.make_axis_role("tall"), aj.make_axis_role("wide")
 

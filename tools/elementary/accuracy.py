@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 import axiomjit
-from axiomjit.bench.suite.progress import Progress
+from axiomjit.bench.suite.measure import Progress
 from axiomjit.runtime.execution.workers import threads
 from tools.elementary.accuracy_cases import (
     CASES,
@@ -255,18 +255,18 @@ def run(
                 count = PAIRS
             parts.append(pieces(name, code, count))
     results = _results([piece for part in parts for piece in part], jobs)
-    with Progress(sum(map(len, parts))) as progress:
-        for part in parts:
-            seen: list[Pair] = []
-            for pair in islice(results, len(part)):
-                seen.append(pair)
-                progress.step(f"{part[0].name} {part[0].code}")
-            edge, first, *others = seen
-            for pair in others:
-                first[0].add(pair[0])
-                first[1].add(pair[1])
-            name, code, count, _ = part[0]
-            yield name, code, count, summary(code, first, edge)
+    progress = Progress(sum(map(len, parts)))
+    for part in parts:
+        seen: list[Pair] = []
+        for pair in islice(results, len(part)):
+            seen.append(pair)
+            progress.step(f"{part[0].name} {part[0].code}")
+        edge, first, *others = seen
+        for pair in others:
+            first[0].add(pair[0])
+            first[1].add(pair[1])
+        name, code, count, _ = part[0]
+        yield name, code, count, summary(code, first, edge)
 
 
 def _units(error: float) -> str:

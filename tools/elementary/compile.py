@@ -16,11 +16,11 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from axiomjit.base.target import target
-from axiomjit.bench.suite.intervals import upper
 from axiomjit.passes.ir.kernel_ir import Traits
 from axiomjit.runtime.codegen.compile_source import compile_source
 from axiomjit.runtime.elementary.functions import RECIPES
 from tools.elementary.speed import Word
+from tools.elementary.turns import upper
 
 NAMES: Final = ("exp", "log", "sin", "cos", "tanh", "sqrt", "arctan", "exp2", "log1p", "cbrt")
 FUNCTIONS: Final = tuple(f"{name}(x)" for name in NAMES)

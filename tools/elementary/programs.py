@@ -24,8 +24,8 @@ import numpy as np
 
 import axiomjit
 from axiomjit.base.errors import BenchError
-from axiomjit.bench.suite.intervals import LEAST, interleaved
 from tools.elementary.accuracy_tables import PAGE, replace_rows
+from tools.elementary.turns import LEAST, interleaved
 
 Array = np.ndarray[Any, Any]
 SIZE: Final = 10**6

@@ -18,10 +18,10 @@ import numba
 import numpy as np
 
 from axiomjit.base.target import target
-from axiomjit.bench.suite.intervals import LEAST, Function, interleaved
 from axiomjit.passes.ir.kernel_ir import Traits
 from axiomjit.runtime.codegen.compile_source import compile_source
 from tools.elementary.accuracy_tables import PAGE, replace_rows
+from tools.elementary.turns import LEAST, Function, interleaved
 
 Array = np.ndarray[Any, Any]
 SIZE = 10**6

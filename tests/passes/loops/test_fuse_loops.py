@@ -1,0 +1,76 @@
+"""Nests over the same space become one; others stay apart."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from axiomjit.passes.ir.loop_ir import Load, Name, Nest, statements
+from axiomjit.passes.loops.fuse_loops import fuse_loops
+from tests.passes.examples import example, numbers
+from tests.passes.graphs import CONTEXT, before_and_after, follow, lower_until
+
+
+@pytest.mark.parametrize("name", ["l2", "sums_and_map", "rows_and_columns", "centred", "product"])
+def test_fuse_loops_golden(golden, name):
+    golden(before_and_after("fuse_loops", example(name)))
+
+
+@pytest.mark.parametrize("name", ["single", "planes", "mapped"])
+def test_fuse_loops_leaves_alone(name):
+    program = lower_until("fuse_loops", example(name))
+    assert fuse_loops(program, CONTEXT) is program
+
+
+def nests(function, *arguments):
+    """The number of nests after fusing."""
+    program = fuse_loops(lower_until("fuse_loops", follow(function, *arguments)), CONTEXT)
+    return sum(isinstance(step, Nest) for step in program.steps)
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes", "count"),
+    [
+        (lambda x, y: (x + 1.0, y + 1.0), [(9,), (9,)], 1),
+        (lambda x, y: (x + 1.0, y + 1.0), [(9,), (8,)], 2),
+        (lambda x, y: (x.sum(), y.max()), [(9,), (9,)], 1),
+        (lambda x, y: (x.sum(), y.max()), [(9,), (8,)], 2),
+        (lambda x, y: (x.sum(axis=1), y.sum(axis=1)), [(9, 8), (9, 7)], 2),
+        (lambda x, y: (x.sum(axis=1), y.sum(axis=1)), [(9, 8), (9, 8)], 1),
+        (lambda x, y: x * x.sum() + y, [(9,), (9,)], 2),  # reads the whole of what it needs first
+    ],
+)
+def test_what_is_fused(function, shapes, count):
+    assert nests(function, *[numbers(*shape) for shape in shapes]) == count
+
+
+def test_passed_on_temporaries_are_dropped():
+    def function(x):
+        dear = np.sqrt(np.sqrt(x) + 1.0)
+        return dear + 1.0, (dear * 2.0).sum()
+
+    before = lower_until("fuse_loops", follow(function, numbers(9) ** 2))
+    after = fuse_loops(before, CONTEXT)
+    assert len(after.steps) == 1
+    assert [s.role for s in after.storages] == ["argument", "result", "result"]
+    assert sum(isinstance(s, Load) for s in statements(after.steps[0])) == 1
+
+
+def test_no_nest_grows_without_limit(monkeypatch):
+    monkeypatch.setattr("axiomjit.passes.loops.fuse_loops.MAX_STATEMENTS", 8)
+
+    def function(x):
+        return tuple(x + float(k) for k in range(10))
+
+    program = fuse_loops(lower_until("fuse_loops", follow(function, numbers(9))), CONTEXT)
+    assert len(program.steps) > 1
+    assert all(len(list(statements(nest))) <= 8 for nest in program.steps)
+
+
+@pytest.mark.parametrize(("letter", "number"), [("i", 0), ("v", 10), ("s", 3)])
+def test_names_know_their_numbers(letter, number):
+    name = Name(letter, number)
+    assert name == f"{letter}{number}"
+    assert name.moved(5) == Name(letter, number + 5)
+    again = pickle.loads(pickle.dumps(name))
+    assert (again, again.letter, again.number) == (name, letter, number)

@@ -1,0 +1,53 @@
+"""Python loops that are recorded pass by pass: long ones are warned of, once and by line."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import axiomjit
+from axiomjit.base.errors import UnrolledLoopWarning
+from axiomjit.base.trace_context import MANY
+from tests.passes.graphs import follow
+
+HERE = Path(__file__).name
+X = np.arange(42.0).reshape(6, 7)
+
+pytestmark = pytest.mark.usefixtures("in_numpy")
+
+
+def test_a_long_python_loop_warns_once_at_the_users_line():
+    def loop(x):
+        total = 0.0
+        for k in range(1500):
+            total = total + x[0, 0] * k
+        return total
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        axiomjit.jit(loop)(X)
+    assert [w.category for w in caught] == [UnrolledLoopWarning]
+    assert caught[0].filename == __file__
+    assert caught[0].lineno == loop.__code__.co_firstlineno + 3
+    assert "loop: 2,000 operations were recorded" in str(caught[0].message)
+
+
+def test_iterating_over_a_long_array_warns_before_the_work():
+    passes = []
+
+    def loop(x):
+        for element in x:
+            passes.append(element)
+            if len(passes) == 3:
+                break
+        return passes[2]
+
+    with pytest.warns(UnrolledLoopWarning, match="a Python loop, of which every pass"):
+        follow(loop, np.ones(MANY + 1))
+
+
+def test_short_loops_do_not_warn():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        axiomjit.jit(lambda x: sum(row for row in x))(np.ones((MANY // 4, 2)))
