@@ -265,7 +265,7 @@ INLINES: Final = 225
 
 
 def _features(binding: Any, cpu: str, features: str, wanted: Iterable[str]) -> set[str]:
-    """The wanted features that a CPU with these features has.
+    """The features in `wanted` that a CPU with these features supports.
 
     This is found by LLVM's inliner, which inlines a function only into a caller that has all its
     features.

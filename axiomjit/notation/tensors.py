@@ -319,7 +319,7 @@ def record(
 ) -> ShapedTensor:
     """The tensor of an operation: its demands are posted now, its node is made when read.
 
-    `project` finds out where it touches operands and result; `emit` makes its node.
+    `project` makes the projections, `emit` the node of the operation.
 
     Raises:
         ShapeError: the shapes do not fit.

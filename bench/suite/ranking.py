@@ -46,7 +46,7 @@ def median_interval(processes: Processes, seed: int = 0) -> Interval:
 
 
 def ratio_interval(ours: Processes, theirs: Processes) -> Interval:
-    """Return the same for ratios of two samples of one round, in which slow phases cancel."""
+    """Return the median and interval of ratios within rounds, in which slow phases cancel."""
     return median_interval(
         [np.asarray(a, float) / np.asarray(b, float) for a, b in zip(ours, theirs, strict=True)]
     )

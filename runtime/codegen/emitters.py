@@ -13,7 +13,7 @@ from llvmlite import ir
 
 Emitter = Callable[[Any, list[Any]], Any]
 Rules = dict[str, Emitter]
-"""By letters of kinds of dtypes, the emission for operands of these kinds."""
+"""A table from the letters of dtype kinds to the emission for operands of these kinds."""
 
 
 def call_function(

@@ -32,7 +32,7 @@ from axiomjit.runtime.object_cache.llvm_text import Builder, Value
 from axiomjit.runtime.object_cache.loader import function_address
 
 NEW_FROM_DESCRIPTION, AS_SCALAR, SET_BASE, SET_HANDLER = 94, 76, 282, 304
-"""Places of PyArray_NewFromDescr, PyArray_Return, PyArray_SetBaseObject, PyDataMem_SetHandler."""
+"""Indices of PyArray_NewFromDescr, PyArray_Return, PyArray_SetBaseObject, PyDataMem_SetHandler."""
 _WORD: Final = 8
 
 
@@ -57,7 +57,7 @@ POOLED, LIMIT, RECYCLED, FRESH, OUTSIDE = 1, 2, 3, 4, 5
 State = ctypes.c_uint64 * (LISTS_AT + SIZES)
 
 HUGE: Final = 1 << 22
-"""Bytes from which the system is asked for large pages."""
+"""Fewest bytes of a block with large pages."""
 ADVICE: Final = 14
 """MADV_HUGEPAGE."""
 MOST: Final = 1 << 47
@@ -85,7 +85,7 @@ class _Function(Builder):
         self.state = self.parameters[0]
 
     def lock(self) -> None:
-        """Wait for the lock, and take it."""
+        """Wait for the lock, and acquire it."""
         again, taken = self.label(), self.label()
         self.go(again)
         self.begin(again)
@@ -101,11 +101,11 @@ class _Function(Builder):
         self.store(self.add(self.word(self.state, word), amount), self.state, 8 * word)
 
     def list(self, number: Value) -> Value:
-        """The place of the first free block of a size."""
+        """The address of the word that points to the first free block of a size."""
         return self.add(self.at(self.state, number), 8 * LISTS_AT)
 
     def number(self, wanted: Value) -> Value:
-        """The number of the least size with so many bytes."""
+        """The number of the smallest size with this number of bytes."""
         below = self.add(wanted, -1)
         zeros = self._result(f"call i64 @llvm.ctlz.i64(i64 {below}, i1 false)")
         power = self.subtract(63, zeros)
@@ -113,16 +113,16 @@ class _Function(Builder):
         return self.add(self.add(self.shift_left(power, 3), part), -8)
 
     def bytes(self, number: Value) -> Value:
-        """The bytes of a size."""
+        """The number of bytes of a size."""
         shift = self.add(self.shift_right(number, 3), -3)
         return self.shift_left(self.add(self.both(number, 7), 9), shift)
 
     def give_back(self, block: Value) -> None:
-        """Give a block to the C library."""
+        """Return a block to the C library."""
         self.call(self.word(self.state, OUTSIDE + 1), self.load(block, -16))
 
     def drop_all(self) -> None:
-        """Give all free blocks to the C library."""
+        """Return all free blocks to the C library."""
         with self.count(SIZES) as number:
             place, again, some, none = self.list(number), self.label(), self.label(), self.label()
             self.go(again)
@@ -236,7 +236,7 @@ def _realloc() -> str:
 
 
 def allocator_text() -> str:
-    """LLVM text of the allocator, and of a function that gives the addresses of its functions."""
+    """The LLVM text of the allocator, and of a function that returns its functions' addresses."""
     return "".join((HEAD, _trim(), _malloc(), _free(), _calloc(), _realloc()))
 
 
@@ -361,7 +361,7 @@ def recycled(make: Maker, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
     """`make(shape, dtype)`, which allocates an array, with memory from the pool.
 
     Raises:
-        MemoryError: there is not so much memory.
+        MemoryError: there is not enough memory.
     """
     limit = config.pool_bytes
     pool = _Process.pool
