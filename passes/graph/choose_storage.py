@@ -57,9 +57,10 @@ def choose_storage(graph: Graph, scope: Scope) -> dict[Node, Library | None]:
 
     The lengths in the scope decide about speed alone, so they leave no guard.
 
-    Needs: a legal graph in which only outputs are views. Gives: outputs (for a view its base),
-    explicit copies, written versions, library calls and their operands, folds that no single reader
-    finishes, and values too expensive to recompute. Keeps: the graph.
+    Needs: a legal graph in which only outputs are views.
+    Gives: outputs (for a view its base), explicit copies, written versions, library calls and their
+        operands, folds that no single reader finishes, and values too expensive to recompute.
+    Keeps: the graph.
     """
     return _Choice(graph, scope).stored()
 

@@ -11,9 +11,10 @@ from axiomjit.symbolic.index_maps import IndexMap, compose
 def compose_views(graph: Graph, context: Context) -> Graph:
     """Compose the maps of view ops into the maps of the ops that read them.
 
-    Needs: a legal graph. Gives: a graph in which only outputs are views. Readers of a view of real
-    or imaginary parts compute the part. Keeps: the value of every output, and which outputs are
-    views that may be written through.
+    Needs: a legal graph.
+    Gives: a graph in which only outputs are views. Readers of a view of real or imaginary parts
+        compute the part.
+    Keeps: the value of every output, and which outputs are views that may be written through.
     """
     return rewrite(graph, _compose)
 

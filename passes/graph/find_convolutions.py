@@ -25,8 +25,9 @@ def find_convolutions(graph: Graph, context: Context) -> Graph:
     Each dimension of the result belongs to one operand, each folded iterator to both. Loops compute
     short windows and few outputs; these comparisons record guards in the scope.
 
-    Needs: a legal graph in which only outputs are views. Gives: a legal graph. Keeps: every output,
-    up to the rounding of a sum.
+    Needs: a legal graph in which only outputs are views.
+    Gives: a legal graph.
+    Keeps: every output, up to the rounding of a sum.
     """
     with bound(HeuristicScope(context.scope)):
         return rewrite(graph, _find)

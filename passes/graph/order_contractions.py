@@ -61,9 +61,10 @@ def order_contractions(graph: Graph, context: Context) -> Graph:
     `choose_storage` sends plain ones there. The lengths of this call decide about speed alone, so
     they leave no guard.
 
-    Needs: a legal graph in which only outputs are views. Gives: a legal graph in which a product of
-    more than two operands is one loop nest or several ops. Keeps: every value, up to the rounding
-    of sums that are taken in another order.
+    Needs: a legal graph in which only outputs are views.
+    Gives: a legal graph in which a product of more than two operands is one loop nest or several
+        ops.
+    Keeps: every value, up to the rounding of sums that are taken in another order.
     """
 
     def rule(node: Node) -> Node:

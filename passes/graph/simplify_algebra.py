@@ -28,8 +28,9 @@ def simplify_algebra(graph: Graph, context: Context) -> Graph:
 
     Only operands are rewritten: an output stays a fresh array.
 
-    Needs: a legal graph. Gives: a graph in which no operand is such a pair. Keeps: the value of
-    every output, bit for bit.
+    Needs: a legal graph.
+    Gives: a graph in which no operand is such a pair.
+    Keeps: the value of every output, bit for bit.
     """
     return rewrite(graph, _simplify)
 

@@ -57,8 +57,9 @@ def split_scans(program: LoopProgram, context: Context) -> LoopProgram:
     Scans that depend on other states, and scans in a nest with other folds, are not changed.
     Lengths record guards in the scope.
 
-    Needs: blocked nests with their costs; commutative folds have lanes. Gives: a legal loop
-    program. Keeps: every result, bit for bit.
+    Needs: blocked nests with their costs; commutative folds have lanes.
+    Gives: a legal loop program.
+    Keeps: every result, bit for bit.
     """
     numbers, known = count(), frozenset(number.name for number in program.numbers)
 

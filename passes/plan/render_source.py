@@ -61,8 +61,9 @@ def render_source(nest: Nest, numbers: tuple[Number, ...], target: ChosenTarget)
     LLVM gathers, which is slower than loads); other lengths are words. The first map loop runs over
     the range that the caller gives.
 
-    Needs: a legal nest with one outer map loop, or without loops. Gives: a kernel whose text
-    depends on the nest alone; its key has the target's name, too. Keeps: the nest.
+    Needs: a legal nest with one outer map loop, or without loops.
+    Gives: a kernel whose text depends on the nest alone; its key has the target's name, too.
+    Keeps: the nest.
     """
     return _Writer({number.name: number for number in numbers}).kernel(nest, target)
 
