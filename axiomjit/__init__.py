@@ -121,7 +121,7 @@ if _TYPE_CHECKING:
     from axiomjit.notation.symbols import symbol as symbol
     from axiomjit.notation.tensors import fma as fma
     from axiomjit.runtime.execution.workers import threads as threads
-    from axiomjit.runtime.memory.recycling import trim as trim
+    from axiomjit.runtime.memory.allocation import trim as trim
 
 _IMPORTED = ("ShapeError", "SpecError", "config", "jit", "spec", "stats")
 _MODULES = {
@@ -160,7 +160,7 @@ _MODULES = {
     "axiomjit.notation.symbols": "symbol",
     "axiomjit.notation.tensors": "fma",
     "axiomjit.runtime.execution.workers": "threads",
-    "axiomjit.runtime.memory.recycling": "trim",
+    "axiomjit.runtime.memory.allocation": "trim",
     "axiomjit.transformers": "transformers",
 }
 _LATE = {name: module for module, names in _MODULES.items() for name in names.split()}

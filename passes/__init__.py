@@ -8,7 +8,7 @@
 | plan | in which steps: memory, kernels, library calls | `passes.plan` |
 
 `pipeline` has all passes in order. `passes.ir` has the forms, their printer, verifier and
-rewrites, `passes.costs` the estimates. A package describes its passes in the order of the pipeline.
+rewrites, `passes.costs` an estimate of time. Packages list their passes in the pipeline's order.
 
 May import `base`, `symbolic`, `views`, `graph`, `passes.ir`, `passes.costs`, `passes.graph`,
 `passes.views`, `passes.loops`, `passes.plan`.

@@ -10,38 +10,33 @@ from axiomjit.base.config import config
 from axiomjit.base.errors import VerifyError
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.records import Record
-from axiomjit.graph.nodes import Graph, Node, Op, Update, post_order
+from axiomjit.graph.nodes import Graph, Op, Update, is_view
 from axiomjit.graph.primitives import MERGED, PRODUCT, SUM
 from axiomjit.graph.reductions import StateFold
-from axiomjit.passes.costs.estimate_cost import estimate_cost
-from axiomjit.passes.graph.compose_views import compose_views
-from axiomjit.passes.graph.simplify_algebra import simplify_algebra
 from axiomjit.passes.ir.context import Context
-from axiomjit.passes.ir.cost import Cost
 from axiomjit.passes.ir.loop_ir import (
+    Cost,
     Fold,
     For,
     If,
+    Let,
+    Load,
     LoopProgram,
-    Nest,
     ReadState,
     Select,
     Stmt,
     Store,
-    statements,
 )
 from axiomjit.passes.ir.plan_ir import Plan
 from axiomjit.passes.ir.view_ir import ViewProgram
 from axiomjit.passes.loops.block_folds import block_folds
-from axiomjit.passes.loops.collapse_loops import collapse_loops
-from axiomjit.passes.loops.flip_loops import flip_loops
+from axiomjit.passes.loops.estimate_cost import estimate_cost
 from axiomjit.passes.loops.fuse_loops import fuse_loops
 from axiomjit.passes.loops.insert_cancellation_checks import insert_cancellation_checks
 from axiomjit.passes.loops.lower_to_loops import lower_to_loops
-from axiomjit.passes.loops.order_loops import order_loops
-from axiomjit.passes.loops.strip_mine import strip_mine
 from axiomjit.passes.plan.make_plan import make_plan
 from axiomjit.passes.views.lower_to_views import lower_to_views
+from axiomjit.symbolic.index_maps import is_backward
 
 if TYPE_CHECKING:
     from axiomjit.passes.ir.print_program import AnyProgram
@@ -79,14 +74,13 @@ class OptionalPass:
         return found
 
 
-def has_node(wanted: Callable[[Node], bool]) -> Callable[[Graph], bool]:
-    """A predicate: the graph has a node for which `wanted` is True."""
-    return lambda graph: any(map(wanted, post_order(graph.outputs)))
+BYPASSED: Final = ("cast", "negative")
+"""The primitives of operands that a rule of `simplify_algebra` bypasses."""
 
 
 def has_op(wanted: Callable[[Op], bool]) -> Callable[[Graph], bool]:
     """A predicate: the graph has an op for which `wanted` is True."""
-    return has_node(lambda node: isinstance(node, Op) and wanted(node))
+    return lambda graph: any(map(wanted, graph.ops))
 
 
 def reads_windows(op: Op) -> bool:
@@ -94,19 +88,56 @@ def reads_windows(op: Op) -> bool:
     return any(len(function.terms) > 1 for index in op.maps for function in index)
 
 
-def has_statement(wanted: Callable[[Stmt], bool]) -> Callable[[LoopProgram], bool]:
-    """A predicate: the program has a statement for which `wanted` is True."""
-    return lambda program: any(
-        any(map(wanted, statements(step))) for step in program.steps if isinstance(step, Nest)
-    )
+def has_statement(
+    kind: type[Stmt], wanted: Callable[[Any], bool] = lambda stmt: True
+) -> Callable[[LoopProgram], bool]:
+    """A predicate: a nest has a statement of a type for which `wanted` is True."""
+    return lambda program: any(map(wanted, program.statements.get(kind, ())))
 
 
+def goes_backward(access: Load | Store) -> bool:
+    """True if a step along some loop goes back in memory."""
+    return any(is_backward(stride) for _, stride in access.index.terms)
+
+
+def reads_running(loop: For) -> bool:
+    """True if a loop reads states after each step."""
+    kinds = set(map(type, loop.body))
+    return Fold in kinds and ReadState in kinds
+
+
+def either(*predicates: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """A predicate: one of these is True."""
+    return lambda program: any(applies(program) for applies in predicates)
+
+
+walks_backward: Final = either(
+    has_statement(Load, goes_backward), has_statement(Store, goes_backward)
+)
+"""True if an access goes back in memory along some loop."""
+nests_loops: Final = has_statement(
+    For, lambda loop: len(loop.body) == 1 and isinstance(loop.body[0], For)
+)
+"""True if there is a loop in which only another loop runs."""
+has_fold: Final = has_statement(For, lambda loop: loop.kind == "fold")
+"""True if the program has a fold loop."""
+folds_rows: Final = has_statement(
+    For,
+    lambda loop: (
+        loop.kind == "map"
+        and any(isinstance(stmt, For) and stmt.kind == "fold" for stmt in loop.body)
+    ),
+)
+"""True if a loop over results has a reduction loop for each."""
 folds_by_graph: Final = has_statement(
-    lambda stmt: isinstance(stmt, Fold) and isinstance(stmt.state.accumulator, StateFold)
+    Fold, lambda fold: isinstance(fold.state.accumulator, StateFold)
 )
 """True if the program has a fold by a graph of scalars, such as moments or argmin."""
-has_fold: Final = has_statement(lambda stmt: isinstance(stmt, For) and stmt.kind == "fold")
-"""True if the program has a fold loop."""
+has_long_operations: Final = either(
+    has_statement(Let, lambda let: bool(let.primitive.scalar) or let.primitive.elementary),
+    has_statement(For, reads_running),
+)
+"""True if a loop has elementary functions, or operations that make all of it scalar code."""
 
 
 Pass = Callable[[Any, Context], Any]
@@ -115,29 +146,29 @@ Watcher = Callable[[str, "AnyProgram", "AnyProgram", int], None]
 """A function of a pass's name, the programs before and after it, and its time in nanoseconds."""
 
 PASSES: Final[tuple[Pass, ...]] = (
-    compose_views,
+    OptionalPass("graph.compose_views", has_op(is_view)),
     OptionalPass("graph.fold_masks", lambda graph: bool(graph.data_dependent)),
     OptionalPass("graph.order_contractions", has_op(lambda op: op.primitive is PRODUCT)),
     OptionalPass("graph.drop_padding", has_op(lambda op: bool(op.conditions))),
     OptionalPass("graph.elide_copies", has_op(lambda op: op.primitive is MERGED)),
-    simplify_algebra,
+    OptionalPass("graph.simplify_algebra", has_op(lambda op: op.primitive.name in BYPASSED)),
     OptionalPass(
         "graph.find_convolutions", has_op(lambda op: op.fold is SUM and reads_windows(op))
     ),
-    OptionalPass("graph.save_versions", has_node(lambda node: isinstance(node, Update))),
+    OptionalPass("graph.save_versions", has_op(lambda op: isinstance(op, Update))),
     lower_to_views,
     OptionalPass("views.cut_joins", lambda program: any(d.regions for d in program.definitions)),
     lower_to_loops,
     fuse_loops,
-    order_loops,
-    flip_loops,
-    collapse_loops,
+    OptionalPass("loops.order_loops", nests_loops),
+    OptionalPass("loops.flip_loops", walks_backward),
+    OptionalPass("loops.collapse_loops", nests_loops),
     OptionalPass(
         "loops.join_moments", lambda program: len(program.steps) > 1 and has_fold(program)
     ),
     estimate_cost,
-    OptionalPass("loops.cache_rows", has_fold),
-    OptionalPass("loops.tile_folds", has_fold),
+    OptionalPass("loops.cache_rows", folds_rows),
+    OptionalPass("loops.tile_folds", folds_rows),
     block_folds,
     OptionalPass("loops.center_blocks", folds_by_graph),
     OptionalPass("loops.search_blocks", folds_by_graph),
@@ -145,15 +176,15 @@ PASSES: Final[tuple[Pass, ...]] = (
     OptionalPass("loops.buffer_rows", lambda program: bool(program.updated)),
     OptionalPass(
         "loops.split_scans",
-        has_statement(lambda stmt: isinstance(stmt, ReadState) and bool(stmt.including)),
+        has_statement(ReadState, lambda read: bool(read.including)),
     ),
     OptionalPass(
         "loops.privatise_scatters",
-        has_statement(lambda stmt: isinstance(stmt, Store) and stmt.combine is not None),
+        has_statement(Store, lambda store: store.combine is not None),
     ),
-    OptionalPass("loops.limit_loops", has_statement(lambda stmt: isinstance(stmt, If))),
-    OptionalPass("loops.split_regions", has_statement(lambda stmt: isinstance(stmt, Select))),
-    strip_mine,
+    OptionalPass("loops.limit_loops", has_statement(If)),
+    OptionalPass("loops.split_regions", has_statement(Select)),
+    OptionalPass("loops.strip_mine", has_long_operations),
     insert_cancellation_checks,
     make_plan,
 )
@@ -209,12 +240,15 @@ def run_pipeline(graph: Graph, context: Context, watch: Watcher | None = None) -
     """
     program: AnyProgram = graph
     last: dict[type, Any] = {}
-    _verify(program)
+    checked = config.check
+    if checked:
+        _verify(program)
     for step in chosen_passes():
         before, started = program, perf_counter_ns()
         program = step(before, context)
         took = perf_counter_ns() - started
-        _verify(program)
+        if checked:
+            _verify(program)
         last[type(program)] = program
         if watch is not None:
             watch(step.__name__, before, program, took)
@@ -231,5 +265,4 @@ def simplified(graph: Graph, context: Context) -> Graph:
 
 
 def _verify(program: AnyProgram) -> None:
-    if config.check:
-        lazy_import("axiomjit.passes.ir.verify_program").verify_program(program)
+    lazy_import("axiomjit.passes.ir.verify_program").verify_program(program)

@@ -15,8 +15,7 @@ from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.origins import user_location
 from axiomjit.graph import execution
 from axiomjit.graph.nodes import Graph, Input, Node
-from axiomjit.symbolic.assumptions import LENGTH, SMALL
-from axiomjit.symbolic.dims import Dim, Scope, Symbol, bound, dim, named_length
+from axiomjit.symbolic.dims import LENGTH, SMALL, Dim, Scope, Symbol, bound, dim, named_length
 
 
 class Given:

@@ -18,8 +18,7 @@ from axiomjit.base.errors import AxesError, GraphTypeError
 from axiomjit.base.locks import new_lock
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
-from axiomjit.symbolic.assumptions import ANY
-from axiomjit.symbolic.dims import Dim, Symbol, dim, evaluate, named_length, product, symbol_of
+from axiomjit.symbolic.dims import ANY, Dim, Symbol, dim, evaluate, named_length, product, symbol_of
 
 _numbers: Final = itertools.count()
 _lock: Final = new_lock()

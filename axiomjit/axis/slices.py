@@ -24,8 +24,7 @@ from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
 from axiomjit.symbolic.dims import Dim, dim
-from axiomjit.symbolic.index_maps import Affine, affine, iterator
-from axiomjit.symbolic.ranges import range_of
+from axiomjit.symbolic.index_maps import Affine, affine, iterator, range_of
 
 REMEDY: Final = (
     "use integers, slices of integers, ... or a dictionary from axes to these, as x[{'H': 0}]; "

@@ -37,7 +37,6 @@ from axiomjit.base.errors import AxesError, GraphTypeError, UnboundError
 from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import refused
 from axiomjit.graph import builder, execution
-from axiomjit.graph.known_strides import strides_of_constant
 from axiomjit.graph.nodes import (
     Constant,
     Input,
@@ -50,7 +49,7 @@ from axiomjit.graph.nodes import (
     views_on,
 )
 from axiomjit.graph.primitives import JOIN, VIEW, Primitive
-from axiomjit.graph.storages import place_of, storage_root, with_versions
+from axiomjit.graph.storages import place_of, storage_root, strides_of_constant, with_versions
 from axiomjit.graph.traced_values import AxisValue, Folding, Placing, TracedValue
 from axiomjit.symbolic.dims import Dim, Symbol, dim, substitute
 from axiomjit.symbolic.index_maps import IndexMap, permutation, strides_through

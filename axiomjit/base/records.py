@@ -24,20 +24,20 @@ class RecordType(type):
         mcs, name: str, bases: tuple[type, ...], body: dict[str, Any], **kwargs: Any
     ) -> RecordType:
         """Make the class; inherited fields come first, a value in the body is the default."""
-        own = [field for field in body.get("__annotations__", {}) if not field.startswith("__")]
+        own = tuple(body.get("__annotations__", ()))
         defaults = {field: body.pop(field) for field in own if field in body}
         extra = body.get("__slots__", ())
         body["__slots__"] = (*own, *extra)
         cls = super().__new__(mcs, name, bases, body, **kwargs)
-        inherited: list[str] = []
-        merged: dict[str, object] = {}
+        fields: dict[str, None] = {}
+        inherited: dict[str, object] = {}
         for base in bases:
-            inherited += [f for f in getattr(base, "_fields", ()) if f not in inherited]
-            merged |= getattr(base, "_defaults", {})
-        cls._fields = (*inherited, *own)
-        cls._defaults = merged | defaults
+            fields |= dict.fromkeys(getattr(base, "_fields", ()))
+            inherited |= getattr(base, "_defaults", {})
+        cls._fields = (*fields, *own)
+        cls._defaults = inherited | defaults
         cls._given = _given(cls._fields, bases, body.get("__init__"))
-        cls._setters = tuple(getattr(cls, field).__set__ for field in cls._fields)
+        cls._setters = tuple([getattr(cls, field).__set__ for field in cls._fields])
         cls._values = staticmethod(_getter(cls._fields))
         return cls
 

@@ -214,8 +214,8 @@ def _known(name: str) -> str:
 
 
 def _written(features: Mapping[str, bool]) -> str:
-    """The features in LLVM's notation."""
-    return ",".join(("+" if on else "-") + name for name, on in sorted(features.items()))
+    """Features in LLVM's notation."""
+    return ",".join([("+" if on else "-") + name for name, on in sorted(features.items())])
 
 
 def _native(here: str, host: dict[str, bool], environment: Mapping[str, str]) -> tuple[str, str]:

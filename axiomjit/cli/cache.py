@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from axiomjit.base.commands import BROKEN, OK
 from axiomjit.base.config import config
-from axiomjit.base.errors import GraphValueError
+from axiomjit.base.errors import GraphValueError, amount
 from axiomjit.runtime.object_cache.entry import unpack
 from axiomjit.runtime.object_cache.loader import load
 from axiomjit.runtime.object_cache.store import OBJECTS, SUFFIXES, Directory, StoredFile
@@ -49,7 +49,7 @@ def cache_summary() -> str:
 
 
 def _amount(files: list[StoredFile]) -> str:
-    kernels = f"{len(files)} kernel{'s' * (len(files) != 1)}"
+    kernels = amount(len(files), "kernel")
     return f"{kernels} of {sum(file.size for file in files):,} bytes"
 
 

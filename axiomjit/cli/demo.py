@@ -19,7 +19,7 @@ import numpy as np
 from axiomjit.base.commands import SPEC, package_version
 from axiomjit.base.config import config
 from axiomjit.base.dtypes import is_bool, is_real
-from axiomjit.base.errors import DataFileError, GraphValueError
+from axiomjit.base.errors import DataFileError, GraphValueError, amount
 from axiomjit.base.tree import flatten_tree
 from axiomjit.debug.lowered import Lowered
 from axiomjit.dispatch.jit import Jitted, jit
@@ -107,8 +107,7 @@ def _how() -> str:
     reason = evaluator_reason()
     if reason:
         return f"not compiled, {reason}"
-    threads = available_threads()
-    return f"{threads} thread{'s' * (threads > 1)}, numpy {np.__version__}"
+    return f"{amount(available_threads(), 'thread')}, numpy {np.__version__}"
 
 
 # The arrays
@@ -198,7 +197,7 @@ def _fitted(columns: Columns, names: Sequence[str], path: Path) -> list[Array]:
     row.
     """
     rows, count = len(next(iter(columns.values()))), len(names)
-    has = f"{len(columns)} numeric column{'s' * (len(columns) > 1)}"
+    has = amount(len(columns), "numeric column")
     _say(f"data: {path}\n      {rows:,} rows, {has}")
     shifted = count == 2 and len(columns) == 1
     if len(columns) < count and not shifted:
@@ -274,7 +273,7 @@ def shown_kernels(sources: Sequence[str]) -> int:
 def _show_kernels(lowered: Lowered) -> None:
     sources = [kernel.source for kernel in lowered.kernels]
     cost, count = lowered.cost, shown_kernels(sources)
-    kernels = f"{cost.kernels} kernel{'s' * (cost.kernels != 1)}"
+    kernels = amount(cost.kernels, "kernel")
     if cost.library_calls:
         kernels += f" and {cost.library_calls} matrix products by NumPy's BLAS"
     part = f", of which the first {count}" if count < len(sources) else ""

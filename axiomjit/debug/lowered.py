@@ -11,10 +11,9 @@ from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record, cached_property
 from axiomjit.debug.live import NAMES, source_of
-from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.passes.ir.loop_ir import LoopProgram
 from axiomjit.passes.ir.parse_loops import BoundProgram, print_loops
-from axiomjit.passes.ir.plan_ir import Allocate, Call, Launch, Plan, Release
+from axiomjit.passes.ir.plan_ir import Allocate, Call, Kernel, Launch, Plan, Release
 from axiomjit.passes.ir.print_program import AnyProgram, print_program
 from axiomjit.passes.ir.view_ir import ArrayRole
 from axiomjit.passes.pipeline import LOOP_PASSES, Stages, run_pipeline

@@ -40,7 +40,7 @@ Valid for a part of the program's run, in one thread or context.
 - `axiomjit/symbolic/dims.py` `_scope`: the known lengths; Python's `if n > m` has no other access
 - `axiomjit/base/trace_context.py` `_following`: the current trace, for its tracers
 - `axiomjit/graph/captured.py` `_captured`: arrays captured by the traced function
-- `axiomjit/graph/known_strides.py` `_layouts`: strides of its arguments, for views like `reshape`
+- `axiomjit/graph/storages.py` `_layouts`: strides of its arguments, for views like `reshape`
 - `axiomjit/base/counters.py` `_clock`: the clock of the function that a thread compiles for
 - `axiomjit/base/config.py` `_waits`: true while a thread waits for kernels (`f.warm`)
 - `runtime/native_call/native_entry.py` `_code`: the machine code of native entries, loaded once

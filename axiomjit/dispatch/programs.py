@@ -22,10 +22,10 @@ from axiomjit.dispatch.caches import CLASSES, LAYOUTS, CompiledCall, ProgramTabl
 from axiomjit.dispatch.signature import ArgumentCode, ClassSymbols, Layouts, Signature
 from axiomjit.graph import execution
 from axiomjit.graph.indexing_ops import size_estimate
-from axiomjit.graph.nodes import Constant, Graph, Input, Node, map_fields, post_order, rebuild
+from axiomjit.graph.nodes import Constant, Graph, Input, Node, map_fields, rebuild
 from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import Dim, Guards, Scope, Symbol, bound, evaluate, pinned, substitute
-from axiomjit.symbolic.ranges import resolved
+from axiomjit.symbolic.index_maps import resolved
 
 if TYPE_CHECKING:
     from axiomjit.debug.lowered import Lowered
@@ -40,7 +40,7 @@ Array = np.ndarray
 _LATE: Final = (
     "axiomjit.passes.pipeline",
     "axiomjit.runtime.execution.execute",
-    "axiomjit.runtime.codegen.kernel_handle",
+    "axiomjit.runtime.codegen.kernel_cache",
 )
 """The modules that lower and run programs, imported by the first program."""
 
@@ -245,7 +245,7 @@ def placed_graph(
     """
     arrays = list(arguments)
     constants: dict[Node, Input] = {}
-    for held in post_order(graph.outputs):
+    for held in graph.nodes:
         if isinstance(held, Constant):
             constants[held] = Input(held.dtype, len(arrays), held.extents)
             arrays.append(held.array)

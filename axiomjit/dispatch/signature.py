@@ -24,8 +24,21 @@ from axiomjit.base.records import Record
 from axiomjit.base.spec_tokens import Token, scan, split
 from axiomjit.dispatch.arguments import CallArguments, Forget, statics_key
 from axiomjit.graph.nodes import Input
-from axiomjit.symbolic.assumptions import ANY, BACKWARD, DECLARED, LENGTH, SMALL, STRIDE, Kind
-from axiomjit.symbolic.dims import Dim, Guard, Symbol, dim, named_length, symbol_of
+from axiomjit.symbolic.dims import (
+    ANY,
+    BACKWARD,
+    DECLARED,
+    LENGTH,
+    SMALL,
+    STRIDE,
+    Dim,
+    Guard,
+    Kind,
+    Symbol,
+    dim,
+    named_length,
+    symbol_of,
+)
 
 Array = np.ndarray
 Layouts = dict[int, tuple[Dim, ...]]

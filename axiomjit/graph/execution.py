@@ -13,7 +13,7 @@ import numpy as np
 
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.native_callable import NativeCallable
-from axiomjit.graph.nodes import Constant, Graph, post_order
+from axiomjit.graph.nodes import Constant, Graph
 from axiomjit.symbolic.dims import Symbol
 
 Finish = Callable[[Sequence[np.ndarray]], Any]
@@ -114,7 +114,7 @@ def _evaluate(
 ) -> tuple[np.ndarray, ...]:
     """The evaluator's outputs, copied if they share memory with arguments or constants."""
     taken = {id(argument) for argument in arguments}
-    taken |= {id(node.array) for node in post_order(graph.outputs) if isinstance(node, Constant)}
+    taken |= {id(node.array) for node in graph.nodes if isinstance(node, Constant)}
     values = [np.asarray(v, order="C") for v in run_in_numpy(graph, arguments, lengths)]
     # Every array with a base is a view; finding its owner is not worth the time.
     return tuple(v.copy() if v.base is not None or id(v) in taken else v for v in values)

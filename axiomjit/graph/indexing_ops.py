@@ -30,7 +30,6 @@ from axiomjit.graph.nodes import (
     is_view,
     map_fields,
     note,
-    post_order,
 )
 from axiomjit.graph.primitives import (
     COPY,
@@ -207,11 +206,9 @@ def with_counts(graph: Graph, scope: Scope) -> Graph:
 
     Guards on these lengths leave the scope; they are checked once the counts are known.
     """
-    if not scope.data_dependent:
-        return graph
     later = {g: data_dependent_in(g.left, g.right) for g in scope.guards}
     later = {guard: symbols for guard, symbols in later.items() if symbols}
-    named = {s for node in post_order(graph.outputs) for s in data_dependent_in(*lengths_of(node))}
+    named = {s for node in graph.nodes for s in data_dependent_in(*lengths_of(node))}
     named |= {symbol for symbols in later.values() for symbol in symbols}
     for guard in later:
         del scope.guards[guard]

@@ -13,8 +13,9 @@ accumulator along iterators), kernel (one compiled loop nest), plan (steps in or
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from itertools import accumulate, pairwise
+from operator import attrgetter
 from typing import Final, TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -23,12 +24,12 @@ import numpy as np
 from axiomjit.base.dtypes import INT, DType, is_bool
 from axiomjit.base.locks import new_lock
 from axiomjit.base.origins import user_location
-from axiomjit.base.records import Record, RecordType
+from axiomjit.base.records import Record, RecordType, cached_property
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.primitives import GATHER, IMAG, REAL, UPDATE, FoldRule, Primitive
 from axiomjit.symbolic.data_dependent import DataDependent
 from axiomjit.symbolic.dims import Dim
-from axiomjit.symbolic.index_maps import Conditions, IndexMap, Region
+from axiomjit.symbolic.index_maps import Conditions, IndexMap, Region, compose
 
 
 class NodeType(RecordType):
@@ -76,7 +77,7 @@ class Node(Record, metaclass=NodeType):
 
     def identity(self) -> tuple[object, ...]:
         """The key of the node's computation."""
-        return tuple(getattr(self, field) for field in type(self)._fields)
+        return type(self)._values(self)
 
 
 _lock: Final = new_lock()
@@ -277,7 +278,7 @@ class Graph(Record):
     are outputs too, between the results and the final values.
     """
 
-    __slots__ = ("__weakref__",)
+    __slots__ = ("__dict__", "__weakref__")
 
     inputs: tuple[Input, ...]
     outputs: tuple[Node, ...]
@@ -300,28 +301,36 @@ class Graph(Record):
         """The final values of the written inputs."""
         return self.outputs[len(self.outputs) - len(self.writes) :]
 
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """Every node below an output, operands before users."""
+        return tuple(post_order(self.outputs))
+
+    @cached_property
+    def ops(self) -> tuple[Op, ...]:
+        """The ops among the nodes."""
+        return tuple([node for node in self.nodes if isinstance(node, Op)])
+
 
 def post_order(
     outputs: tuple[Node, ...],
-    children: Callable[[Node], tuple[Node, ...]] = lambda node: node.children,
-) -> Iterator[Node]:
+    children: Callable[[Node], tuple[Node, ...]] = attrgetter("children"),
+) -> list[Node]:
     """Every node once, operands before users; iterative, so that long chains do not recurse.
 
     `children` may leave out operands, which are then not visited.
     """
-    seen: set[Node] = set()
-    stack: list[tuple[Node, int]] = [(node, 0) for node in reversed(outputs)]
+    opened: set[Node] = set()
+    found: dict[Node, None] = {}
+    stack = [*reversed(outputs)]
     while stack:
-        node, next_child = stack.pop()
-        if node in seen:
-            continue
-        below = children(node)
-        if next_child < len(below):
-            stack.append((node, next_child + 1))
-            stack.append((below[next_child], 0))
-            continue
-        seen.add(node)
-        yield node
+        node = stack[-1]
+        if node in opened:  # its operands are found
+            found[stack.pop()] = None
+        else:
+            opened.add(node)
+            stack += [child for child in reversed(children(node)) if child not in opened]
+    return list(found)
 
 
 def rebuild(graph: Graph, rule: Callable[[Node, dict[Node, Node]], Node]) -> Graph:
@@ -330,7 +339,7 @@ def rebuild(graph: Graph, rule: Callable[[Node, dict[Node, Node]], Node]) -> Gra
     Unchanged parts stay the same objects.
     """
     new: dict[Node, Node] = {}
-    for node in post_order(graph.outputs):
+    for node in graph.nodes:
         new[node] = rule(node, new)
         inherit(new[node], node)
     outputs = tuple(new[node] for node in graph.outputs)
@@ -363,11 +372,41 @@ def rewrite(graph: Graph, rule: Callable[[Node], Node]) -> Graph:
 def users(graph: Graph) -> dict[Node, list[Op]]:
     """For each node the ops that read it, once per occurrence."""
     found: dict[Node, list[Op]] = {}
-    for node in post_order(graph.outputs):
+    for node in graph.nodes:
         found.setdefault(node, [])
         if isinstance(node, Op):
             for child in node.operands:
                 found[child].append(node)
+    return found
+
+
+Readers = dict[tuple[Op, IndexMap], None]
+"""Ops with the map from a value to their iterators, in order."""
+
+
+def loop_readers(
+    node: Node,
+    users: Mapping[Node, Sequence[Op]],
+    stored: Container[Node],
+    known: Mapping[Node, Readers],
+) -> Readers:
+    """The ops in whose loops a value is read, given those of its users.
+
+    These are users that are stored, fold, or gather from the value. Any other user is computed
+    inline by its own readers, which then read the value.
+    """
+    found: Readers = {}
+    for user in dict.fromkeys(users[node]):
+        if is_view(user):
+            continue
+        for k, (child, index) in enumerate(zip(user.operands, user.maps, strict=True)):
+            if child is not node:
+                continue
+            gathered = user.primitive is GATHER and k == 0
+            if user in stored or user.fold is not None or gathered:
+                found[user, index] = None
+            else:
+                found.update(((op, compose(index, outer)), None) for op, outer in known[user])
     return found
 
 

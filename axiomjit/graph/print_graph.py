@@ -14,7 +14,6 @@ from axiomjit.graph.nodes import (
     Op,
     Scalar,
     Update,
-    post_order,
 )
 from axiomjit.symbolic.dims import Dim
 from axiomjit.symbolic.index_maps import show, show_conditions, show_region
@@ -67,7 +66,7 @@ def _node_text(node: Node, numbers: dict[Node, int]) -> str:
 def graph_lines(graph: Graph) -> Iterator[str]:
     """The lines of a graph, one per node, operands before users."""
     numbers: dict[Node, int] = {}
-    for node in (*graph.inputs, *post_order(graph.outputs)):
+    for node in (*graph.inputs, *graph.nodes):
         if node in numbers:
             continue
         numbers[node] = len(numbers)

@@ -24,9 +24,9 @@ from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.builder import concatenate
 from axiomjit.graph.describe import describe_length, describe_type
-from axiomjit.graph.known_strides import strides_of
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import MERGED, PACK
+from axiomjit.graph.storages import strides_of
 from axiomjit.symbolic.dims import Dim, dim, product
 from axiomjit.symbolic.index_maps import (
     Affine,
@@ -36,8 +36,9 @@ from axiomjit.symbolic.index_maps import (
     fixed,
     identity,
     iterator,
+    range_of,
+    resolved,
 )
-from axiomjit.symbolic.ranges import range_of, resolved
 from axiomjit.views.dense_layout import row_major_strides
 
 Group = tuple[list[int], list[int]]

@@ -14,13 +14,17 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Final
 
 from axiomjit.base.locks import new_lock
 from axiomjit.graph import builder
 from axiomjit.graph.library_operations import PRINT
 from axiomjit.graph.nodes import (
+    PART_VIEWS,
+    Constant,
     Graph,
     Input,
     Node,
@@ -30,12 +34,21 @@ from axiomjit.graph.nodes import (
     base_of,
     post_order,
     rewrite,
+    root_of,
     views_on,
     with_operands,
 )
-from axiomjit.graph.primitives import MATERIALIZE, UPDATE, VIEW, Primitive
-from axiomjit.symbolic.dims import Dim
-from axiomjit.symbolic.index_maps import Affine, IndexMap, compose, identity, iterator
+from axiomjit.graph.primitives import MATERIALIZE, PACK, UPDATE, VIEW, Primitive
+from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.index_maps import (
+    Affine,
+    IndexMap,
+    compose,
+    identity,
+    iterator,
+    strides_through,
+)
+from axiomjit.views.dense_layout import row_major_strides
 
 _lock: Final = new_lock()
 """Held while a storage gets its next version, so that no thread's write is lost."""
@@ -442,3 +455,48 @@ def reads_of(
             inner += 1
         stack += [(c, compose(m, place)) for c, m in zip(node.operands, node.maps, strict=True)]
     return found
+
+
+Strides = tuple[Dim, ...]
+_layouts: ContextVar[Mapping[int, Strides] | None] = ContextVar("axiomjit_layouts", default=None)
+
+
+@contextmanager
+def laid_out(layouts: Mapping[int, Strides]) -> Iterator[None]:
+    """Make the arguments' strides (in elements) known, by position."""
+    token = _layouts.set(layouts)
+    try:
+        yield
+    finally:
+        _layouts.reset(token)
+
+
+def strides_of(node: Node) -> Strides | None:
+    """The strides (in elements) of an argument, a held array, a copy in C order, or a view of one.
+
+    Writes do not change them. None for computed values: later stages decide if and how they are
+    stored.
+    """
+    node, views = views_on(node)
+    node = root_of(node)
+    strides: Strides | None = None
+    if isinstance(node, Input):
+        strides = (_layouts.get() or {}).get(node.position)
+    elif isinstance(node, Constant):
+        strides = strides_of_constant(node)
+    elif isinstance(node, Op) and node.primitive is PACK:
+        strides = row_major_strides(node.shape)
+    for view in views:
+        strides = None if strides is None else _seen_through(view, strides)
+    return strides
+
+
+def _seen_through(view: Op, strides: Strides) -> Strides:
+    if view.primitive.name in PART_VIEWS:
+        strides = tuple(stride * 2 for stride in strides)
+    return strides_through(view.maps[0], strides, view.rank, dim)[1]
+
+
+def strides_of_constant(node: Constant) -> Strides:
+    """The strides of a held array, in elements."""
+    return tuple(dim(step // node.array.itemsize) for step in node.array.strides)

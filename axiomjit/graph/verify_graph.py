@@ -15,7 +15,6 @@ from axiomjit.graph.nodes import (
     is_partial,
     is_scan,
     is_view,
-    post_order,
     root_of,
 )
 from axiomjit.graph.primitives import ANY_NUMBER, GATHER, JOIN, STATE, UPDATE
@@ -26,7 +25,7 @@ from axiomjit.views.complex_views import partition_fault
 def graph_faults(graph: Graph) -> Iterator[tuple[str, Graph]]:
     """Faults, each with the graph to show: the node and its neighbours, or the whole graph."""
     listed = set(graph.inputs)
-    order = list(post_order(graph.outputs))
+    order = graph.nodes
     yield from ((fault, graph) for fault in _write_faults(graph))
     for index, node in enumerate(order):
         for fault in _faults(node, listed):
@@ -49,7 +48,7 @@ def _write_faults(graph: Graph) -> Iterator[str]:
         elif not isinstance(root, Input) or root.position != position or root is node:
             yield f"input {position} is written with another storage"
     roots: dict[Node, Node] = {}
-    for node in post_order(graph.outputs):
+    for node in graph.nodes:
         root = roots[node] = roots[node.operands[0]] if isinstance(node, Update) else node
         written = isinstance(root, Input) and root.position in graph.writes
         if isinstance(node, Update) and not isinstance(root, Op) and not written:

@@ -8,8 +8,7 @@ from typing import Final
 
 from axiomjit.base.errors import GraphTypeError, PositionError
 from axiomjit.base.origins import user_location
-from axiomjit.symbolic.assumptions import ANY
-from axiomjit.symbolic.dims import Dim, named_length
+from axiomjit.symbolic.dims import ANY, Dim, named_length
 
 _numbers: Final = itertools.count()
 

@@ -15,13 +15,12 @@ from axiomjit.graph import builder
 from axiomjit.graph.builder import cast, check_fits
 from axiomjit.graph.describe import describe_type
 from axiomjit.graph.external_calls import stored_elements, stored_number
-from axiomjit.graph.known_strides import strides_of
 from axiomjit.graph.nodes import Input, Node, Scalar
 from axiomjit.graph.primitives import COPY, PRIMITIVES, WHERE
 from axiomjit.graph.reductions import positions_along
 from axiomjit.graph.shape_ops import pack
-from axiomjit.numpy_rules.options import Rule, only_defaults, refuse
-from axiomjit.numpy_rules.shapes import array_node
+from axiomjit.graph.storages import strides_of
+from axiomjit.numpy_rules.options import Rule, array_node, only_defaults, refuse
 from axiomjit.symbolic.data_dependent import data_dependent_length
 from axiomjit.symbolic.dims import Dim, current_scope, dim
 from axiomjit.views.dense_layout import row_major_strides

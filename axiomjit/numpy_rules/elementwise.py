@@ -14,10 +14,10 @@ from axiomjit.graph import builder, powers
 from axiomjit.graph.builder import fits, loop_of, promotable
 from axiomjit.graph.contractions import sum_of_products
 from axiomjit.graph.describe import describe_call, describe_length
-from axiomjit.graph.known_strides import strides_of
 from axiomjit.graph.nodes import LengthNode, Node, Scalar
 from axiomjit.graph.primitives import COPY, PRIMITIVES
 from axiomjit.graph.shape_ops import pack
+from axiomjit.graph.storages import strides_of
 from axiomjit.numpy_rules.options import UNGIVEN, Rule, only_defaults, refuse
 from axiomjit.symbolic.data_dependent import assumed_equal
 from axiomjit.symbolic.index_maps import iterator

@@ -14,8 +14,7 @@ from axiomjit.graph.library_operations import Labels, Shapes
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.shape_ops import sliced
 from axiomjit.numpy_rules.joins import FUNCTIONS as JOINS
-from axiomjit.numpy_rules.options import Rule, only_defaults, refuse
-from axiomjit.numpy_rules.shapes import array_node
+from axiomjit.numpy_rules.options import Rule, array_node, only_defaults, refuse
 from axiomjit.symbolic.dims import Dim, dim, product
 
 WEIGHT: Final = 60

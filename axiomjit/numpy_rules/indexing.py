@@ -31,8 +31,7 @@ from axiomjit.graph.nodes import Constant, Input, Node, base_of, size
 from axiomjit.graph.primitives import COPY, PRIMITIVES
 from axiomjit.graph.shape_ops import flat, insert_dimensions, positions_of
 from axiomjit.numpy_rules.library import OneAxis, flat_along
-from axiomjit.numpy_rules.options import Rule, only_defaults
-from axiomjit.numpy_rules.shapes import array_node
+from axiomjit.numpy_rules.options import Rule, array_node, only_defaults
 from axiomjit.symbolic.data_dependent import assumed_equal
 from axiomjit.symbolic.dims import Dim, dim, product
 from axiomjit.symbolic.index_maps import Affine, IndexMap, affine, compose, fixed, iterator

@@ -31,10 +31,16 @@ from axiomjit.graph.shape_ops import (
 )
 from axiomjit.numpy_rules.creation import COUNTERS
 from axiomjit.numpy_rules.indexing import index_node
-from axiomjit.numpy_rules.options import AxisOption, Rule, only_defaults, reduced_dimensions, refuse
+from axiomjit.numpy_rules.options import (
+    AxisOption,
+    Rule,
+    array_node,
+    only_defaults,
+    reduced_dimensions,
+    refuse,
+)
 from axiomjit.numpy_rules.shapes import FUNCTIONS as SHAPES
 from axiomjit.numpy_rules.shapes import (
-    array_node,
     at_least_1d,
     at_least_2d,
     at_least_3d,

@@ -21,8 +21,7 @@ from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import MAX, MIN, PROD, SUM, UfuncFold
 from axiomjit.graph.reductions import choose_position, running_fold
 from axiomjit.graph.shape_ops import flat, insert_dimensions, merge
-from axiomjit.numpy_rules.options import Rule, only_defaults, reduced_dimensions, refuse
-from axiomjit.numpy_rules.shapes import array_node
+from axiomjit.numpy_rules.options import Rule, array_node, only_defaults, reduced_dimensions, refuse
 
 OneAxis = int | None
 

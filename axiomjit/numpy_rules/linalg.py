@@ -29,10 +29,9 @@ from axiomjit.graph.primitives import MAX, MIN, PRIMITIVES, SUM, UfuncFold
 from axiomjit.graph.shape_ops import insert_dimensions, reshaped
 from axiomjit.numpy_rules.elementwise import matmul_node
 from axiomjit.numpy_rules.neighbours import FUNCTIONS as NEIGHBOURS
-from axiomjit.numpy_rules.options import Rule, only_defaults, refuse
+from axiomjit.numpy_rules.options import Rule, array_node, only_defaults, refuse
 from axiomjit.numpy_rules.reductions import FUNCTIONS as REDUCTIONS
 from axiomjit.numpy_rules.shapes import FUNCTIONS as SHAPES
-from axiomjit.numpy_rules.shapes import array_node
 from axiomjit.symbolic.data_dependent import assumed_equal
 from axiomjit.symbolic.dims import Dim, dim, product
 from axiomjit.symbolic.index_maps import IndexMap, iterator

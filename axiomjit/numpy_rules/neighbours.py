@@ -21,8 +21,8 @@ from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import PRIMITIVES, SUM, WHERE
 from axiomjit.graph.shape_ops import insert_dimensions, reshaped, sliced
 from axiomjit.numpy_rules.joins import FUNCTIONS as JOINS
-from axiomjit.numpy_rules.options import Rule, only_defaults, refuse
-from axiomjit.numpy_rules.shapes import array_node, at_least_1d, lengths_of
+from axiomjit.numpy_rules.options import Rule, array_node, only_defaults, refuse
+from axiomjit.numpy_rules.shapes import at_least_1d, lengths_of
 from axiomjit.symbolic.dims import Dim, dim, product
 from axiomjit.symbolic.index_maps import affine
 

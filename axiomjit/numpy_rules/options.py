@@ -1,4 +1,4 @@
-"""Helpers of the NumPy rules: refuse options, and resolve `axis` arguments."""
+"""Helpers of the NumPy rules: nodes of arguments, refused options, resolved `axis` arguments."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from axiomjit.base.errors import UnsupportedError
 from axiomjit.base.origins import user_location
+from axiomjit.graph import builder
 from axiomjit.graph.describe import describe_type
 from axiomjit.graph.nodes import Node
 
@@ -30,6 +31,11 @@ def refuse(function: str, option: str, value: object) -> UnsupportedError:
         f"call {function} without {option}, or apply it outside the compiled function",
         user_location(),
     )
+
+
+def array_node(value: object, function: str) -> Node:
+    """The node of an array; a Python number becomes an array without dimensions."""
+    return builder.strong(builder.as_node(value, function))
 
 
 def only_defaults(function: str, **options: object) -> None:

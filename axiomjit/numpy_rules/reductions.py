@@ -29,13 +29,13 @@ from axiomjit.numpy_rules.options import (
     UNGIVEN,
     AxisOption,
     Rule,
+    array_node,
     kept,
     only_defaults,
     reduced_dimensions,
     refuse,
 )
 from axiomjit.numpy_rules.shapes import FUNCTIONS as SHAPES
-from axiomjit.numpy_rules.shapes import array_node
 from axiomjit.symbolic.dims import Dim, larger
 
 

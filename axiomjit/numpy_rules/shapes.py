@@ -14,19 +14,14 @@ from axiomjit.base.errors import GraphValueError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.describe import describe_shape, describe_type
-from axiomjit.graph.known_strides import strides_of
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.shape_ops import flip, insert_dimensions, is_copied, reshaped
-from axiomjit.numpy_rules.options import AxisOption, Rule, reduced_dimensions, refuse
+from axiomjit.graph.storages import strides_of
+from axiomjit.numpy_rules.options import AxisOption, Rule, array_node, reduced_dimensions, refuse
 from axiomjit.symbolic.data_dependent import assumed_equal, assumed_multiple
 from axiomjit.symbolic.dims import Dim, dim, exact_quotient, product
 from axiomjit.symbolic.index_maps import affine, iterator
-
-
-def array_node(value: object, function: str) -> Node:
-    """The node of an array; a Python number becomes an array without dimensions."""
-    return builder.strong(builder.as_node(value, function))
 
 
 def lengths_of(shape: Any) -> tuple[Dim, ...]:

@@ -32,12 +32,12 @@ from axiomjit.numpy_rules.library import OneAxis, flat_along
 from axiomjit.numpy_rules.options import (
     AxisOption,
     Rule,
+    array_node,
     kept,
     only_defaults,
     reduced_dimensions,
     refuse,
 )
-from axiomjit.numpy_rules.shapes import array_node
 from axiomjit.symbolic.data_dependent import assumed_equal, data_dependent_length
 from axiomjit.symbolic.dims import Dim, current_scope, dim, product
 from axiomjit.symbolic.index_maps import identity, iterator

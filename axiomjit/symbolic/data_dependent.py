@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from axiomjit.base.records import Record
-from axiomjit.symbolic.assumptions import Kind
 from axiomjit.symbolic.dims import (
     Dim,
     Guard,
+    Kind,
     Scope,
     Symbol,
     current_scope,

@@ -4,6 +4,10 @@ The values of this call are in the ambient `Scope`, not in the Dim: equal polyno
 in every trace. Reading a value (clipping a slice, testing equality, `range`) records a guard in the
 scope; the guards decide for which other lengths the program is valid. `Dim.fold` computes a Dim in
 integers (`evaluate`), in other Dims (`substitute`), or in any type with sums and products.
+
+The `Kind` of a symbol holds facts that hold in every call, such as its range. A comparison decided
+by these facts records no guard. So a kind may claim only facts that the signature
+(`axiomjit.dispatch.signature`) ensures for every call of a program.
 """
 
 from __future__ import annotations
@@ -18,8 +22,59 @@ from weakref import WeakValueDictionary
 
 from axiomjit.base.errors import TraceError
 from axiomjit.base.locks import new_lock
-from axiomjit.base.records import Record
-from axiomjit.symbolic.assumptions import LENGTH, Kind, Limits, decided
+from axiomjit.base.records import Record, cached_property
+
+SMALL: Final = 4
+"""Lengths up to this one are constants of the signature, not symbols."""
+
+
+class Kind(Record):
+    """Numbers from `low` to `high`; None for no limit.
+
+    Two symbols of one scope and one `distinct` kind have different values. Numbers of other kinds
+    may equal each other and any number in their range. Of two strides of one array, the one with
+    the larger `rank` is at least as large.
+    """
+
+    name: str
+    low: int | None = None
+    high: int | None = None
+    distinct: bool = False
+    rank: int = 0
+
+
+LENGTH: Final = Kind("length", SMALL + 1, distinct=True)
+"""Lengths of arguments; equal ones share a symbol."""
+DECLARED: Final = Kind("declared length", 2)
+"""Lengths named by the user: 0 and 1 are in the signature, equality of two is not."""
+STRIDE: Final = Kind("stride", 2)
+"""Positive strides in elements: 0, 1 and -1 are in the signature, equality of two is not."""
+BACKWARD: Final = Kind("backward stride", high=-2)
+"""Negative strides in elements."""
+ANY: Final = Kind("integer")
+"""Integer arguments and lengths of axes."""
+
+Limits = tuple[int | None, int | None]
+"""The least and the largest value of a number; None for no limit."""
+
+
+def decided(left: Limits, right: Limits, sign: str) -> bool:
+    """True if the ranges of two numbers decide the comparison `left sign right`."""
+    below, above = _gap(left, right), _gap(right, left)
+    apart = below > 0 or above > 0
+    match sign:
+        case "<" | ">=":
+            return below > 0 or above >= 0
+        case ">" | "<=":
+            return above > 0 or below >= 0
+    return apart
+
+
+def _gap(lower: Limits, upper: Limits) -> int:
+    """The distance from the end of the first range to the start of the second; -1 if unknown."""
+    (_, high), (low, _) = lower, upper
+    return -1 if high is None or low is None else low - high
+
 
 Monomial = tuple["Atom", ...]
 
@@ -37,9 +92,18 @@ class Symbol(Record):
 class Binary(Record):
     """The `//`, `min` or `max` (`sign`) of two lengths, an atom since it is no polynomial."""
 
+    __slots__ = ("__dict__",)
+
     sign: str
     left: Dim
     right: Dim
+
+    @cached_property
+    def text(self) -> str:
+        """The atom as it is written, by which atoms are also ordered."""
+        if self.sign == "//":
+            return _str_quotient(self.left, self.right)
+        return f"{self.sign}({self.left}, {self.right})"
 
 
 Atom = Symbol | Binary
@@ -49,17 +113,13 @@ Operators = Mapping[str, Callable[[Value, Value], Value]]
 
 
 def _order(atom: Atom) -> tuple[int, str]:
-    text = atom.name if isinstance(atom, Symbol) else str_atom(atom)
+    text = str_atom(atom)
     return len(text), text
 
 
 def str_atom(atom: Atom) -> str:
     """The atom as text."""
-    if isinstance(atom, Symbol):
-        return atom.name
-    if atom.sign == "//":
-        return _str_quotient(atom.left, atom.right)
-    return f"{atom.sign}({atom.left}, {atom.right})"
+    return atom.name if isinstance(atom, Symbol) else atom.text
 
 
 def _str_quotient(top: Dim, bottom: Dim) -> str:
@@ -123,8 +183,10 @@ class Dim:
             return NotImplemented
         right_hand = dim(other)
         for factor, rest in ((right_hand.constant, self), (self.constant, right_hand)):
+            if factor == 1:
+                return rest
             if factor is not None:
-                return _ordered(tuple((m, c * factor) for m, c in rest.terms) if factor else ())
+                return _ordered(tuple([(m, c * factor) for m, c in rest.terms]) if factor else ())
         total: dict[Monomial, int] = {}
         for left, a in self.terms:
             for right, b in right_hand.terms:
@@ -219,18 +281,18 @@ def _ordered(terms: tuple[tuple[Monomial, int], ...]) -> Dim:
             found = object.__new__(Dim)
             found.terms = terms
             whole = not terms or (len(terms) == 1 and not terms[0][0])
-            found.constant = sum(factor for _, factor in terms) if whole else None
-            found.symbols = frozenset() if whole else frozenset(_symbols_of(terms))
+            found.constant = sum([factor for _, factor in terms]) if whole else None
+            found.symbols = frozenset() if whole else _symbols_of(terms)
             _interned[terms] = found
     return found
 
 
-def _symbols_of(terms: tuple[tuple[Monomial, int], ...]) -> Iterator[Symbol]:
-    for atom in (atom for monomial, _ in terms for atom in monomial):
-        if isinstance(atom, Symbol):
-            yield atom
-        else:
-            yield from atom.left.symbols | atom.right.symbols
+def _symbols_of(terms: tuple[tuple[Monomial, int], ...]) -> frozenset[Symbol]:
+    found: set[Symbol] = set()
+    for monomial, _ in terms:
+        for atom in monomial:
+            found |= {atom} if isinstance(atom, Symbol) else atom.left.symbols | atom.right.symbols
+    return frozenset(found)
 
 
 def _combine(left: Dim, right: int | Dim, sign: int) -> Dim:

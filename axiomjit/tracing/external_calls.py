@@ -33,10 +33,11 @@ from axiomjit.graph.evaluate_graph import evaluate_graph
 from axiomjit.graph.external_calls import ExternalCall, Operand, ProbedCall, Result
 from axiomjit.graph.indexing_ops import with_counts
 from axiomjit.graph.library_operations import LibraryOperation
-from axiomjit.graph.nodes import Graph, Node, Op, post_order
-from axiomjit.symbolic.assumptions import DECLARED, LENGTH
+from axiomjit.graph.nodes import Graph, Node, Op
 from axiomjit.symbolic.data_dependent import DATA_DEPENDENT, OtherLengthError, data_dependent_in
 from axiomjit.symbolic.dims import (
+    DECLARED,
+    LENGTH,
     Dim,
     Scope,
     Symbol,
@@ -46,7 +47,7 @@ from axiomjit.symbolic.dims import (
     product,
     symbols_in,
 )
-from axiomjit.symbolic.ranges import infer_dim
+from axiomjit.symbolic.index_maps import infer_dim
 from axiomjit.tracing.lengths import SymbolicNumber
 from axiomjit.tracing.numpy_calls import Function, Represented, may_be_external
 from axiomjit.tracing.operators import TracedOperators, node_of
@@ -247,7 +248,7 @@ def _probe_operands(name: str, operands: Sequence[Node]) -> list[Array]:
     counting = Scope(scope.values)
     counting.guards, counting.data_dependent = dict(scope.guards), scope.data_dependent
     graph = with_counts(Graph((), tuple(operands)), counting)
-    drawn = any(isinstance(n, Op) and _is_drawn(n) for n in post_order(graph.outputs))
+    drawn = any(map(_is_drawn, graph.ops))
     if following is not None and following.arguments is not None and not drawn:
         with suppress(OtherLengthError):
             values = evaluate_graph(graph, following.arguments(), scope.values)

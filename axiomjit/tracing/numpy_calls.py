@@ -33,9 +33,8 @@ from axiomjit.graph.shape_ops import insert_dimensions
 from axiomjit.numpy_rules.creation import FUNCTIONS as NEW
 from axiomjit.numpy_rules.elementwise import UFUNCS
 from axiomjit.numpy_rules.indexing import index_node
-from axiomjit.numpy_rules.options import refuse
+from axiomjit.numpy_rules.options import array_node, refuse
 from axiomjit.numpy_rules.reductions import FUNCTIONS as REDUCTIONS
-from axiomjit.numpy_rules.shapes import array_node
 from axiomjit.tracing.operators import node_of, traced_in
 from axiomjit.tracing.refusals import unsupported
 from axiomjit.tracing.writes import store_result, ufunc_at

@@ -15,9 +15,9 @@ from axiomjit.base.trace_context import Following, entered
 from axiomjit.base.tree import OfArgument, Structure, flatten_tree
 from axiomjit.graph import builder
 from axiomjit.graph.indexing_ops import with_counts
-from axiomjit.graph.known_strides import Strides, laid_out
 from axiomjit.graph.nodes import Graph, Input, Node, base_of, is_view, post_order, size
 from axiomjit.graph.primitives import COPY
+from axiomjit.graph.storages import Strides, laid_out
 from axiomjit.symbolic.data_dependent import OtherLengthError, data_dependent_in
 from axiomjit.symbolic.dims import Dim, Scope, bound
 from axiomjit.tracing.holders import traced_inside
@@ -183,7 +183,8 @@ def trace(
         outputs = (*outputs, *dict.fromkeys(needed))
         positions = tuple(node.position for node in written)
         graph = Graph(tuple(arrays), (*outputs, *written.values()), positions)
-        graph = with_counts(graph, scope)
+        if scope.data_dependent:
+            graph = with_counts(graph, scope)
     return Trace(graph, structure, leaves)
 
 

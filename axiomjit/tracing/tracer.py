@@ -16,9 +16,9 @@ from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import Following, current, is_usable, leaked_tracer_error
 from axiomjit.graph import builder
 from axiomjit.graph.describe import describe_type
-from axiomjit.graph.known_strides import strides_of
 from axiomjit.graph.nodes import Input, Node, Op, base_of
 from axiomjit.graph.primitives import PACK, Primitive
+from axiomjit.graph.storages import strides_of
 from axiomjit.graph.traced_values import Folding, broadcast_folding
 from axiomjit.numpy_rules.creation import FUNCTIONS as NEW
 from axiomjit.numpy_rules.elementwise import cast_to

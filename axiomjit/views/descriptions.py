@@ -69,22 +69,25 @@ class BasicTensorDescription(Record):
                 the lengths.
         """
         super().__init__(tuple(shape), np.dtype(dtype), read_only, layout, **own)
-        asked = f"a tensor of shape {self.shape}"
-        if any((known(length) or 0) < 0 for length in self.lengths):
-            raise refusal(asked, "a negative length", "give 0 or more")
+        lengths = self.lengths
+        if [length for length in lengths if (known(length) or 0) < 0]:
+            raise self._refusal("a negative length", "give 0 or more")
         if layout is None:
             return
-        if len(layout.strides) != self.rank:
-            raise refusal(asked, f"strides {layout.strides}", "give one stride per dimension")
-        for length, size in zip(self.lengths, layout.sizes or (), strict=bool(layout.sizes)):
+        if len(layout.strides) != len(lengths):
+            raise self._refusal(f"strides {layout.strides}", "give one stride per dimension")
+        for length, size in zip(lengths, layout.sizes or (), strict=bool(layout.sizes)):
             short = known(size - length)
             if short is not None and short < 0:
-                raise refusal(asked, f"sizes {layout.sizes}", "give sizes of at least the lengths")
+                raise self._refusal(f"sizes {layout.sizes}", "give sizes of at least the lengths")
+
+    def _refusal(self, seen: str, remedy: str) -> GraphValueError:
+        return refusal(f"a tensor of shape {self.shape}", seen, remedy)
 
     @property
     def lengths(self) -> tuple[LengthLike, ...]:
         """The length of each dimension; the shape itself, unless dimensions are flattened."""
-        return tuple(_product(n) if isinstance(n, tuple) else n for n in self.shape)
+        return tuple([_product(n) if isinstance(n, tuple) else n for n in self.shape])
 
     @property
     def rank(self) -> int:

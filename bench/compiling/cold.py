@@ -20,7 +20,7 @@ import numpy as np
 
 import axiomjit
 from axiomjit.bench.compiling.functions import FUNCTIONS, Small
-from axiomjit.passes.ir.kernel_ir import Kernel
+from axiomjit.passes.ir.plan_ir import Kernel
 from axiomjit.runtime.codegen.kernel_cache import KernelCache
 from axiomjit.runtime.execution import plan_steps
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.resources import files
 from typing import TypeVar
 
+from axiomjit.base.errors import amount
 from axiomjit.base.records import Record
 from axiomjit.bench.report.plots import Markup, join, tag
-from axiomjit.bench.report.units import count_threads
 
 T = TypeVar("T")
 
@@ -66,7 +66,7 @@ def _asset(name: str) -> Markup:
 
 def controls(threads: Iterable[int], groups: Iterable[str], peers: Iterable[str]) -> Markup:
     """Return the form that filters all parts below; it is hidden until page.js runs."""
-    numbers = [(str(number), count_threads(number)) for number in threads]
+    numbers = [(str(number), amount(number, "thread")) for number in threads]
     choices = [("", "all"), *((group, group) for group in dict.fromkeys(groups))]
     boxes = [
         tag("label", tag("input", type="checkbox", checked=True, data_choose="peer", value=p), p)
@@ -101,7 +101,7 @@ def each(parts: Mapping[int, T], draw: Callable[[T], Markup | None], absent: str
     """
     drawn = []
     for threads, part in parts.items():
-        heading = tag("p", count_threads(threads), class_="threads")
+        heading = tag("p", amount(threads, "thread"), class_="threads")
         content = draw(part) or tag("p", absent, class_="quiet")
         drawn.append(tag("div", heading, content, data_threads=threads))
     return join(*drawn)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from axiomjit.base.errors import amount
 from axiomjit.bench.report.charts import (
     STAGES,
     bound_strip,
@@ -29,8 +30,6 @@ from axiomjit.bench.report.plots import (
 from axiomjit.bench.report.table import Footnotes
 from axiomjit.bench.report.units import (
     count,
-    count_things,
-    count_threads,
     digits,
     memory,
     pace,
@@ -77,7 +76,7 @@ def page(result: Result) -> Markup:
 
 def _about(result: Result) -> list[str]:
     """Return two lines: the machine with the date, and the versions."""
-    env, cases = result.environment, count_things(len(result.cases), "case")
+    env, cases = result.environment, amount(len(result.cases), "case")
     commit = env.commit[:10] if env.commit else "unknown"
     return [
         f"{env.cpu}, {env.cores} cores · {_moment(env)} · {cases}",
@@ -120,7 +119,7 @@ def _summary(result: Result, rankings: Sequence[Ranking]) -> Section:
     blocks = []
     for ranking in rankings:
         cards = [_card(ranking, peer) for peer in ranking.peers]
-        heading = tag("h3", count_threads(ranking.threads))
+        heading = tag("h3", amount(ranking.threads, "thread"))
         blocks.append(join(heading, tag("div", *cards, class_="cards")))
     if rivals(result):
         words = tag(
@@ -175,7 +174,7 @@ def _absences(result: Result) -> Iterator[Markup]:
             if run.peer != OURS and run.status in (WRONG, TIMEOUT)
         ]
     refused = f"{len(missing)} of {len(result.cases)} cases are not run by axiomjit"
-    useless = f"{count_things(len(wrong), 'result')} of peers did not count"
+    useless = f"{amount(len(wrong), 'result')} of peers did not count"
     for title, lines in ((refused, missing), (useless, wrong)):
         if lines:
             items = [tag("li", line) for line in lines]
@@ -216,7 +215,7 @@ def _case_table(ranking: Ranking, footnotes: Footnotes) -> Markup:
         _head("function", "text"),
     ]
     rows = [_case_row(case, ranking, footnotes) for case in ranking.losses_first()]
-    threads = count_threads(ranking.threads)
+    threads = amount(ranking.threads, "thread")
     caption = f"Axiomjit's time divided by each peer's, {threads}, losses first"
     return table(caption, head, rows, class_="sortable")
 
@@ -376,7 +375,7 @@ def _environment(result: Result) -> Section:
         "Run": f"{_moment(env)}, {minutes:.0f} min, seed {result.seed}"
         + (", quick" if result.quick else ""),
     }
-    rows |= {f"Limits, {count_threads(part.threads)}": _limits(part) for part in result.limits}
+    rows |= {f"Limits, {amount(part.threads, 'thread')}": _limits(part) for part in result.limits}
     entries = [join(tag("dt", name), tag("dd", text)) for name, text in rows.items()]
     peers = [
         [p.name, p.version or "–", p.status, _time(p.import_s), p.reason] for p in result.peers

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from axiomjit.base.errors import BenchError
+from axiomjit.base.errors import BenchError, amount
 from axiomjit.bench.report.plots import LogScale, Markup, join, log_scale, tag
 from axiomjit.bench.report.table import markdown, refused_names
-from axiomjit.bench.report.units import count_things, count_threads, digits, pace, shorten
+from axiomjit.bench.report.units import digits, pace, shorten
 from axiomjit.bench.suite.ranking import LOSS, Ranking, Score
 from axiomjit.bench.suite.records import NUMPY, Case, Result, write_text
 
@@ -122,17 +122,17 @@ def brief(result: Result) -> str:
     ]
     refused = refused_names(result)
     if refused:
-        count = count_things(len(refused), "case")
+        count = amount(len(refused), "case")
         lines.append(f"**Not compiled yet**: {count}: {', '.join(refused)}.")
     means = [
-        f"{digits(s.mean)} of {s.peer}'s ({count_things(sum(s.verdicts.values()), 'case')}, "
+        f"{digits(s.mean)} of {s.peer}'s ({amount(sum(s.verdicts.values()), 'case')}, "
         f"{s.verdicts[LOSS]} lost)"
         for s in ranking.scores(result.cases)
     ]
     lines.append(f"**Time in the geometric mean**: {', '.join(means)}.")
     where = (
-        f"{environment.cpu}, {count_threads(ranking.threads)}, load {environment.load_start:.1f} "
-        f"to {environment.load_end:.1f}, {environment.date[:10]}"
+        f"{environment.cpu}, {amount(ranking.threads, 'thread')}, load "
+        f"{environment.load_start:.1f} to {environment.load_end:.1f}, {environment.date[:10]}"
     )
     texts = [textwrap.fill(line, LETTERS, break_on_hyphens=False) for line in [*lines, f"{where}."]]
     return "\n\n".join([f"![{ALTERNATIVE}]({CHART.as_posix()})", *texts]) + "\n"
@@ -171,7 +171,9 @@ def group_chart(result: Result) -> str:
     entries, last = _legend(peers)
     top = last + HEAD
     height = top + ROW * len(rows) + BOTTOM
-    title = f"Axiomjit's time divided by that of other libraries, {count_threads(ranking.threads)}"
+    title = (
+        f"Axiomjit's time divided by that of other libraries, {amount(ranking.threads, 'thread')}"
+    )
     drawn = tag(
         "svg",
         tag("title", title),
@@ -235,7 +237,7 @@ def _row(
 ) -> Markup:
     """Return a row: the group's name, and a mark for each library."""
     y = top + ROW / 2
-    count = tag("tspan", f" {count_things(len(cases), 'case')}", class_="quiet")
+    count = tag("tspan", f" {amount(len(cases), 'case')}", class_="quiet")
     style, name = "all" if group == "all" else None, shorten(group, NAME_LETTERS)
     label = tag("text", name, count, x=LEFT - 12, y=y + 4, text_anchor="end", class_=style)
     marks = []

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from string import ascii_lowercase
 from typing import Final
 
+from axiomjit.base.errors import amount
 from axiomjit.base.records import Record
 from axiomjit.bench.report.units import (
-    count_things,
-    count_threads,
     digits,
     memory,
     seconds,
@@ -37,7 +36,7 @@ def list_cases(workloads: Iterable[Workload]) -> str:
 
 def table(result: Result) -> str:
     """Return the table of a run with all threads, as text."""
-    lines = [f"time by NumPy's in the same rounds, {count_threads(result.threads[-1])}"]
+    lines = [f"time by NumPy's in the same rounds, {amount(result.threads[-1], 'thread')}"]
     footnotes, of = _footnotes(result), len(result.cases)
     for title, rows in _parts(result, footnotes):
         lines += ["", f"{title}: {len(rows) - 1} of {of}", *_columns(rows)]
@@ -64,7 +63,8 @@ def markdown(result: Result) -> str:
     blocks = [
         f"{environment.cpu}, {environment.cores} cores, load {environment.load_start:.1f} to "
         f"{environment.load_end:.1f}; {', '.join(versions)}; {environment.date[:10]}. "
-        f"Time of a call by NumPy's in the same rounds with {count_threads(result.threads[-1])}; "
+        "Time of a call by NumPy's in the same rounds with "
+        f"{amount(result.threads[-1], 'thread')}; "
         "`axiomjit, 1 thread` is its ratio where all are pinned to one core; `compile` is the "
         "first compile of a fresh process; `of bound` is the part of the roofline that is reached."
     ]
@@ -110,7 +110,7 @@ def _parts(result: Result, footnotes: Footnotes) -> Iterator[tuple[str, Rows]]:
     peers = [p.name for p in result.peers if p.status == OK and p.name != NUMPY]
     serial = result.threads[0] if len(result.threads) > 1 else None
     head = ["case", "elements", "dtype", NUMPY, *peers]
-    head += [f"{OURS}, {count_threads(serial)}"] if serial else []
+    head += [f"{OURS}, {amount(serial, 'thread')}"] if serial else []
     head += ["compile", "of bound", "memory"]
     parts: dict[str, Rows] = {title: [] for title in TITLES}
     for case in ranking.losses_first():
@@ -144,7 +144,7 @@ def _ratio(timing: Timing | None) -> str:
 
 def _means(result: Result) -> Iterator[str]:
     for s in Ranking(result, result.threads[-1]).scores(result.cases):
-        count = count_things(sum(s.verdicts.values()), "case")
+        count = amount(sum(s.verdicts.values()), "case")
         yield f"{digits(s.mean)} of {s.peer}'s time in {count}, slower in {s.verdicts[LOSS]}"
 
 
@@ -173,7 +173,7 @@ class Footnote(Record):
     def what(self) -> str:
         """Return the library, the cases, and the status as text."""
         few = len(self.cases) <= NAMED
-        cases = ", ".join(self.cases) if few else count_things(len(self.cases), "case")
+        cases = ", ".join(self.cases) if few else amount(len(self.cases), "case")
         return f"{self.peer}, {cases}: {self.status}"
 
     @property

@@ -60,16 +60,6 @@ def share(value: float) -> str:
     return f"{100 * value:.0f} %" if value >= 0.0995 else f"{100 * value:.2g} %"
 
 
-def count_threads(number: int) -> str:
-    """Return a number of threads as text: `1 thread`."""
-    return count_things(number, "thread")
-
-
-def count_things(number: int, name: str) -> str:
-    """Return a count with a regular plural: `3 cases`."""
-    return f"{number} {name}" if number == 1 else f"{number} {name}s"
-
-
 def shorten(text: str, most: int) -> str:
     """Return a name cut to `most` letters, with a mark at the end if it was longer."""
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from axiomjit.base.errors import BenchError
+from axiomjit.base.errors import BenchError, amount
 from axiomjit.base.records import Record
 from axiomjit.bench.suite.cases import find
 from axiomjit.bench.suite.measure import run
@@ -68,7 +68,7 @@ class Verdict(Record):
 def _line(change: Change, word: str) -> str:
     if change.after is None:
         return f"{word}: {change.case} is not run any more: {change.reason}"
-    threads = f"{change.threads} thread{'s' * (change.threads > 1)}"
+    threads = amount(change.threads, "thread")
     return (
         f"{word}: {change.case}, {threads}: {_ratio(change.before)} -> {_ratio(change.after)} of "
         f"NumPy's time, {change.factor:.2f} times"

@@ -1,4 +1,4 @@
-"""The costs of programs: estimates of traffic, operations and cycles.
+"""The cost of loops in cycles; `passes.loops.estimate_cost` has bytes and operations.
 
-May import `base`, `symbolic`, `graph`, `passes.ir`.
+May import `base`, `graph`, `passes.ir`.
 """

@@ -1,17 +1,13 @@
-"""Estimates of time: cycles of the statements of a loop, bytes that its accesses move.
-
-Cycles are for one vector of results on a processor with AVX-512.
-"""
+"""Cycles of the statements of a loop, for one vector of results on a processor with AVX-512."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
 from axiomjit.base.dtypes import code
 from axiomjit.graph.primitives import Primitive
 from axiomjit.passes.ir.loop_ir import Fold, Let, Load, ReadState, Stmt, Store
-from axiomjit.symbolic.dims import Dim, product
 
 
 class Time(NamedTuple):
@@ -41,12 +37,6 @@ HIDDEN_STALLS: Final = 250
 """Stall cycles per iteration that out-of-order execution hides."""
 MAX_WAITING: Final = 155
 """The number of waiting micro-operations above which the processor stalls."""
-LINE_BYTES: Final = 64
-"""Bytes of a cache line."""
-TYPICAL_LENGTH: Final = 64
-"""The value assumed for an unknown length, so that the choice does not depend on it."""
-STORE_COST: Final = 1.5
-"""The cost of a store, in loads."""
 
 
 def operation_time(primitive: Primitive, code: str) -> Time:
@@ -95,38 +85,3 @@ def estimate_time(body: Iterable[Stmt], tiles: Collection[str] = (), kept: int =
             case Fold():
                 uops += 1
     return max((uops + accesses) / PORTS, divider) + max(waited - HIDDEN_STALLS, 0) / MAX_WAITING
-
-
-class Walk(NamedTuple):
-    """A memory access: the bytes of an element, and the step along each loop.
-
-    A step is 0 or 1 elements; None stands for a larger one.
-    """
-
-    itemsize: int
-    steps: tuple[int | None, ...]
-    weight: float = 1.0
-
-
-def estimate_walk(extents: Sequence[Dim], walks: Iterable[Walk]) -> float:
-    """The bytes moved with the cheapest loop innermost.
-
-    A step of one element uses whole cache lines; a larger one takes a line per iteration.
-
-    Needs: one step per extent.
-    Gives: a cost to compare with other layouts.
-    Keeps: the accesses.
-    """
-    walks = list(walks)
-    loops = [k for k, extent in enumerate(extents) if extent.constant != 1]
-    costs = (sum(w.weight * _bytes(w, k) for w in walks) for k in loops)
-    return _volume(product(tuple(extents))) * min(costs, default=0.0)
-
-
-def _bytes(walk: Walk, loop: int) -> int:
-    step = walk.steps[loop]
-    return max(LINE_BYTES, walk.itemsize) if step is None else step * walk.itemsize
-
-
-def _volume(points: Dim) -> int:
-    return sum(abs(factor) * TYPICAL_LENGTH ** len(monomial) for monomial, factor in points.terms)

@@ -12,17 +12,17 @@ from axiomjit.graph.nodes import (
     Graph,
     Node,
     Op,
+    Readers,
     Update,
     base_of,
     is_scan,
     is_view,
+    loop_readers,
     operand_iterators,
     origin,
-    post_order,
     users,
 )
 from axiomjit.graph.primitives import GATHER, MATERIALIZE, PACKS, SAVE, STATE, UPDATE
-from axiomjit.passes.ir.loop_readers import Readers, loop_readers
 from axiomjit.passes.ir.view_ir import Library
 from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import Dim, Scope
@@ -71,7 +71,7 @@ class _Choice:
     def __init__(self, graph: Graph, scope: Scope) -> None:
         self.scope = scope
         self.outputs = {base_of(node) for node in graph.outputs}
-        self.order = [n for n in post_order(graph.outputs) if isinstance(n, Op)]
+        self.order = graph.ops
         self.users = users(graph)
         self.chosen: dict[Node, Library | None] = {}
         # the ops in whose loops a value is computed, and the maps from it to their iterators
@@ -177,7 +177,7 @@ def _folded_in(op: Op) -> Op | None:
     return of if isinstance(of, Op) and of.fold is not None else None
 
 
-def _cones(order: list[Op]) -> dict[Op, frozenset[Op]]:
+def _cones(order: Sequence[Op]) -> dict[Op, frozenset[Op]]:
     """For each op the ops fused with it; empty if they are too many for a kernel.
 
     The loops that read a join are split at the borders of its parts: each part is computed in one

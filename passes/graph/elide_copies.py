@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from axiomjit.graph.known_strides import strides_of_constant
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import (
     Constant,
@@ -19,6 +18,7 @@ from axiomjit.graph.nodes import (
     rewrite,
 )
 from axiomjit.graph.primitives import GATHER, MATERIALIZE, MERGED, PACKS, SAVE, UPDATE
+from axiomjit.graph.storages import strides_of_constant
 from axiomjit.passes.ir.context import Context, Layouts
 from axiomjit.symbolic.dims import Dim, dim, exact_quotient, product
 from axiomjit.symbolic.index_maps import (

@@ -42,7 +42,7 @@ def save_versions(graph: Graph, context: Context) -> Graph:
     Gives: a graph whose writes have an order, each into the memory of the version before.
     Keeps: the value of every output.
     """
-    if not any(isinstance(node, Update) for node in post_order(graph.outputs)):
+    if not any(isinstance(op, Update) for op in graph.ops):
         return graph
     while True:
         graph = _with_one_successor(graph)

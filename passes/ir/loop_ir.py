@@ -19,17 +19,36 @@ combine; its loops run in order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from axiomjit.base.dtypes import DType, state_parts
-from axiomjit.base.records import Record
+from axiomjit.base.records import Record, cached_property
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.primitives import Primitive, UfuncFold
 from axiomjit.graph.reductions import StateFold
-from axiomjit.passes.ir.cost import Cost
 from axiomjit.passes.ir.view_ir import ArrayRole, Count, Number, Storage, View
 from axiomjit.symbolic.dims import Dim, dim
 from axiomjit.symbolic.index_maps import Conditions
+
+
+class Cost(Record):
+    """The bytes and operations of a step, or of a plan, as symbolic lengths.
+
+    `flops` counts operations, each weighted in additions. `temporary_bytes` is memory that is
+    neither an argument nor a result. `scratch_bytes` is memory of partial results of folds, at most
+    one state per 65,536 elements, and of buffered rows.
+    """
+
+    bytes_read: Dim
+    bytes_written: Dim
+    flops: Dim
+    temporary_bytes: Dim
+    scratch_bytes: Dim
+    kernels: int
+
+
+NO_COST: Final = Cost(*(dim(0), dim(0), dim(0), dim(0), dim(0)), 0)
 
 
 class Name(str):
@@ -261,6 +280,8 @@ class Nest(Record):
     Without a combine part the body is complete.
     """
 
+    __slots__ = ("__dict__",)
+
     body: tuple[Stmt, ...]
     combine: tuple[Stmt, ...] = ()
     partials: tuple[Storage, ...] = ()
@@ -278,6 +299,11 @@ class Nest(Record):
     """A number if the nest is a parallel variant of the next nest, which runs in order and has the
     same results. Only one of the two runs: the next one if the number is negative.
     """
+
+    @cached_property
+    def statements(self) -> tuple[Stmt, ...]:
+        """Every statement of both parts, each loop or select followed by those inside it."""
+        return (*walk(self.body), *walk(self.combine))
 
 
 class LibraryCall(Record):
@@ -302,6 +328,8 @@ class LoopProgram(Record):
     one cost per step after `estimate_cost`.
     """
 
+    __slots__ = ("__dict__",)
+
     storages: tuple[Storage, ...]
     numbers: tuple[Number, ...]
     steps: tuple[Nest | LibraryCall, ...]
@@ -309,6 +337,15 @@ class LoopProgram(Record):
     updated: frozenset[str] = frozenset()
     costs: tuple[Cost, ...] = ()
     counts: tuple[Count, ...] = ()
+
+    @cached_property
+    def statements(self) -> dict[type[Stmt], list[Stmt]]:
+        """The statements of its nests by their types."""
+        found: dict[type[Stmt], list[Stmt]] = {}
+        for nest in self.steps:
+            for stmt in nest.statements if isinstance(nest, Nest) else ():
+                found.setdefault(type(stmt), []).append(stmt)
+        return found
 
 
 def map_nests(program: LoopProgram, rule: Callable[[Nest], Nest]) -> LoopProgram:
@@ -326,19 +363,17 @@ def bodies_of(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
     return (stmt.body,) if isinstance(stmt, For | If) else ()
 
 
-def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+def walk(body: tuple[Stmt, ...]) -> list[Stmt]:
     """Every statement of a body, each loop or select followed by the statements inside it."""
     found: list[Stmt] = []
-    _gather(body, found)
-    return iter(found)
-
-
-def _gather(body: tuple[Stmt, ...], found: list[Stmt]) -> None:
-    for stmt in body:
+    left = [*reversed(body)]
+    while left:
+        stmt = left.pop()
         found.append(stmt)
         if isinstance(stmt, For | If | Select):
-            for inner in bodies_of(stmt):
-                _gather(inner, found)
+            for inner in reversed(bodies_of(stmt)):
+                left += reversed(inner)
+    return found
 
 
 def limited_iterators(body: tuple[Stmt, ...]) -> set[str]:
@@ -351,12 +386,6 @@ def bounds_of(body: tuple[Stmt, ...]) -> list[Bound]:
     """The bounds of all selects in a body."""
     selects = [stmt for stmt in walk(body) if isinstance(stmt, Select)]
     return [bound for one in selects for part in one.parts for bound in part.bounds]
-
-
-def statements(nest: Nest) -> Iterator[Stmt]:
-    """Every statement of both parts of a nest."""
-    yield from walk(nest.body)
-    yield from walk(nest.combine)
 
 
 def cell(iterator: str, block: Block) -> Index:
@@ -404,7 +433,7 @@ def accessed(step: Nest | LibraryCall) -> tuple[set[Storage], set[Storage]]:
     """The storages that a step reads, and those that it writes."""
     if isinstance(step, LibraryCall):
         return {view.storage for view in step.operands}, {step.target}
-    every = list(statements(step))
+    every = step.statements
     reads = {s.buffer for s in every if isinstance(s, Load)}
     return reads, {s.buffer for s in every if isinstance(s, Store)}
 
@@ -422,7 +451,7 @@ def needed(body: tuple[Stmt, ...], value: str) -> tuple[Stmt, ...]:
 
 def outer_values(stmt: Stmt) -> set[str]:
     """The scalars that a statement and its bodies use but do not define."""
-    every = list(walk((stmt,)))
+    every = walk((stmt,))
     made = {s.name for s in every if isinstance(s, Let | Load | ReadState | Select)}
     picked = {part.value for s in every if isinstance(s, Select) for part in s.parts}
     return picked.union(*map(used, every)) - made

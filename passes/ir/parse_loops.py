@@ -42,9 +42,20 @@ from axiomjit.graph.primitives import ACCUMULATORS, GATHER, PRIMITIVES, Primitiv
 from axiomjit.graph.reductions import StateFold
 from axiomjit.passes.ir.loop_ir import LoopProgram, Name, State
 from axiomjit.passes.ir.view_ir import POSITIONS, Storage
-from axiomjit.symbolic.assumptions import ANY, BACKWARD, DECLARED, LENGTH, STRIDE, Kind
 from axiomjit.symbolic.data_dependent import DATA_DEPENDENT
-from axiomjit.symbolic.dims import DIMS, Dim, Operators, Symbol, dim
+from axiomjit.symbolic.dims import (
+    ANY,
+    BACKWARD,
+    DECLARED,
+    DIMS,
+    LENGTH,
+    STRIDE,
+    Dim,
+    Kind,
+    Operators,
+    Symbol,
+    dim,
+)
 
 WIDTH: Final = 90
 """The number of columns above which an argument is written over several lines."""

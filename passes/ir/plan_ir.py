@@ -6,16 +6,84 @@ with pointers alone.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
 import numpy as np
 
+from axiomjit.base.hashing import sha256
 from axiomjit.base.records import Record
+from axiomjit.base.target import ChosenTarget
 from axiomjit.graph.library_operations import LibraryOperation
-from axiomjit.passes.ir.cost import NO_COST, Cost
-from axiomjit.passes.ir.kernel_ir import Kernel
+from axiomjit.passes.ir.loop_ir import NO_COST, Cost
 from axiomjit.passes.ir.view_ir import ArrayRole
 from axiomjit.symbolic.data_dependent import DataDependent
 from axiomjit.symbolic.dims import Dim
 from axiomjit.symbolic.index_maps import Conditions
+
+ABI: Final = "2"
+"""The version of the kernel interface: the meaning of words and of names in the source."""
+REPORT: Final = 4
+"""The number of words in front of those of a checked kernel."""
+TILE: Final = 1
+"""Number of all tiles."""
+FIRST: Final = 2
+"""The number of the first buffer."""
+
+
+class Parameter(Record):
+    """One word of a kernel: a buffer's address, a scalar's bits or a length."""
+
+    name: str
+    kind: str
+    dtype: str
+
+
+class Traits(Record):
+    """Facts about a kernel's loops that the compiler needs in addition to the source.
+
+    `functions` counts calls of elementary functions; `strips` is True if several loops walk a unit
+    of the grid. The combine part is ignored.
+    """
+
+    functions: int = 0
+    strips: bool = False
+
+
+class Kernel(Record):
+    """The source of `kernel(w, lo, hi)`, its words in order, its target, and its key.
+
+    If it `combines`, a call with lo == hi runs the combine part. The key covers the target's name
+    and the source, in which buffers, iterators and lengths are numbered by first use; it does not
+    depend on names of the program, ids or hash order.
+
+    Compiled in its checked form (`config.bounds`), a kernel does not perform an access outside the
+    bounds of its buffer. It reports the first one in words in front of those of the kernel, and the
+    bounds of each buffer follow them:
+
+        place, index, low, high | words of the kernel | low, high of each buffer
+
+    `place` is 0 without a report, else `2 * number` for a load and one more for a store, where the
+    buffers count from 2 and a tile has number 1.
+    """
+
+    source: str
+    parameters: tuple[Parameter, ...]
+    key: str
+    combines: bool
+    target: ChosenTarget
+    traits: Traits = Traits()
+
+    @property
+    def polls(self) -> bool:
+        """True if the last word is a cancellation flag; long loops end early once it is not 0."""
+        return bool(self.parameters) and self.parameters[-1].kind == "flag"
+
+
+def kernel_key(source: str, parameters: Sequence[Parameter], target: ChosenTarget) -> str:
+    """The key of a kernel: equal for equal text, types of words and target."""
+    types = ",".join(f"{p.kind}:{p.dtype}" for p in parameters)
+    return sha256(f"{ABI}\n{target.name}\n{types}\n{source}".encode()).hexdigest()
 
 
 class Buffer(Record):

@@ -33,7 +33,6 @@ from axiomjit.passes.ir.loop_ir import (
     Store,
     accessed,
     cell,
-    statements,
     used,
     walk,
 )
@@ -298,7 +297,7 @@ def _outputs_of(step: Nest | LibraryCall | None) -> set[str]:
     if not isinstance(step, Nest):
         return set()
     own = {buffer.name for buffer in (*step.partials, *step.tiles)}
-    return {s.buffer.name for s in statements(step) if isinstance(s, Store)} - own
+    return {s.buffer.name for s in step.statements if isinstance(s, Store)} - own
 
 
 def _nest_faults(nest: Nest, numbers: set[str]) -> Iterator[str]:
@@ -324,7 +323,7 @@ def _nest_faults(nest: Nest, numbers: set[str]) -> Iterator[str]:
 
 def _scatter_faults(nest: Nest) -> Iterator[str]:
     """Check that a scatter's target has no other use in the nest; for a partial, in the loop."""
-    every = list(statements(nest))
+    every = nest.statements
     loops = [list(walk(s.body)) for s in every if isinstance(s, For) and s.kind == "scatter"]
     for buffer in {s.buffer for s in every if isinstance(s, Store) and s.scatters}:
         bodies = loops if buffer.role is ArrayRole.PARTIAL else [every]
@@ -450,7 +449,7 @@ def _partial_faults(nest: Nest) -> Iterator[str]:
                 stored.add(stmt.buffer.name)
             elif isinstance(stmt, Load) and stmt.buffer.name in kept - stored:
                 yield f"the partial {stmt.buffer.name} is loaded before it is stored"
-    loaded = {s.buffer.name for s in statements(nest) if isinstance(s, Load)}
+    loaded = {s.buffer.name for s in nest.statements if isinstance(s, Load)}
     loaded |= kept if nest.chunk_chain is not None else set()
     yield from (f"the partial {name} is never loaded" for name in sorted(kept - loaded))
 

@@ -10,9 +10,9 @@ from axiomjit.base.records import Record
 from axiomjit.graph.nodes import LengthNode
 from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.passes.ir.context import Context
-from axiomjit.passes.ir.cost import Cost
 from axiomjit.passes.ir.loop_ir import (
     Block,
+    Cost,
     For,
     Index,
     Let,
@@ -25,12 +25,14 @@ from axiomjit.passes.ir.loop_ir import (
     Store,
     accessed,
 )
-from axiomjit.passes.ir.loop_orders import all_steps, counted_steps, nested
 from axiomjit.passes.ir.rewriting import (
     AddedNumbers,
     PlainWalk,
+    all_steps,
+    counted_steps,
     in_one_nest,
     in_one_walk,
+    nested,
     plain_walk,
 )
 from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Storage

@@ -17,10 +17,9 @@ from axiomjit.passes.ir.loop_ir import (
     Store,
     map_nests,
     rewrite_body,
-    statements,
     used,
 )
-from axiomjit.passes.ir.loop_orders import stride_cost
+from axiomjit.passes.ir.rewriting import stride_cost
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 
 MIN_WEIGHT: Final = 16
@@ -46,7 +45,7 @@ def cache_rows(program: LoopProgram, context: Context) -> LoopProgram:
     }
 
     def kept(nest: Nest) -> Nest:
-        accesses = [s for s in statements(nest) if isinstance(s, Load | Store)]
+        accesses = [s for s in nest.statements if isinstance(s, Load | Store)]
         stores = [s.buffer for s in accesses if isinstance(s, Store)]
         loaded = {s.buffer for s in accesses if isinstance(s, Load)}
         once = {s for s in fresh if stores.count(s) == 1} - loaded

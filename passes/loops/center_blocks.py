@@ -27,7 +27,7 @@ from axiomjit.passes.ir.loop_ir import (
     needed,
     walk,
 )
-from axiomjit.passes.ir.loop_orders import all_steps, chain_of, nested
+from axiomjit.passes.ir.rewriting import all_steps, chain_of, nested
 from axiomjit.passes.ir.view_ir import POSITIONS
 from axiomjit.symbolic.dims import Dim, dim
 

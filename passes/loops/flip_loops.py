@@ -17,11 +17,10 @@ from axiomjit.passes.ir.loop_ir import (
     rewrite_body,
     walk,
 )
-from axiomjit.passes.ir.loop_orders import keeps_order
-from axiomjit.passes.ir.rewriting import rewrite_nests
+from axiomjit.passes.ir.rewriting import keeps_order, rewrite_nests
 from axiomjit.passes.ir.view_ir import POSITIONS
 from axiomjit.symbolic.dims import Dim
-from axiomjit.symbolic.ranges import is_backward
+from axiomjit.symbolic.index_maps import is_backward
 
 
 def flip_loops(program: LoopProgram, context: Context) -> LoopProgram:

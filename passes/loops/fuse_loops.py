@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from axiomjit.base.records import Record
@@ -31,11 +31,16 @@ from axiomjit.passes.ir.loop_ir import (
     bounds_of,
     outer_values,
     rewrite_body,
-    statements,
     walk,
 )
-from axiomjit.passes.ir.loop_orders import extents_of, in_one_order, stride_cost
-from axiomjit.passes.ir.rewriting import rename_iterators, share_scalars, share_states
+from axiomjit.passes.ir.rewriting import (
+    extents_of,
+    in_one_order,
+    rename_iterators,
+    share_scalars,
+    share_states,
+    stride_cost,
+)
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 from axiomjit.symbolic.data_dependent import HeuristicScope, data_dependent_in
 from axiomjit.symbolic.dims import Dim, Symbol, bound
@@ -124,7 +129,7 @@ def _facts(step: Nest | LibraryCall, counts: Mapping[Symbol, Storage]) -> _Facts
     reads, writes = map(frozenset, accessed(step))
     if isinstance(step, LibraryCall):
         return _Facts(reads, writes, 0, (), may_raise=step.operation.may_raise)
-    every = list(statements(step))
+    every = step.statements
     loops = [s for s in step.body if isinstance(s, For)]
     known = frozenset(counts[s] for s in _data_dependent_lengths(every)) if counts else frozenset()
     return _Facts(
@@ -138,7 +143,7 @@ def _facts(step: Nest | LibraryCall, counts: Mapping[Symbol, Storage]) -> _Facts
     )
 
 
-def _data_dependent_lengths(every: list[Stmt]) -> frozenset[Symbol]:
+def _data_dependent_lengths(every: Sequence[Stmt]) -> frozenset[Symbol]:
     """The data-dependent lengths in statements."""
     extents = [s.extent for s in every if isinstance(s, For)]
     indices = [s.index for s in every if isinstance(s, Load | Store)]

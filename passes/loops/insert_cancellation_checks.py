@@ -16,7 +16,6 @@ from axiomjit.passes.ir.loop_ir import (
     Store,
     bodies_of,
     map_nests,
-    statements,
 )
 from axiomjit.symbolic.data_dependent import HeuristicScope
 from axiomjit.symbolic.dims import Dim, bound, dim, smaller
@@ -46,7 +45,7 @@ def insert_cancellation_checks(program: LoopProgram, context: Context) -> LoopPr
 
 
 def _with_checks(nest: Nest) -> Nest:
-    if any(isinstance(s, Store) and s.buffer.role.is_given for s in statements(nest)):
+    if any(isinstance(s, Store) and s.buffer.role.is_given for s in nest.statements):
         return nest
     if nest.chunk_chain is not None or nest.prepass or nest.parallel_variant is not None:
         return nest  # its units are short: blocks of a long loop
@@ -88,7 +87,7 @@ def _trips(loop: For) -> Dim:
 
 def _work(body: tuple[Stmt, ...]) -> Dim:
     """The work of one run of statements: additions, and bytes read and written."""
-    total = dim(0)
+    total: int | Dim = 0
     for stmt in body:
         match stmt:
             case Load() | Store():
@@ -102,4 +101,4 @@ def _work(body: tuple[Stmt, ...]) -> Dim:
             case _:
                 for inner in bodies_of(stmt):
                     total += _work(inner)
-    return total
+    return dim(total)

@@ -35,8 +35,15 @@ from axiomjit.passes.ir.loop_ir import (
     rewrite_body,
     walk,
 )
-from axiomjit.passes.ir.loop_orders import all_steps, chain_of, nested, stride_cost
-from axiomjit.passes.ir.rewriting import AddedNumbers, rename_iterators, share_scalars
+from axiomjit.passes.ir.rewriting import (
+    AddedNumbers,
+    all_steps,
+    chain_of,
+    nested,
+    rename_iterators,
+    share_scalars,
+    stride_cost,
+)
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 from axiomjit.symbolic.data_dependent import HeuristicScope, data_dependent_in
 from axiomjit.symbolic.dims import bound

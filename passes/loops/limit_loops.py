@@ -14,7 +14,6 @@ from axiomjit.passes.ir.loop_ir import (
     Store,
     map_nests,
     rewrite_body,
-    statements,
 )
 from axiomjit.passes.ir.rewriting import map_bodies
 from axiomjit.symbolic.dims import bound
@@ -36,7 +35,7 @@ def limit_loops(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 def _limit(nest: Nest) -> Nest:
-    if not any(isinstance(stmt, If) for stmt in statements(nest)):
+    if not any(isinstance(stmt, If) for stmt in nest.statements):
         return nest
     return map_bodies(nest, lambda body: rewrite_body(body, _moved))
 

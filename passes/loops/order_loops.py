@@ -11,10 +11,9 @@ from axiomjit.passes.ir.loop_ir import (
     Stmt,
     Store,
     map_nests,
-    statements,
 )
-from axiomjit.passes.ir.loop_orders import chain_of, keeps_order, nested, stride_cost
-from axiomjit.symbolic.ranges import stride_size
+from axiomjit.passes.ir.rewriting import chain_of, keeps_order, nested, stride_cost
+from axiomjit.symbolic.index_maps import stride_size
 
 
 def order_loops(program: LoopProgram, context: Context) -> LoopProgram:
@@ -33,7 +32,7 @@ def order_loops(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 def _order(nest: Nest) -> Nest:
-    accesses = [s for s in statements(nest) if isinstance(s, Load | Store)]
+    accesses = [s for s in nest.statements if isinstance(s, Load | Store)]
     body = _permute(nest.body, accesses)
     return nest if body == nest.body else Nest(body)
 

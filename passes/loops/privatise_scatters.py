@@ -11,9 +11,9 @@ from axiomjit.base.records import Record
 from axiomjit.graph.nodes import Scalar
 from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.passes.ir.context import Context
-from axiomjit.passes.ir.cost import Cost
 from axiomjit.passes.ir.loop_ir import (
     Block,
+    Cost,
     For,
     Index,
     Load,
@@ -25,8 +25,7 @@ from axiomjit.passes.ir.loop_ir import (
     rewrite_body,
     walk,
 )
-from axiomjit.passes.ir.loop_orders import all_steps
-from axiomjit.passes.ir.rewriting import AddedNumbers, replace_nests
+from axiomjit.passes.ir.rewriting import AddedNumbers, all_steps, replace_nests
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 from axiomjit.symbolic.data_dependent import HeuristicScope, data_dependent_in
 from axiomjit.symbolic.dims import Dim, bound, dim, product, smaller

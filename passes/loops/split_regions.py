@@ -17,7 +17,6 @@ from axiomjit.passes.ir.loop_ir import (
     bounds_of,
     map_nests,
     rewrite_body,
-    statements,
     walk,
 )
 from axiomjit.passes.ir.rewriting import map_bodies, rename_iterators
@@ -40,7 +39,7 @@ def split_regions(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 def _split(nest: Nest) -> Nest:
-    if not any(isinstance(stmt, Select) for stmt in statements(nest)):
+    if not any(isinstance(stmt, Select) for stmt in nest.statements):
         return nest
     return map_bodies(nest, _parted)
 

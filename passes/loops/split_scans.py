@@ -9,11 +9,10 @@ from typing import Final
 from axiomjit.base.dtypes import is_inexact
 from axiomjit.base.records import Record
 from axiomjit.graph.reductions import StateFold
-from axiomjit.passes.costs.estimate_cost import cost_of
 from axiomjit.passes.ir.context import Context
-from axiomjit.passes.ir.cost import Cost
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
+    Cost,
     Fold,
     For,
     If,
@@ -32,9 +31,9 @@ from axiomjit.passes.ir.loop_ir import (
     rewrite_body,
     walk,
 )
-from axiomjit.passes.ir.loop_orders import all_steps, counted_steps, nested
-from axiomjit.passes.ir.rewriting import replace_nests
+from axiomjit.passes.ir.rewriting import all_steps, counted_steps, nested, replace_nests
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
+from axiomjit.passes.loops.estimate_cost import cost_of
 from axiomjit.symbolic.data_dependent import HeuristicScope
 from axiomjit.symbolic.dims import bound, dim
 

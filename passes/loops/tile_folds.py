@@ -21,10 +21,8 @@ from axiomjit.passes.ir.loop_ir import (
     rewrite_body,
     walk,
 )
-from axiomjit.passes.ir.loop_orders import chain_of, stride_cost
-from axiomjit.passes.ir.rewriting import rewrite_nests
-from axiomjit.symbolic.assumptions import SMALL
-from axiomjit.symbolic.dims import bound
+from axiomjit.passes.ir.rewriting import chain_of, rewrite_nests, stride_cost
+from axiomjit.symbolic.dims import SMALL, bound
 
 LANES: Final = 512
 """Lanes of a block, the fewest of one thread: enough for vector code."""

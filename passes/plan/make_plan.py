@@ -8,8 +8,7 @@ from axiomjit.base.dtypes import code
 from axiomjit.base.locks import lazy_import
 from axiomjit.graph.nodes import Constant, Input, LengthNode, Scalar
 from axiomjit.passes.ir.context import Context
-from axiomjit.passes.ir.cost import Cost
-from axiomjit.passes.ir.loop_ir import For, LibraryCall, LoopProgram, Nest, accessed
+from axiomjit.passes.ir.loop_ir import Cost, For, LibraryCall, LoopProgram, Nest, accessed
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
     Buffer,

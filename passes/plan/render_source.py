@@ -17,7 +17,6 @@ from axiomjit.base.target import ChosenTarget
 from axiomjit.graph.nodes import Node, Op, Scalar
 from axiomjit.graph.primitives import MAX, MIN, Primitive, UfuncFold
 from axiomjit.graph.reductions import StateFold, computed
-from axiomjit.passes.ir.kernel_ir import Kernel, Parameter, Traits, kernel_key
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
     Block,
@@ -35,11 +34,10 @@ from axiomjit.passes.ir.loop_ir import (
     State,
     Stmt,
     Store,
-    statements,
 )
+from axiomjit.passes.ir.plan_ir import Kernel, Parameter, Traits, kernel_key
 from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Number, Storage
-from axiomjit.symbolic.assumptions import SMALL
-from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.dims import SMALL, Dim, dim
 
 LEVELS: Final = 32
 """The depth of a tree of blocks, enough for 2**32 blocks."""
@@ -95,8 +93,8 @@ class _Writer:
 
     def kernel(self, nest: Nest, target: ChosenTarget) -> Rendered:
         """The kernel of a nest; the header is written last, when the words are known."""
-        self.written = {s.buffer for s in statements(nest) if isinstance(s, Store)}
-        loops = [s for s in statements(nest) if isinstance(s, For) and s.block is not None]
+        self.written = {s.buffer for s in nest.statements if isinstance(s, Store)}
+        loops = [s for s in nest.statements if isinstance(s, For) and s.block is not None]
         self.over_blocks = {loop.iterator: loop for loop in loops}
         self.calls = _functions_of(nest) > 0
         lines = [*self.tiles(nest.tiles), *self.body(nest.body, 1, grid=True)]
@@ -511,7 +509,7 @@ def _combine_source(
 def _functions_of(nest: Nest) -> int:
     """The number of calls of elementary functions in a nest."""
     found = 0
-    for stmt in statements(nest):
+    for stmt in nest.statements:
         if isinstance(stmt, Let):
             found += stmt.primitive.elementary
         elif isinstance(stmt, Fold) or (isinstance(stmt, ReadState) and stmt.including):

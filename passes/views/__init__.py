@@ -4,5 +4,5 @@
 order that `choose_layouts` finds, and leaves the others as r-tensors: computed where they are read.
 `cut_joins` writes concatenations of many parts piece by piece, so that each kernel is small.
 
-May import `base`, `symbolic`, `views`, `graph`, `passes.ir`, `passes.costs`, `passes.graph`.
+May import `base`, `symbolic`, `views`, `graph`, `passes.ir`, `passes.graph`.
 """

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
-from axiomjit.graph.known_strides import strides_of_constant
 from axiomjit.graph.nodes import (
     Constant,
     Graph,
     Input,
     Node,
     Op,
+    Readers,
     Update,
     base_of,
     is_view,
-    post_order,
+    loop_readers,
     root_of,
     users,
 )
 from axiomjit.graph.primitives import GATHER, PACKS, SAVE
-from axiomjit.passes.costs.estimate_time import STORE_COST, Walk, estimate_walk
+from axiomjit.graph.storages import strides_of_constant
 from axiomjit.passes.ir.context import Layouts
-from axiomjit.passes.ir.loop_readers import Readers, loop_readers
 from axiomjit.passes.ir.view_ir import Library
-from axiomjit.symbolic.dims import Dim, dim
-from axiomjit.symbolic.index_maps import IndexMap, identity, strides_through
-from axiomjit.symbolic.ranges import magnitude, stride_size
+from axiomjit.symbolic.dims import Dim, dim, product
+from axiomjit.symbolic.index_maps import IndexMap, identity, magnitude, stride_size, strides_through
 
 Order = tuple[int, ...]
 """Dimensions, outermost first."""
@@ -37,6 +35,12 @@ _KEEP_ORDER: Final = (*PACKS, GATHER, SAVE)
 """Primitives whose results keep NumPy's memory order."""
 MAX_COST_RATIO: Final = 0.8
 """Another order is chosen if the cost of loops falls to this fraction or less."""
+LINE_BYTES: Final = 64
+"""Bytes of a cache line."""
+TYPICAL_LENGTH: Final = 64
+"""The value assumed for an unknown length, so that the choice does not depend on it."""
+STORE_COST: Final = 1.5
+"""The cost of a store, in loads."""
 
 
 def choose_layouts(
@@ -69,7 +73,7 @@ def _memory_orders(
     orders: dict[Node, Order] = {}
     strides: dict[Node, tuple[Dim, ...]] = {}
     keys: dict[Node, tuple[StrideKey, ...]] = {}
-    for node in post_order(graph.outputs):
+    for node in graph.nodes:
         if isinstance(node, Update):
             keys[node] = keys[node.operands[0]]
         elif isinstance(node, Input | Constant) and not (isinstance(node, Input) and node.weak):
@@ -142,7 +146,7 @@ class _Choice:
         self.stored, self.orders, self.strides = stored, orders, strides
         self.users = users(graph)
         self.shown = {root_of(base_of(node)) for node in graph.outputs}
-        self.nodes = list(post_order(graph.outputs))
+        self.nodes = graph.nodes
         self.free = [node for node in self.nodes if node in orders and self._is_free(node)]
         # the loads in the loops of each op; the ops whose loops load each value
         self.loads: dict[Op, list[tuple[Node, IndexMap]]] = {}
@@ -183,17 +187,17 @@ class _Choice:
         for inner in (plain[-1], *plain[:-1]):
             order = (*(d for d in plain if d != inner), inner)
             self.orders[node] = order
-            costs[order] = sum(estimate_walk(op.extents, self._walks(op)) for op in loops)
+            costs[order] = sum(_moved_bytes(op.extents, self._walks(op)) for op in loops)
         best = min(costs, key=lambda order: costs[order])
         self.orders[node] = best if costs[best] <= MAX_COST_RATIO * costs[plain] else plain
 
-    def _walks(self, op: Op) -> Iterator[Walk]:
+    def _walks(self, op: Op) -> Iterator[_Walk]:
         count = len(op.extents)
         for node, index in self.loads.get(op, ()):
-            yield Walk(node.dtype.itemsize, self._steps(node, index, count))
+            yield _Walk(node.dtype.itemsize, self._steps(node, index, count))
         if op in self.stored and op in self.orders:
             steps = self._steps(op, identity(op.rank), count)
-            yield Walk(op.dtype.itemsize, steps, STORE_COST)
+            yield _Walk(op.dtype.itemsize, steps, STORE_COST)
 
     def _steps(self, node: Node, index: IndexMap, count: int) -> tuple[int | None, ...]:
         """The stride of each iterator in the memory of a value; None if more than one element."""
@@ -207,3 +211,34 @@ class _Choice:
             strides = tuple(dim(1 if d + 1 == len(index) else 2) for d in range(len(index)))
         _, moved = strides_through(index, strides, count, dim)
         return tuple(_NEAR.get(stride.constant) for stride in moved)
+
+
+class _Walk(NamedTuple):
+    """A memory access: the bytes of an element, and the step along each loop.
+
+    A step is 0 or 1 elements; None stands for a larger one.
+    """
+
+    itemsize: int
+    steps: tuple[int | None, ...]
+    weight: float = 1.0
+
+
+def _moved_bytes(extents: Sequence[Dim], walks: Iterable[_Walk]) -> float:
+    """The bytes moved with the cheapest loop innermost.
+
+    A step of one element uses whole cache lines; a larger one takes a line per iteration.
+    """
+    walks = list(walks)
+    loops = [k for k, extent in enumerate(extents) if extent.constant != 1]
+    costs = (sum(w.weight * _bytes(w, k) for w in walks) for k in loops)
+    return _volume(product(tuple(extents))) * min(costs, default=0.0)
+
+
+def _bytes(walk: _Walk, loop: int) -> int:
+    step = walk.steps[loop]
+    return max(LINE_BYTES, walk.itemsize) if step is None else step * walk.itemsize
+
+
+def _volume(points: Dim) -> int:
+    return sum(abs(factor) * TYPICAL_LENGTH ** len(monomial) for monomial, factor in points.terms)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from axiomjit.base.locks import lazy_import
-from axiomjit.graph.known_strides import strides_of_constant
 from axiomjit.graph.nodes import (
     PART_VIEWS,
     Constant,
@@ -22,6 +21,7 @@ from axiomjit.graph.nodes import (
     root_of,
 )
 from axiomjit.graph.primitives import IMAG_VIEW, MATERIALIZE, READ_ONLY, VIEW
+from axiomjit.graph.storages import strides_of_constant
 from axiomjit.passes.graph.choose_storage import choose_storage
 from axiomjit.passes.ir.context import Context, Layouts
 from axiomjit.passes.ir.view_ir import (
@@ -93,7 +93,7 @@ class _Lowering:
             counts,
         )
 
-    def _nodes(self) -> Iterator[Node]:
+    def _nodes(self) -> list[Node]:
         """All nodes, operands before users, and readers of a version before the next one."""
         if any(isinstance(node, Update) for node in self.stored):
             late = lazy_import(

@@ -15,10 +15,9 @@ from typing import Any, Final
 from llvmlite import ir
 
 from axiomjit.base.dtypes import cast_name, float_route
-from axiomjit.runtime.codegen.complex_rules import complex_value, parts_of
-from axiomjit.runtime.codegen.emitters import Real, call_intrinsic
-from axiomjit.runtime.codegen.kernel_types import CODES, NUMBA_TYPES, PARTS, Typed, intrinsic
-from axiomjit.runtime.codegen.target_code import target_of
+from axiomjit.runtime.codegen.emitters import Real, call_intrinsic, complex_value, parts_of
+from axiomjit.runtime.codegen.kernel_types import CODES, NUMBA_TYPES, PARTS, Intrinsic, Typed
+from axiomjit.runtime.codegen.llvm_functions import target_of
 
 HALF, SINGLE = ir.HalfType(), ir.FloatType()
 SHORT, INT = ir.IntType(16), ir.IntType(32)
@@ -216,7 +215,7 @@ def _make_cast(code: str) -> Any:
 
     cast.__name__ = cast_name(code)
     cast.__doc__ = f"`{cast_name(code)}(v)`: v as {code}."
-    return intrinsic(cast)
+    return Intrinsic(cast)
 
 
 CASTS: dict[str, Any] = {code: _make_cast(code) for code in NUMBA_TYPES}

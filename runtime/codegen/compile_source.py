@@ -28,16 +28,19 @@ from numba.core.compiler_lock import global_compiler_lock
 from axiomjit.base.errors import AxiomError, CompileError
 from axiomjit.base.hashing import sha256
 from axiomjit.base.target import Target
-from axiomjit.passes.ir.kernel_ir import Traits
+from axiomjit.passes.ir.plan_ir import Traits
 from axiomjit.runtime.codegen import cast_builtins, memory_builtins, tree_builtins, value_builtins
-from axiomjit.runtime.codegen.kernel_handle import LoadedKernel, load_kernel
 from axiomjit.runtime.codegen.kernel_types import WordsType
-from axiomjit.runtime.codegen.llvm_functions import COMPILER_USED, copy_of, declare_linked
+from axiomjit.runtime.codegen.llvm_functions import (
+    COMPILER_USED,
+    PREFIX,
+    TargetLibrary,
+    copy_of,
+    declare_linked,
+    target_context,
+)
 from axiomjit.runtime.codegen.lower_source import lower_source
-from axiomjit.runtime.codegen.target_code import TargetLibrary, target_context
-from axiomjit.runtime.codegen.vector_steps import PREFIX
-from axiomjit.runtime.object_cache.cached_code import run_passes
-from axiomjit.runtime.object_cache.entry import make_entry
+from axiomjit.runtime.object_cache.store import run_passes
 
 if TYPE_CHECKING:
     from axiomjit.runtime.codegen.plain_builtins import KernelWord
@@ -131,7 +134,7 @@ _NARROW = re.compile(
 
 
 class CompiledKernel:
-    """A compiled kernel: object files and texts; `load` puts it into memory."""
+    """What compiling a kernel gives: object files and texts."""
 
     __slots__ = ("_library", "checked", "compile_ms", "objects", "symbol")
 
@@ -161,11 +164,6 @@ class CompiledKernel:
         """Optimised LLVM IR."""
         with global_compiler_lock:
             return str(self._library.get_llvm_str())
-
-    def load(self) -> LoadedKernel:
-        """The kernel in memory."""
-        entry = make_entry("", self.symbol, self.objects, self.compile_ms)
-        return load_kernel(entry, self.checked)
 
     def packed_instructions(self) -> int:
         """The number of x86 instructions of the kernel that work on several elements at once."""

@@ -13,8 +13,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from axiomjit.runtime.codegen.complex_rules import complex_power
-from axiomjit.runtime.codegen.emitters import Emitter
+from axiomjit.runtime.codegen.emitters import Emitter, complex_power
 from axiomjit.runtime.codegen.llvm_arithmetic import Lane, LlvmArithmetic
 from axiomjit.runtime.codegen.llvm_functions import (
     add_attributes,
@@ -23,8 +22,8 @@ from axiomjit.runtime.codegen.llvm_functions import (
     form_name,
     lanes_of,
     library_function,
+    target_of,
 )
-from axiomjit.runtime.codegen.target_code import target_of
 from axiomjit.runtime.codegen.value_builtins import make_binary, make_unary
 from axiomjit.runtime.elementary.complex_functions import COMPLEX_RECIPES, ComplexRecipe
 from axiomjit.runtime.elementary.functions import RECIPES, Recipe

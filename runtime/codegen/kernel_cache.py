@@ -8,23 +8,31 @@ again when run.
 With `config.background` a thread compiles kernels while NumPy answers the calls that need them. The
 first waiting kernel starts it; it ends after the last one, or with the main thread. A forked child
 has no such thread; there the next call requests a waiting kernel again.
+
+Plans and native calls hold a kernel as a `KernelHandle`: its machine code may be dropped and comes
+back. A `LoadedKernel` is machine code in memory, compiled just now or read from disk, called as a
+Python function.
 """
 
 from __future__ import annotations
 
+import ctypes
+import functools
+import itertools
 import os
 import threading
 import weakref
+from array import array
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from contextvars import Context, copy_context
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 from weakref import WeakValueDictionary
 
 from axiomjit.base.config import calls_wait, config, waiting
 from axiomjit.base.counters import counter, stage
-from axiomjit.base.errors import FallbackWarning
+from axiomjit.base.errors import BoundsError, CompileError, FallbackWarning
 from axiomjit.base.locks import (
     FORKS_WAIT,
     Lock,
@@ -35,14 +43,207 @@ from axiomjit.base.locks import (
     why_not_compile,
 )
 from axiomjit.base.origins import warn
-from axiomjit.passes.ir.kernel_ir import Kernel
-from axiomjit.runtime.codegen.kernel_handle import KernelHandle, LoadedKernel, load_kernel
-from axiomjit.runtime.object_cache.entry import make_entry
+from axiomjit.passes.ir.plan_ir import FIRST, REPORT, TILE, Kernel
+from axiomjit.runtime.memory.allocation import ArgumentBlock
+from axiomjit.runtime.object_cache.entry import Entry, make_entry
 from axiomjit.runtime.object_cache.keys import disk_key
+from axiomjit.runtime.object_cache.loader import LoadedCode, load
 from axiomjit.runtime.object_cache.store import OBJECTS, ObjectStore
 
 if TYPE_CHECKING:
     from axiomjit.runtime.codegen.compile_source import CompiledKernel
+
+KernelEntry = Callable[[int, int, int], int]
+"""`entry(words_address, lo, hi)` runs a kernel without the GIL and returns a status, 0 for
+success.
+"""
+_ENTRY: Final = ctypes.CFUNCTYPE(
+    ctypes.c_int32,
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+    ctypes.c_int64,
+    ctypes.c_int64,
+)
+# Stands in for Numba's result and exception slots; a kernel without a result stores one null there,
+# so sharing it between threads is harmless.
+_SCRATCH: Final = ctypes.create_string_buffer(64)
+
+
+def kernel_entry(address: int, owner: object) -> KernelEntry:
+    """The function at an address; it keeps `owner`, which keeps the code loaded, alive."""
+    function = _ENTRY(address)
+    function.library = owner  # type: ignore[attr-defined]
+    scratch = ctypes.addressof(_SCRATCH)
+    return functools.partial(function, scratch, scratch)
+
+
+class LoadedKernel:
+    """Machine code of one kernel, loaded as long as this object or its `entry` lives."""
+
+    __slots__ = ("__weakref__", "checked", "compile_ms", "entry")
+
+    entry: KernelEntry
+    """`entry(words_address, lo, hi)` runs the kernel without the GIL and returns a status."""
+    compile_ms: float
+    """The compile time in milliseconds."""
+    checked: bool
+    """True if the argument block has the words of a checked kernel (see `report`)."""
+
+    def __init__(self, code: LoadedCode, compile_ms: float, checked: bool) -> None:
+        """Wrap loaded code."""
+        self.entry = kernel_entry(code.address, code)
+        self.compile_ms, self.checked = compile_ms, checked
+
+
+def load_kernel(compiled: Entry, checked: bool) -> LoadedKernel:
+    """Load a kernel that was just compiled.
+
+    Raises:
+        CompileError: LLVM refuses the code, or there is no memory for it.
+    """
+    try:
+        code = load(compiled)
+    except OSError as error:
+        raise CompileError(
+            f"load the machine code of {compiled.symbol}",
+            f"the system gives no memory that can be executed ({error})",
+            "free memory, allow it, or run with AXIOMJIT_DISABLE=1",
+        ) from None
+    if code is None:
+        raise CompileError(
+            f"load the machine code of {compiled.symbol}",
+            "LLVM refuses its object file",
+            "report this, and meanwhile run with AXIOMJIT_DISABLE=1",
+        )
+    return LoadedKernel(code, compiled.compile_ms, checked)
+
+
+_USES: Final = itertools.count()
+"""Numbers the uses of all kernels."""
+
+
+class NativeUser(Protocol):
+    """A function whose calls run kernels natively."""
+
+    hits_natively: array[int]
+
+    def drop_tables(self, kernel: object = None) -> None:
+        """Drop the guard tables that run a kernel, so that no further call runs it natively."""
+
+
+class KernelHandle:
+    """A kernel that is loaded when it is run and may be dropped between runs.
+
+    The result of `get` stays loaded while referenced, for example by a running call.
+    """
+
+    __slots__ = (
+        *("__weakref__", "_dropped", "_hits", "_last", "_load", "_users"),
+        *("checked", "failure", "was_reported", "kernel", "loaded"),
+    )
+
+    kernel: Kernel
+    checked: bool
+    """True for the form that checks each access."""
+    loaded: LoadedKernel | None
+    """A weak reference to the machine code in memory."""
+    failure: Exception | None
+    """The error of a failed compilation in the background."""
+    was_reported: bool
+    """True once the user has been warned of the failure."""
+
+    def __init__(
+        self, kernel: Kernel, checked: bool, load: Callable[[KernelHandle], LoadedKernel]
+    ) -> None:
+        """Start without machine code; `load` loads it and stores it here."""
+        self.kernel, self.checked, self.loaded, self._load = kernel, checked, None, load
+        self.failure, self.was_reported = None, False
+        self._users: dict[int, weakref.ref[NativeUser]] = {}
+        self._hits: dict[int, int] = {}
+        self._dropped: Callable[[], LoadedKernel | None] = _nothing
+        self._last = 0
+
+    def get(self) -> LoadedKernel:
+        """The loaded kernel; a dropped one that is still referenced counts as loaded.
+
+        Raises:
+            As `KernelCache.get`, if it must be loaded.
+        """
+        found = self.loaded or self._dropped() or self._load(self)
+        self._last = next(_USES)
+        return found
+
+    def add_user(self, user: NativeUser) -> None:
+        """Record a function whose native calls run the kernel."""
+        users, number = self._users, id(user)
+        self._hits[number] = user.hits_natively[0]
+        users[number] = weakref.ref(user, lambda _: users.pop(number, None))
+
+    def last_use(self) -> int:
+        """The number of the last use; native uses since the last query count as now."""
+        users = [reference() for reference in list(self._users.values())]
+        hits = {id(user): user.hits_natively[0] for user in users if user is not None}
+        if any(self._hits.get(number, found) != found for number, found in hits.items()):
+            self._last = next(_USES)
+        self._hits = hits
+        return self._last
+
+    def drop(self) -> None:
+        """Drop the machine code; running calls keep it until they end."""
+        dropped = self.loaded
+        if dropped is not None:
+            self._dropped = weakref.ref(dropped)
+        self.loaded = None
+        for reference in list(self._users.values()):
+            user = reference()
+            if user is not None:
+                user.drop_tables(dropped)
+        self._users.clear()
+
+
+def _nothing() -> None:
+    """No kernel was dropped yet."""
+
+
+def load_all(handles: Sequence[KernelHandle]) -> list[LoadedKernel]:
+    """Load the kernels of a plan.
+
+    Raises:
+        As `KernelHandle.get`, after all kernels have been requested.
+    """
+    try:
+        return [handle.get() for handle in handles]
+    except NotNowError:
+        for handle in handles:
+            with suppress(NotNowError):
+                handle.get()
+        raise
+
+
+def entry_of(made: CompiledKernel, key: str = "") -> Entry:
+    """The entry of a kernel that was just compiled."""
+    return make_entry(key, made.symbol, made.objects, made.compile_ms)
+
+
+def refuse_report(kernel: Kernel, block: ArgumentBlock) -> None:
+    """Raise an error for the access that a checked kernel reported in its argument block, if any.
+
+    Raises:
+        BoundsError: the kernel reached outside a buffer.
+    """
+    place, index, low, high = block[:REPORT]
+    if not place:
+        return
+    number, stores = divmod(place, 2)
+    buffers = [p for p in kernel.parameters if p.kind == "buffer"]
+    name = "a tile" if number == TILE else f"buffer {buffers[number - FIRST].name}"
+    verb = "store" if stores else "load"
+    raise BoundsError(
+        f"{verb} element {index} of {name} in a compiled kernel",
+        f"the elements [{low}, {high}) that it may touch",
+        "a defect of axiomjit, please report it with this source:\n" + kernel.source,
+    )
 
 
 CompileRequest = tuple[KernelHandle, Context]
@@ -281,7 +482,7 @@ class KernelCache:
             _count_disk_miss()
         with stage("compiling"):
             made = self._compiled(kernel, checked)
-            entry = make_entry(key or "", made.symbol, made.objects, made.compile_ms)
+            entry = entry_of(made, key or "")
         with stage("loading"):
             loaded = load_kernel(entry, checked)
         if self._objects is not None and key is not None:

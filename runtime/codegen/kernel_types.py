@@ -12,6 +12,7 @@ intrinsics for inference; these are looked up among a kernel's names, without in
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Any, Final, Self
 
 from llvmlite import ir
@@ -97,17 +98,15 @@ class WordsType(types.Type):
     def __init__(self, words: Sequence[tuple[str, str]]) -> None:
         """Type of an argument block with these (kind, dtype code) parameters."""
         self.words = tuple(words)
-        self.count = sum(kind == "buffer" for kind, _ in self.words)
-        super().__init__(name="W" + "".join(kind[0].upper() + code for kind, code in self.words))
-
-    def at(self, k: int) -> int:
-        """The first word of parameter `k`."""
-        before = (code if kind == "scalar" else "u8" for kind, code in self.words[:k])
-        return sum(-(-DTYPES[code].itemsize // 8) for code in before)
-
-    def scope(self, k: int) -> int:
-        """Number of parameter `k` among the buffers."""
-        return sum(kind == "buffer" for kind, _ in self.words[:k])
+        names = [kind[0].upper() + code for kind, code in self.words]
+        sizes = [-(-DTYPES[code].itemsize // 8) if kind == "scalar" else 1 for kind, code in words]
+        self.at: Final = tuple(accumulate(sizes, initial=0))
+        """The first word of each parameter."""
+        buffers = [kind == "buffer" for kind, _ in self.words]
+        self.scope: Final = tuple(accumulate(buffers, initial=0))
+        """The number of each parameter among the buffers."""
+        self.count = self.scope[-1]
+        super().__init__(name="W" + "".join(names))
 
 
 register_model(BufferType)(models.PointerModel)
@@ -139,7 +138,7 @@ class Intrinsic:
 
     __slots__ = ("__name__", "define", "takes_literals")
 
-    def __init__(self, define: Definition, takes_literals: bool) -> None:
+    def __init__(self, define: Definition, takes_literals: bool = False) -> None:
         self.__name__: Final = define.__name__
         self.define: Final = define
         self.takes_literals: Final = takes_literals
@@ -153,8 +152,3 @@ class Intrinsic:
     def of_literals(cls, define: Definition) -> Self:
         """The intrinsic of a definition that gets the values of numbers in the source."""
         return cls(define, takes_literals=True)
-
-
-def intrinsic(define: Definition) -> Intrinsic:
-    """The intrinsic of a definition."""
-    return Intrinsic(define, takes_literals=False)

@@ -15,8 +15,7 @@ from llvmlite import ir
 
 from axiomjit.runtime.codegen import vector_steps
 from axiomjit.runtime.codegen.emitters import call_intrinsic
-from axiomjit.runtime.codegen.llvm_functions import lanes_of, library_function
-from axiomjit.runtime.codegen.target_code import target_of
+from axiomjit.runtime.codegen.llvm_functions import lanes_of, library_function, target_of
 from axiomjit.runtime.elementary.arithmetic import Arithmetic, Numeric
 
 FLOATS = {"f4": ir.FloatType(), "f8": ir.DoubleType()}

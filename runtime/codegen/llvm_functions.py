@@ -7,18 +7,137 @@ kernel's module has no functions that most kernels do not use; they are in linke
 Library functions are compiled once per target. For an elementary function, a kernel's module
 declares the scalar form. By LLVM's vector function ABI, its attribute names the vector forms, which
 vectorised loops call instead.
+
+`TargetContext` is Numba's code generation for the target, whose libraries end as object files and
+are not loaded. LLVM adds calls of functions for operations that a CPU lacks. Such a function may
+not exist, and calling it would jump to address 0. So machine code is checked for calls before it is
+loaded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 from llvmlite import binding, ir
+from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.cpu import CPUContext
 
+from axiomjit.base.errors import CompileError
 from axiomjit.base.target import Target
-from axiomjit.runtime.codegen.target_code import target_context, target_of
+from axiomjit.runtime.object_cache.entry import PROVIDED, ObjectFile, tables_of
+from axiomjit.runtime.object_cache.store import run_passes
 
+
+class TargetLibrary(JITCodeLibrary):
+    """Machine code, which once finalized calls only functions that exist."""
+
+    _codegen: Any
+    _final_module: Any
+    object_code: bytes
+    """The object file."""
+    tables: ObjectFile
+    """What it calls outside itself, and what it defines."""
+
+    @property
+    def objects(self) -> tuple[bytes, ...]:
+        """The object file, and the object files of shared libraries that it calls."""
+        found = [self]
+        for library in found:  # which grows meanwhile
+            called = (self._codegen.shared.get(name) for name in sorted(library.tables.undefined))
+            found += [one for one in dict.fromkeys(called) if one and one not in found]
+        return tuple(library.object_code for library in found)
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        """Leave functions to the passes over the whole module.
+
+        Numba runs these passes three times, for reference counting, which kernels do not use.
+        """
+        ll_module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        passes = self._codegen._pass_builder()
+        run_passes(passes.getModulePassManager(), self._final_module, passes)
+
+    def _finalize_final_module(self) -> None:
+        code = self._codegen._tm.emit_object(self._final_module)
+        self.tables = tables_of(code)
+        missing = sorted([name for name in self.tables.undefined if not self._has(name)])
+        if missing:
+            name = self._codegen.target.name
+            raise CompileError(
+                f"load the machine code of {self.name!r} for the target {name!r}",
+                f"it calls {', '.join(missing)}, which nothing provides",
+                "report this, and meanwhile run with AXIOMJIT_DISABLE=1 or on another target",
+            )
+        self.object_code, self._finalized = code, True
+
+    def share(self) -> None:
+        """Let other libraries of the target call the functions of this one."""
+        self._codegen.shared |= dict.fromkeys(self.tables.defined, self)
+
+    def _has(self, name: str) -> bool:
+        if name in self._codegen.shared:
+            return True
+        return name in PROVIDED and binding.address_of_symbol(name) is not None
+
+
+class TargetCodegen(JITCPUCodegen):
+    """Code generation for one target, with its own LLVM target machine; it loads no code."""
+
+    _library_class = TargetLibrary
+
+    def __init__(self, target: Target) -> None:
+        """Make the machine."""
+        self.target = target
+        self.shared: dict[str, TargetLibrary] = {}
+        super().__init__("axiomjit.exec")
+
+    def _create_empty_module(self, name: str) -> Any:
+        module = super()._create_empty_module(name)
+        module.axiomjit_target = self.target
+        return module
+
+    def _get_host_cpu_name(self) -> str:
+        return self.target.cpu
+
+    def _get_host_cpu_features(self) -> str:
+        return self.target.features
+
+
+class TargetContext(CPUContext):
+    """Numba's target context: the representation of types, and code generation.
+
+    A kernel uses nothing from Numba's registries, so they stay empty, which halves the time of a
+    process's first compilation. Numba functions of the user have another context.
+    """
+
+    def __init__(self, target: Target) -> None:
+        """Start code generation."""
+        self._internal_codegen = TargetCodegen(target)
+        super().__init__(None)
+
+    def init(self) -> None:
+        """Do nothing: Numba would fill its registries here."""
+
+
+@global_compiler_lock
+@cache
+def target_context(target: Target) -> Any:
+    """Numba's context for code of a target."""
+    return TargetContext(target)
+
+
+def target_of(module: Any) -> Target:
+    """The target of an LLVM module; emissions depend on its instructions."""
+    found: Target = module.axiomjit_target
+    return found
+
+
+PREFIX = "axiomjit_step_"
+"""The prefix of the names of step functions (`vector_steps`)."""
 LATE = '"function-inline-cost"="1000000"'
 """Keeps LLVM from inlining before its vectoriser has run (`compile_source`)."""
 COMPILER_USED = "llvm.compiler.used"

@@ -12,14 +12,13 @@ LLVM may assume that they do not overflow. Narrower integers wrap around, as Num
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from llvmlite import ir
 from numba.core import types
 
-from axiomjit.runtime.codegen.complex_rules import COMPLEX
-from axiomjit.runtime.codegen.emitters import Emitter, Rules, hidden, kept_plain, method
+from axiomjit.runtime.codegen.emitters import COMPLEX, Emitter, Rules, hidden, kept_plain, method
 from axiomjit.runtime.codegen.kernel_types import CODES, WORD, Intrinsic
 
 LONG = 64
@@ -218,8 +217,7 @@ class _Writer:
 
     def parts(self, names: Sequence[str], scope: Scope) -> list[Any]:
         """The values of names, complex numbers as two values, since LLVM does not split a phi."""
-        values = (scope[name].llvm for name in names)
-        return [part for value in values for part in self.split(value)]
+        return [part for name in names for part in self.split(scope[name].llvm)]
 
     def split(self, value: Any) -> list[Any]:
         """A value, or the members of a structure."""
@@ -339,10 +337,10 @@ class _Writer:
         values = [self.value(operand, scope) for operand in operands]
         kind = values[0].type
         letter = CODES.get(kind, " ")[0]
-        rule = next((rule for letters, rule in (rules or {}).items() if letter in letters), None)
-        if rule is None or any(value.type != kind for value in values):
-            raise _refused(node, f"has operands {', '.join(str(v.type) for v in values)}")
-        return Value(kind, rule(self.builder, [value.llvm for value in values]))
+        fitting = [rule for letters, rule in (rules or {}).items() if letter in letters]
+        if not fitting or [value for value in values if value.type != kind]:
+            raise _refused(node, f"has operands {', '.join([str(v.type) for v in values])}")
+        return Value(kind, fitting[0](self.builder, [value.llvm for value in values]))
 
     def extreme(self, name: str, args: Sequence[ast.expr], scope: Scope) -> Value:
         """The smallest or the largest of several integers."""
@@ -388,17 +386,17 @@ def _names(targets: Sequence[ast.expr]) -> list[str]:
 
 def _carried(body: Sequence[ast.stmt], scope: Scope) -> list[str]:
     """The names in scope that statements assign, in order."""
-    return [name for name in dict.fromkeys(_assigned(body)) if name in scope]
-
-
-def _assigned(body: Sequence[ast.stmt]) -> Iterator[str]:
-    for stmt in body:
+    found: dict[str, None] = {}
+    left = [*reversed(body)]
+    while left:
+        stmt = left.pop()
         if isinstance(stmt, ast.Assign):
             (target,) = stmt.targets
-            yield from _names(target.elts if isinstance(target, ast.Tuple) else [target])
+            names = _names(target.elts if isinstance(target, ast.Tuple) else [target])
+            found |= dict.fromkeys(names)
         elif isinstance(stmt, ast.For | ast.If):
-            yield from _assigned(stmt.body)
-            yield from _assigned(stmt.orelse)
+            left += reversed([*stmt.body, *stmt.orelse])
+    return [name for name in found if name in scope]
 
 
 def _refused(node: ast.AST, why: str) -> TypeError:

@@ -21,6 +21,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 
+from axiomjit.passes.ir.plan_ir import FIRST, REPORT, TILE
 from axiomjit.runtime.codegen.cast_builtins import CASTS
 from axiomjit.runtime.codegen.emitters import call_function
 from axiomjit.runtime.codegen.kernel_types import (
@@ -35,20 +36,18 @@ from axiomjit.runtime.codegen.kernel_types import (
     Intrinsic,
     Typed,
     WordsType,
-    intrinsic,
 )
 from axiomjit.runtime.codegen.llvm_functions import (
     LATE,
+    PREFIX,
     PURE,
     add_attributes,
     define_step,
     keep,
     lanes_of,
+    target_of,
     variants,
 )
-from axiomjit.runtime.codegen.report import FIRST, REPORT, TILE
-from axiomjit.runtime.codegen.target_code import target_of
-from axiomjit.runtime.codegen.vector_steps import PREFIX
 from axiomjit.runtime.memory.allocation import poison
 
 AHEAD_BYTES = 2048
@@ -224,10 +223,10 @@ def buffer(w: Any, k: Any) -> Typed:
     index = _word_index(w, k, "buffer")
     if index is None:
         return None
-    result = BufferType(NUMBA_TYPES[w.words[index][1]], w.scope(index), w.count)
+    result = BufferType(NUMBA_TYPES[w.words[index][1]], w.scope[index], w.count)
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        word = _read_word(builder, args[0], w.at(index))
+        word = _read_word(builder, args[0], w.at[index])
         return builder.inttoptr(word, context.get_value_type(result))
 
     return result(w, k), emit
@@ -239,13 +238,13 @@ def checked_buffer(w: Any, k: Any) -> Typed:
     index = _word_index(w, k, "buffer")
     if index is None:
         return None
-    scope = w.scope(index)
+    scope = w.scope[index]
     result = CheckedBufferType(NUMBA_TYPES[w.words[index][1]], scope, w.count)
-    low = w.at(len(w.words)) + 2 * scope
+    low = w.at[len(w.words)] + 2 * scope
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         element = context.get_data_type(result.dtype)
-        word, *bounds = (_read_word(builder, args[0], i) for i in (w.at(index), low, low + 1))
+        word, *bounds = (_read_word(builder, args[0], i) for i in (w.at[index], low, low + 1))
         pointer = builder.inttoptr(word, element.as_pointer())
         return cgutils.pack_struct(builder, [pointer, *bounds])
 
@@ -261,7 +260,7 @@ def scalar(w: Any, k: Any) -> Typed:
     code = w.words[index][1]
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        value = _read_word(builder, args[0], w.at(index), context.get_data_type(NUMBA_TYPES[code]))
+        value = _read_word(builder, args[0], w.at[index], context.get_data_type(NUMBA_TYPES[code]))
         return builder.icmp_unsigned("!=", value, BYTE(0)) if code == "b1" else value
 
     return NUMBA_TYPES[code](w, k), emit
@@ -274,7 +273,7 @@ def length(w: Any, k: Any) -> Typed:
     if index is None:
         return None
 
-    at = w.at(index)
+    at = w.at[index]
     return types.int64(w, k), lambda context, b, signature, args: _read_word(b, args[0], at)
 
 
@@ -284,11 +283,11 @@ def flag(w: Any, k: Any) -> Typed:
     index = _word_index(w, k, "flag")
     if index is None:
         return None
-    at = w.at(index)
+    at = w.at[index]
     return FLAG(w, k), lambda context, b, signature, args: b.gep(args[0], [WORD(at)])
 
 
-@intrinsic
+@Intrinsic
 def live(h: Any, n: Any) -> Typed:
     """`live(h, n)`: the end `n` of a loop; an end before its start once the flag is not 0."""
     if h is not FLAG or not isinstance(n, types.Integer):
@@ -354,13 +353,13 @@ def _make_load(name: str, place: Place, *, prefetching: bool = False) -> Intrins
         return a.dtype(a, types.int64), emit
 
     load.__name__ = name
-    return intrinsic(load)
+    return Intrinsic(load)
 
 
 load, load_apart = _make_load("load", _element), _make_load("load_apart", _apart)
 
 
-@intrinsic
+@Intrinsic
 def load_ahead(a: Any, i: Any, n: Any) -> Typed:
     """`load(a, i)`, which for vectors of floats also prefetches n elements further on."""
     if not isinstance(a, BufferType) or i != types.int64 or n != types.int64:
@@ -401,7 +400,7 @@ def _make_store(name: str, place: Place) -> Intrinsic:
         return types.void(a, types.int64, a.dtype), emit
 
     store.__name__ = name
-    return intrinsic(store)
+    return Intrinsic(store)
 
 
 store, store_apart = _make_store("store", _element), _make_store("store_apart", _apart)

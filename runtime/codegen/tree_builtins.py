@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from axiomjit.runtime.codegen.complex_rules import COMPLEX
-from axiomjit.runtime.codegen.emitters import Emitter, Rules, method
-from axiomjit.runtime.codegen.kernel_types import CODES, PARTS, WORD, BufferType, Typed, intrinsic
+from axiomjit.runtime.codegen.emitters import COMPLEX, Emitter, Rules, method
+from axiomjit.runtime.codegen.kernel_types import CODES, PARTS, WORD, BufferType, Intrinsic, Typed
 from axiomjit.runtime.codegen.llvm_functions import add_attributes, shared_function
 from axiomjit.runtime.codegen.memory_builtins import within
 
@@ -168,7 +167,7 @@ def _call(
 
 
 def _make_push(kind: TreeCombine) -> Any:
-    @intrinsic
+    @Intrinsic
     def push(t: Any, q: Any, s: Any) -> Typed:
         """`push(t, q, s)`: add the sum s of the next block to the tree of q blocks; the new q."""
         if not isinstance(t, BufferType) or s != t.dtype:
@@ -187,7 +186,7 @@ def _make_push(kind: TreeCombine) -> Any:
 
 
 def _make_drain(kind: TreeCombine) -> Any:
-    @intrinsic
+    @Intrinsic
     def drain(t: Any, q: Any) -> Typed:
         """The sum of all q blocks of a tree."""
         if not isinstance(t, BufferType):
@@ -205,7 +204,7 @@ def _make_drain(kind: TreeCombine) -> Any:
 
 
 def _make_push_lanes(kind: TreeCombine) -> Any:
-    @intrinsic
+    @Intrinsic
     def push_lanes(t: Any, q: Any, s: Any, width: Any) -> Typed:
         """`push` for each of the first cells of a tile; the new count."""
         if not isinstance(t, BufferType) or s != t:
@@ -221,7 +220,7 @@ def _make_push_lanes(kind: TreeCombine) -> Any:
 
 
 def _make_drain_lanes(kind: TreeCombine) -> Any:
-    @intrinsic
+    @Intrinsic
     def drain_lanes(t: Any, q: Any, s: Any, width: Any) -> Typed:
         """`drain` into each of the first cells of a tile."""
         if not isinstance(t, BufferType) or s != t:

@@ -15,18 +15,20 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from axiomjit.runtime.codegen.complex_rules import COMPLEX, complex_value, select_complex
 from axiomjit.runtime.codegen.emitters import (
+    COMPLEX,
     Emitter,
     Real,
     Rules,
     call_declared,
     call_intrinsic,
+    complex_value,
     hidden,
     method,
+    select_complex,
 )
-from axiomjit.runtime.codegen.kernel_types import CODES, NUMBA_TYPES, PARTS, Typed, intrinsic
-from axiomjit.runtime.codegen.target_code import target_of
+from axiomjit.runtime.codegen.kernel_types import CODES, NUMBA_TYPES, PARTS, Intrinsic, Typed
+from axiomjit.runtime.codegen.llvm_functions import target_of
 
 ResultCode = Callable[[str], str]
 """The dtype of a result from the dtype of the operands, as codes."""
@@ -72,7 +74,7 @@ def make_unary(name: str, rules: Rules, result: ResultCode = _same_dtype) -> Any
         return overload((v,), rules, result)
 
     unary.__name__ = name
-    return intrinsic(unary)
+    return Intrinsic(unary)
 
 
 def make_binary(name: str, rules: Rules, result: ResultCode = _same_dtype) -> Any:
@@ -83,7 +85,7 @@ def make_binary(name: str, rules: Rules, result: ResultCode = _same_dtype) -> An
         return overload((a, b), rules, result)
 
     binary.__name__ = name
-    return intrinsic(binary)
+    return Intrinsic(binary)
 
 
 def _choose(comparison: str, signed: bool) -> Emitter:
@@ -197,7 +199,7 @@ def make_comparison(name: str, sign: str) -> Any:
         return types.boolean(a, b), emit
 
     comparison.__name__ = name
-    return intrinsic(comparison)
+    return Intrinsic(comparison)
 
 
 MAXIMUM: Rules = {
@@ -230,7 +232,7 @@ def _reordered(instruction: str, integers: str) -> Rules:
     }
 
 
-@intrinsic
+@Intrinsic
 def select(c: Any, a: Any, b: Any) -> Typed:
     """`select(c, a, b)`: a if c else b, both evaluated, without a branch."""
     if c != types.boolean or a != b or a not in CODES:
@@ -239,7 +241,7 @@ def select(c: Any, a: Any, b: Any) -> Typed:
     return a(c, a, a), lambda context, builder, signature, args: chosen(builder, *args)
 
 
-@intrinsic
+@Intrinsic
 def extreme(s: Any, g: Any, z: Any = None) -> Typed:
     """`extreme(s, g, z)`: NaN if g, else s with the sign of the number whose bits are z."""
     code = CODES.get(s, "")
@@ -261,13 +263,13 @@ def extreme(s: Any, g: Any, z: Any = None) -> Typed:
     return (s(s, g) if z is None else s(s, g, z)), emit
 
 
-@intrinsic
+@Intrinsic
 def clip(v: Any, low: Any, high: Any) -> Typed:
     """`clip(v, low, high)` of complex numbers."""
     return overload((v, low, high), {"c": COMPLEX["clip"]}, _same_dtype)
 
 
-@intrinsic
+@Intrinsic
 def complex_of(re: Any, im: Any) -> Typed:
     """`complex_of(re, im)`: the complex number with these parts."""
     code = next((code for code, part in PARTS.items() if NUMBA_TYPES[part] == re == im), None)

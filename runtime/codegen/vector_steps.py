@@ -17,14 +17,13 @@ from llvmlite import ir
 from axiomjit.runtime.codegen.emitters import call_function
 from axiomjit.runtime.codegen.llvm_functions import (
     LATE,
+    PREFIX,
     define,
     define_step,
     keep,
     variants,
 )
 
-PREFIX = "axiomjit_step_"
-"""The prefix of the names of step functions."""
 BYTES = 64
 """The bytes of an AVX-512 vector."""
 INT, LONG = ir.IntType(32), ir.IntType(64)

@@ -14,7 +14,7 @@ To add a function:
    `python -m tools.elementary.coefficients`, which writes `tables.py`.
 3. Put it into `functions.RECIPES`, its row into `axiomjit/graph/primitives.py` (`_elementary`), and
    for complex numbers, where NumPy has them, a recipe into `complex_functions.py` or a rule into
-   `runtime/codegen/complex_rules.py`.
+   `runtime/codegen/emitters.py`.
 4. Name its range and reference in `tools/elementary/accuracy_cases.py`, which the tests sample. By
    its row a ufunc of NumPy is one of arrays and tensors, too; `axiomjit/graph/powers.py` has
    functions that NumPy lacks.

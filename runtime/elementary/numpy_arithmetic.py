@@ -108,7 +108,7 @@ class NumpyArithmetic(Arithmetic):
         return _fma_of_doubles(*operands)
 
     def select(self, condition: Numeric, yes: Numeric, no: Numeric) -> Numeric:
-        """`yes` where the condition holds, else `no`; one of them may be a Python number."""
+        """`yes` if the condition holds, else `no`; one of them may be a Python number."""
         like = no if isinstance(yes, float | int) and not isinstance(yes, np.generic) else yes
         chosen: Any = np.where(condition, yes, no)
         return chosen.astype(like.dtype)[()]

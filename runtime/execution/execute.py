@@ -27,7 +27,7 @@ from axiomjit.passes.ir.plan_ir import (
     Step,
     WriteBack,
 )
-from axiomjit.runtime.codegen.kernel_handle import KernelHandle, LoadedKernel, load_all
+from axiomjit.runtime.codegen.kernel_cache import KernelHandle, LoadedKernel, load_all
 from axiomjit.runtime.execution.plan_steps import (
     AllocateForm,
     BoundStep,

@@ -32,7 +32,7 @@ from axiomjit.runtime.execution.workers import (
     chunk_edges,
     run_chunks,
 )
-from axiomjit.runtime.memory.recycling import LARGE
+from axiomjit.runtime.memory.allocation import LARGE
 from axiomjit.symbolic.data_dependent import OtherLengthError, data_dependent_in
 from axiomjit.symbolic.dims import Symbol, Values, evaluate
 from axiomjit.symbolic.index_maps import at_lengths

@@ -15,10 +15,10 @@ from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.records import Record
 from axiomjit.base.tree import OfArgument
 from axiomjit.passes.ir.plan_ir import Buffer
-from axiomjit.runtime.codegen.kernel_handle import KernelHandle, LoadedKernel
+from axiomjit.runtime.codegen.kernel_cache import KernelHandle, LoadedKernel
 from axiomjit.runtime.execution.windows import BoundWindow, PlanMemory, at_positions, lengths_at
 from axiomjit.runtime.memory import allocation
-from axiomjit.runtime.memory.recycling import LARGE
+from axiomjit.runtime.memory.allocation import LARGE
 from axiomjit.runtime.native_call.guard_tables import Guards, with_table
 from axiomjit.runtime.native_call.instructions import (
     SCALARS,

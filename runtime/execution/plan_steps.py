@@ -18,11 +18,17 @@ import numpy as np
 
 from axiomjit.base.counters import counter
 from axiomjit.base.errors import GraphValueError
-from axiomjit.passes.ir.kernel_ir import Kernel
-from axiomjit.passes.ir.plan_ir import Allocate, Launch, Plan, Release, Reuse, WriteBack
-from axiomjit.runtime.codegen.kernel_cache import KERNELS
-from axiomjit.runtime.codegen.kernel_handle import KernelHandle
-from axiomjit.runtime.codegen.report import REPORT, refuse_report
+from axiomjit.passes.ir.plan_ir import (
+    REPORT,
+    Allocate,
+    Kernel,
+    Launch,
+    Plan,
+    Release,
+    Reuse,
+    WriteBack,
+)
+from axiomjit.runtime.codegen.kernel_cache import KERNELS, KernelHandle, refuse_report
 from axiomjit.runtime.execution.windows import Array, Arrays, BoundWindow, PlanMemory, at_positions
 from axiomjit.runtime.execution.workers import (
     MIN_SPEEDUP,

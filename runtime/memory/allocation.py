@@ -1,4 +1,16 @@
-"""Memory of arrays: allocation, poison, and the extent of an array in memory.
+"""Memory of arrays: where it comes from, how far an array reaches, and how it is recycled.
+
+Memory of large arrays is given out again after NumPy has freed it. Such an array owns its memory
+like any other (`base` is None): NumPy allocates and frees it by the memory handler that is set
+while the array is made (NEP 49). Fresh memory costs as much as the work on it: the system clears
+each page when it is first touched.
+
+The handler is machine code, since NumPy also calls it while Python ends. It calls nothing by name,
+so that it can be stored on disk. A block has one of eight sizes for each power of two and is
+aligned to 64 bytes; behind it are the address from malloc and the number of its size. A free block
+begins with the address of the next free block of its size. The state has a lock, the bytes kept and
+their limit, counts of recycled and of new blocks, the addresses of malloc, free and madvise, and a
+list per size.
 
 All allocations of the runtime use `empty` and `block` of this module, looked up at each call. Tests
 replace them by an allocator that ends every buffer at a protected page.
@@ -8,16 +20,213 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Sequence
-from typing import Any
+import os
+import sys
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, Final
 
 import numpy as np
 
 from axiomjit.base.config import config
+from axiomjit.base.counters import add_gauge
 from axiomjit.base.dtypes import is_inexact, value_range
-from axiomjit.runtime.memory.recycling import LARGE, recycled
+from axiomjit.base.keep_alive import keep_alive
+from axiomjit.base.locks import FORKS_WAIT, lazy_import, why_not_compile
+from axiomjit.runtime.object_cache.loader import function_address
+from axiomjit.runtime.object_cache.store import cached_code
+
+NEW_FROM_DESCRIPTION, AS_SCALAR, SET_BASE, SET_HANDLER = 94, 76, 282, 304
+"""Indices of PyArray_NewFromDescr, PyArray_Return, PyArray_SetBaseObject, PyDataMem_SetHandler."""
+_WORD: Final = 8
+
+
+def numpy_function(place: int) -> int:
+    """The address of a NumPy function by its index in the table of NumPy's C interface.
+
+    Raises:
+        ImportError, AttributeError: NumPy shows no table.
+    """
+    from numpy._core import multiarray
+
+    module: Any = multiarray
+    read = ctypes.pythonapi.PyCapsule_GetPointer
+    read.restype, read.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    table: int = read(module._ARRAY_API, None)
+    return ctypes.c_size_t.from_address(table + _WORD * place).value
+
+
+LISTS_AT: Final = 8
+SIZES: Final = 512
+POOLED, LIMIT, RECYCLED, FRESH, OUTSIDE = 1, 2, 3, 4, 5
+State = ctypes.c_uint64 * (LISTS_AT + SIZES)
+
+
+def new_state() -> ctypes.Array[ctypes.c_uint64]:
+    """The initial state of an allocator.
+
+    Raises:
+        AttributeError: a function of the C library is nowhere.
+    """
+    state = State()
+    names = ("malloc", "free", "madvise") if sys.platform == "linux" else ("malloc", "free")
+    for place, name in enumerate(names, OUTSIDE):
+        address = function_address(name)
+        if address is None:
+            raise AttributeError(name)
+        state[place] = address
+    return state
+
+
+def load_allocator() -> dict[str, int]:
+    """The addresses of malloc, calloc, realloc, free and trim, which are never unloaded.
+
+    Raises:
+        ImportError: there is no llvmlite.
+        RuntimeError, OSError, ValueError: the code can be neither loaded nor compiled.
+    """
+    late = lazy_import("axiomjit.runtime.memory.allocator_text")  # few processes need it
+    code = cached_code(late.allocator_text(), "axiomjit_allocator")
+    table: int = ctypes.CFUNCTYPE(ctypes.c_void_p)(code.address)()
+    names = ("malloc", "calloc", "realloc", "free", "trim")
+    return dict(zip(names, (ctypes.c_size_t * len(names)).from_address(table), strict=True))
+
 
 Array = np.ndarray[Any, Any]
+Maker = Callable[[Sequence[int], np.dtype[Any]], Array]
+LARGE: Final = 1 << 17
+"""Fewest bytes of a recycled block; malloc itself recycles smaller ones."""
+NAME: Final = b"axiomjit"
+
+
+class _Allocator(ctypes.Structure):
+    """NumPy's `PyDataMem_Handler`, version 1."""
+
+    _fields_ = (
+        ("name", ctypes.c_char * 127),
+        ("version", ctypes.c_uint8),
+        ("state", ctypes.c_void_p),
+        ("malloc", ctypes.c_void_p),
+        ("calloc", ctypes.c_void_p),
+        ("realloc", ctypes.c_void_p),
+        ("free", ctypes.c_void_p),
+    )
+
+
+class _Pool:
+    """The state of the allocator, and the handler for NumPy."""
+
+    def __init__(self) -> None:
+        """Load it.
+
+        Raises:
+            ImportError: there is no llvmlite, or no such interface in NumPy.
+            AttributeError: a function of the C library is nowhere.
+            RuntimeError: NumPy does not take the handler.
+            RuntimeError, OSError, ValueError: the code can be neither loaded nor compiled.
+        """
+        addresses = load_allocator()
+        self.state = keep_alive(new_state())  # arrays may be freed after modules are
+        handler = keep_alive(_Allocator())
+        handler.name, handler.version = NAME, 1
+        handler.state = ctypes.addressof(self.state)
+        for name in ("malloc", "calloc", "realloc", "free"):
+            setattr(handler, name, addresses[name])
+        self._trim = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(addresses["trim"])
+        self.capsule = _capsule(ctypes.addressof(handler))
+        exchange = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)
+        self.set_handler = exchange(numpy_function(SET_HANDLER))
+        self.check()
+
+    def check(self) -> None:
+        """Make an array and check that the handler allocated it."""
+        from numpy._core.multiarray import get_handler_name
+
+        before = self.set_handler(self.capsule)
+        try:
+            array = np.empty(LARGE, np.uint8)
+        finally:
+            self.set_handler(before)
+        if get_handler_name(array) != NAME.decode() or array.ctypes.data % 64:
+            raise RuntimeError("NumPy does not use the handler that it was given")
+
+    def trim(self) -> None:
+        """Return kept memory to the system."""
+        self._trim(ctypes.addressof(self.state))
+
+
+def _capsule(address: int) -> Any:
+    make = ctypes.pythonapi.PyCapsule_New
+    make.restype = ctypes.py_object
+    make.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    return make(address, b"mem_handler", None)
+
+
+class _Process:
+    """The pool of this process, if any."""
+
+    pool: _Pool | None = None
+
+
+@lru_cache(maxsize=1)
+def _start() -> None:
+    """Make the pool, if possible."""
+    if os.name != "posix":
+        return
+    try:
+        with FORKS_WAIT:
+            _Process.pool = _Pool()
+    except (ImportError, AttributeError, RuntimeError, OSError, ValueError):
+        return
+
+
+def recycled(make: Maker, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
+    """`make(shape, dtype)`, which allocates an array, with memory from the pool.
+
+    Raises:
+        MemoryError: there is not so much memory.
+    """
+    limit = config.pool_bytes
+    pool = _Process.pool
+    if pool is None:
+        if limit and why_not_compile() is None:
+            _start()
+        pool = _Process.pool
+    if pool is None or not limit:
+        return make(shape, dtype)
+    pool.state[LIMIT] = limit
+    before = pool.set_handler(pool.capsule)
+    try:
+        return make(shape, dtype)
+    finally:
+        pool.set_handler(before)
+
+
+def trim() -> int:
+    """Return memory kept for later results to the system; the number of bytes."""
+    pool = _Process.pool
+    if pool is None:
+        return 0
+    kept = pool.state[POOLED]
+    pool.trim()
+    return int(kept)
+
+
+def kept_bytes() -> int:
+    """The bytes kept now."""
+    return 0 if _Process.pool is None else int(_Process.pool.state[POOLED])
+
+
+def counts() -> tuple[int, int]:
+    """The numbers of recycled and of new blocks."""
+    if _Process.pool is None:
+        return 0, 0
+    return int(_Process.pool.state[RECYCLED]), int(_Process.pool.state[FRESH])
+
+
+add_gauge("bytes_pooled", kept_bytes)
+
+
 ArgumentBlock = ctypes.Array[ctypes.c_int64]
 empty = np.empty
 _POINTER_AT = ctypes.c_size_t.from_address

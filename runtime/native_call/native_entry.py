@@ -20,8 +20,8 @@ from axiomjit.runtime.native_call.builder import NAME, EntryBuilder
 from axiomjit.runtime.native_call.guard_tables import guard_objects
 from axiomjit.runtime.native_call.instructions import answer
 from axiomjit.runtime.native_call.structures import RUNTIME, runtime_block
-from axiomjit.runtime.object_cache.cached_code import cached_code
 from axiomjit.runtime.object_cache.loader import LoadedCode
+from axiomjit.runtime.object_cache.store import cached_code
 
 Entry = Callable[..., Any]
 _FLAGS: Final = 0x0080 | 0x0002

@@ -16,7 +16,7 @@ import numpy as np
 from axiomjit.base.config import settings_word
 from axiomjit.base.counters import word_of
 from axiomjit.base.dtypes import DTYPES
-from axiomjit.runtime.memory.recycling import (
+from axiomjit.runtime.memory.allocation import (
     AS_SCALAR,
     NEW_FROM_DESCRIPTION,
     SET_BASE,

@@ -4,19 +4,197 @@
 
 The metadata are one line of JSON with only texts and numbers, which Python reads as a literal; the
 object files follow without a gap. Bytes that have another form, were made for another key or call a
-function that kernels may not call are rejected: the kernel is compiled again.
+function that kernels may not call are rejected: the kernel is compiled again. The tables of object
+files (ELF) say what they call. The tables are checked, because LLVM aborts the process on damaged
+ones.
 """
 
 from __future__ import annotations
 
+import platform
 import struct
 from ast import literal_eval
-from typing import Any, Final
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
 
 from axiomjit.base.hashing import sha256
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.records import Record
-from axiomjit.runtime.object_cache.object_file import ELF, PROVIDED, ObjectFile, read_object
+
+ELF: Final = b"\x7fELF"
+_IDENTITY: Final = ELF + b"\x02\x01\x01"
+"""The ELF header's start: 64 bits, little endian, version 1."""
+MACHINES: Final = {"x86_64": 62, "AMD64": 62, "aarch64": 183, "arm64": 183, "riscv64": 243}
+"""ELF's number of a machine, by Python's name of the machine."""
+SYMBOLS, STRINGS, RELOCATIONS, NO_BITS = 2, 3, 4, 8
+"""Types of sections."""
+_HEADER: Final = struct.Struct("<16sHHIQQQIHHHHHH")
+_SECTION: Final = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL: Final = struct.Struct("<IBBHQQ")
+_RELOCATION: Final = struct.Struct("<QQq")
+_RELOCATABLE: Final = 1
+_LOCAL: Final = 0
+_RESERVED: Final = 0xFF00
+"""Section numbers from here on are special: absolute and common symbols."""
+
+
+class Section(NamedTuple):
+    """One section: its type, its bytes in the file, and the sections that it refers to."""
+
+    kind: int
+    flags: int
+    content: bytes
+    size: int
+    link: int
+    info: int
+    align: int
+
+
+class Symbol(NamedTuple):
+    """One symbol: its name, the section that defines it (0 for none), and its offset."""
+
+    name: str
+    section: int
+    place: int
+    is_local: bool
+
+
+Relocation = tuple[int, int, int, int]
+"""The place in a section, the type of relocation, the symbol's number, and an addend."""
+
+
+class ObjectFile(Record):
+    """The machine, sections and symbols of an object file."""
+
+    machine: int
+    sections: tuple[Section, ...]
+    symbols: tuple[Symbol, ...]
+
+    @property
+    def is_for_this_cpu(self) -> bool:
+        """True if its code is for the kind of CPU that runs Python."""
+        return self.machine == MACHINES.get(platform.machine())
+
+    @property
+    def undefined(self) -> set[str]:
+        """The symbols that it uses but does not define."""
+        return {symbol.name for symbol in self.symbols if symbol.name and not symbol.section}
+
+    @property
+    def defined(self) -> set[str]:
+        """The symbols that it defines."""
+        return {symbol.name for symbol in self.symbols if symbol.name and symbol.section}
+
+    def relocations(self) -> Iterator[tuple[int, Relocation]]:
+        """The relocations, each with the number of its section."""
+        for section in self.sections:
+            if section.kind == RELOCATIONS:
+                for place, info, addend in _RELOCATION.iter_unpack(section.content):
+                    yield section.info, (place, info & 0xFFFFFFFF, info >> 32, addend)
+
+
+def tables_of(code: bytes) -> ObjectFile:
+    """The tables of an object file; a file of another format than ELF has none.
+
+    Raises:
+        ValueError: one of them is not whole.
+    """
+    return read_object(code) if code.startswith(ELF) else ObjectFile(0, (), ())
+
+
+def read_object(code: bytes) -> ObjectFile:
+    """The tables of an object file.
+
+    Raises:
+        ValueError: the bytes are not an object file, or one of its tables is incomplete.
+    """
+    try:
+        found = _tables(code)
+    except (struct.error, IndexError, OverflowError) as error:
+        raise ValueError(f"no whole object file: {error}") from None
+    return found
+
+
+def _tables(code: bytes) -> ObjectFile:
+    ident, kind, machine, version, *rest = _HEADER.unpack_from(code)
+    _, segments, start, _, header_size, _, segment_count, size, count, names = rest
+    if not ident.startswith(_IDENTITY) or kind != _RELOCATABLE or version != 1:
+        raise _damaged("header")
+    if header_size != _HEADER.size or segments or segment_count:
+        raise _damaged("header")
+    if size != _SECTION.size or not 0 < names < count < _RESERVED:
+        raise _damaged("sections")
+    sections = tuple([_section(code, start + k * size, count) for k in range(count)])
+    if sections[names].kind != STRINGS:
+        raise _damaged("names of sections")
+    tables = [section for section in sections if section.kind == SYMBOLS]
+    if len(tables) != 1:
+        raise _damaged("symbols")
+    symbols = _symbols(tables[0], sections)
+    for section in sections:
+        if section.kind == RELOCATIONS:
+            if not 0 < section.info < count or sections[section.link] is not tables[0]:
+                raise _damaged("relocations")
+            _check_relocations(section.content, sections[section.info].size, len(symbols))
+    return ObjectFile(machine, sections, symbols)
+
+
+def _damaged(part: str) -> ValueError:
+    return ValueError(f"no whole object file: {part}")
+
+
+def _section(code: bytes, at: int, count: int) -> Section:
+    """One of `count` sections, whose row is at this place."""
+    _, kind, flags, _, start, size, link, info, align, _ = _SECTION.unpack_from(code, at)
+    stored = 0 if kind in (0, NO_BITS) else size
+    if (stored and start + stored > len(code)) or size > len(code) + 2**20:
+        raise _damaged("a section")
+    if align & (align - 1) or align > 4096:
+        raise _damaged("a section")
+    if link >= count:
+        raise _damaged("a section's link")
+    content = code[start : start + stored] if stored else b""
+    if kind == STRINGS and not content.endswith(b"\0"):
+        raise _damaged("strings")
+    return Section(kind, flags, content, size, link, info, max(align, 1))
+
+
+def _symbols(table: Section, sections: tuple[Section, ...]) -> tuple[Symbol, ...]:
+    names = sections[table.link]
+    if names.kind != STRINGS or len(table.content) % _SYMBOL.size:
+        raise _damaged("symbols")
+    found = []
+    for name, about, _, section, value, size in _SYMBOL.iter_unpack(table.content):
+        if name >= len(names.content):
+            raise _damaged("a symbol's name")
+        if section < _RESERVED:
+            if section >= len(sections):
+                raise _damaged("a symbol's section")
+            if section and value + size > sections[section].size:
+                raise _damaged("a symbol's place")
+        text = names.content[name : names.content.index(b"\0", name)].decode()
+        found.append(Symbol(text, section, value, about >> 4 == _LOCAL))
+    if not 0 < table.info <= len(found):
+        raise _damaged("local symbols")
+    return tuple(found)
+
+
+def _check_relocations(entries: bytes, size: int, symbols: int) -> None:
+    if len(entries) % _RELOCATION.size:
+        raise _damaged("relocations")
+    for place, info, _ in _RELOCATION.iter_unpack(entries):
+        if place >= size or info >> 32 >= symbols:
+            raise _damaged("a relocation")
+
+
+_REAL: Final = "atan2 ceil floor fma fmod hypot log rint trunc"
+_COMPLEX: Final = "cacos cacosh casin casinh catan catanh cpow csqrt ctan ctanh"
+PROVIDED: Final = frozenset(
+    ("memcpy", "memmove", "memset")
+    + tuple([name + suffix for name in (_REAL + " " + _COMPLEX).split() for suffix in ("", "f")])
+)
+"""The functions of the C library that machine code may call."""
+
 
 MAGIC: Final = b"axiomjit kernel 1\n"
 UNREADABLE: Final = (SyntaxError, MemoryError, RecursionError)
@@ -30,8 +208,9 @@ _START: Final = len(MAGIC) + _HEAD.size
 class Entry(Record):
     """The machine code of one kernel: object files, and the function in them to call.
 
-    `calls` are the functions of the C library that it needs; None for object files that other
-    processes must not use or that could not be parsed. `compile_ms` is the compile time.
+    `calls` are the functions of the C library that it needs; None stands for object files that no
+    other process may have, or that are not understood. `compile_ms` is what compiling took, `files`
+    are the tables of the objects.
     """
 
     key: str
@@ -39,6 +218,7 @@ class Entry(Record):
     calls: tuple[str, ...] | None
     objects: tuple[bytes, ...]
     compile_ms: float
+    files: tuple[ObjectFile, ...]
 
 
 def make_entry(key: str, symbol: str, objects: tuple[bytes, ...], compile_ms: float) -> Entry:
@@ -47,13 +227,10 @@ def make_entry(key: str, symbol: str, objects: tuple[bytes, ...], compile_ms: fl
     Raises:
         ValueError: an object file is damaged.
     """
-    calls = None
-    if all(code.startswith(ELF) for code in objects):
-        files = [read_object(code) for code in objects]
-        called = _calls(files)
-        if all(file.is_for_this_cpu for file in files) and called <= PROVIDED:
-            calls = tuple(sorted(called))
-    return Entry(key, symbol, calls, objects, compile_ms)
+    files = tuple(map(tables_of, objects))
+    called = _calls(files)
+    known = all(file.is_for_this_cpu for file in files) and called <= PROVIDED
+    return Entry(key, symbol, tuple(sorted(called)) if known else None, objects, compile_ms, files)
 
 
 def pack(entry: Entry) -> bytes:
@@ -83,9 +260,8 @@ def unpack(key: str, data: bytes) -> Entry | None:
             return None
         end = _START + length
         entry = _read(literal_eval(data[_START:end].decode()), data[end:])
-        files = [read_object(code) for code in entry.objects]
-        whole = entry.key == key and all(file.is_for_this_cpu for file in files)
-        called = _calls(files)
+        whole = entry.key == key and all(file.is_for_this_cpu for file in entry.files)
+        called = _calls(entry.files)
         known = set(entry.calls or ()) == called and called <= PROVIDED
     except (ValueError, TypeError, LookupError, struct.error, *UNREADABLE):
         return None
@@ -96,7 +272,7 @@ def _read(metadata: Any, code: bytes) -> Entry:
     """The entry described by the metadata.
 
     Raises:
-        ValueError: they do not describe the object files.
+        ValueError: they do not describe what follows them, or an object file is damaged.
     """
     objects, start = [], 0
     for size in metadata["sizes"]:
@@ -106,11 +282,15 @@ def _read(metadata: Any, code: bytes) -> Entry:
     if start != len(code) or not objects or not all(isinstance(text, str) for text in texts):
         raise ValueError("metadata of other code")
     compile_ms = float(metadata["compile_ms"])
-    return Entry(texts[0], texts[1], tuple(texts[2:]), tuple(objects), compile_ms)
+    files = tuple(map(read_object, objects))
+    return Entry(texts[0], texts[1], tuple(texts[2:]), tuple(objects), compile_ms, files)
 
 
-def _calls(files: list[ObjectFile]) -> set[str]:
+def _calls(files: Iterable[ObjectFile]) -> set[str]:
     """The functions that the objects need from outside."""
-    symbols = [symbol for file in files for symbol in file.symbols if symbol.name]
-    defined = {symbol.name for symbol in symbols if symbol.section}
-    return {symbol.name for symbol in symbols} - defined
+    needed: set[str] = set()
+    defined: set[str] = set()
+    for file in files:
+        needed |= file.undefined
+        defined |= file.defined
+    return needed - defined

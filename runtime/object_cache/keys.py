@@ -1,28 +1,37 @@
-"""The key of a kernel on disk: a digest of everything that decides its machine code.
+"""The keys of kernels and of processors on disk: digests of everything that decides a content.
 
-These are the kernel's own key (its source and words), its traits, the target and its features, the
-versions of Numba and llvmlite, Numba's settings, and the code of axiomjit that compiles sources. If
-any of them changes, no entry is found, so entries are never out of date.
+For a kernel that is its own key (its source and words), its traits, the target with all that it can
+do, the versions of Numba and llvmlite, Numba's settings, and the code of axiomjit that makes
+machine code of a source. So a change of any of them finds no entry: nothing is ever out of date.
+
+LLVM's answers about this processor are kept on disk, too: asking it again takes 30 ms. They are
+found by the processor's own answers to LLVM's questions, in place of the kernel.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 import sys
+from ast import literal_eval
 from functools import cache
 from importlib.util import source_hash
+from operator import mul
 from typing import Final
 
 from axiomjit.base.hashing import sha256
+from axiomjit.base.locks import lazy_import
 from axiomjit.base.target import Target
-from axiomjit.passes.ir.kernel_ir import Kernel
+from axiomjit.passes.ir.plan_ir import Kernel
+from axiomjit.runtime.object_cache.entry import UNREADABLE
+from axiomjit.runtime.object_cache.loader import plain_code
 
 ROOMS: Final = ("codegen", "elementary")
 """The packages of the runtime whose code determines machine code."""
 FILES: Final = (
-    *("base/target.py", "base/dtypes.py", "passes/ir/kernel_ir.py"),
-    *("runtime/object_cache/cached_code.py", "runtime/object_cache/object_file.py"),
+    *("base/target.py", "base/dtypes.py", "passes/ir/plan_ir.py"),
+    *("runtime/object_cache/store.py", "runtime/object_cache/entry.py"),
 )
 """Modules of other packages whose code determines machine code."""
 
@@ -101,3 +110,111 @@ def maker_files() -> list[str]:
         folder = f"{package}/runtime/{room}"
         files += sorted(f"{folder}/{name}" for name in os.listdir(folder) if name.endswith(".py"))
     return files
+
+
+_ASK: Final = bytes.fromhex(
+    "53"  # push rbx
+    "4989d0"  # mov r8, rdx
+    "89f8"  # mov eax, edi
+    "89f1"  # mov ecx, esi
+    "0fa2"  # cpuid
+    "418900"  # mov [r8], eax
+    "41895804"  # mov [r8 + 4], ebx
+    "41894808"  # mov [r8 + 8], ecx
+    "4189500c"  # mov [r8 + 12], edx
+    "5b"  # pop rbx
+    "c3"  # ret
+)
+_SAVED: Final = bytes.fromhex(
+    "31c9"  # xor ecx, ecx
+    "0f01d0"  # xgetbv
+    "c3"  # ret
+)
+"""The name of the answer about registers that the system saves; only its lower half is used."""
+_WHOLE: Final = (1, 1, 1, 1)
+_LEAVES: Final = (
+    (0, 0, _WHOLE),
+    (1, 0, (1, 0, 1, 1)),  # the second word has the number of the core
+    (7, 0, _WHOLE),
+    (7, 1, _WHOLE),
+    (7, 2, _WHOLE),
+    (0xD, 1, (1, 0, 0, 0)),  # the second word is a size that depends on the process
+    (0x14, 0, _WHOLE),
+    (0x19, 0, _WHOLE),
+    (0x1E, 0, _WHOLE),
+    (0x1E, 1, _WHOLE),
+    (0x24, 0, _WHOLE),
+    (0x29, 0, _WHOLE),
+    (0x80000000, 0, _WHOLE),
+    (0x80000001, 0, (1, 0, 1, 1)),
+    (0x80000008, 0, (0, 1, 0, 0)),
+    (0x80000021, 0, _WHOLE),
+)
+"""The CPUID queries by which LLVM identifies a processor, and the words of the answers that are the
+same on each core and in each process.
+"""
+_HAS_SAVED: Final = 1 << 27
+
+
+@cache
+def processor_answers() -> tuple[int, ...] | None:
+    """The words by which LLVM identifies this processor; None if they cannot be queried."""
+    if platform.machine() not in ("x86_64", "AMD64") or platform.system() == "Windows":
+        return None
+    try:
+        code, saved = plain_code(_ASK), plain_code(_SAVED)
+    except OSError:
+        return None
+    kind = ctypes.CFUNCTYPE(None, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p)
+    ask = kind(code.address)
+
+    def answer(leaf: int, part: int) -> tuple[int, ...]:
+        words = (ctypes.c_uint32 * 4)()
+        ask(leaf, part, ctypes.addressof(words))
+        return tuple(words)
+
+    most = {first: answer(first, 0)[0] for first in (0, 0x80000000)}
+    found: list[int] = []
+    for leaf, part, kept in _LEAVES:
+        if leaf <= most[leaf & 0x80000000]:
+            words = answer(leaf, part)
+            found += [leaf, part, *map(mul, words, kept)]
+    if answer(1, 0)[2] & _HAS_SAVED:
+        found.append(ctypes.CFUNCTYPE(ctypes.c_uint32)(saved.address)())
+    return tuple(found)
+
+
+MAGIC: Final = b"axiomjit target 1\n"
+
+
+def target_key(name: str) -> str | None:
+    """The key of the record of a target; None if a part of it is unknown."""
+    answers, maker = processor_answers(), maker_digest()
+    if answers is None or maker is None:
+        return None
+    parts = MAGIC, name, answers, numba_settings(), maker
+    return sha256(repr(parts).encode(errors="surrogateescape")).hexdigest()
+
+
+def pack_target(key: str, target: Target) -> bytes:
+    """The bytes of a record."""
+    values = [getattr(target, field) for field in Target._fields]
+    lazy_import("json")  # here, since most processes write nothing
+    import json
+
+    line = json.dumps([key, *(int(v) if type(v) is bool else v for v in values)]).encode()
+    return MAGIC + sha256(line).digest() + line
+
+
+def unpack_target(key: str, name: str, data: bytes) -> Target | None:
+    """The record in some bytes; None unless they are a record for this key and name."""
+    digest, line = data[len(MAGIC) :][:32], data[len(MAGIC) + 32 :]
+    if not data.startswith(MAGIC) or sha256(line).digest() != digest:
+        return None
+    try:
+        owner, *values = literal_eval(line.decode())
+        kinds = [type(getattr(Target(name), field)) for field in Target._fields]
+        found = [kind(value) for kind, value in zip(kinds, values, strict=True)]
+    except (ValueError, TypeError, *UNREADABLE):
+        return None
+    return Target(*found) if owner == key and found == values and found[0] == name else None

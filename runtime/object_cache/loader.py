@@ -19,13 +19,12 @@ from functools import lru_cache
 from typing import Any, Final
 
 from axiomjit.base.locks import FORKS_WAIT
-from axiomjit.runtime.object_cache.entry import Entry
-from axiomjit.runtime.object_cache.object_file import (
+from axiomjit.runtime.object_cache.entry import (
     MACHINES,
     NO_BITS,
+    Entry,
     ObjectFile,
     Section,
-    read_object,
 )
 
 MACHINE: Final = MACHINES["x86_64"]
@@ -246,7 +245,7 @@ def load(entry: Entry) -> LoadedCode | None:
         return LoadedCode(code, code.address)
     except OSError as error:
         trouble = error
-    except (NotLinkedError, ValueError):
+    except NotLinkedError:
         pass
     loaded = _load_by_llvm(entry)
     if loaded is None and trouble is not None:
@@ -258,13 +257,12 @@ def _linked(entry: Entry) -> LinkedCode:
     """The code of an entry, linked here.
 
     Raises:
-        NotLinkedError: the entry needs more than this linker supports.
+        NotLinkedError: it needs more than our linker does.
         OSError: the system provides no executable memory.
-        ValueError: an object file is damaged.
     """
     outside = {name: function_address(name) for name in entry.calls or ()}
     known = {name: address for name, address in outside.items() if address is not None}
-    return link([read_object(code) for code in entry.objects], entry.symbol, known)
+    return link(entry.files, entry.symbol, known)
 
 
 def _load_by_llvm(entry: Entry) -> LoadedCode | None:

@@ -11,7 +11,7 @@ import axiomjit as aj
 from axiomjit.base.errors import AxesError, GraphTypeError
 from axiomjit.graph import execution
 from axiomjit.symbolic.dims import dim, evaluate, named_length
-from axiomjit.symbolic.ranges import range_of
+from axiomjit.symbolic.index_maps import range_of
 from axiomjit.transformers import make_transformer
 
 ROLE = aj.make_axis_role("height")

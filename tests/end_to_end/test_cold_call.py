@@ -32,10 +32,10 @@ squares(x, y)
 sys.setprofile(None)
 print(len(files), calls, axiomjit.stats()["compiles"])
 """
-MOST_FILES, MOST_CALLS = 178, 11_690
-"""A tenth more than the 162 files and 10,631 calls of 2026-11-25; the aim is 110 and 6,500."""
-WARM_FILES, WARM_CALLS = 152, 8_510
-"""The same where the kernel is on disk: 138 files and 7,738 calls."""
+MOST_FILES, MOST_CALLS = 121, 6_400
+"""A tenth more than the 110 files and 5,816 calls of 2026-11-26."""
+WARM_FILES, WARM_CALLS = 111, 4_870
+"""The same where the kernel is on disk: 101 files and 4,430 calls."""
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from numpy.lib.stride_tricks import as_strided, sliding_window_view
 import axiomjit
 from axiomjit.base.errors import GraphValueError
 from axiomjit.dispatch.arguments import plain_array
-from axiomjit.passes.ir.loop_ir import Load, Store, statements
+from axiomjit.passes.ir.loop_ir import Load, Store
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.runtime.codegen.compile_source import compile_source
 from axiomjit.runtime.codegen.plain_builtins import run_plain
@@ -302,5 +302,5 @@ def test_results_of_fortran_arrays_need_no_transposition():
     stages = lowered(follow(lambda x: (x * 2.0 + x, x.sum(axis=2)), x))
     assert stages.plan.cost.temporary_bytes.constant == 0
     for step in stages.loops.steps:
-        for access in (s for s in statements(step) if isinstance(s, Load | Store)):
+        for access in (s for s in step.statements if isinstance(s, Load | Store)):
             assert any(stride.constant == 1 for _, stride in access.index.terms)

@@ -13,8 +13,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from axiomjit.dispatch.signature import ArgumentCode, ClassSymbols
 from axiomjit.runtime.memory import allocation
-from axiomjit.symbolic.assumptions import LENGTH, STRIDE
-from axiomjit.symbolic.dims import evaluate
+from axiomjit.symbolic.dims import LENGTH, STRIDE, evaluate
 
 LONG = (5, 6, 7, 8, 9, 10, 12)
 SHORT = (0, 1, 2, 2, 3, 3, 4, 4)

@@ -7,8 +7,7 @@ import pytest
 
 from axiomjit.dispatch import programs, signature
 from axiomjit.symbolic import dims
-from axiomjit.symbolic.assumptions import ANY, SMALL, Kind
-from axiomjit.symbolic.dims import Symbol
+from axiomjit.symbolic.dims import ANY, SMALL, Kind, Symbol
 from tests.generator.budget import budget
 from tests.generator.sequences import ALL, Sequence, campaign, draw, failure, shortest, way
 from tests.generator.strided import Laid

@@ -28,7 +28,7 @@ from axiomjit.graph.evaluate_graph import evaluate_graph
 from axiomjit.graph.nodes import Constant, Graph, Op, post_order
 from axiomjit.graph.storages import with_versions
 from axiomjit.passes.ir.context import Context
-from axiomjit.passes.ir.loop_ir import LoopProgram, Nest, ReadState, Select, statements
+from axiomjit.passes.ir.loop_ir import LoopProgram, Nest, ReadState, Select
 from axiomjit.passes.ir.parse_loops import BoundProgram, parse_loops, print_loops
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
@@ -43,7 +43,7 @@ from axiomjit.passes.ir.plan_ir import (
 )
 from axiomjit.passes.ir.print_program import print_program
 from axiomjit.passes.ir.view_ir import ViewProgram
-from axiomjit.passes.pipeline import PASSES, Stages, run_pipeline
+from axiomjit.passes.pipeline import LOOP_PASSES, PASSES, Stages, run_pipeline
 from axiomjit.runtime.codegen.plain_builtins import run_plain
 from axiomjit.runtime.execution.windows import BoundWindow
 from axiomjit.runtime.memory.allocation import allocate, span
@@ -188,6 +188,7 @@ def small_forms():
         patch("axiomjit.passes.graph.choose_storage.MAX_PARTS", 2),
         patch.multiple("axiomjit.passes.views.cut_joins", MAX_PARTS=2, MAX_PIECE=2),
         patch.multiple("axiomjit.passes.loops.strip_mine", **strips),
+        patch.object(LOOP_PASSES["strip_mine"], "applies", lambda program: True),
         patch.multiple(
             "axiomjit.passes.loops.insert_cancellation_checks",
             MIN_WORK=1000,
@@ -391,7 +392,7 @@ def census(program: object) -> Counter[str]:
         case LoopProgram():
             nests = [step for step in program.steps if isinstance(step, Nest)]
             kinds = [
-                COUNTED.get(type(s), type(s).__name__) for nest in nests for s in statements(nest)
+                COUNTED.get(type(s), type(s).__name__) for nest in nests for s in nest.statements
             ]
             return Counter(kinds + [type(step).__name__ for step in program.steps])
         case Plan():

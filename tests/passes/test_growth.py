@@ -7,7 +7,7 @@ import pytest
 
 import axiomjit
 from axiomjit.base.config import config
-from axiomjit.passes.ir.loop_ir import Nest, statements
+from axiomjit.passes.ir.loop_ir import Nest
 from tests.passes.graphs import follow, in_numpy, lower_until, lowered, run_plain_case
 from tests.passes.stored import assert_same
 
@@ -92,7 +92,7 @@ LIMIT = 1100
 def sizes(function):
     """The number of statements of each nest, when all passes have run."""
     program = lower_until("make_plan", follow(function, X, Y))
-    return [sum(1 for _ in statements(step)) for step in program.steps if isinstance(step, Nest)]
+    return [sum(1 for _ in step.statements) for step in program.steps if isinstance(step, Nest)]
 
 
 @pytest.mark.parametrize("make", FAMILIES)

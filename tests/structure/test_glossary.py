@@ -51,7 +51,7 @@ RETIRED = {
     "late_passes": "OptionalPass",
     "late_rows": "LazyRegistry",
     "looks": "poll_every",
-    "number_kinds": "assumptions",
+    "number_kinds": "Kind",
     "numpy_table": "numpy_rules",
     "opaque": "ExternalCall",
     "or_opaquely": "or_external_call",

@@ -12,7 +12,7 @@ HELD = {
     "axiomjit/base/target.py": {"find_target", "_known", "_host"},
     "axiomjit/axis/names.py": {"_no_axis_named"},
     "runtime/codegen/compile_source.py": {"_namespace"},
-    "runtime/object_cache/cached_code.py": {"compiled", "run_passes"},
+    "runtime/object_cache/store.py": {"compiled", "run_passes"},
     "runtime/execution/library_calls.py": {"_libraries"},
 }
 """Functions that are called under FORKS_WAIT, that report errors, or that import a library of which

@@ -9,9 +9,12 @@ import threading
 import pytest
 
 from axiomjit.base.errors import TraceError
-from axiomjit.symbolic.assumptions import ANY, BACKWARD, LENGTH, STRIDE
 from axiomjit.symbolic.dims import (
+    ANY,
+    BACKWARD,
+    LENGTH,
     SIGNS,
+    STRIDE,
     Binary,
     Guard,
     Guards,

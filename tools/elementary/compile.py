@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from axiomjit.base.target import target
-from axiomjit.passes.ir.kernel_ir import Traits
+from axiomjit.passes.ir.plan_ir import Traits
 from axiomjit.runtime.codegen.compile_source import compile_source
 from axiomjit.runtime.elementary.functions import RECIPES
 from tools.elementary.speed import Word

@@ -18,8 +18,9 @@ import numba
 import numpy as np
 
 from axiomjit.base.target import target
-from axiomjit.passes.ir.kernel_ir import Traits
+from axiomjit.passes.ir.plan_ir import Traits
 from axiomjit.runtime.codegen.compile_source import compile_source
+from axiomjit.runtime.codegen.kernel_cache import entry_of, load_kernel
 from tools.elementary.accuracy_tables import PAGE, replace_rows
 from tools.elementary.turns import LEAST, Function, interleaved
 
@@ -69,7 +70,7 @@ def kernel(name: str, code: str, arity: int) -> Callable[[list[Array], Array], N
     operands = ", ".join(f"load(a{k}, i)" for k in range(arity))
     lines += ["    for i in range(lo, hi):", f"        store(a{arity}, i, {name}({operands}))"]
     made = compile_source("\n".join(lines) + "\n", words, target(), Traits(functions=1))
-    entry = made.load().entry
+    entry = load_kernel(entry_of(made), made.checked).entry
 
     def run(operands: list[Array], out: Array) -> None:
         block = np.array([a.ctypes.data for a in (*operands, out)], np.int64)

@@ -13,7 +13,6 @@ from axiomjit.passes.ir.loop_ir import (
     Load,
     LoopProgram,
     map_nests,
-    statements,
 )
 from axiomjit.passes.ir.parse_loops import BoundProgram, parse_loops, print_loops
 from axiomjit.passes.ir.view_ir import POSITIONS, Number
@@ -153,7 +152,7 @@ def test_what_is_compared_by_identity_is_the_same_object():
     assert any(symbol.kind is DATA_DEPENDENT for symbol, _ in found.lengths)
     case = CASES["running"]()
     program = read_back(lower_until("fuse_loops", case), case).program
-    loads = [s for nest in program.steps for s in statements(nest) if isinstance(s, Load)]
+    loads = [s for nest in program.steps for s in nest.statements if isinstance(s, Load)]
     assert any(load.buffer is POSITIONS for load in loads)
 
 

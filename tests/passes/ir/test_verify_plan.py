@@ -8,13 +8,14 @@ from axiomjit.base.errors import VerifyError
 from axiomjit.base.target import chosen_target
 from axiomjit.graph.external_calls import ArrayFunction
 from axiomjit.graph.library_operations import SORT
-from axiomjit.passes.ir.kernel_ir import Kernel, Parameter
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
     Buffer,
     Call,
+    Kernel,
     Launch,
     NumberSource,
+    Parameter,
     Plan,
     Release,
     Reuse,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from axiomjit.passes.ir.loop_ir import Alloc, For, Store, statements, walk
+from axiomjit.passes.ir.loop_ir import Alloc, For, Store, walk
 from axiomjit.passes.loops.block_folds import block_folds
 from axiomjit.symbolic.dims import Symbol, evaluate
 from tests.passes.examples import example, numbers
@@ -58,14 +58,14 @@ def test_what_is_written_before_a_fold_is_written_once():
 @pytest.mark.parametrize(("length", "trees"), [(1024, 0), (1025, 1)])
 def test_rows_are_cut_where_they_are_longer_than_a_block(length, trees):
     nest = blocked(lambda x: x.sum(axis=1), numbers(6, length))
-    found = [s for s in statements(nest) if isinstance(s, Alloc) and s.scope == "tree"]
+    found = [s for s in nest.statements if isinstance(s, Alloc) and s.scope == "tree"]
     assert len(found) == trees
     assert nest.combine == ()
 
 
 def test_exact_folds_of_rows_are_not_cut():
     nest = blocked(lambda x: x.max(axis=1), numbers(6, 5000))
-    assert [s.kind for s in statements(nest) if isinstance(s, For)] == ["map", "fold"]
+    assert [s.kind for s in nest.statements if isinstance(s, For)] == ["map", "fold"]
 
 
 def test_what_was_looked_at_is_guarded():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from axiomjit.passes.ir.loop_ir import Let, Load, Store, statements
+from axiomjit.passes.ir.loop_ir import Let, Load, Store
 from axiomjit.passes.ir.print_program import print_program
 from axiomjit.passes.loops.cache_rows import cache_rows
 from tests.passes.examples import example
@@ -74,7 +74,7 @@ def test_cache_rows_leaves_alone(name):
 def test_expensive_values_are_computed_once(name):
     case = rows_of(name, KEPT)
     program = cache_rows(lower_until("cache_rows", case), case.context)
-    every = [s for step in program.steps for s in statements(step)]
+    every = [s for step in program.steps for s in step.statements]
     assert sum(isinstance(s, Let) and s.primitive.name == "exp" for s in every) == 1
     results = {s.buffer for s in every if isinstance(s, Store)}
     assert sum(isinstance(s, Load) and s.buffer in results for s in every) == 1

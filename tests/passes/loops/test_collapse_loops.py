@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from axiomjit.passes.ir.loop_ir import For, statements
+from axiomjit.passes.ir.loop_ir import For
 from axiomjit.passes.loops.collapse_loops import collapse_loops
 from tests.passes.examples import example, numbers
 from tests.passes.graphs import CONTEXT, before_and_after, follow, lower_until
@@ -23,7 +23,7 @@ def test_collapse_loops_leaves_alone(name):
 def depth(function, *arguments):
     """The number of loops after collapsing."""
     program = collapse_loops(lower_until("collapse_loops", follow(function, *arguments)), CONTEXT)
-    return sum(isinstance(s, For) for step in program.steps for s in statements(step))
+    return sum(isinstance(s, For) for step in program.steps for s in step.statements)
 
 
 CUBE = numbers(5, 6, 7)

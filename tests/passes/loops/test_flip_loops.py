@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.passes.ir.loop_ir import For, Load, statements
+from axiomjit.passes.ir.loop_ir import For, Load
 from axiomjit.passes.loops.flip_loops import flip_loops
 from tests.passes.examples import example, numbers
 from tests.passes.folded import MEANT, folded_exactly, layouts, whole_numbers
@@ -36,7 +36,7 @@ def test_flip_loops_leaves_alone(name):
 def loops(function, *arguments):
     """The number of loops of a program after they were flipped and collapsed."""
     program = lower_until("estimate_cost", follow(function, *arguments))
-    return sum(isinstance(s, For) for step in program.steps for s in statements(step))
+    return sum(isinstance(s, For) for step in program.steps for s in step.statements)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_flipped_loops_mean_the_same(function, flipped):
 
 def test_strides_are_positive():
     program = lower_until("collapse_loops", follow(lambda x: x.sum(), CUBE[::-1, :, ::-3]))
-    (load,) = [s for step in program.steps for s in statements(step) if isinstance(s, Load)]
+    (load,) = [s for step in program.steps for s in step.statements if isinstance(s, Load)]
     assert "-" not in " ".join(
         str(stride) for _, stride in load.index.terms if "u" not in str(stride)
     )

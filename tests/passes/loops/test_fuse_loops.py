@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from axiomjit.passes.ir.loop_ir import Load, Name, Nest, statements
+from axiomjit.passes.ir.loop_ir import Load, Name, Nest
 from axiomjit.passes.loops.fuse_loops import fuse_loops
 from tests.passes.examples import example, numbers
 from tests.passes.graphs import CONTEXT, before_and_after, follow, lower_until
@@ -53,7 +53,7 @@ def test_passed_on_temporaries_are_dropped():
     after = fuse_loops(before, CONTEXT)
     assert len(after.steps) == 1
     assert [s.role for s in after.storages] == ["argument", "result", "result"]
-    assert sum(isinstance(s, Load) for s in statements(after.steps[0])) == 1
+    assert sum(isinstance(s, Load) for s in after.steps[0].statements) == 1
 
 
 def test_no_nest_grows_without_limit(monkeypatch):
@@ -64,7 +64,7 @@ def test_no_nest_grows_without_limit(monkeypatch):
 
     program = fuse_loops(lower_until("fuse_loops", follow(function, numbers(9))), CONTEXT)
     assert len(program.steps) > 1
-    assert all(len(list(statements(nest))) <= 8 for nest in program.steps)
+    assert all(len(nest.statements) <= 8 for nest in program.steps)
 
 
 @pytest.mark.parametrize(("letter", "number"), [("i", 0), ("v", 10), ("s", 3)])

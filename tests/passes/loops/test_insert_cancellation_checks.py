@@ -7,7 +7,7 @@ import pytest
 
 import axiomjit
 from axiomjit.graph.reductions import NOWHERE
-from axiomjit.passes.ir.loop_ir import For, statements
+from axiomjit.passes.ir.loop_ir import For
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.loops import insert_cancellation_checks as checking
 from axiomjit.passes.loops.insert_cancellation_checks import insert_cancellation_checks
@@ -47,7 +47,7 @@ def soon(monkeypatch):
 
 def looking(program):
     """The loops of a program that look."""
-    found = [s for step in program.steps for s in statements(step) if isinstance(s, For)]
+    found = [s for step in program.steps for s in step.statements if isinstance(s, For)]
     return [loop for loop in found if loop.poll_every]
 
 

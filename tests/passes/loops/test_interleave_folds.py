@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.passes.ir.loop_ir import Fold, For, statements
+from axiomjit.passes.ir.loop_ir import Fold, For
 from axiomjit.passes.loops.interleave_folds import interleave_folds
 from tests.passes.examples import example, numbers
 from tests.passes.graphs import (
@@ -70,7 +70,7 @@ def test_interleave_folds_leaves_alone(name):
 def test_innermost_loops_run_over_lanes(name):
     case = case_of(CASES, name)
     program = interleave_folds(lower_until("interleave_folds", case), case.context)
-    every = [s for step in program.steps for s in statements(step)]
+    every = [s for step in program.steps for s in step.statements]
     lanes = [s for s in every if isinstance(s, Fold) and s.state.lanes is not None]
     assert len(lanes) == 1
     loops = [s for s in every if isinstance(s, For) and any(x is lanes[0] for x in s.body)]

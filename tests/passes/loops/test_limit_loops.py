@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from axiomjit.passes.ir.loop_ir import For, If, statements
+from axiomjit.passes.ir.loop_ir import For, If
 from axiomjit.passes.loops.limit_loops import limit_loops
 from tests.passes.examples import example, numbers
 from tests.passes.graphs import (
@@ -34,8 +34,8 @@ def test_limit_loops_leaves_alone(name):
 @pytest.mark.parametrize("name", CASES)
 def test_no_statement_has_a_condition(name):
     for nest in lowered(CASES[name]()).loops.steps:
-        assert not any(isinstance(stmt, If) for stmt in statements(nest))
-        assert any(isinstance(stmt, For) and stmt.limits for stmt in statements(nest))
+        assert not any(isinstance(stmt, If) for stmt in nest.statements)
+        assert any(isinstance(stmt, For) and stmt.limits for stmt in nest.statements)
 
 
 def same(case):

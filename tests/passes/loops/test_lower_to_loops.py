@@ -2,7 +2,7 @@
 
 import pytest
 
-from axiomjit.passes.ir.loop_ir import Let, LibraryCall, statements
+from axiomjit.passes.ir.loop_ir import Let, LibraryCall
 from axiomjit.passes.loops.lower_to_loops import lower_to_loops
 from tests.passes.examples import example, numbers
 from tests.passes.graphs import CONTEXT, before_and_after, follow, lower_until
@@ -32,5 +32,5 @@ def test_there_is_one_step_per_stored_value(name):
 def test_a_shared_value_is_computed_once():
     case = follow(lambda x: (x - 1.0) * (x - 1.0), numbers(9))
     (nest,) = lower_to_loops(lower_until("lower_to_loops", case), CONTEXT).steps
-    names = [s.primitive.name for s in statements(nest) if isinstance(s, Let)]
+    names = [s.primitive.name for s in nest.statements if isinstance(s, Let)]
     assert names == ["subtract", "multiply"]

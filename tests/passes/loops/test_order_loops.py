@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from axiomjit.passes.ir.loop_ir import For, Load, Store, statements
+from axiomjit.passes.ir.loop_ir import For, Load, Store
 from axiomjit.passes.loops.order_loops import order_loops
 from tests.passes.examples import example, numbers
 from tests.passes.graphs import CONTEXT, before_and_after, follow, lower_until
@@ -23,7 +23,7 @@ def test_order_loops_leaves_alone(name):
 def loops(function, *arguments):
     """The innermost step of each access, and the extents of all loops, after ordering."""
     program = order_loops(lower_until("order_loops", follow(function, *arguments)), CONTEXT)
-    return [s for step in program.steps for s in statements(step)]
+    return [s for step in program.steps for s in step.statements]
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from axiomjit.passes.ir.loop_ir import For, Select, statements
+from axiomjit.passes.ir.loop_ir import For, Select
 from axiomjit.passes.loops.split_regions import split_regions
 from tests.passes.examples import example, numbers
 from tests.passes.graphs import before_and_after, follow, lower_until, lowered
@@ -26,10 +26,10 @@ def loops(function, *arguments):
     steps = lowered(follow(function, *arguments)).loops.steps
     counts = []
     for step in steps:
-        assert not any(isinstance(s, Select) for s in statements(step))
+        assert not any(isinstance(s, Select) for s in step.statements)
         innermost = [
             s
-            for s in statements(step)
+            for s in step.statements
             if isinstance(s, For) and not any(isinstance(inner, For) for inner in s.body)
         ]
         counts.append(len(innermost))

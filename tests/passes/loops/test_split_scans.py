@@ -8,7 +8,7 @@ import pytest
 import axiomjit as aj
 from axiomjit.base.dtypes import FLOAT
 from axiomjit.base.errors import VerifyError
-from axiomjit.passes.ir.loop_ir import Alloc, Fold, For, Load, Nest, ReadState, Store, statements
+from axiomjit.passes.ir.loop_ir import Alloc, Fold, For, Load, Nest, ReadState, Store
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.ir.print_program import print_program
 from axiomjit.passes.ir.verify_program import verify_program
@@ -141,8 +141,8 @@ def test_the_nest_ahead_computes_what_is_folded_and_no_more():
         ahead, scan = nests(lowered(case))
     assert ahead.prepass
     assert scan.chunk_chain is not None
-    assert {s.buffer.role for s in statements(ahead) if isinstance(s, Store)} == {"partial"}
-    names = {s.primitive.name for s in statements(ahead) if hasattr(s, "primitive")}
+    assert {s.buffer.role for s in ahead.statements if isinstance(s, Store)} == {"partial"}
+    names = {s.primitive.name for s in ahead.statements if hasattr(s, "primitive")}
     assert names == {"multiply"}
 
 
@@ -250,7 +250,7 @@ def test_a_chain_is_run_by_one_thread():
 def test_loops_under_others_share_the_range():
     loops = nests(lowered(follow(lambda x: np.cumsum(x, axis=1), np.ones((3, 1 << 19)))))
     for nest in loops:
-        (under,) = [s for s in statements(nest) if isinstance(s, For) and s.under is not None]
+        (under,) = [s for s in nest.statements if isinstance(s, For) and s.under is not None]
         assert under.under == "i0"
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.passes.ir.loop_ir import Fold, For, statements
+from axiomjit.passes.ir.loop_ir import Fold, For
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.loops.tile_folds import tile_folds
 from axiomjit.runtime.codegen.plain_builtins import run_plain
@@ -37,7 +37,7 @@ def test_lanes_are_for_short_windows_that_are_not_unrolled(window, tiled):
     x = aj.make_axis(50)
     case = stored([aj.pooling(aj.constant(numbers(50), [x]), {x: window}, strides=1)])
     after = tile_folds(lower_until("tile_folds", case), case.context)
-    found = [s for step in after.steps for s in statements(step)]
+    found = [s for step in after.steps for s in step.statements]
     assert any(isinstance(s, Fold) and s.state.lanes is not None for s in found) is tiled
 
 
@@ -50,7 +50,7 @@ def test_tile_folds_leaves_alone(name):
 def cells(function, *arguments):
     """The lanes that are taken at once, and those of one block."""
     after = tile_folds(lower_until("tile_folds", follow(function, *arguments)), CONTEXT)
-    loops = [s for step in after.steps for s in statements(step) if isinstance(s, For)]
+    loops = [s for step in after.steps for s in step.statements if isinstance(s, For)]
     (block,) = {loop.block for loop in loops if loop.block is not None}
     (outer,) = (loop for loop in loops if loop.iterator == block.outer)
     assert block.unroll == outer.unroll
@@ -86,6 +86,6 @@ def test_lanes_of_others_are_left_alone(units):
 def test_tiles_only_where_the_map_walks_by_one(axis, order, tiled):
     case = follow(lambda x: x.max(axis=axis), np.array(numbers(60, 50), order=order))
     after = tile_folds(lower_until("tile_folds", case), CONTEXT)
-    found = [s for step in after.steps for s in statements(step)]
+    found = [s for step in after.steps for s in step.statements]
     assert any(isinstance(s, Fold) and s.state.lanes is not None for s in found) is tiled
     assert any(isinstance(s, For) and s.block is not None for s in found) is tiled

@@ -6,7 +6,7 @@ import pytest
 from axiomjit.base.errors import VerifyError
 from axiomjit.graph.primitives import JOIN
 from axiomjit.passes.graph.choose_storage import MAX_PARTS
-from axiomjit.passes.ir.loop_ir import For, statements
+from axiomjit.passes.ir.loop_ir import For
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.ir.verify_program import verify_program
 from axiomjit.passes.views.cut_joins import MAX_PIECE, cut_joins
@@ -102,7 +102,7 @@ def test_cut_joins_mean_the_same(make, count):
 def test_no_kernel_has_more_parts(make, count):
     steps = lowered(follow(make(count), X)).loops.steps
     for step in steps:
-        loops = [s for s in statements(step) if isinstance(s, For)]
+        loops = [s for s in step.statements if isinstance(s, For)]
         assert len(loops) <= 2 * MAX_PIECE
 
 

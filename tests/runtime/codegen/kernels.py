@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from axiomjit.base.target import target
-from axiomjit.passes.ir.kernel_ir import Traits
+from axiomjit.passes.ir.plan_ir import Traits
 from axiomjit.runtime.codegen.compile_source import compile_source
-from axiomjit.runtime.codegen.kernel_handle import LoadedKernel
+from axiomjit.runtime.codegen.kernel_cache import LoadedKernel, entry_of, load_kernel
 from axiomjit.runtime.elementary.functions import RECIPES
 
 
@@ -68,8 +68,13 @@ def words_of(parameters, arguments):
 def run_compiled(kernel, parameters, arguments, lo, hi):
     """Run machine code on the arguments; the status. The kernel may be loaded or just compiled."""
     words = words_of(parameters, arguments)
-    loaded = kernel if isinstance(kernel, LoadedKernel) else kernel.load()
+    loaded = kernel if isinstance(kernel, LoadedKernel) else load_compiled(kernel)
     return loaded.entry(words.ctypes.data, lo, hi)
+
+
+def load_compiled(made):
+    """A kernel that was just compiled, in memory."""
+    return load_kernel(entry_of(made), made.checked)
 
 
 def same_bits(left, right):

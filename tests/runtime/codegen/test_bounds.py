@@ -8,8 +8,7 @@ from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.base.errors import BoundsError
 from axiomjit.base.target import chosen_target
-from axiomjit.passes.ir.kernel_ir import Kernel
-from axiomjit.passes.ir.plan_ir import Allocate, Buffer, Plan, Window
+from axiomjit.passes.ir.plan_ir import Allocate, Buffer, Kernel, Plan, Window
 from axiomjit.passes.ir.view_ir import ArrayRole
 from axiomjit.runtime.codegen.kernel_cache import KERNELS
 from axiomjit.runtime.codegen.plain_builtins import DTYPES, run_plain

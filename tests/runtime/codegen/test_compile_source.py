@@ -19,6 +19,7 @@ from tests.runtime.codegen.kernels import (
     SQUARES,
     SQUARES_PARAMETERS,
     buffers,
+    load_compiled,
     run_compiled,
     words_of,
 )
@@ -128,7 +129,7 @@ def test_refused_source(source, seen):
 
 
 def test_entry_outlives_the_kernel(arrays):
-    entry = compile_source(SQUARES, SQUARES_PARAMETERS, target()).load().entry
+    entry = load_compiled(compile_source(SQUARES, SQUARES_PARAMETERS, target())).entry
     gc.collect()
     words = words_of(SQUARES_PARAMETERS, arrays)
     assert entry(words.ctypes.data, 0, BLOCKS) == 0
@@ -137,7 +138,7 @@ def test_entry_outlives_the_kernel(arrays):
 
 def test_many_threads_run_one_kernel(squares, arrays):
     run_compiled(squares, SQUARES_PARAMETERS, arrays, 0, BLOCKS)
-    wrong, loaded = [], squares.load()
+    wrong, loaded = [], load_compiled(squares)
 
     def repeat():
         own = [*arrays[:2], np.zeros(BLOCKS), N]
@@ -183,4 +184,4 @@ def test_kernels_run_after_fork(squares, arrays):
 
 
 def test_status_is_a_32_bit_integer(squares):
-    assert squares.load().entry.func.restype is ctypes.c_int32
+    assert load_compiled(squares).entry.func.restype is ctypes.c_int32

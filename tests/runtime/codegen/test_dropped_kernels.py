@@ -18,8 +18,7 @@ from axiomjit.base.errors import GraphValueError
 from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.target import target
 from axiomjit.runtime.codegen.compile_source import compile_source
-from axiomjit.runtime.codegen.kernel_cache import KernelCache
-from axiomjit.runtime.codegen.kernel_handle import KernelHandle
+from axiomjit.runtime.codegen.kernel_cache import KernelCache, KernelHandle
 from axiomjit.runtime.native_call.native_entry import refusal
 from tests.runtime.codegen import memory_runs
 from tests.runtime.codegen.kernels import SQUARES, SQUARES_PARAMETERS

@@ -12,7 +12,7 @@ import axiomjit
 from axiomjit.base.counters import stats
 from axiomjit.base.errors import CompileError
 from axiomjit.base.target import chosen_target
-from axiomjit.passes.ir.kernel_ir import Kernel
+from axiomjit.passes.ir.plan_ir import Kernel
 from axiomjit.runtime.codegen.kernel_cache import KERNELS, KernelCache
 from tests.runtime.object_cache.object_runs import Planted
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from axiomjit.base.target import target
-from axiomjit.runtime.codegen.llvm_functions import _LINKED
-from axiomjit.runtime.codegen.vector_steps import PREFIX
+from axiomjit.runtime.codegen.llvm_functions import _LINKED, PREFIX
 from tests.runtime.codegen.kernels import buffers, compiled, run_compiled
 
 KERNEL = """

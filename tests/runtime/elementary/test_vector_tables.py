@@ -9,7 +9,7 @@ from numba.core.compiler_lock import global_compiler_lock
 
 from axiomjit.base.target import target
 from axiomjit.runtime.codegen.llvm_arithmetic import FLOATS, LlvmArithmetic, of_lanes
-from axiomjit.runtime.codegen.target_code import target_context
+from axiomjit.runtime.codegen.llvm_functions import target_context
 from axiomjit.runtime.elementary.numpy_arithmetic import NumpyArithmetic
 from axiomjit.runtime.object_cache import loader
 from axiomjit.runtime.object_cache.entry import make_entry

@@ -3,8 +3,7 @@
 import numpy as np
 
 from axiomjit.base.target import chosen_target
-from axiomjit.passes.ir.kernel_ir import Kernel, Parameter
-from axiomjit.passes.ir.plan_ir import Allocate, Buffer, Launch, Plan, Window
+from axiomjit.passes.ir.plan_ir import Allocate, Buffer, Kernel, Launch, Parameter, Plan, Window
 from axiomjit.passes.ir.view_ir import ArrayRole
 from axiomjit.symbolic.dims import dim
 

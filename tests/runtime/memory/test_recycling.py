@@ -14,8 +14,8 @@ import pytest
 import axiomjit
 from axiomjit.base.config import config
 from axiomjit.base.errors import GraphValueError
-from axiomjit.runtime.memory import recycling
-from axiomjit.runtime.memory.recycling import LARGE, counts, kept_bytes, recycled
+from axiomjit.runtime.memory import allocation
+from axiomjit.runtime.memory.allocation import LARGE, counts, kept_bytes, recycled
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="memory is recycled on POSIX systems")
 BYTE = np.dtype(np.uint8)
@@ -218,4 +218,4 @@ def test_the_environment_sets_the_limit():
             env={**os.environ, "AXIOMJIT_POOL_BYTES": text},
         )
         assert int(done.stdout) == expected
-    assert recycling.LARGE < 2**20
+    assert allocation.LARGE < 2**20

@@ -22,8 +22,8 @@ from axiomjit.runtime.native_call.builder import NAME
 from axiomjit.runtime.native_call.guard_tables import MOST_TABLES, Guards, Table, with_table
 from axiomjit.runtime.native_call.instructions import SCALARS, TUPLE
 from axiomjit.runtime.native_call.native_entry import entry_text
-from axiomjit.runtime.object_cache import cached_code
-from axiomjit.runtime.object_cache.object_file import undefined_symbols
+from axiomjit.runtime.object_cache import store
+from axiomjit.runtime.object_cache.entry import tables_of
 from tests.runtime.native_call.native_tables import calling, table_of
 from tests.runtime.object_cache.object_runs import SYMBOL, object_of
 from tests.structure.sources import ROOT
@@ -255,8 +255,8 @@ def test_errors_of_what_answers_pass_through():
 
 
 def test_the_object_file_calls_nothing_by_name():
-    code = cached_code.compiled(entry_text())
-    assert undefined_symbols(code) <= {"memcpy", "memset"}
+    code = store.compiled(entry_text())
+    assert tables_of(code).undefined <= {"memcpy", "memset"}
     assert len(code) < 20_000
     assert f"@{NAME}(" in entry_text()
 
@@ -269,8 +269,8 @@ def test_a_fork_waits_until_it_is_compiled(monkeypatch):
         return object_of(1)
 
     monkeypatch.setattr(config, "cache_dir", "")
-    monkeypatch.setattr(cached_code, "compiled", compiled)
-    assert cached_code.cached_code("text", SYMBOL).address
+    monkeypatch.setattr(store, "compiled", compiled)
+    assert store.cached_code("text", SYMBOL).address
     assert held == [True]
 
 
@@ -288,7 +288,7 @@ f = aj.jit(lambda x: x * 2.5 + 1)
 x, large = np.ones(5), np.ones(100_000)
 assert all(f(x).tolist() == [3.5] * 5 for _ in range(9))
 assert f.hits_natively[0]
-assert f(large)[-1] == 3.5 and axiomjit.runtime.memory.recycling.kept_bytes()
+assert f(large)[-1] == 3.5 and axiomjit.runtime.memory.allocation.kept_bytes()
 print(aj.stats()["compiles"], "numba" in sys.modules, "llvmlite" in sys.modules)
 """
 

@@ -11,7 +11,7 @@ import pytest
 
 import axiomjit as aj
 from axiomjit.base.config import config
-from axiomjit.runtime.codegen.kernel_handle import LoadedKernel
+from axiomjit.runtime.codegen.kernel_cache import LoadedKernel
 from axiomjit.runtime.execution import plan_steps
 from axiomjit.runtime.execution.plan_steps import Launching
 from axiomjit.runtime.native_call.native_entry import refusal

@@ -25,7 +25,7 @@ from llvmlite import binding
 
 from axiomjit.base.config import config
 from axiomjit.base.target import chosen_target
-from axiomjit.passes.ir.kernel_ir import Kernel, Parameter
+from axiomjit.passes.ir.plan_ir import Kernel, Parameter
 from axiomjit.runtime.codegen.kernel_cache import KernelCache
 from axiomjit.runtime.object_cache import entry as entries
 from axiomjit.runtime.object_cache.store import ObjectStore
@@ -90,7 +90,7 @@ class Process:
 
 def sealed(key, symbol, calls, objects):
     """The bytes of an entry that says what it likes, with the right digest."""
-    return entries.pack(entries.Entry(key, symbol, calls, objects, 1.0))
+    return entries.pack(entries.Entry(key, symbol, calls, objects, 1.0, ()))
 
 
 def _bit_flip(draw, path, data, other):

@@ -7,14 +7,13 @@ import pytest
 from llvmlite import binding
 
 from axiomjit.runtime.object_cache import loader
-from axiomjit.runtime.object_cache.entry import make_entry
+from axiomjit.runtime.object_cache.entry import make_entry, read_object
 from axiomjit.runtime.object_cache.loader import (
     NotLinkedError,
     function_address,
     link,
     plain_code,
 )
-from axiomjit.runtime.object_cache.object_file import read_object
 from tests.runtime.object_cache.object_runs import object_of
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="code of x86-64")
@@ -116,7 +115,7 @@ def test_a_place_outside_its_section_is_refused(files):
     for k, section in enumerate(sections):
         if section.kind == 4:
             end = (sections[section.info].size - 3).to_bytes(8, "little")
-            sections[k] = section.replace(content=end + section.content[8:])
+            sections[k] = section._replace(content=end + section.content[8:])
     with pytest.raises(NotLinkedError, match="outside"):
         link([damaged.replace(sections=tuple(sections))], "other", {})
 

@@ -14,11 +14,10 @@ import axiomjit
 from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.base.target import target
-from axiomjit.runtime.codegen import kernel_handle as kernel_entries
-from axiomjit.runtime.codegen.kernel_cache import KERNELS, KernelCache
-from axiomjit.runtime.codegen.kernel_handle import LoadedKernel
+from axiomjit.runtime.codegen import kernel_cache
+from axiomjit.runtime.codegen.kernel_cache import KERNELS, KernelCache, LoadedKernel
 from axiomjit.runtime.object_cache import keys, loader
-from axiomjit.runtime.object_cache.entry import Entry, make_entry
+from axiomjit.runtime.object_cache.entry import Entry, make_entry, tables_of
 from axiomjit.runtime.object_cache.store import OBJECTS
 from tests.runtime.object_cache.object_runs import (
     SYMBOL,
@@ -96,10 +95,10 @@ def test_code_that_nobody_holds_gives_its_memory_back():
     def load_and_drop(count):
         for _ in range(count):
             code = loader.load(entry)
-            kernel_entry = kernel_entries.make_entry(code.address, code)
+            called = kernel_cache.kernel_entry(code.address, code)
             del code
             words = (ctypes.c_int64 * 1)()
-            assert kernel_entry(ctypes.addressof(words), 0, 1) == 0
+            assert called(ctypes.addressof(words), 0, 1) == 0
             assert words[0] == 1
 
     load_and_drop(200)
@@ -112,7 +111,7 @@ def test_code_that_nobody_holds_gives_its_memory_back():
 def test_what_calls_a_function_that_is_nowhere_is_not_loaded(calls, capfd):
     """It would call address 0; LLVM prints nothing of it."""
     code = object_of(1, "axiomjit_nowhere")
-    assert loader.load(Entry(KEY, SYMBOL, calls, (code,), 0.0)) is None
+    assert loader.load(Entry(KEY, SYMBOL, calls, (code,), 0.0, (tables_of(code),))) is None
     assert capfd.readouterr() == ("", "")
 
 

@@ -13,10 +13,9 @@ from axiomjit.base.errors import CompileError
 from axiomjit.base.target import target
 from axiomjit.runtime.codegen import cast_builtins
 from axiomjit.runtime.codegen.emitters import call_function
-from axiomjit.runtime.codegen.target_code import target_context
+from axiomjit.runtime.codegen.llvm_functions import target_context
 from axiomjit.runtime.object_cache import loader
-from axiomjit.runtime.object_cache.entry import make_entry
-from axiomjit.runtime.object_cache.object_file import PROVIDED, read_object, undefined_symbols
+from axiomjit.runtime.object_cache.entry import PROVIDED, make_entry, read_object, tables_of
 
 MODULE = """
 @where = external global i64
@@ -50,11 +49,11 @@ def load(called, name):
 
 @pytest.mark.parametrize("called", ["cbrt", "__truncdfhf2", "x" * 500])
 def test_undefined_symbols_are_what_is_called_and_not_defined(called):
-    assert undefined_symbols(code(called)) == {called}
+    assert tables_of(code(called)).undefined == {called}
 
 
 def test_what_is_no_elf_file_names_nothing():
-    assert undefined_symbols(b"\xcf\xfa\xed\xfe" + bytes(200)) == set()
+    assert tables_of(b"\xcf\xfa\xed\xfe" + bytes(200)).symbols == ()
 
 
 def test_a_part_of_an_object_file_is_refused():
@@ -129,5 +128,5 @@ def test_looking_for_symbols_takes_little_time():
 
 def _timed(text):
     start = time.perf_counter()
-    undefined_symbols(text)
+    tables_of(text)
     return time.perf_counter() - start

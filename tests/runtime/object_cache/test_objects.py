@@ -10,7 +10,7 @@ import pytest
 from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.base.errors import CompileError, GraphValueError
-from axiomjit.runtime.object_cache import cached_code, loader
+from axiomjit.runtime.object_cache import loader
 from axiomjit.runtime.object_cache import store as directories
 from axiomjit.runtime.object_cache.entry import make_entry, pack, unpack
 from axiomjit.runtime.object_cache.store import Directory, own_path
@@ -330,7 +330,7 @@ def test_a_shortage_of_memory_is_no_damage(folder, monkeypatch):
 
 @pytest.mark.parametrize("what", ["PASSES", "MACHINE"])
 def test_what_llvm_does_with_own_code_is_in_its_key(what, monkeypatch):
-    before = cached_code._key("text")
-    changed = {"PASSES": ("sroa",), "MACHINE": {**cached_code.MACHINE, "opt": 1}}
-    monkeypatch.setattr(cached_code, what, changed[what])
-    assert before != cached_code._key("text") != ""
+    before = directories._key("text")
+    changed = {"PASSES": ("sroa",), "MACHINE": {**directories.MACHINE, "opt": 1}}
+    monkeypatch.setattr(directories, what, changed[what])
+    assert before != directories._key("text") != ""

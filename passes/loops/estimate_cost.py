@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from axiomjit.passes.ir.context import Context
-from axiomjit.passes.ir.cost import Cost
 from axiomjit.passes.ir.loop_ir import (
+    Cost,
     Fold,
     For,
     If,
@@ -45,44 +45,50 @@ def _elements(index: Index, loops: dict[str, Dim]) -> Dim:
     return product(tuple(loops[name] for name in named))
 
 
-def _each(body: tuple[Stmt, ...], loops: dict[str, Dim]) -> Iterator[tuple[Stmt, dict[str, Dim]]]:
+def _bodies(
+    body: tuple[Stmt, ...], loops: dict[str, Dim]
+) -> Iterator[tuple[tuple[Stmt, ...], dict[str, Dim]]]:
+    """A body and those inside it, each with the loops around it."""
+    yield body, loops
     for stmt in body:
-        yield stmt, loops
         if isinstance(stmt, For):
-            yield from _each(stmt.body, {**loops, stmt.iterator: stmt.extent})
+            yield from _bodies(stmt.body, {**loops, stmt.iterator: stmt.extent})
         elif isinstance(stmt, If):
-            yield from _each(stmt.body, loops)
+            yield from _bodies(stmt.body, loops)
         elif isinstance(stmt, Select):
             for part in stmt.parts:
                 spans = {b.iterator: b.high - b.low for b in part.bounds if b.iterator is not None}
-                yield from _each(part.body, {**loops, **spans})
+                yield from _bodies(part.body, {**loops, **spans})
 
 
 def cost_of(nest: Nest, known: set[Storage]) -> Cost:
     """The cost of a nest without blocks; `known` are storages that earlier nests have written."""
     read = written = flops = temporary = dim(0)
     loaded: set[object] = set()
-    for stmt, loops in _each(nest.body, {}):
-        trips = product(tuple(loops.values()))
-        match stmt:
-            case Load(buffer=buffer, index=index):
-                key = (buffer, index.terms)
-                if key not in loaded and buffer is not POSITIONS:
-                    loaded.add(key)
-                    read += _elements(index, loops) * buffer.dtype.itemsize
-            case Store(buffer=buffer, index=index, combine=combine):
-                stored = _elements(index, loops) * buffer.dtype.itemsize
-                written += stored
-                if combine is not None:
-                    read += stored
-                    flops += trips * combine.weight
-                if buffer.role.is_temporary and buffer not in known:
-                    temporary += buffer.size_bytes
-                known.add(buffer)
-            case Let(primitive=primitive):
-                flops += trips * primitive.weight
-            case Fold(state=state):
-                flops += trips * state.accumulator.weight
+    for body, loops in _bodies(nest.body, {}):
+        weight = 0
+        for stmt in body:
+            match stmt:
+                case Load(buffer=buffer, index=index):
+                    key = (buffer, index.terms)
+                    if key not in loaded and buffer is not POSITIONS:
+                        loaded.add(key)
+                        read += _elements(index, loops) * buffer.dtype.itemsize
+                case Store(buffer=buffer, index=index, combine=combine):
+                    stored = _elements(index, loops) * buffer.dtype.itemsize
+                    written += stored
+                    if combine is not None:
+                        read += stored
+                        weight += combine.weight
+                    if buffer.role.is_temporary and buffer not in known:
+                        temporary += buffer.size_bytes
+                    known.add(buffer)
+                case Let(primitive=primitive):
+                    weight += primitive.weight
+                case Fold(state=state):
+                    weight += state.accumulator.weight
+        if weight:
+            flops += product(tuple(loops.values())) * weight
     return Cost(read, written, flops, temporary, dim(0), 1)
 
 
