@@ -205,7 +205,7 @@ def peak_flops(kind: str, threads: int, spent_s: float) -> float | None:
     """Return multiply-adds per second, each counted as two; None if the loop is not vector code."""
     from llvmlite import binding
 
-    features = binding.get_host_cpuvector_extensions()
+    features = binding.get_host_cpu_features()
     wide = next((size for name, size in VECTOR_BYTES.items() if features.get(name)), 16)
     lanes = wide // (8 if kind == "double" else 4)
     binding.initialize_native_target()
