@@ -1,4 +1,4 @@
-"""Running axis graphs: `make_transformer().computation(outputs, *placeholders)(*arguments)`."""
+"""Runs axis graphs: `make_transformer().computation(outputs, *placeholders)(*arguments)`."""
 
 from axiomjit.axis.transformers import Computation, Transformer, VariableValues, make_transformer
 

@@ -6,9 +6,9 @@ case, compiled alone, timed alternately), `records` (the result file and the mea
 figures), `ranking` (ratios and their verdicts), `compare` (cases that became slower), `table` and
 `page` (the reports).
 
-Method: every peer is a fresh process; its first call is timed alone, with empty caches; its result
-must equal NumPy's; then rounds follow in which all peers take one sample each, in an order drawn
-anew. A second process, pinned to one core, finds the disk caches of the first, and so do further
+Method: each peer runs in a fresh process. Its first call is timed alone, with empty caches, and its
+result must equal NumPy's. Then rounds follow, in each of which all peers take one sample, in random
+order. A second process, pinned to one core, uses the disk caches of the first, as do further
 processes of NumPy and axiomjit. The machine's bandwidth and peak arithmetic are measured in the
 same run.
 

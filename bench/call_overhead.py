@@ -2,9 +2,9 @@
 
     python -m axiomjit.bench.call_overhead [--entry portable]
 
-Each row is measured in one process, in rounds in which every peer takes one sample in turn; the
-table gives the median of each and medians of the ratios within a round. The first line is what
-`np.empty(8)` takes, which every fresh result needs. JAX is compared where it is installed.
+Each row is measured in one process, in rounds in each of which every peer takes one sample. The
+table has the medians of the times, and of the ratios within a round. The first line is the time of
+`np.empty(8)`, a part of every call with a new result. JAX is compared if it is installed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def expression(x: Any, y: Any) -> Any:
 
 
 def cases() -> dict[str, tuple[Call, Call, Call | None]]:
-    """Our call, NumPy's and JAX's, by description."""
+    """By description: calls of axiomjit, NumPy and JAX."""
     rng = np.random.default_rng(1)
     x, y, matrix, vector = rng.random(8), rng.random(8), rng.random((3, 3)), rng.random(3)
     ours, product = aj.jit(expression), aj.jit(lambda a, b: a @ b)
@@ -74,11 +74,11 @@ STEPS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     "chosen by a mask": (lambda x: x[x > 0.5] * 2, (8,)),
     "unique between two kernels": (lambda x: np.unique(x * 2) + 1, (8,)),
 }
-"""Programs with a step computed by NumPy, or with several kernels; the argument's shape."""
+"""Programs with an external call, or with several kernels, each with its argument's shape."""
 
 
 def steps(function: Callable[..., Any], shape: tuple[int, ...]) -> tuple[Call, Call, None]:
-    """Our call and NumPy's of a function of a random array."""
+    """The calls of a function on a random array, by axiomjit and by NumPy."""
     x, ours = np.random.default_rng(2).random(shape), aj.jit(function)
     return lambda: ours(x), lambda: function(x), None
 

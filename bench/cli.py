@@ -15,7 +15,7 @@ from axiomjit.bench.suite.records import read_result, write_result, write_text
 from axiomjit.bench.suite.results import results_folder
 
 CASE_HELP = "a case, a group, or your own function as FILE.py:FUNCTION; may be given again"
-OWN = """\
+OWN_GROUP = """\
 A function of your own is named FILE.py:FUNCTION. Beside FUNCTION the file defines
 FUNCTION_inputs(rng), which returns its arguments as a tuple (rng is a numpy.random.Generator
 with a fixed seed), or every parameter has a default. It may define FUNCTION_numexpr (the
@@ -39,7 +39,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
         "run",
         help="measure",
         description="Measure cases; every result is compared with NumPy's before a time counts.",
-        epilog=OWN,
+        epilog=OWN_GROUP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     run.add_argument("--case", action="append", default=[], metavar="NAME", help=CASE_HELP)

@@ -1,10 +1,10 @@
-"""How long compiling takes, and how that grows with a function.
+"""Compile times, and their growth with the size of a function.
 
-`python -m axiomjit.bench.growth` prints milliseconds of processor time, of axiomjit (following,
-passes and rendering) and of Numba apart: of a function of ten operators; of families of functions
-of 200 and 400 operators, with the ratios; of one `concatenate` of 150, 300 and 600 slices; of the
-plans of 1,000 shapes of one function. Of Numba's time the first round counts: a kernel is compiled
-once per process. Ratios before Numba are the median of several rounds.
+`python -m axiomjit.bench.growth` prints milliseconds of processor time, separately for axiomjit
+(tracing, passes, source) and for Numba: for a function of ten operators; for families of functions
+of 200 and 400 operators, with ratios; for one `concatenate` of 150, 300 and 600 slices; for the
+plans of 1,000 shapes of one function. Numba's time is that of the first round, since a kernel is
+compiled once per process. Axiomjit's ratios are medians of several rounds.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Y: Final = np.linspace(1.0, 3.0, 50 * 60).reshape(50, 60)
 
 
 def ten(x: Any, y: Any) -> Any:
-    """Ten operators."""
+    """A function of ten operators."""
     a = x * y + 1.0
     b = np.sin(a) - x
     c = np.maximum(a, b) / 2.0
@@ -35,7 +35,7 @@ def ten(x: Any, y: Any) -> Any:
 
 
 def chain(count: int) -> Function:
-    """Each value is computed from the one before."""
+    """A function in which each value is computed from the previous one."""
     steps: tuple[Function, ...] = (
         lambda v, y: np.sqrt(v),
         lambda v, y: v * y,
@@ -53,7 +53,7 @@ def chain(count: int) -> Function:
 
 
 def mesh(count: int) -> Function:
-    """Each value is computed from the one before and an early one."""
+    """A function in which each value is computed from the previous one and an early one."""
 
     def function(x: Any, y: Any) -> Any:
         values = [x, y]
@@ -65,22 +65,22 @@ def mesh(count: int) -> Function:
 
 
 def results(count: int) -> Function:
-    """Many results of one shape."""
+    """A function with many results of one shape."""
     return lambda x, y: tuple(x * (k + 1.5) + y for k in range(count // 2))
 
 
 def shapes(count: int) -> Function:
-    """Many results of different shapes."""
+    """A function with many results of different shapes."""
     return lambda x, y: tuple(x.reshape(-1)[: k + 5] * (k + 1.5) for k in range(count))
 
 
 def sums(count: int) -> Function:
-    """Many sums of rows."""
+    """A function with many sums of rows."""
     return lambda x, y: tuple((x * (k + 1.5)).sum(axis=1) for k in range(count // 2))
 
 
 def joined(count: int) -> Function:
-    """One join of many slices."""
+    """A function with one join of many slices."""
     return lambda x, y: np.concatenate([x[k % 40 : k % 40 + 3] * 2.0 for k in range(count)])
 
 
@@ -88,7 +88,7 @@ FAMILIES: Final = (chain, mesh, results, shapes, sums, joined)
 
 
 def compile_ms(function: Function, *arguments: Any) -> tuple[float, float, int]:
-    """Milliseconds before and in Numba, and the number of kernels."""
+    """Milliseconds before Numba and in Numba, and the number of kernels."""
     jitted = axiomjit.jit(function)
     started = time.process_time()
     lowered = jitted.lower(*arguments)

@@ -1,4 +1,4 @@
-"""The compiler on one page: the passes in order, each verified when asked."""
+"""The pipeline of passes in order; under `config.check` the result of each is verified."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from axiomjit.passes.ir.view_ir import ViewProgram
 from axiomjit.passes.loops.block_folds import block_folds
 from axiomjit.passes.loops.estimate_cost import estimate_cost
 from axiomjit.passes.loops.fuse_loops import fuse_loops
+from axiomjit.passes.loops.insert_cancellation_checks import insert_cancellation_checks
 from axiomjit.passes.loops.lower_to_loops import lower_to_loops
-from axiomjit.passes.loops.watch_loops import watch_loops
 from axiomjit.passes.plan.make_plan import make_plan
 from axiomjit.passes.views.lower_to_views import lower_to_views
 from axiomjit.symbolic.index_maps import is_backward
@@ -46,15 +46,15 @@ class OptionalPass:
     """A pass that is imported and run only for programs to which its predicate applies."""
 
     def __init__(self, name: str, applies: Callable[[Any], bool]) -> None:
-        """Name a module below `passes`; `applies` is True of each program that it may change."""
+        """Store a module's name below `passes`, and the predicate `applies` on programs."""
         self.path, self.applies = f"axiomjit.passes.{name}", applies
         self.__name__ = name.rpartition(".")[2]
 
     def __call__(self, program: Any, context: Context) -> Any:
-        """Run the pass where it applies; under `config.check` on every program.
+        """Run the pass if it applies; under `config.check` run it on every program.
 
         Raises:
-            VerifyError: it changes a program to which it does not apply.
+            VerifyError: the pass changes a program to which it does not apply.
         """
         applies = self.applies(program)
         if not applies and not config.check:
@@ -79,7 +79,7 @@ BYPASSED: Final = ("cast", "negative")
 
 
 def has_op(wanted: Callable[[Op], bool]) -> Callable[[Graph], bool]:
-    """A predicate: a graph has an op for which `wanted` is True."""
+    """A predicate: the graph has an op for which `wanted` is True."""
     return lambda graph: any(map(wanted, graph.ops))
 
 
@@ -120,7 +120,7 @@ nests_loops: Final = has_statement(
 )
 """True if there is a loop in which only another loop runs."""
 has_fold: Final = has_statement(For, lambda loop: loop.kind == "fold")
-"""True if there is a reduction loop."""
+"""True if the program has a fold loop."""
 folds_rows: Final = has_statement(
     For,
     lambda loop: (
@@ -132,7 +132,7 @@ folds_rows: Final = has_statement(
 folds_by_graph: Final = has_statement(
     Fold, lambda fold: isinstance(fold.state.accumulator, StateFold)
 )
-"""True if a reduction combines its states by a graph of scalars, as moments and argmin do."""
+"""True if the program has a fold by a graph of scalars, such as moments or argmin."""
 has_long_operations: Final = either(
     has_statement(Let, lambda let: bool(let.primitive.scalar) or let.primitive.elementary),
     has_statement(For, reads_running),
@@ -141,16 +141,16 @@ has_long_operations: Final = either(
 
 
 Pass = Callable[[Any, Context], Any]
-"""Takes a program and returns an equivalent one, in the next form or improved in the same one."""
+"""A function from a program to an equivalent one, in the next form or in the same form."""
 Watcher = Callable[[str, "AnyProgram", "AnyProgram", int], None]
-"""Called after each pass with its name, the programs before and after, and its nanoseconds."""
+"""A function of a pass's name, the programs before and after it, and its time in nanoseconds."""
 
 PASSES: Final[tuple[Pass, ...]] = (
     OptionalPass("graph.compose_views", has_op(is_view)),
     OptionalPass("graph.fold_masks", lambda graph: bool(graph.data_dependent)),
     OptionalPass("graph.order_contractions", has_op(lambda op: op.primitive is PRODUCT)),
     OptionalPass("graph.drop_padding", has_op(lambda op: bool(op.conditions))),
-    OptionalPass("graph.drop_packs", has_op(lambda op: op.primitive is MERGED)),
+    OptionalPass("graph.elide_copies", has_op(lambda op: op.primitive is MERGED)),
     OptionalPass("graph.simplify_algebra", has_op(lambda op: op.primitive.name in BYPASSED)),
     OptionalPass(
         "graph.find_convolutions", has_op(lambda op: op.fold is SUM and reads_windows(op))
@@ -167,7 +167,7 @@ PASSES: Final[tuple[Pass, ...]] = (
         "loops.join_moments", lambda program: len(program.steps) > 1 and has_fold(program)
     ),
     estimate_cost,
-    OptionalPass("loops.keep_rows", folds_rows),
+    OptionalPass("loops.cache_rows", folds_rows),
     OptionalPass("loops.tile_folds", folds_rows),
     block_folds,
     OptionalPass("loops.center_blocks", folds_by_graph),
@@ -185,7 +185,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     OptionalPass("loops.limit_loops", has_statement(If)),
     OptionalPass("loops.split_regions", has_statement(Select)),
     OptionalPass("loops.strip_mine", has_long_operations),
-    watch_loops,
+    insert_cancellation_checks,
     make_plan,
 )
 
@@ -200,11 +200,11 @@ NEEDED: Final = frozenset(
     ("compose_views", "order_contractions", "save_versions", "lower_to_views", "lower_to_loops")
     + ("estimate_cost", "split_regions", "make_plan")
 )
-"""Passes that later passes or kernels depend on; the others only make programs faster."""
+"""Passes that later passes or kernels depend on; all others only make programs faster."""
 
 
 def chosen_passes() -> tuple[Pass, ...]:
-    """All passes, or the first `config.passes_until` of them and the needed ones after these."""
+    """All passes, or the first `config.passes_until` and all later ones in `NEEDED`."""
     until = config.passes_until
     if until is None:
         return PASSES
@@ -212,7 +212,7 @@ def chosen_passes() -> tuple[Pass, ...]:
 
 
 class Stages(Record):
-    """A program in every form: the input, and the result of the last pass over each form.
+    """A program in every form: the input graph, and the result of the last pass over each form.
 
     `context` holds the facts that the passes used.
     """
@@ -236,7 +236,7 @@ def run_pipeline(graph: Graph, context: Context, watch: Watcher | None = None) -
     Under `config.check` the graph and the result of each pass are verified.
 
     Raises:
-        VerifyError: a pass gave a program that is not legal: a defect of that pass.
+        VerifyError: a pass returned an illegal program, which is a defect of that pass.
     """
     program: AnyProgram = graph
     last: dict[type, Any] = {}

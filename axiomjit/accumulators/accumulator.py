@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from axiomjit.accumulators.scalars import follow
+from axiomjit.accumulators.scalars import trace_scalars
 from axiomjit.base.bounded_tables import LARGEST, BoundedTable
 from axiomjit.base.dtypes import DType, Promotable, common, convert
 from axiomjit.base.errors import GraphTypeError, GraphValueError, amount
@@ -19,7 +19,7 @@ from axiomjit.graph.reductions import StateFold
 
 Number = bool | int | float | complex | np.generic
 Start = Number | tuple[Number, ...]
-_ROUNDS: Final = 8
+MAX_WIDENINGS: Final = 8
 """The largest number of widenings before a state's dtypes must be stable."""
 
 
@@ -90,7 +90,7 @@ class Accumulator:
                 )
         self.combine, self.lift, self.final = combine, lift, final
         self.commutative, self.has_identity = bool(commutative), bool(has_identity)
-        self._traced = lru_cache(maxsize=LARGEST)(self._follow)
+        self._traced = lru_cache(maxsize=LARGEST)(self._trace)
         self.cache = BoundedTable()
 
     def traced(self, operands: Sequence[DType]) -> Traced:
@@ -100,36 +100,39 @@ class Accumulator:
     def __repr__(self) -> str:
         return f"Accumulator({self.init!r}, {_name_of(self.combine)})"
 
-    def _follow(self, operands: tuple[DType, ...]) -> Traced:
+    def _trace(self, operands: tuple[DType, ...]) -> Traced:
         lifted, grouped = self._lifted(operands)
-        fold = self._settled([node.dtype for node in lifted], grouped)
+        fold = self._with_stable_dtypes([node.dtype for node in lifted], grouped)
         states = tuple(cast(node, d) for node, d in zip(lifted, fold.parts, strict=True))
         if self.final is None:
             return Traced(states, fold, None, grouped)
         asked = f"final of {self!r}"
-        found, is_tuple = follow(self.final, [fold.parts], grouped, asked)
+        found, is_tuple = trace_scalars(self.final, [fold.parts], grouped, asked)
         return Traced(states, fold, found, is_tuple)
 
     def _lifted(self, operands: tuple[DType, ...]) -> tuple[tuple[Node, ...], bool]:
-        """The state of one element, and True if states are tuples."""
+        """The state that `lift` makes of one element, and True if states are tuples."""
         lift = self.lift
         if lift is None:
             grouped = isinstance(self.init, tuple) or len(operands) > 1
             lift = (lambda *e: e) if grouped else (lambda e: e)
         asked = f"lift of {self!r}"
-        found, is_tuple = follow(lift, [(d,) for d in operands], False, asked)
+        found, is_tuple = trace_scalars(lift, [(d,) for d in operands], False, asked)
         if self.init is not None:
             wanted = len(self.init) if isinstance(self.init, tuple) else None
             self._check_state(found, is_tuple, wanted, asked)
         return found, is_tuple
 
-    def _settled(self, dtypes: list[DType], grouped: bool) -> StateFold:
+    def _with_stable_dtypes(self, dtypes: list[DType], grouped: bool) -> StateFold:
         """The fold, with state dtypes widened until combining no longer changes them."""
         start = self.init if isinstance(self.init, tuple) else (self.init,) * len(dtypes)
-        parts = [common((d, _kind(value, d))) for d, value in zip(dtypes, start, strict=True)]
+        parts = [
+            common((d, _promotion_operands(value, d)))
+            for d, value in zip(dtypes, start, strict=True)
+        ]
         asked = f"combine of {self!r}"
-        for _ in range(_ROUNDS):
-            found, is_tuple = follow(self.combine, [parts, parts], grouped, asked)
+        for _ in range(MAX_WIDENINGS):
+            found, is_tuple = trace_scalars(self.combine, [parts, parts], grouped, asked)
             self._check_state(found, is_tuple, len(dtypes) if grouped else None, asked)
             wider = [common((d, node.dtype)) for d, node in zip(parts, found, strict=True)]
             if wider == parts:
@@ -148,7 +151,7 @@ class Accumulator:
     def _check_state(
         self, found: Sequence[Node], is_tuple: bool, wanted: int | None, asked: str
     ) -> None:
-        """Check that a state is a tuple of `wanted` values, or (None) a number.
+        """Check that a state is a tuple of `wanted` values; a number if `wanted` is None.
 
         Raises:
             GraphValueError: it is not.
@@ -191,8 +194,8 @@ def _checked_start(init: object) -> Start:
     )
 
 
-def _kind(value: Number | None, dtype: DType) -> Promotable:
-    """The operand of promotion for an initial value: Python numbers are weak, None adds nothing."""
+def _promotion_operands(value: Number | None, dtype: DType) -> Promotable:
+    """Operands of promotion for an initial value: Python numbers are weak, None has no operand."""
     if value is None:
         return dtype
     if isinstance(value, np.generic):

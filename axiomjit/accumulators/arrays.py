@@ -1,4 +1,4 @@
-"""Functions of concrete arrays: symbols for their lengths, a graph, its results."""
+"""Calls of functions of nodes with concrete arrays, compiled for any lengths."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from axiomjit.symbolic.dims import LENGTH, SMALL, Dim, Scope, Symbol, bound, dim
 
 
 class Given:
-    """Arrays as arguments of a graph: equal lengths share a symbol, small ones are constants.
+    """The arguments of a graph: equal lengths share a symbol, small lengths are constants.
 
     Args:
         values: Arrays, numbers, or anything `np.asarray` accepts.
@@ -53,7 +53,7 @@ class Built(NamedTuple):
     graph: Graph
     finish: execution.Finish
     in_tuple: bool | None
-    """See `execution.add_native_entry`."""
+    """True for a tuple of all results, False for one result; see `execution.add_native_entry`."""
 
 
 class ArrayFunction(NativeCallable[Any]):
@@ -69,7 +69,7 @@ class ArrayFunction(NativeCallable[Any]):
         self._graphs = BoundedTable[object, Built]()
 
     def nodes(self, arrays: Sequence[Node]) -> tuple[list[Node], bool]:
-        """The results for nodes, and True if they are a tuple."""
+        """The results for nodes as operands, and True if the results are a tuple."""
         raise NotImplementedError
 
     def answer(self, args: Any, kwargs: Mapping[str, Any]) -> Any:

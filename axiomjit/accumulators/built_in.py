@@ -60,7 +60,7 @@ class BuiltIn(Accumulator):
         return self.name
 
 
-def _numpys(function: Callable[..., Any]) -> Build:
+def _numpy_fold(function: Callable[..., Any]) -> Build:
     def build(node: Node, axes: tuple[int, ...]) -> Node:
         made: Node = reductions.FUNCTIONS[function](node, axes)
         return made
@@ -105,12 +105,12 @@ def _moments(e: Any) -> Any:
 
 def _accumulators() -> tuple[BuiltIn, ...]:
     return (
-        BuiltIn("sum", _numpys(np.sum), 0, np.add, _wide),
-        BuiltIn("prod", _numpys(np.prod), 1, np.multiply, _wide),
-        BuiltIn("max", _numpys(np.max), None, np.maximum),
-        BuiltIn("min", _numpys(np.min), None, np.minimum),
-        BuiltIn("any", _numpys(np.any), False, np.logical_or, lambda e: e != 0),
-        BuiltIn("all", _numpys(np.all), True, np.logical_and, lambda e: e != 0),
+        BuiltIn("sum", _numpy_fold(np.sum), 0, np.add, _wide),
+        BuiltIn("prod", _numpy_fold(np.prod), 1, np.multiply, _wide),
+        BuiltIn("max", _numpy_fold(np.max), None, np.maximum),
+        BuiltIn("min", _numpy_fold(np.min), None, np.minimum),
+        BuiltIn("any", _numpy_fold(np.any), False, np.logical_or, lambda e: e != 0),
+        BuiltIn("all", _numpy_fold(np.all), True, np.logical_and, lambda e: e != 0),
         BuiltIn(
             "argmax",
             partial(choose_position, MAX),
@@ -128,7 +128,7 @@ def _accumulators() -> tuple[BuiltIn, ...]:
             lambda s: s[1],
         ),
         BuiltIn(
-            *("mean", _numpys(np.mean), (0.0, 0.0)),
+            *("mean", _numpy_fold(np.mean), (0.0, 0.0)),
             lambda a, b: (a[0] + b[0], a[1] + b[1]),
             lambda e: (e, 1.0),
             lambda s: s[0] / s[1],
@@ -139,11 +139,11 @@ def _accumulators() -> tuple[BuiltIn, ...]:
             lambda s: s[0] + np.log(s[1]),
         ),
         BuiltIn(
-            *("variance", _numpys(np.var), (0.0, 0.0, 0.0), _merge_moments, _moments),
+            *("variance", _numpy_fold(np.var), (0.0, 0.0, 0.0), _merge_moments, _moments),
             lambda s: s[2] / s[0],
         ),
         BuiltIn(
-            *("std", _numpys(np.std), (0.0, 0.0, 0.0), _merge_moments, _moments),
+            *("std", _numpy_fold(np.std), (0.0, 0.0, 0.0), _merge_moments, _moments),
             lambda s: np.sqrt(s[2] / s[0]),
         ),
     )

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from axiomjit.accumulators.accumulator import Accumulator
 from axiomjit.accumulators.arrays import ArrayFunction
 from axiomjit.accumulators.fold import accumulator_of, fold_nodes
-from axiomjit.accumulators.scalars import follow
+from axiomjit.accumulators.scalars import trace_scalars
 from axiomjit.base.errors import GraphTypeError, GraphValueError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
@@ -127,7 +127,7 @@ class Elementwise(ArrayFunction):
             return super().answer(args, kwargs)
         nodes = (builder.as_node(getattr(v, "node", v), "elementwise") for v in args)
         results, is_tuple = self.nodes([builder.strong(node) for node in nodes])
-        found = list(map(host.folding((host,), (), False).made, results))
+        found = list(map(host.folding((host,), (), False).wrap, results))
         return found if is_tuple else found[0]
 
     def __repr__(self) -> str:
@@ -157,7 +157,7 @@ class Elementwise(ArrayFunction):
             asked = f"the function of {self!r}"
             dtypes = [(operand.node.dtype,) for operand in operands]
             wanted = k if len(self._accumulators) > 1 else None
-            outputs, is_tuple = follow(self._fn, dtypes, False, asked, wanted)
+            outputs, is_tuple = trace_scalars(self._fn, dtypes, False, asked, wanted)
             if len(outputs) != len(self._accumulators):
                 modes = amount(len(self._accumulators), "mode")
                 raise GraphValueError(
@@ -210,7 +210,7 @@ class Elementwise(ArrayFunction):
 def _applied(
     outputs: Sequence[Node], operands: Sequence[Placed], extents: tuple[Dim, ...]
 ) -> list[Placed]:
-    """The results of a scalar graph, each op along the dimensions of its operands."""
+    """The results of a scalar graph on arrays, each op broadcast along its operands' dimensions."""
 
     def placed(value: Any) -> Placed:
         return value if isinstance(value, Placed) else Placed(value, ())

@@ -80,7 +80,7 @@ def fold(acc: Accumulator | str, *operands: Any, axes: Any = None, running: bool
     if folding.need_elements is not None and accumulator.init is None and not running:
         for node in nodes:
             folding.need_elements(repr(accumulator), node)
-    made = tuple(map(folding.made, nodes))
+    made = tuple(map(folding.wrap, nodes))
     return made if is_tuple else made[0]
 
 
@@ -134,11 +134,11 @@ def fold_nodes(
     else:
         states = fold_states(traced.fold, lifted, axes)
     found = states if traced.final is None else in_nodes(traced.final, states)
-    return [_own(node, states[0].shape) for node in found], traced.is_tuple
+    return [_broadcast(node, states[0].shape) for node in found], traced.is_tuple
 
 
-def _own(node: Node, shape: tuple[Dim, ...]) -> Node:
-    """The node in this shape, copied if it is a repeated number."""
+def _broadcast(node: Node, shape: tuple[Dim, ...]) -> Node:
+    """The node broadcast to this shape; a number is copied into memory of its own."""
     if isinstance(base := base_of(node), Op) and base.rank == len(shape):
         return node
     return builder.elementwise(COPY, builder.broadcast_to(node, shape))

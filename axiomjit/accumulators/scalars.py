@@ -25,9 +25,9 @@ class TracedNumber(ArrayValue[Any], TracedValue):
     __array_priority__ = 2000
 
     def __init__(self, node: Node, defers: bool = False) -> None:
-        """Stand for a node without dimensions.
+        """Represent a node without dimensions.
 
-        `defers`: an operation without a loop for these dtypes gives a `RefusedNumber`.
+        With `defers`, an operation without a loop for these dtypes returns a `RefusedNumber`.
         """
         self.node = node
         self.defers = defers
@@ -149,7 +149,7 @@ def _wrapped(made: Any, defers: bool) -> object:
     return TracedNumber(builder.strong(made), defers)
 
 
-def follow(
+def trace_scalars(
     function: Callable[..., object],
     given: Sequence[Sequence[DType]],
     grouped: bool,

@@ -1,4 +1,4 @@
-"""Arguments of computations: converted to arrays of their placeholders, and checked for overlap."""
+"""Arguments of computations: conversion to arrays of the placeholders' dtypes, overlap checks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from axiomjit.graph.storages import storage_root
 
 
 def _ordered(asked: str, tensor: Tensor, value: object) -> object:
-    """The array of an argument with axes, in the order of the placeholder's."""
+    """The array of an argument with axes, transposed to the order of the placeholder's axes."""
     if isinstance(value, Tensor):
         value = value.eval()
     if not isinstance(value, NamedArray):
@@ -54,17 +54,17 @@ def checked_argument(position: int, tensor: Tensor, value: object) -> np.ndarray
             user_location(),
         )
     layout = layout_of_storage(storage_root(tensor.node))
-    # An equal dtype that is another object would give another array.
+    # With an equal dtype that is another object, NumPy would return another array.
     aligned = np.require(array, None if array.dtype == tensor.dtype else tensor.dtype, "A")
     return aligned if has_layout(aligned, layout) else placed(aligned, layout)
 
 
 def check_writable(position: int, tensor: Tensor, value: object) -> None:
-    """Refuse an argument that is to be written, if the caller would not see the new values.
+    """Refuse a written argument if its caller could not see the new values.
 
     Raises:
-        GraphTypeError: the argument is no array of the placeholder's dtype, a read-only one, or
-            one whose elements share memory: a write into one would change others.
+        GraphTypeError: the argument is not an array of the placeholder's dtype, is read-only, or
+            has elements that share memory, so that a write into one would change others.
     """
     if not isinstance(value, np.ndarray):
         seen = f"a {type(value).__name__}"
@@ -85,7 +85,7 @@ def check_writable(position: int, tensor: Tensor, value: object) -> None:
 
 
 def copy_overlapping(arrays: Sequence[np.ndarray], written: Collection[int]) -> list[np.ndarray]:
-    """The arrays, with a copy of each that shares memory with another one that is written.
+    """The arrays; an array that shares memory with a written one is replaced by a copy.
 
     Raises:
         GraphValueError: two arrays that are both written share memory.
@@ -107,12 +107,12 @@ def copy_overlapping(arrays: Sequence[np.ndarray], written: Collection[int]) -> 
 
 
 def leaf_key(leaf: Any, name: str) -> Hashable:
-    """A key, equal for operands of named arrays for which a function does the same.
+    """A cache key of an operand: with equal keys, a function computes in the same way.
 
-    Of numbers every bit counts.
+    Numbers are compared bit by bit.
 
     Raises:
-        GraphTypeError: an array without axes, or what is no number.
+        GraphTypeError: the operand is an array without axes, or not a number.
     """
     if isinstance(leaf, NamedArray):
         return leaf.axes, leaf.dtype

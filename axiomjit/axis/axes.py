@@ -1,4 +1,4 @@
-"""Axes: the labels of all dimensions of a tensor, list and set at once."""
+"""Axes: the labels of all dimensions of a tensor, with operators of lists and of sets."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Axes:
     """The axes of a tensor: distinct axes in an order, with operators of lists and of sets.
 
     `+`, `==` and indexing are those of a list, `- | &` and `is_..._set` those of an ordered set
-    (ngraph axes, "Axes operations"). A name means the axis that has it in `axes["H"]`,
-    `"H" in axes`, `axes.index("H")` and right of `-` and `&`. Made by `make_axes`.
+    (ngraph axes, "Axes operations"). A name stands for the axis with this name in `axes["H"]`, `"H"
+    in axes`, `axes.index("H")` and right of `-` and `&`. Made by `make_axes`.
 
     Examples:
         >>> axes = aj.make_axes({"H": 2, "W": 3})
@@ -62,27 +62,27 @@ class Axes:
     def __getitem__(self, where: slice) -> Axes: ...
 
     def __getitem__(self, where: int | str | slice) -> Axis | Axes:
-        """The axis at a position or of a name, or the axes of a slice."""
+        """The axis at a position or with a name; for a slice the axes in it."""
         if isinstance(where, str):
             return axis_of(self, where, f"an axis of {self}")
         return Axes(self._axes[where]) if isinstance(where, slice) else self._axes[where]
 
     def index(self, axis: AxisName) -> int:
-        """The position of an axis, given itself or by its name.
+        """The position of an axis, which is given as the Axis or by its name.
 
         Raises:
-            AxesError: the axis is not there, or several have the name.
+            AxesError: there is no such axis, or several have the name.
         """
         return self._axes.index(axis_of(self, axis, f"the position of {axis!r}"))
 
     @property
     def lengths(self) -> tuple[int | None, ...]:
-        """The length of each axis, None where it is unknown."""
+        """The length of each axis; None if unknown."""
         return tuple(axis.length for axis in self)
 
     @property
     def full_lengths(self) -> tuple[object, ...]:
-        """As `lengths`, with a tuple of the lengths of its parts for a merged axis."""
+        """As `lengths`; for a merged axis a tuple with the lengths of its parts."""
         return tuple(Axes(a.parts).full_lengths if a.parts else a.length for a in self)
 
     @property
@@ -92,7 +92,7 @@ class Axes:
 
     @property
     def size(self) -> int | None:
-        """The number of elements, None while a length is unknown."""
+        """The number of elements; None while a length is unknown."""
         known = [length for length in self.lengths if length is not None]
         return math.prod(known) if len(known) == len(self) else None
 
@@ -102,11 +102,11 @@ class Axes:
         return Axes(dict.fromkeys(root for axis in self for root in axis.roots))
 
     def find_by_name(self, name: str) -> Axes:
-        """The axes of this name."""
+        """The axes with this name."""
         return Axes(axis for axis in self if axis.name == name)
 
     def get_by_names(self, *names: str) -> Axes:
-        """The axes of these names, in their order.
+        """The axes with these names, in the order of the names.
 
         Raises:
             AxesError: no axis, or more than one, has such a name.
@@ -121,7 +121,8 @@ class Axes:
         """Assign a length to each axis, in order.
 
         Raises:
-            AxesError: not as many lengths as axes, or an axis has another length.
+            AxesError: the numbers of lengths and axes differ, or an axis already has another
+                length.
         """
         lengths = tuple(shape)
         if len(lengths) != len(self):
@@ -135,11 +136,11 @@ class Axes:
             axis.length = length
 
     def flatten(self) -> Axis:
-        """The axis that these make when they are merged in this order."""
+        """The axis made by merging all axes in this order."""
         return merged_axis(self)
 
     def get_dual(self, offset: int) -> Axes:
-        """Each axis at an offset from itself (see `Axis.get_dual`)."""
+        """The axes at an offset from these (see `Axis.get_dual`)."""
         return Axes(axis.get_dual(offset) for axis in self)
 
     @property
@@ -180,19 +181,19 @@ class Axes:
         return hash(self._axes)
 
     def is_sub_set(self, other: AxesLike) -> bool:
-        """Whether every axis of these is one of `other`; equal sets are subsets."""
+        """True if every axis is also in `other`; equal sets are subsets."""
         return set(self) <= set(make_axes(other))
 
     def is_super_set(self, other: AxesLike) -> bool:
-        """Whether every axis of `other` is one of these; equal sets are supersets."""
+        """True if every axis of `other` is also in this set; equal sets are supersets."""
         return set(self) >= set(make_axes(other))
 
     def is_equal_set(self, other: AxesLike) -> bool:
-        """Whether these and `other` have the same axes, in any order."""
+        """True if both have the same axes, in any order."""
         return set(self) == set(make_axes(other))
 
     def is_not_equal_set(self, other: AxesLike) -> bool:
-        """Whether an axis is only in these or only in `other`."""
+        """True if an axis is in only one of both."""
         return not self.is_equal_set(other)
 
     def __str__(self) -> str:
@@ -204,9 +205,9 @@ class Axes:
 
 AxesLike = Axes | Axis | Iterable[Axis | Iterable[Axis]] | Mapping[str, int | None] | None
 AxesOf = Axes | AxisName | Iterable[AxisName | Iterable[AxisName]] | None
-"""Axes that a tensor has, themselves or by their names."""
+"""Axes of a tensor, each given as the Axis or by its name."""
 NewAxes = AxesLike | AxesOf
-"""Axes of a result: axes, or names of axes that the tensor has."""
+"""Axes of a result: axes, or names of axes of the operand."""
 T = TypeVar("T")
 
 
@@ -220,18 +221,18 @@ def _refusal(asked: object, seen: str) -> GraphTypeError:
 
 
 def make_axes(axes: AxesLike = None) -> Axes:
-    """An `Axes` of the axes given, in their order.
+    """Make an `Axes` of the given axes, in their order.
 
     Args:
-        axes: An Axis, several in a list, tuple, generator or Axes, or nothing. Axes listed within
-            the list are merged into one. A dictionary from names to lengths makes new axes.
+        axes: An Axis, several in a list, tuple, generator or Axes, or nothing. A list within the
+            list is merged into one axis. A dictionary from names to lengths makes new axes.
 
     Returns:
-        The Axes (ngraph axes, "Axis and axes"); Axes come back as they are.
+        The Axes (ngraph axes, "Axis and axes"); an Axes is returned unchanged.
 
     Raises:
         AxesError: an axis is listed twice.
-        GraphTypeError: something listed is no Axis.
+        GraphTypeError: an item is not an Axis.
 
     Examples:
         >>> aj.make_axes({"H": 2, "W": 3})
@@ -251,22 +252,23 @@ def make_axes(axes: AxesLike = None) -> Axes:
 
 
 def _single(axis: object) -> Axis:
-    """The axis of an item of a list: axes within it are merged."""
+    """The axis of a list item; if the item is a list, its axes are merged."""
     if isinstance(axis, Axes | list | tuple):
         return merged_axis(make_axes(axis))
     return axis  # type: ignore[return-value]  # Axes refuses other objects
 
 
 def axes_of(own: Axes, given: AxesOf, asked: str) -> Axes:
-    """Axes of a tensor: one, or several in a list, each itself or by its name.
+    """Axes of a tensor, one or several in a list, each given as the Axis or by its name.
 
     Args:
         own: The axes of the tensor.
-        given: Those that are asked for; axes listed within the list are one merged axis.
+        given: The requested axes; a list within the list stands for one merged axis.
         asked: What the caller is doing, for the error.
 
     Raises:
-        AxesError: an axis is not one of the tensor's or listed twice, or a name fits several.
+        AxesError: an axis is not one of the tensor's or is listed twice, or several axes have a
+            name.
         GraphTypeError: neither an Axis nor a name.
     """
     return given if given is own else Axes(_own(own, one, asked) for one in _items(given))
@@ -288,10 +290,10 @@ def _own(own: Iterable[Axis], one: object, asked: str) -> Axis:
 
 
 def new_axes(own: Axes, given: NewAxes, asked: str) -> Axes:
-    """Axes as `make_axes` makes them; names mean axes of a tensor.
+    """The result of `make_axes`, with the axes of a tensor in place of their names.
 
     Raises:
-        AxesError: an axis is listed twice, or a name fits no axis or several.
+        AxesError: an axis is listed twice, or not exactly one axis has a name.
         GraphTypeError: neither an Axis nor a name.
     """
     if isinstance(given, Axes | Mapping):
@@ -301,7 +303,7 @@ def new_axes(own: Axes, given: NewAxes, asked: str) -> Axes:
 
 
 def axes_at(own: Axes, given: object, asked: str) -> Axes:
-    """As `axes_of`, where axes may also be given by position, as NumPy's `axis` arguments are.
+    """As `axes_of`; axes may also be given by position, as in NumPy's `axis` arguments.
 
     Raises:
         PositionError: there is no such position (an IndexError, as NumPy's).
@@ -324,16 +326,16 @@ def _axis_at(own: Axes, one: object, asked: str) -> object:
 def by_axis(
     own: Axes, given: Mapping[AxisName, T], asked: str, others: Iterable[Axis] = ()
 ) -> dict[Axis, T]:
-    """A dictionary from axes of a tensor, in which keys may be names of axes.
+    """The dictionary `given` with axes of a tensor as keys, in place of their names.
 
     Args:
         own: The axes of the tensor.
-        given: From axes or names to anything.
+        given: A dictionary whose keys are axes or names.
         asked: What the caller is doing, for the error.
-        others: More axes that a key may be; a name means one only if no own axis has it.
+        others: More axes allowed as keys; a name stands for one of them only if no own axis has it.
 
     Raises:
-        AxesError: a key is no axis of the tensor, or two keys are the same one.
+        AxesError: a key is no axis of the tensor, or two keys are the same axis.
         GraphTypeError: a key is neither an Axis nor a name.
     """
     found: dict[Axis, T] = {}

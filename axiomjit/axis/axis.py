@@ -1,8 +1,8 @@
 """Axis: a label for one dimension, paired by identity, never by name or length.
 
 In graphs the length of an axis is symbolic. An axis that `make_axis` made owns one symbol, whose
-value may become known after the graph is built. Other axes follow from those: offset axes (ngraph
-tensors, "Axes"), parts and padded axes, and axes merged of several.
+value may become known after the graph is built. Other axes are derived from such axes: offset axes
+(ngraph tensors, "Axes"), parts, padded axes and merged axes.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from axiomjit.symbolic.dims import ANY, Dim, Symbol, dim, evaluate, named_length
 
 _numbers: Final = itertools.count()
 _lock: Final = new_lock()
-"""Held while the axis of an offset, or a merged axis, is looked up or made."""
+"""Held while an offset axis or a merged axis is looked up or made."""
 
 
 class Source(Record):
     """The origin of a derived axis: its length over the symbols of the `roots`.
 
-    `primary` and `offset` are those of an offset axis, `parts` those of a merged one.
+    An offset axis has a `primary` axis and an `offset`, a merged axis has `parts`.
     """
 
     dim: Dim
@@ -66,7 +66,7 @@ class Axis:
         axis_class: AxisClass | None = None,
         source: Source | None = None,
     ) -> None:
-        """See `make_axis`; an axis with a source has its length from there."""
+        """See `make_axis`; an axis with a source takes its length from it."""
         self.name = _checked_name(name)
         self.docstring = docstring
         self.axis_class = checked_class(axis_class, name)
@@ -83,10 +83,11 @@ class Axis:
         """The number of positions along the axis; None until it is known.
 
         A length can be assigned once, before or after the axis is used; the same value may be
-        assigned again. The length of a part, a padded, merged or offset axis follows from others.
+        assigned again. The length of a derived axis (a part, a padded, merged or offset axis) is
+        computed.
 
         Raises:
-            AxesError: the length is negative, follows from others, or another one is known.
+            AxesError: the length is negative or computed, or the axis already has another one.
             GraphTypeError: the length is no integer.
         """
         if self._source is None:
@@ -121,17 +122,17 @@ class Axis:
         return self._roles
 
     def has_role(self, role: AxisRole) -> bool:
-        """Whether the axis has this role object."""
+        """True if the axis has this role object."""
         return role in self._roles
 
     def add_role(self, role: AxisRole) -> Axis:
-        """Give the axis one more role.
+        """Add a role to the axis.
 
         Returns:
             The axis itself.
 
         Raises:
-            GraphTypeError: it is no role.
+            GraphTypeError: `role` is not an AxisRole.
         """
         self._roles = checked_roles((*self._roles, *checked_roles(role)))
         return self
@@ -145,32 +146,33 @@ class Axis:
 
     @property
     def roots(self) -> tuple[Axis, ...]:
-        """The axes on whose lengths this one's depends; the axis itself if `make_axis` made it."""
+        """The axes from whose lengths the length is computed; for an axis of `make_axis` itself."""
         return (self,) if self._source is None else self._source.roots
 
     @property
     def parts(self) -> tuple[Axis, ...]:
-        """The axes that were merged into this one, with its offset; empty for other axes."""
+        """The axes that were merged into this one, at its offset; empty for other axes."""
         merged = self.primary._source
         whole = () if merged is None else merged.parts
         return tuple(part.get_dual(self.dual_offset) for part in whole)
 
     @property
     def primary(self) -> Axis:
-        """The axis of offset 0 from which this one is offset; itself where its offset is 0."""
+        """The axis at offset 0 from which this one is derived; itself if its offset is 0."""
         source = self._source
         return self if source is None or source.primary is None else source.primary
 
     @property
     def dual_offset(self) -> int:
-        """The offset of the axis from its primary one (ngraph tensors, "Axes")."""
+        """The offset from the primary axis (ngraph tensors, "Axes")."""
         return 0 if self._source is None else self._source.offset
 
     def get_dual(self, offset: int) -> Axis:
         """The axis at an offset from this one, which is `axis + offset`.
 
-        It has the length, class and roles of this axis, and is another axis everywhere but in
-        `dot`. The same offset always gives the same object: `(W - 1) + 1 is W`.
+        It has the length, class and roles of this axis. Only `dot` pairs the two; every other
+        operation takes them for different axes. The same offset always gives the same object: `(W -
+        1) + 1 is W`.
 
         Raises:
             GraphTypeError: the offset is no integer.
@@ -214,7 +216,7 @@ class Axis:
 
 
 def _is_single(offset: object) -> bool:
-    """Whether `axis + offset` is meant; `axis + axes` is an operator of `Axes`."""
+    """True for the operand of `axis + offset`, False for that of `axis + axes`."""
     return isinstance(offset, Axis | str | float) or not isinstance(offset, Iterable)
 
 
@@ -256,15 +258,15 @@ def make_axis(
     docstring: str | None = None,
     axis_class: AxisClass | None = None,
 ) -> Axis:
-    """A new axis: a label for a dimension, different from every other axis.
+    """Make a new axis: a label for a dimension, different from every other axis.
 
     Args:
         length: Number of positions; may be assigned later as `axis.length`.
-        name: What functions of a tensor find the axis by, and messages show. Axes of equal names
-            are different axes: operations do not pair them.
+        name: A name by which functions of a tensor find the axis, shown in messages. Axes with
+            equal names are different axes: operations do not pair them.
         roles: Tags made by `make_axis_role`; sharing one does not make axes match.
         docstring: The meaning of the axis.
-        axis_class: A class made by `make_axis_class`, a class of its own when omitted. Elementwise
+        axis_class: A class made by `make_axis_class`; by default a new class. Elementwise
             operations pair axes of one class and equal length.
 
     Returns:
@@ -291,14 +293,14 @@ def derived_axis(
     name: str | None = None,
     roles: Iterable[AxisRole] | None = None,
 ) -> Axis:
-    """A new axis with the class, roles, offset and name of another: a part of it, or padded.
+    """A part of an axis, or a padded axis: a new axis with the class, roles, offset and name.
 
     Args:
-        axis: The axis it comes from.
+        axis: The original axis.
         length: Its length, over the symbols of the roots of `axis` and of `roots`.
-        roots: Further axes on whose lengths it depends.
-        name: A name of its own, that of `axis` when omitted.
-        roles: Roles of its own, those of `axis` when omitted.
+        roots: Further axes from whose lengths the length is computed.
+        name: Another name; by default that of `axis`.
+        roles: Other roles; by default those of `axis`.
     """
     name = axis.primary.name if name is None else name
     length = dim(length)
@@ -314,10 +316,11 @@ _merged: Final[WeakValueDictionary[tuple[Axis, ...], Axis]] = WeakValueDictionar
 
 
 def merged_axis(axes: Iterable[Axis]) -> Axis:
-    """The one axis that several make when they are flattened in this order.
+    """The axis made by flattening several axes in this order.
 
-    The same axes in the same order give the same axis; one axis is itself. Its `parts` are those
-    axes, its length their product. It has a class of its own and no roles.
+    The same axes in the same order give the same object; a single axis is returned unchanged. The
+    `parts` of a merged axis are those axes; its length is the product of theirs. It has a class of
+    its own and no roles.
     """
     parts = tuple(axes)
     if len(parts) == 1:

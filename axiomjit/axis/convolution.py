@@ -7,9 +7,9 @@ from typing import Any, Final, SupportsIndex
 
 from axiomjit.axis.axes import Axes, NewAxes, by_axis, new_axes
 from axiomjit.axis.axis import Axis, derived_axis
+from axiomjit.axis.deferred_checks import MessageParts, require
 from axiomjit.axis.functions import axes_with_order, relabelled
 from axiomjit.axis.joins import padding_pair, related
-from axiomjit.axis.late_checks import MessageParts, require
 from axiomjit.axis.names import AxisName
 from axiomjit.axis.pairing import check_names
 from axiomjit.axis.slices import checked_integer
@@ -30,19 +30,20 @@ WindowPadding = SupportsIndex | Sequence[SupportsIndex] | Mapping[AxisName, obje
 
 
 class Slide(SlidingWindow):
-    """How a window moves along an axis; with the axes of filters, if any, that are its elements."""
+    """The positions of a window along an axis; `roots` are the axes that its lengths depend on."""
 
     axis: Axis
     roots: tuple[Axis, ...]
 
 
 def by_sliding_axis(inputs: Axes, windows: Axes, setting: Any, asked: str) -> Any:
-    """A setting by axis, where it is a dictionary from axes or their names; else the setting.
+    """A setting with axes as keys if it is a dictionary with axes or names; else unchanged.
 
-    A name is that of an axis of the input; if the input has no such axis, of a window.
+    A name stands for an axis of the input or, if the input has none, of a window.
 
     Raises:
-        AxesError: a key is neither an axis of the input nor of a window, or a name fits several.
+        AxesError: a key is neither an axis of the input nor of a window, or several axes have the
+            name.
         GraphTypeError: a key is neither an Axis nor a name.
     """
     return by_axis(inputs, setting, asked, windows) if isinstance(setting, Mapping) else setting
@@ -55,13 +56,13 @@ def slides_over(
     dilation: Setting,
     asked: str,
 ) -> list[Slide]:
-    """The slides of windows of these lengths; without strides, a step is a window's length.
+    """The slides of windows of these lengths; by default a stride is a window's length.
 
-    A setting is for all sliding axes, or a dictionary from axis to setting; a key is the sliding
-    axis itself, or the axis of a filter that slides along it.
+    A setting is one value for all sliding axes, or a dictionary from axis to value; a key is the
+    sliding axis, or the axis of the filter that slides along it.
 
     Raises:
-        AxesError: a setting for another axis, or one that is too small.
+        AxesError: a setting is for another axis, or is too small.
         GraphTypeError: a setting is no integer.
     """
     names = {name: axis for axis, (_, roots) in windows.items() for name in (axis, *roots)}
@@ -107,7 +108,7 @@ def _positive(value: object, what: str, asked: str) -> int:
 def windows_of(
     node: Node, dims: Sequence[int], slides: Sequence[Slide], filler: Scalar, asked: str
 ) -> Node:
-    """The windows of a node that slide along these dimensions, as `graph.shape_ops.slide` has them.
+    """The windows of a node that slide along these dimensions (see `graph.shape_ops.slide`).
 
     Raises:
         AxesError: a window is longer than the padded axis; where lengths are unknown, at the call.
@@ -144,27 +145,26 @@ def convolution(
 ) -> Tensor:
     """The sums of products of a filter and the parts of x that it slides over.
 
-    Each axis of the filter that x has is contracted, as in `dot`. Of the others one that shares a
-    role with an axis of x slides over it; so does one of the same class, unless the lengths are
-    equal and no setting names it: then the two are the same axis, and contracted. The filter's
-    other axes are outputs. The filter is not reversed.
+    Axes of the filter that x also has are contracted, as in `dot`. An axis of the filter that
+    shares a role with an axis of x slides along it. So does an axis of the same class, unless the
+    lengths are equal and no setting names it: then the two are contracted. The other axes of the
+    filter are outputs. The filter is not reversed.
 
     Args:
         x: The input.
         filter: The filter.
-        strides: Steps from one place of the filter to the next, for all sliding axes or as a
+        strides: Steps from one position of the filter to the next, for all sliding axes or as a
             dictionary from axes, or names of axes of x, to numbers.
-        padding: Places around x along sliding axes that the filter covers and that contribute
+        padding: Positions around x, along sliding axes, that the filter covers and that contribute
             nothing: a number for both sides, a pair (before, after), or a dictionary from axes or
             names to these.
         dilation: Steps in x from one element of the filter to the next; as `strides`.
-        axes: The axes of the result in their order: those of x and the outputs by identity, one
-            for each sliding axis, of its class or role or else in order; their lengths must fit.
+        axes: The axes of the result, in order: those of x, the outputs, and one for each sliding
+            axis, found by its class or role, or else by order; their lengths must fit.
 
     Returns:
-        A tensor with the axes of x, in which the outputs take the place of the first contracted
-        axis (last where none is), and new axes of the same class and roles in place of the
-        sliding ones.
+        A tensor with the axes of x. The outputs replace the first contracted axis (or come last),
+        and new axes of the same class and roles replace the sliding ones.
 
     Raises:
         AxesError: an axis has several partners, no axis of the filter slides, a setting or an axis
@@ -195,8 +195,8 @@ def convolution(
 def _convolved(
     left: Tensor, right: Tensor, met: Pairs, slides: list[Slide], slid: Pairs, asked: str
 ) -> Tensor:
-    """The sums of products over the axes that meet and the windows that slide."""
-    # Cast before: what reads windows computes each of their elements, which overlap.
+    """The sums of products over the contracted axes and the windows."""
+    # Cast first: windows overlap, so a reader of windows would compute an element several times.
     (first, second), dtype = resolve(builder.MULTIPLY, (left.node, right.node))
     wide = SINGLE if dtype == HALF else dtype
     zero = Scalar(wide, wide.type(0), False)
@@ -206,7 +206,7 @@ def _convolved(
     outputs = right.axes - met - slid
     labels = _result_labels(left.axes, met, places, outputs)
     check_names(left.axes, right.axes, labels, asked)
-    # Iterators: the result's axes, those that both have, then those within the window.
+    # Iterators: the result's axes, the contracted axes, then those within the window.
     where = {axis: k for k, axis in enumerate((*labels, *met, *slid))}
     theirs = {axis: own for own, axis in met.items()} | places
     maps = (
@@ -221,7 +221,7 @@ def _convolved(
 
 
 def _filter_pairs(inputs: Axes, own: Axes, named: set[Axis], asked: str) -> tuple[Pairs, Pairs]:
-    """The pairs of filter and input axes: those that are contracted, and those that slide."""
+    """The input axis of each contracted filter axis, and of each sliding filter axis."""
     met: Pairs = {axis: axis for axis in own if axis in inputs}
     slid: Pairs = {}
     free = inputs - met
@@ -245,7 +245,7 @@ def _filter_pairs(inputs: Axes, own: Axes, named: set[Axis], asked: str) -> tupl
 
 
 def _check_slides(own: Axes, met: Pairs, slid: Pairs, asked: str) -> None:
-    """Refuse a filter that does not move: it would be a plain product."""
+    """Refuse a filter without a sliding axis, which would be a plain product."""
     if slid:
         return
     contracted = f", {Axes(met)} are contracted" if met else ""
@@ -272,7 +272,7 @@ def _equal(one: Axis, other: Axis, asked: str) -> bool:
 
 
 def _places(slides: list[Slide]) -> Pairs:
-    """The new axis of each sliding axis: an element for each place of the window."""
+    """The new axis for each sliding axis: an element for each position of the window."""
     return {one.axis: derived_axis(one.axis, one.places, one.roots) for one in slides}
 
 
@@ -289,7 +289,7 @@ def _result_labels(inputs: Axes, met: Pairs, places: Pairs, outputs: Axes) -> Ax
 
 
 def _named(tensor: Tensor, axes: NewAxes, asked: str) -> Tensor:
-    """The tensor with the axes asked for; one that it does not have replaces a related one."""
+    """The tensor with the requested axes; an axis that it lacks replaces a related one."""
     if axes is None:
         return tensor
     wanted = new_axes(tensor.axes, axes, asked)
@@ -315,24 +315,23 @@ def pooling(
     dilation: Setting = 1,
     axes: NewAxes = None,
 ) -> Tensor:
-    """The largest or smallest element, sum or mean of each window that slides along axes.
+    """The maximum, minimum, sum or mean of each window that slides along axes.
 
     Args:
         x: The tensor.
-        windows: For each sliding axis, or its name, the length of the window, as a number or as an
-            axis.
-        op: "max", "min", "sum" or "mean"; padding is not counted as elements.
-        strides: As for `convolution`; the lengths of the windows when omitted.
+        windows: A dictionary from each sliding axis, or its name, to the length of the window, a
+            number or an axis.
+        op: "max", "min", "sum" or "mean"; a mean does not count padding as elements.
+        strides: As for `convolution`; by default the lengths of the windows.
         padding: As for `convolution`; less than the window.
         dilation: As for `convolution`.
         axes: The axes of the result, as for `convolution`.
 
     Returns:
-        A tensor with the axes of x, in which new axes of the same class and roles take the place
-        of the sliding ones.
+        A tensor with the axes of x; new axes of the same class and roles replace the sliding ones.
 
     Raises:
-        AxesError: a foreign axis, an unknown operation, or a setting or axis that does not fit.
+        AxesError: x lacks an axis, the operation is unknown, or a setting or axis does not fit.
         GraphTypeError: x is an array without axes, or a setting no integer.
 
     Examples:
@@ -368,7 +367,7 @@ def pooling(
 def _folded(
     op: str, fold: UfuncFold, node: Node, dims: list[int], slides: list[Slide], asked: str
 ) -> Node:
-    """The windows of a node, each folded to one element."""
+    """Each window of a node, reduced to one element."""
     before, rank = node.dtype, len(node.shape)
     if op == "mean" and not is_inexact(node.dtype) or node.dtype == HALF:
         node = cast(node, SINGLE if node.dtype == HALF else FLOAT)

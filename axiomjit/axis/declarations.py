@@ -1,7 +1,7 @@
 """Declarations of placeholders and variables, kept beside the graph.
 
-A node names its storage by a token alone. The declaration of the storage, with the first values of
-a variable, lives as long as the tensors that are computed from it.
+A node refers to its storage only by a token. The declaration of the storage, with the initial
+values of a variable, lives as long as the tensors that are computed from it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Start = Callable[[tuple[int, ...]], np.ndarray]
 
 
 class Declaration:
-    """A placeholder or variable as declared; `start(shape)` makes a variable's first values."""
+    """A placeholder or variable as declared; `start(shape)` makes a variable's initial values."""
 
     __slots__ = ("__weakref__", "axes", "layout", "start", "token")
 
@@ -32,7 +32,7 @@ class Declaration:
         start: Start | None = None,
         token: Token | None = None,
     ) -> None:
-        """Declare a storage, of a token of its own unless one is given."""
+        """Declare a storage; by default it gets a new token."""
         self.axes: Final = axes
         self.layout: Final = layout
         self.start: Final = start
@@ -41,7 +41,7 @@ class Declaration:
 
     @property
     def uses(self) -> Uses:
-        """The axes and declarations that the values of the storage depend on."""
+        """The axes and declarations that the values in the storage depend on."""
         return Uses(self.axes.roots, self)
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
@@ -51,17 +51,17 @@ class Declaration:
 _declared: Final[WeakValueDictionary[Token, Declaration]] = WeakValueDictionary()
 
 Declared: TypeAlias = "Declaration | tuple[Declared, ...] | None"
-"""Declarations in nested tuples: the time to join two does not depend on their number."""
+"""A set of declarations as nested tuples, so that joining two sets takes constant time."""
 
 
 class Uses(NamedTuple):
-    """The dependences of a value beside its node: the axes of its lengths, and declarations."""
+    """Dependences of a value that its node does not hold: axes of its lengths, and declarations."""
 
     axes: Axes
     declared: Declared = None
 
     def extended(self, other: Uses) -> Uses:
-        """The union of these and others; the same object if it adds nothing."""
+        """The union with other dependences; this object itself if they add nothing."""
         if other is self or (
             _includes(self.declared, other.declared) and self.axes.is_super_set(other.axes)
         ):
@@ -70,7 +70,7 @@ class Uses(NamedTuple):
 
 
 class DeclaredStorage(VersionedStorage):
-    """A storage of the axis language, with the dependences of its values."""
+    """A storage of the axis language, and the dependences of its values."""
 
     __slots__ = ("uses",)
 
@@ -79,7 +79,7 @@ class DeclaredStorage(VersionedStorage):
         self.uses = uses
 
     def write_from(self, following: Callable[[Node], Node], uses: Uses) -> None:
-        """As `write`, of a value that depends on `uses`."""
+        """As `write`, with a value that depends on `uses`."""
 
         def make(version: Node) -> Node:
             self.uses = self.uses.extended(uses)
@@ -89,7 +89,7 @@ class DeclaredStorage(VersionedStorage):
 
 
 def joined_uses(axes: Axes, *uses: Uses) -> Uses:
-    """The dependences of a value with these axes that is computed from others."""
+    """The dependences of a value with these axes, computed from values with other dependences."""
     held = {id(one): one for _, one in uses if one is not None}
     if len(held) > 1:
         inside = {id(part) for one in held.values() if isinstance(one, tuple) for part in one}
@@ -100,7 +100,7 @@ def joined_uses(axes: Axes, *uses: Uses) -> Uses:
 
 
 def joined_axes(axes: Axes, uses: Iterable[Uses]) -> Axes:
-    """The roots of axes, and the axes that values depend on."""
+    """The roots of some axes, followed by the axes in `uses`."""
     axes = axes.roots
     for used, _ in uses:
         axes = axes if used is axes or axes.is_super_set(used) else axes | used
@@ -108,14 +108,14 @@ def joined_axes(axes: Axes, uses: Iterable[Uses]) -> Axes:
 
 
 def _includes(whole: Declared, part: Declared) -> bool:
-    """Whether a part is found in a whole, at its first level."""
+    """True if the nested tuples `whole` contain `part` at the first level."""
     if part is None or whole is part:
         return True
     return isinstance(whole, tuple) and any(one is part for one in whole)
 
 
 def declaration_of(root: Node | None) -> Declaration | None:
-    """The declaration of a storage; None for one that a computation makes, and for no storage."""
+    """The declaration of a storage; None without one, as for a storage made by a computation."""
     return _declared[root.storage] if isinstance(root, Input) and root.storage else None
 
 
@@ -126,7 +126,7 @@ def layout_of_storage(root: Node | None) -> LayoutRequest:
 
 
 def starting_values(node: Input) -> np.ndarray | None:
-    """The first values of a variable, in its requested layout; None for a placeholder."""
+    """The initial values of a variable, in its requested layout; None for a placeholder."""
     declared = declaration_of(node)
     if declared is None or declared.start is None:
         return None

@@ -1,7 +1,7 @@
 """Descriptions of tensors before anything is computed or allocated (ngraph tensors).
 
-By shape: `BasicTensorDescription`, its simple views, and complex views of several tensors; with
-axes: `TensorDescription`. Strides in memory: `Layout`.
+`BasicTensorDescription`, its simple views, and complex views of several tensors have a shape;
+`TensorDescription` has axes. `Layout` holds strides in memory.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ ViewDescription = SimpleTensorViewDescription | ComplexTensorViewDescription
 class TensorDescription(BasicTensorDescription):
     """A tensor description with axes; the shape comes from their lengths.
 
-    A length that is not known yet is its symbol in programs. `view` says whose
-    elements the tensor shows, where it is a view (ngraph tensors, "TensorDescription").
+    A length that is not known yet is a symbol. `view` describes the base of a view (ngraph tensors,
+    "TensorDescription").
     """
 
     axes: Axes
@@ -52,6 +52,6 @@ class TensorDescription(BasicTensorDescription):
 
     @property
     def base_tensor(self) -> BasicTensorDescription | None:
-        """The tensor that this one is a simple view of; None if it is not one."""
+        """The tensor that this one is a simple view of; None if it is no view."""
         view = self.view
         return view.base_tensor if isinstance(view, SimpleTensorViewDescription) else None

@@ -1,4 +1,4 @@
-"""Elementwise functions of tensors: one for each ufunc of the NumPy table, under NumPy's names."""
+"""Elementwise functions of tensors: one per ufunc of the NumPy table, with NumPy's name."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _PLAIN: Final[dict[np.ufunc, Primitive]] = {
 
 
 def paired(tensors: Sequence[Tensor], asked: str) -> tuple[Axes, list[Axes]]:
-    """The axes of an elementwise result, and those of each operand in the result's terms.
+    """The axes of an elementwise result, and for each operand its axes in terms of the result's.
 
     Raises:
         AxesError: axes of one class could be paired in several ways, or `config.outer` refuses.
@@ -58,7 +58,7 @@ def paired(tensors: Sequence[Tensor], asked: str) -> tuple[Axes, list[Axes]]:
 
 
 def map_tensors(primitive: Primitive, asked: str, tensors: Sequence[Tensor]) -> Tensor:
-    """A primitive of operands whose axes are paired."""
+    """Apply a primitive to tensors whose axes are paired."""
     axes, labels = paired(tensors, asked)
     maps = [axis_map(label, axes) for label in labels]
     nodes = [tensor.node for tensor in tensors]
@@ -67,7 +67,7 @@ def map_tensors(primitive: Primitive, asked: str, tensors: Sequence[Tensor]) -> 
 
 
 def positional(row: ElementwiseRow, asked: str, tensors: Sequence[Tensor]) -> Tensor:
-    """A row of the NumPy table of operands laid out alike; those without axes stay numbers."""
+    """Apply a NumPy rule to tensors transposed to a common order; numbers stay numbers."""
     axes, labels = paired(tensors, asked)
     nodes = [
         builder.view(tensor.node, axis_map(label, axes), axis_extents(axes))
@@ -81,7 +81,7 @@ def positional(row: ElementwiseRow, asked: str, tensors: Sequence[Tensor]) -> Te
 
 
 def apply_ufunc(ufunc: np.ufunc, *operands: object, name: str | None = None) -> Tensor:
-    """A ufunc of the table, element by element.
+    """Apply a ufunc of the table, element by element.
 
     Raises:
         AxesError: axes of one class could be paired in several ways, or `config.outer` refuses.
@@ -133,7 +133,7 @@ def _function(name: str, ufunc: np.ufunc) -> TensorFunction:
 
 
 def _converted(name: str, operands: Sequence[object], dtype: DTypeLike) -> list[Tensor]:
-    """The operands in a dtype, where NumPy's "same_kind" allows it."""
+    """The operands cast to a dtype, if NumPy's "same_kind" allows it."""
     asked = f"{name} of {shown(tuple(operands))} with dtype {dtype}"
     wanted = dtypes.named(dtype, asked, user_location())
     tensors = [as_tensor(value, asked) for value in operands]
@@ -145,10 +145,10 @@ def _converted(name: str, operands: Sequence[object], dtype: DTypeLike) -> list[
 
 
 def astype(x: Operand, dtype: DTypeLike) -> Tensor:
-    """The elements converted to another dtype, as NumPy's `astype` converts.
+    """The elements converted to another dtype, as by NumPy's `astype`.
 
     Returns:
-        A tensor with the axes of x; x itself where it has the dtype.
+        A tensor with the axes of x; x itself if it has the dtype.
 
     Raises:
         GraphTypeError: elements of this type cannot be compiled, or x is of the wrong kind.
@@ -200,11 +200,11 @@ def clip(x: Operand, low: Operand | None, high: Operand | None) -> Tensor:
 
 
 def _functions() -> dict[str, TensorFunction]:
-    """A function for each name that NumPy has for a ufunc of the table with one result."""
+    """A function for each of NumPy's names of a ufunc of the table with one result."""
     # Not dir(np): getattr of all its names imports f2py, testing and other modules (60 ms).
     ufuncs = ((n, value) for n, value in vars(np).items() if isinstance(value, np.ufunc))
     functions = {name: _function(name, ufunc) for name, ufunc in ufuncs if ufunc in UFUNCS}
-    # ngraph's name for it.
+    # ngraph calls it so.
     return functions | {"floordivide": _function("floordivide", np.floor_divide)}
 
 

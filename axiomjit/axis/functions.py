@@ -9,7 +9,7 @@ from typing import Final
 from axiomjit.axis.axes import Axes, AxesOf, NewAxes, axes_of, new_axes
 from axiomjit.axis.axis import Axis, derived_axis, make_axis
 from axiomjit.axis.axis import Source as Derivation
-from axiomjit.axis.late_checks import MessageParts, known_lengths, of_nothing, require
+from axiomjit.axis.deferred_checks import MessageParts, known_lengths, of_nothing, require
 from axiomjit.axis.names import axes_text
 from axiomjit.axis.pairing import check_names, check_outer, product_pairs
 from axiomjit.axis.tensors import (
@@ -31,15 +31,15 @@ from axiomjit.symbolic.index_maps import identity, permutation
 
 
 def dot(x: Operand, y: Operand) -> Tensor:
-    """The sum of products of x and y over the axes that both have; also written `x @ y`.
+    """The sum of products of x and y over their common axes; also written `x @ y`.
 
-    They are paired at any position (ngraph axes, "Dot operation"). An axis of x that y has at
-    the next offset is paired with that one first, so that `dot(x.T, x)` is the squared norm (ngraph
+    Axes are paired at any position (ngraph axes, "Dot operation"). First an axis of x is paired
+    with the axis of y at the next offset, so that `dot(x.T, x)` is the squared norm (ngraph
     tensors, "Axes"). `dot(x, y)` is `dot(y.T, x.T).T` up to the order of axes.
 
     Returns:
-        A tensor with the other axes of x, then those of y; the outer product where no axes are
-        paired. dtypes promote as for `multiply`.
+        A tensor with the other axes of x, then those of y; the outer product if no axes are paired.
+        dtypes promote as for `multiply`.
 
     Raises:
         GraphTypeError: an operand is an array without axes, or of the wrong kind.
@@ -70,7 +70,7 @@ def dot(x: Operand, y: Operand) -> Tensor:
 
 
 def _placing(operands: Sequence[object], asked: str) -> Placing:
-    """Tensors by the positions of their axes; axes of the result that they do not have are new."""
+    """Place tensors by the positions of their axes; a new axis is made for other dimensions."""
     tensors = [as_tensor(value, asked) for value in operands]
     every = [axis for tensor in tensors for axis in tensor.axes]
 
@@ -90,7 +90,7 @@ def _placing(operands: Sequence[object], asked: str) -> Placing:
 
 
 def _new_axis(like: Sequence[Axis], length: Dim, every: Sequence[Axis]) -> Axis:
-    """A further axis like the first of some, or like none, whose length depends on others."""
+    """A new axis, derived from the first of `like` if any; its length depends on `every`."""
     if like:
         return derived_axis(like[0], length, every)
     if length.constant is not None:
@@ -100,17 +100,17 @@ def _new_axis(like: Sequence[Axis], length: Dim, every: Sequence[Axis]) -> Axis:
 
 
 def cast_axes(x: Operand, axes: NewAxes) -> Tensor:
-    """The tensor with other axes in place of its own, by position; no data move.
+    """The tensor with its axes replaced, by position; no data are moved.
 
     Args:
         x: The tensor.
-        axes: One axis per dimension, of the same length; a name keeps the axis that has it.
+        axes: One axis per dimension, of the same length; a name keeps the axis with this name.
 
     Returns:
-        A tensor with `axes` (ngraph axes, "Axes casting"); x itself where it has them already.
+        A tensor with `axes` (ngraph axes, "Axes casting"); x itself if it has them already.
 
     Raises:
-        AxesError: not as many axes, or the lengths of a pair differ. Lengths that are not known
+        AxesError: the numbers of axes or the lengths of a pair differ. Lengths that are not known
             yet are compared when a computation is called.
         GraphTypeError: x is an array without axes, or of the wrong kind.
     """
@@ -120,11 +120,11 @@ def cast_axes(x: Operand, axes: NewAxes) -> Tensor:
 
 
 def relabelled(tensor: Tensor, labels: Axes, asked: str) -> Tensor:
-    """The tensor under other axes, paired by position; itself where it has them already.
+    """The tensor with other axes, by position; itself if it has them already.
 
     Raises:
-        AxesError: not as many axes, or the lengths of a pair differ; at the call where one is
-            unknown.
+        AxesError: the numbers of axes or the lengths of a pair differ; raised at the call if a
+            length is unknown.
     """
     before = tensor.axes
 
@@ -152,10 +152,10 @@ def broadcast(x: Operand, axes: NewAxes) -> Tensor:
 
     Args:
         x: The tensor.
-        axes: All its axes, which may be given by name, and others, in any order.
+        axes: All axes of x, which may be given by name, and others, in any order.
 
     Returns:
-        A tensor with `axes` (ngraph axes, "Axes broadcasting"); x itself where it has them already.
+        A tensor with `axes` (ngraph axes, "Axes broadcasting"); x itself if it has them already.
 
     Raises:
         AxesError: an axis of x is missing, or one is listed twice.
@@ -172,14 +172,13 @@ def axes_with_order(x: Operand, axes: AxesOf) -> Tensor:
 
     Args:
         x: The tensor.
-        axes: Each of its axes once, itself or by its name.
+        axes: Each axis of x once, as the Axis or by its name.
 
     Returns:
-        A tensor with `axes` (ngraph axes, "Axes reordering"); x itself where the order is that
-        already.
+        A tensor with `axes` (ngraph axes, "Axes reordering"); x itself if that is its order.
 
     Raises:
-        AxesError: not the same set of axes, or one is listed twice.
+        AxesError: the sets of axes differ, or an axis is listed twice.
         GraphTypeError: x is an array without axes, or of the wrong kind.
     """
     asked = f"axes_with_order of {shown((x,))}"

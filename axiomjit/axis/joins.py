@@ -1,4 +1,4 @@
-"""The axis-graph door: tensors side by side - padded, stacked, concatenated, one-hot.
+"""The axis-graph door: joins of tensors: padded, stacked, concatenated, one-hot.
 
 The results are complex views (ngraph tensors): the tensors are read in place.
 """
@@ -10,8 +10,8 @@ from typing import SupportsIndex
 
 from axiomjit.axis.axes import Axes, NewAxes, by_axis, new_axes
 from axiomjit.axis.axis import Axis, derived_axis
+from axiomjit.axis.deferred_checks import MessageParts, require
 from axiomjit.axis.functions import relabelled
-from axiomjit.axis.late_checks import MessageParts, require
 from axiomjit.axis.names import AxisName, axis_of
 from axiomjit.axis.pairing import matched
 from axiomjit.axis.slices import checked_integer
@@ -48,18 +48,19 @@ def pad(
 
     Args:
         x: The tensor.
-        paddings: For each axis the number of zeros before and after it, as a pair, or as one
-            number for both sides; or a dictionary from axes or their names to these.
-        axes: The axes of the result, whose lengths must fit; when omitted an axis that is not
-            padded is kept, and any other one becomes a new axis of the same class and roles.
+        paddings: For each axis the numbers of zeros before and after it, a pair, or one number for
+            both sides; or a dictionary from axes or their names to these.
+        axes: The axes of the result, whose lengths must fit. By default an unpadded axis is kept,
+            and a padded one is replaced by a new axis of the same class and roles.
 
     Returns:
         A view of several tensors (ngraph tensors, "PadTensorDescription"): elementwise operations
         and reductions read it in place, nothing is copied.
 
     Raises:
-        AxesError: not one padding per axis, a negative one, or axes that do not fit.
-        GraphTypeError: a padding is no integer.
+        AxesError: the numbers of paddings and axes differ, a padding is negative, or an axis does
+            not fit.
+        GraphTypeError: a padding is not an integer.
 
     Examples:
         >>> x = aj.constant(np.ones((2, 3)), aj.make_axes({"H": 2, "W": 3}))
@@ -92,11 +93,11 @@ def pad(
 
 
 def padding_pair(padding: object, asked: str) -> tuple[int, int]:
-    """The numbers of fillers before and after an axis, from a pair, or one number for both.
+    """The numbers of fillers before and after an axis, from a pair or one number for both.
 
     Raises:
-        AxesError: neither, or a negative one.
-        GraphTypeError: they are no integers.
+        AxesError: it is neither a pair nor a number, or is negative.
+        GraphTypeError: the numbers are not integers.
     """
     ends = tuple(padding) if isinstance(padding, Iterable) else (padding, padding)
     numbers = tuple(checked_integer(end, asked, "give integers") for end in ends)
@@ -111,18 +112,18 @@ def padding_pair(padding: object, asked: str) -> tuple[int, int]:
 
 
 def stack(xs: Iterable[Operand], axis: Axis, pos: SupportsIndex = 0) -> Tensor:
-    """Tensors of the same axes joined along a new axis, one at each of its positions.
+    """Join tensors with the same axes along a new axis, one at each of its positions.
 
     Args:
-        xs: The tensors; their axes are brought to the order of the first one's.
+        xs: The tensors, transposed to the order of axes of the first.
         axis: The new axis; its length is the number of tensors.
         pos: Its position among the axes of the result; negative positions count from the end.
 
     Returns:
-        A tensor of the dtype that holds all of them; each is read in place.
+        A tensor of the common dtype; each operand is read in place.
 
     Raises:
-        AxesError: no tensors, other axes, or an axis of another length.
+        AxesError: there are no tensors, their axes differ, or `axis` has another length.
         GraphTypeError: an operand is an array without axes, or of the wrong kind.
     """
     tensors, asked = _listed("stack", xs)
@@ -148,7 +149,7 @@ def stack(xs: Iterable[Operand], axis: Axis, pos: SupportsIndex = 0) -> Tensor:
 
 
 def concat_along_axis(xs: Iterable[Operand], axis: AxisName) -> Tensor:
-    """Tensors joined one after the other along an axis.
+    """Concatenate tensors along an axis.
 
     Args:
         xs: The tensors; their axes are brought to the order of the first one's.
@@ -156,7 +157,7 @@ def concat_along_axis(xs: Iterable[Operand], axis: AxisName) -> Tensor:
             another one of its class or with one of its roles.
 
     Returns:
-        A tensor of the dtype that holds all of them; each is read in place. Its axis is a new
+        A tensor of the common dtype; each operand is read in place. Its axis is a new
         one with the class and roles of `axis`; a single tensor comes back as it is.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The axis-graph door: other labels for the same values, by axis and by role."""
+"""The axis-graph door: functions that relabel the dimensions of a tensor."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from axiomjit.base.origins import user_location
 
 
 def rename(x: Operand, names: Mapping[AxisName, AxisName]) -> Tensor:
-    """The tensor with new names for some of its axes, or other axes in their place.
+    """The tensor with some of its axes renamed, or replaced by other axes.
 
     Args:
         x: The tensor.
-        names: From an axis of x, or its name, to the axis that takes its place, or to the name of
-            a new one, which keeps length, class and roles.
+        names: A dictionary from an axis of x, or its name, to the axis that replaces it, or to the
+            name of a new axis with the same length, class and roles.
 
     Returns:
-        A tensor with the other axes in the places of the old ones; no data move.
+        A tensor with the new axes in place of the old ones; no data are moved.
 
     Raises:
         AxesError: x has no such axis or several, two axes become one, or lengths differ.
@@ -56,14 +56,14 @@ def _distinct(asked: str, labels: list[Axis]) -> Axes:
 
 
 def cast_role(x: Operand, axes: NewAxes) -> Tensor:
-    """The tensor with the roles of other axes on its own, by position.
+    """The tensor with the roles of `axes` on its own axes, by position.
 
     Returns:
-        A tensor with the same lengths. An axis that has those roles already stays; another
-        becomes a new one with the roles and the name of its partner.
+        A tensor with the same lengths. An axis that already has the roles is kept; any other is
+        replaced by a new one with the roles and the name of its partner.
 
     Raises:
-        AxesError: not as many axes.
+        AxesError: the numbers of axes differ.
         GraphTypeError: x is an array without axes, or of the wrong kind.
     """
     asked = f"cast_role of {shown((x,))}"
@@ -84,11 +84,11 @@ def map_roles(x: Operand, roles: Mapping[AxisRole, AxisRole]) -> Tensor:
     """The tensor with roles of its axes replaced by other roles.
 
     Returns:
-        A tensor with the same lengths, names and classes; axes without such a role stay.
+        A tensor with the same lengths, names and classes; axes without such a role are kept.
 
     Raises:
-        AxesError: two axes would have one role that they do not share before.
-        GraphTypeError: a key or value is no role.
+        AxesError: two axes would share a role that they did not share before.
+        GraphTypeError: a key or value is not a role.
     """
     asked = f"map_roles of {shown((x,))}"
     tensor = as_tensor(x, asked)
@@ -108,7 +108,7 @@ def map_roles(x: Operand, roles: Mapping[AxisRole, AxisRole]) -> Tensor:
 
 
 def _with_roles(axis: Axis, roles: Iterable[AxisRole], name: str | None) -> Axis:
-    """The axis where it has just these roles, else a new one of its length and class."""
+    """The axis if it has exactly these roles, else a new axis of its length and class."""
     wanted = tuple(roles)
     if set(wanted) == set(axis.roles):
         return axis
@@ -122,8 +122,8 @@ def axes_with_role_order(x: Operand, roles: Iterable[AxisRole]) -> Tensor:
         A tensor with a new axis of length 1 for each role that no axis of x has.
 
     Raises:
-        AxesError: two axes have one role, or an axis has none of the roles.
-        GraphTypeError: something listed is no role.
+        AxesError: two axes share a role, or an axis has none of the roles.
+        GraphTypeError: an item is not a role.
     """
     asked = f"axes_with_role_order of {shown((x,))}"
     tensor = as_tensor(x, asked)

@@ -1,6 +1,6 @@
-"""The axis-graph door: operations along an axis - running folds, sorting, taking by position.
+"""The axis-graph door: scans, sorting, and elements at positions along an axis.
 
-NumPy sorts, in steps of its own between the fused loops, which take elements as they read.
+NumPy sorts, in plan steps between the loops. Loops that read taken elements gather them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from axiomjit.axis.tensors import (
     shown,
 )
 from axiomjit.graph import external_calls
-from axiomjit.graph.indexing_ops import gather, placed
+from axiomjit.graph.indexing_ops import checked_positions, gather
 from axiomjit.graph.library_operations import ARGSORT, SORT
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import PROD, SUM, UfuncFold
@@ -27,14 +27,14 @@ from axiomjit.symbolic.index_maps import iterator
 
 
 def cumsum(x: Operand, axis: AxisName) -> Tensor:
-    """The sums of the elements up to each position along an axis.
+    """The running sums along an axis.
 
     Args:
         x: The tensor.
         axis: One of its axes, or its name.
 
     Returns:
-        A tensor with the axes of x; its dtype is that of x, int64 for bools and short integers.
+        A tensor with the axes and dtype of x; bools and short integers give int64.
 
     Raises:
         AxesError: x does not have the axis.
@@ -44,7 +44,7 @@ def cumsum(x: Operand, axis: AxisName) -> Tensor:
 
 
 def cumprod(x: Operand, axis: AxisName) -> Tensor:
-    """The products of the elements up to each position along an axis; as `cumsum`."""
+    """The running products along an axis; arguments and errors as for `cumsum`."""
     return _running("cumprod", PROD, x, axis)
 
 
@@ -55,7 +55,7 @@ def _running(name: str, fold: UfuncFold, x: Operand, axis: AxisName) -> Tensor:
 
 
 def sort(x: Operand, axis: AxisName) -> Tensor:
-    """The elements in rising order along an axis, NaN last.
+    """The elements in ascending order along an axis, NaN last.
 
     Args:
         x: The tensor.
@@ -97,9 +97,9 @@ def take(x: Operand, indices: Operand, axis: AxisName) -> Tensor:
 
     Args:
         x: The tensor.
-        indices: The positions, integers; negative ones count from the end. Axes that it shares
+        indices: Integer positions; negative ones count from the end. Axes that `indices` shares
             with x, except `axis`, are paired.
-        axis: The axis of x along which they count, or its name.
+        axis: The axis of x that is indexed, or its name.
 
     Returns:
         A tensor with the axes of x, in which the other axes of `indices` replace `axis`.
@@ -118,7 +118,7 @@ def take(x: Operand, indices: Operand, axis: AxisName) -> Tensor:
     check_names(tensor.axes, positions.axes, labels, asked)
     values = list(axis_map(tensor.axes - axis, labels))
     values.insert(at, iterator(len(labels)))
-    found = placed(positions.node, axis.dim, at, positions.node.shape)
+    found = checked_positions(positions.node, axis.dim, at, positions.node.shape)
     where = [(found, axis_map(positions.axes, labels))]
     node = gather(tensor.node, tuple(values), where, axis_extents(labels), [axis.dim])
     return labelled(node, labels, tensor, positions)

@@ -15,8 +15,8 @@ Result = TypeVar("Result")
 class AxisMethods(AxisOperand[Result]):
     """A tensor or named array, with methods that NumPy's arrays have.
 
-    `axis` is an Axis, a name, a position, or several of them in a list or tuple; all axes when
-    omitted. `out_axes` names the axes that are left, in the order of the result.
+    `axis` is an Axis, a name, a position, or several of them in a list or tuple; by default all
+    axes. `out_axes` are the remaining axes, in the order of the result.
     """
 
     __slots__ = ()
@@ -70,7 +70,7 @@ class AxisMethods(AxisOperand[Result]):
         return self._fold("min", axis, out_axes, options)
 
     def var(self, axis: AxesOf = None, *, out_axes: AxesOf = None, **options: object) -> Result:
-        """The mean squared distance from the mean over axes (see `axiomjit.var`)."""
+        """The variance over axes (see `axiomjit.var`)."""
         return self._fold("var", axis, out_axes, options)
 
     def std(self, axis: AxesOf = None, *, out_axes: AxesOf = None, **options: object) -> Result:
@@ -78,11 +78,11 @@ class AxisMethods(AxisOperand[Result]):
         return self._fold("std", axis, out_axes, options)
 
     def any(self, axis: AxesOf = None, *, out_axes: AxesOf = None, **options: object) -> Result:
-        """Whether an element over axes is not 0 (see `axiomjit.any`)."""
+        """True where any element over axes is not 0 (see `axiomjit.any`)."""
         return self._fold("any", axis, out_axes, options)
 
     def all(self, axis: AxesOf = None, *, out_axes: AxesOf = None, **options: object) -> Result:
-        """Whether no element over axes is 0 (see `axiomjit.all`)."""
+        """True where all elements over axes are not 0 (see `axiomjit.all`)."""
         return self._fold("all", axis, out_axes, options)
 
     def argmax(self, axis: AxesOf = None, *, out_axes: AxesOf = None, **options: object) -> Result:

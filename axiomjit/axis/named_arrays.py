@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class NamedArray(AxisMethods[Any], NamedValue):
     """An array, and one Axis for each of its dimensions.
 
-    Every expression that takes a tensor takes it too, as a constant. Operators give tensors;
-    methods and NumPy's functions give named arrays. `np.asarray` gives the array.
+    Every expression that takes a tensor also takes a named array, as a constant. Operators return
+    tensors; methods and NumPy's functions return named arrays. `np.asarray` returns the array.
 
     Examples:
         >>> x = aj.NamedArray([[1.0, 2, 3], [4, 5, 6]], aj.make_axes({"H": 2, "W": 3}))
@@ -37,10 +37,10 @@ class NamedArray(AxisMethods[Any], NamedValue):
     __slots__ = ("axes", "values")
 
     def __init__(self, values: ArrayLike, axes: AxesLike = None) -> None:
-        """Label the dimensions of an array, which is kept and not copied.
+        """Label the dimensions of an array, which is not copied.
 
         Raises:
-            AxesError: the shape is not the lengths of the axes, or a length is unknown.
+            AxesError: the shape differs from the lengths of the axes, or a length is unknown.
         """
         self.values: Final[np.ndarray] = np.asarray(values)
         self.axes: Final[Axes] = make_axes(axes)
@@ -69,14 +69,14 @@ class NamedArray(AxisMethods[Any], NamedValue):
 
     @property
     def T(self) -> NamedArray:
-        """The same array under transposed axes (see `Axis.T`)."""
+        """The same array with transposed axes (see `Axis.T`)."""
         return NamedArray(self.values, self.axes.T)
 
     def transpose(self, *axes: object) -> NamedArray:
         """The array with its axes in another order, a view; without arguments `x.T`.
 
         Args:
-            axes: Every axis once, as an Axis, a name or a position; or one list of them.
+            axes: Each axis once, as an Axis, a name or a position; or one list of them.
         """
         if not axes:
             return self.T
@@ -94,11 +94,11 @@ class NamedArray(AxisMethods[Any], NamedValue):
         kept: BoundedTable[Hashable, Any],
         key: Hashable,
     ) -> Any:
-        """The result of a function of tensors for named arrays, as named arrays."""
+        """The results of a function of tensors for named arrays, as named arrays."""
         return self._apply("computed", function, operands, kept, key)
 
     def item(self) -> Any:
-        """The one element as a Python number."""
+        """The only element as a Python number."""
         return self.values.item()
 
     def _value(self, use: str) -> np.ndarray:

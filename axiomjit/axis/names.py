@@ -1,6 +1,6 @@
-"""Find the axis of a tensor that a caller names, given as the Axis itself or by its name.
+"""Find an axis of a tensor, given as the Axis or by its name.
 
-Every function that asks for an axis of a tensor uses this.
+Every function with an argument for an axis uses this.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ from axiomjit.base.errors import AxesError, GraphTypeError
 from axiomjit.base.origins import user_location
 
 AxisName = Axis | str
-"""An axis of a tensor, or the name that exactly one of its axes has."""
+"""An axis of a tensor, or the name of exactly one of its axes."""
 
 
 def axis_of(own: Iterable[Axis], given: object, asked: str) -> Axis:
-    """The axis, given itself or by its name.
+    """The axis of a tensor that is given as the Axis or by its name.
 
     Raises:
-        AxesError: it is none of the axes, or several have the name.
+        AxesError: it is none of the axes, or several axes have the name.
         GraphTypeError: neither an Axis nor a name.
     """
     axes = tuple(own)
     if isinstance(given, Axis):
         if given in axes:
             return given
-        raise AxesError(asked, _foreign(axes, given), _choice(axes), user_location())
+        raise AxesError(asked, _not_among(axes, given), _choice(axes), user_location())
     if not isinstance(given, str):
         seen = f"{given!r} of type {type(given).__name__} as an axis"
         raise GraphTypeError(asked, seen, _choice(axes), user_location())
     found = [axis for axis in axes if axis.name == given]
     if len(found) == 1:
         return found[0]
-    seen, remedy = _twins(axes, found) if found else _unknown(axes, given)
+    seen, remedy = _several_fit(axes, found) if found else _no_axis_named(axes, given)
     raise AxesError(asked, seen, remedy, user_location())
 
 
@@ -47,8 +47,8 @@ def axes_text(axes: Iterable[Axis]) -> str:
     return ", ".join(map(str, axes))
 
 
-def _foreign(axes: Sequence[Axis], given: Axis) -> str:
-    """The message about an Axis that is not among these; two axes of one name look alike."""
+def _not_among(axes: Sequence[Axis], given: Axis) -> str:
+    """The message for an Axis that is not among these; it tells apart axes with equal names."""
     alike = [axis for axis in axes if axis.name is not None and axis.name == given.name]
     if alike:
         return f"axes {listed(axes)}, in which {with_origin(alike[0])} is not {with_origin(given)}"
@@ -56,7 +56,7 @@ def _foreign(axes: Sequence[Axis], given: Axis) -> str:
 
 
 def with_origin(axis: Axis) -> str:
-    """An axis and the place in the user's program where it was made."""
+    """An axis with the user's line where it was made."""
     return f"{axis} (made at {axis.origin})" if axis.origin else str(axis)
 
 
@@ -71,8 +71,8 @@ def _names(axes: Sequence[Axis]) -> str:
     return ", ".join(dict.fromkeys(repr(axis.name) for axis in axes if axis.name is not None))
 
 
-def _unknown(axes: Sequence[Axis], given: str) -> tuple[str, str]:
-    """The message and the remedy for a name that no axis has."""
+def _no_axis_named(axes: Sequence[Axis], given: str) -> tuple[str, str]:
+    """The message and the remedy for a name of no axis."""
     import difflib  # imported here: only errors need it
 
     names = {axis.name.lower(): axis.name for axis in axes if axis.name is not None}
@@ -82,8 +82,8 @@ def _unknown(axes: Sequence[Axis], given: str) -> tuple[str, str]:
     return seen, f"name one of its axes; near is {meant}" if near else _choice(axes)
 
 
-def _twins(axes: Sequence[Axis], found: Sequence[Axis]) -> tuple[str, str]:
-    """The message and the remedy for a name that several axes have."""
+def _several_fit(axes: Sequence[Axis], found: Sequence[Axis]) -> tuple[str, str]:
+    """The message and the remedy for a name of several axes."""
     each = " and ".join(map(with_origin, found))
     at = axes.index(found[0])
     seen = f"axes {listed(axes)}, of which {len(found)} have the name {found[0].name!r}: {each}"

@@ -1,4 +1,4 @@
-"""The axis-graph door: functions of neural networks, made of elementwise functions and sums."""
+"""The axis-graph door: functions of neural networks, made from elementwise functions and sums."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ def softmax(x: Operand, normalization_axes: AxesOf = None) -> Tensor:
 
     Args:
         x: The tensor.
-        normalization_axes: Axes, or their names, over which the result sums to 1; all when omitted.
+        normalization_axes: Axes, or their names, over which the result sums to 1; by default all.
 
     Returns:
         A tensor with the axes of x.
 
     Raises:
-        AxesError: an axis is foreign or repeated, or has length 0.
+        AxesError: x lacks an axis, or an axis is listed twice or has length 0.
         GraphTypeError: x is an array without axes, or of the wrong kind.
 
     Examples:
@@ -83,11 +83,11 @@ def cross_entropy_multi(
     Args:
         y: Probabilities, limited as in `safelog`.
         t: Targets.
-        usebits: Whether logarithms are to base 2.
-        out_axes: The axes of the result; the sum goes over the others, all when omitted.
+        usebits: True for logarithms to base 2.
+        out_axes: The axes of the result; the others are summed, by default all.
 
     Raises:
-        AxesError: neither operand has all axes, or an axis of the result is foreign.
+        AxesError: neither operand has all axes, or `out_axes` has an axis of neither.
         GraphTypeError: an operand is an array without axes, or of the wrong kind.
     """
     left, right = _contained("cross_entropy_multi", y, t)
@@ -96,7 +96,7 @@ def cross_entropy_multi(
 
 
 def cross_entropy_binary_inner(y: Operand, t: Operand) -> Tensor:
-    """-(t * log(y) + (1 - t) * log(1 - y)) of each element, logarithms as in `safelog`.
+    """-(t * log(y) + (1 - t) * log(1 - y)) of each element, with logarithms as in `safelog`.
 
     Raises:
         AxesError: neither operand has all axes.
@@ -107,12 +107,12 @@ def cross_entropy_binary_inner(y: Operand, t: Operand) -> Tensor:
 
 
 def cross_entropy_binary(y: Operand, t: Operand, out_axes: AxesOf = None) -> Tensor:
-    """The sum of `cross_entropy_binary_inner` over all axes but `out_axes`; errors as there."""
+    """The sum of `cross_entropy_binary_inner` over all axes but `out_axes`, with its errors."""
     return reductions.sum(cross_entropy_binary_inner(y, t), out_axes=out_axes)
 
 
 def _contained(name: str, y: Operand, t: Operand) -> tuple[Tensor, Tensor]:
-    """Both operands, after checking that one has all axes."""
+    """Both operands, after checking that one of them has all axes."""
     asked = f"{name} of {shown((y, t))}"
     left, right = as_tensor(y, asked), as_tensor(t, asked)
     if left.axes.is_sub_set(right.axes) or left.axes.is_super_set(right.axes):

@@ -1,6 +1,6 @@
-"""NumPy's own ufuncs and reductions, called with tensors or named arrays.
+"""Calls of NumPy's ufuncs and reductions with tensors or named arrays.
 
-With named arrays alone they return named arrays, with a tensor among the operands a tensor.
+They return a tensor if an operand is a tensor, else a named array.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ _ELEMENTWISE: Final[dict[Callable[..., Any], Callable[..., Tensor]]] = {
 _PRODUCTS: Final = frozenset(
     {np.dot, np.vdot, np.inner, np.outer, np.tensordot, np.einsum, np.kron}
 )
-"""Products, which pair other dimensions than functions of axes do."""
-_OWN: Final = "use axiomjit's own function of axes, or apply it to values: np.asarray(x)"
+"""Products, which pair dimensions by position, not by axis."""
+_REMEDY: Final = "use axiomjit's own function of axes, or apply it to values: np.asarray(x)"
 
 
 def _ufunc(ufunc: np.ufunc, method: str, operands: tuple[object, ...], options: Options) -> object:
-    """A ufunc of NumPy on operands with axes."""
+    """Call a ufunc on operands with axes."""
     asked = f"np.{ufunc.__name__} of {shown(operands)}"
     if method != "__call__" or options:
         seen = text_of_call(method, options)
         remedy = "call the ufunc itself, without options; fold with sum(x, axes) and its like"
         raise UnsupportedError(asked, seen, remedy, user_location())
     if ufunc in UFUNCS:
-        return _held(apply_ufunc(ufunc, *operands), operands)
+        return _evaluated(apply_ufunc(ufunc, *operands), operands)
     if ufunc is np.matmul:
         for value in operands:
             as_tensor(value, asked)  # refuses arrays without axes
@@ -75,7 +75,7 @@ def _ufunc(ufunc: np.ufunc, method: str, operands: tuple[object, ...], options: 
 def _function(
     function: Callable[..., Any], operands: tuple[Any, ...], options: Mapping[str, Any]
 ) -> object:
-    """A function of NumPy on operands with axes: a reduction, `where` or `clip`."""
+    """Call a NumPy function on operands with axes: a reduction, `where`, `clip`, or another one."""
     asked = f"np.{function.__name__} of {shown(operands[:1])}"
     if function in _REDUCTIONS:
         named = dict(zip(("x", "axis"), operands, strict=False)) | dict(options)
@@ -84,11 +84,11 @@ def _function(
             axis = named.pop("axis", None)
             return _reduced(_REDUCTIONS[function], x, axis, None, named, asked)
     elif function in _ELEMENTWISE and not options:
-        return _held(_ELEMENTWISE[function](*operands), operands)
+        return _evaluated(_ELEMENTWISE[function](*operands), operands)
     elif function not in _PRODUCTS:
         return _of_values(function, operands, options, asked)
     seen = f"it is called with {', '.join(options)}" if options else "it has no form for named axes"
-    raise UnsupportedError(asked, seen, _OWN, user_location())
+    raise UnsupportedError(asked, seen, _REMEDY, user_location())
 
 
 def _reduced(
@@ -96,20 +96,20 @@ def _reduced(
 ) -> Tensor | NamedArray:
     """A reduction over axes: a named array if `x` is one, else a tensor."""
     if options:
-        remedy = _OWN
+        remedy = _REMEDY
         if "keepdims" in options:
             remedy = "leave keepdims out: axes are paired wherever they stand, none need be kept"
         seen = f"it is called with {', '.join(options)}"
         raise UnsupportedError(asked, seen, remedy, user_location())
     tensor = as_tensor(x, asked)
     axes = None if axis is None else axes_at(tensor.axes, axis, asked)
-    return _held(getattr(reductions, name)(tensor, axes, out_axes), (x,))
+    return _evaluated(getattr(reductions, name)(tensor, axes, out_axes), (x,))
 
 
 def _of_values(
     function: Callable[..., Any], operands: object, options: object, asked: str
 ) -> object:
-    """Any other function, on the arrays of operands that have the same axes.
+    """Call any other function on the arrays of operands with the same axes.
 
     Its results have no axes. An `axis` argument may be an Axis or a name, as for reductions.
     """
@@ -129,12 +129,12 @@ def _of_values(
 def _with_positions(
     function: Callable[..., Any], positional: Any, named: Any, own: Axes, asked: str
 ) -> tuple[Any, Any]:
-    """The arguments with positions for axes and names, where the parameter is called `axis`."""
+    """The arguments, with a position in place of the Axis or name given as `axis`."""
     if "axis" in named:
         return positional, {**named, "axis": _places(own, named["axis"], asked)}
     try:
         bound = inspect.signature(function).bind(*positional, **named)
-    except (TypeError, ValueError):  # no signature, or arguments that NumPy refuses itself
+    except (TypeError, ValueError):  # no signature, or arguments that NumPy will refuse
         return positional, named
     if "axis" in bound.arguments:
         bound.arguments["axis"] = _places(own, bound.arguments["axis"], asked)
@@ -147,8 +147,8 @@ def _places(own: Axes, axis: object, asked: str) -> int | tuple[int, ...] | None
     return None if axis is None else places[0] if isinstance(axis, Axis | str) else places
 
 
-def _held(result: Tensor, operands: Iterable[object]) -> Tensor | NamedArray:
-    """The result, evaluated unless an operand is a tensor."""
+def _evaluated(result: Tensor, operands: Iterable[object]) -> Tensor | NamedArray:
+    """The result, evaluated to a named array unless an operand is a tensor."""
     lazy = any(isinstance(value, Tensor) for value in operands)
     return result if lazy else result.eval()
 

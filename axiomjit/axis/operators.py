@@ -1,7 +1,7 @@
-"""Python's operators on tensors and named arrays; their functions are in other modules' tables.
+"""Python's operators on tensors and named arrays.
 
-So `Tensor` and `NamedArray` have operators without importing those modules, which the first
-operator of the process imports.
+The functions of the operators are in other modules, which are imported when a process first uses an
+operator.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _OPERATIONS: Final[LazyRegistry[str, Callable[..., Any]]] = LazyRegistry(
 
 
 def operation(name: str) -> Callable[..., Any]:
-    """The function of an operation; calls look it up each time."""
+    """The function of an operation, looked up by name at each call."""
     return lambda *operands: _OPERATIONS[name](*operands)
 
 

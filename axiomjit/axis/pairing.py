@@ -1,4 +1,4 @@
-"""Pair the axes of two operands: in elementwise operations, and in products over axes."""
+"""Pairs the axes of two operands, for elementwise operations and for products."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from axiomjit.base.errors import AxesError, OuterProductWarning, SameNameWarning
 from axiomjit.base.origins import user_location, warn
 
 _warned: Final[set[tuple[str | None, str | None, str | None]]] = set()
-"""Places with the places of two axes of one name, for which a warning was given."""
+"""Warnings already given: the user's line, and the origins of two axes with one name."""
 
 
 def common_order(left: Axes, right: Axes) -> Axes:
@@ -24,13 +24,13 @@ def common_order(left: Axes, right: Axes) -> Axes:
 
 
 def matched(left: Axes, right: Axes, asked: str) -> Axes:
-    """`right` with each axis that is paired by class replaced by its partner in `left`.
+    """The axes of `right`; an axis paired by class is replaced by its partner in `left`.
 
-    Identity pairs first. Of the remaining axes, two are paired that have one class, one offset and
-    equal lengths (ngraph tensors, "Axes").
+    Identical axes are paired first. Of the others, two axes are paired that have the same class,
+    offset and length (ngraph tensors, "Axes").
 
     Raises:
-        AxesError: an axis has two candidates, or the length of one is unknown.
+        AxesError: an axis has two candidates, or the length of a candidate is unknown.
     """
     mine, theirs = left - right, right - left
     pairs: dict[Axis, Axis] = {}
@@ -67,10 +67,10 @@ def _refusal(asked: str, axes: Iterable[Axis], why: str) -> AxesError:
 
 
 def product_pairs(left: Axes, right: Axes) -> list[tuple[Axis, Axis]]:
-    """The pairs of axes that `dot` contracts, in the order of the left ones.
+    """The pairs of axes that `dot` contracts, in the order of the left axes.
 
-    First each left axis with the right one at the next offset (ngraph tensors, "Axes"), then, of
-    the remaining ones, equal axes (ngraph axes, "Dot operation").
+    First each left axis is paired with the right one at the next offset (ngraph tensors, "Axes"),
+    then the remaining axes with equal ones (ngraph axes, "Dot operation").
     """
     pairs = {axis: axis + 1 for axis in left if axis + 1 in right}
     rest = right - pairs.values()
@@ -94,10 +94,10 @@ def check_outer(left: Axes, right: Axes, met: bool, asked: str) -> None:
 
 
 def check_names(left: Axes, right: Axes, result: Axes, asked: str) -> None:
-    """Warn, once per place and pair, of a result with two axes of one name.
+    """Warn of a result with two axes of one name, once per line and pair.
 
-    They are different axes, so they were not paired, and the result has an element for each pair
-    of their positions. If one operand has both axes, they are intended: no warning.
+    Different axes are not paired, so the result has an element for each pair of their positions. If
+    one operand has both axes, that is intended, and there is no warning.
     """
     mine, theirs = (left - right) & result, (right - left) & result
     for axis in theirs:

@@ -14,14 +14,14 @@ from axiomjit.views.dense_layout import Layout, LengthLike, column_major_strides
 from axiomjit.views.descriptions import BasicTensorDescription
 
 LayoutRequest = Layout | str | None
-"""A layout, "C" or "F", or None for no request."""
+"""A requested layout: a Layout, "C", "F", or None for no request."""
 
 
 def known_shape(axes: Axes) -> tuple[int, ...]:
     """The lengths of axes.
 
     Raises:
-        AxesError: one is not known.
+        AxesError: a length is unknown.
     """
     shape = tuple(axis.length for axis in axes if axis.length is not None)
     if len(shape) < len(axes):
@@ -35,12 +35,12 @@ def known_shape(axes: Axes) -> tuple[int, ...]:
 
 
 def check_layout(request: LayoutRequest, axes: Axes, asked: str) -> None:
-    """Refuse a layout that does not fit axes, as far as their lengths are known.
+    """Refuse a layout that does not fit the known lengths of axes.
 
     Raises:
         GraphTypeError: it is neither a Layout nor "C" or "F".
-        GraphValueError: other dimensions, sizes below the lengths, elements that share a place,
-            or a place before the first one.
+        GraphValueError: the numbers of dimensions differ, a size is below its length, two elements
+            share a position, or a position is negative.
     """
     if request in (None, "C", "F"):
         return
@@ -55,12 +55,12 @@ def check_layout(request: LayoutRequest, axes: Axes, asked: str) -> None:
 
 
 def numbers(lengths: Iterable[LengthLike]) -> list[int]:
-    """Lengths that are known, as integers."""
+    """Known lengths, as integers."""
     return [operator.index(length) for length in lengths]
 
 
 def _check_places(layout: Layout, sizes: list[int], asked: str) -> None:
-    """Check that elements have distinct places, none before the start of memory."""
+    """Check that elements have distinct positions in memory, none of them negative."""
     strides = numbers(layout.strides)
     reach = 1
     for step, size in sorted(zip(map(abs, strides), sizes, strict=True)):
@@ -86,7 +86,7 @@ def layout_of(request: LayoutRequest, lengths: tuple[LengthLike, ...]) -> Layout
 
 
 def placed(array: np.ndarray, request: LayoutRequest) -> np.ndarray:
-    """A copy of an array in the requested layout; without a request it is contiguous in C order.
+    """A copy of an array in the requested layout; by default contiguous in C order.
 
     Raises:
         GraphValueError: the layout does not fit the shape.
@@ -108,7 +108,7 @@ def placed(array: np.ndarray, request: LayoutRequest) -> np.ndarray:
 
 
 def has_layout(array: np.ndarray, request: LayoutRequest) -> bool:
-    """Whether an array has the requested layout; memory around it does not matter."""
+    """True if an array has the strides of the requested layout."""
     layout = layout_of(request, array.shape)
     if layout is None:
         return True

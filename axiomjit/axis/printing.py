@@ -1,4 +1,4 @@
-"""The axis-graph door: values that are printed whenever they are computed."""
+"""The axis-graph door: tensors whose values are printed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from axiomjit.symbolic.index_maps import identity, permutation
 
 
 def PrintOp(x: Operand, prefix: str | None = None) -> Tensor:
-    """The tensor x, whose values are printed whenever a computation computes them.
+    """The tensor x; each computation that computes it prints its values.
 
     Args:
         x: The tensor.

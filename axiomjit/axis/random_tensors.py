@@ -1,6 +1,6 @@
-"""The axis-graph door: random tensors, drawn anew each time that a computation runs.
+"""The axis-graph door: random tensors, drawn anew by each run of a computation.
 
-They come from one generator; `axiomjit.config.seed = n` seeds it.
+All numbers come from one generator; `axiomjit.config.seed = n` seeds it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from axiomjit.graph.nodes import Constant, Op, note
 
 
 def uniform(x: Operand, low: Operand = 0.0, high: Operand = 1.0) -> Tensor:
-    """Random numbers, uniform in [low, high), in a tensor like x.
+    """A tensor like x of random numbers, uniform in [low, high).
 
     Args:
-        x: The tensor whose axes and dtype the result has; float64 where it has no floats.
-        low: The smallest number, or a tensor of them.
-        high: The end of the range, or a tensor of them.
+        x: A tensor with the axes and dtype of the result; float64 if x has no floats.
+        low: The lower bound, a number or tensor.
+        high: The upper bound, a number or tensor.
 
     Returns:
         A tensor whose values are drawn anew in every run, once per run.
@@ -35,12 +35,12 @@ def uniform(x: Operand, low: Operand = 0.0, high: Operand = 1.0) -> Tensor:
 
 
 def normal(x: Operand, loc: Operand = 0.0, scale: Operand = 1.0) -> Tensor:
-    """Random numbers of a normal distribution, in a tensor like x.
+    """A tensor like x of normally distributed random numbers.
 
     Args:
-        x: The tensor whose axes and dtype the result has; float64 where it has no floats.
-        loc: The mean, or a tensor of them.
-        scale: The standard deviation, or a tensor of them.
+        x: A tensor with the axes and dtype of the result; float64 if x has no floats.
+        loc: The mean, a number or tensor.
+        scale: The standard deviation, a number or tensor.
 
     Returns:
         A tensor whose values are drawn anew in every run, once per run.

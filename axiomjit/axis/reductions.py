@@ -9,9 +9,9 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.axis.axes import Axes, AxesOf, axes_of
+from axiomjit.axis.deferred_checks import MessageParts, of_nothing, require
 from axiomjit.axis.elementwise import apply_ufunc, paired
 from axiomjit.axis.functions import axes_with_order
-from axiomjit.axis.late_checks import MessageParts, of_nothing, require
 from axiomjit.axis.names import axes_text
 from axiomjit.axis.tensors import (
     Operand,
@@ -36,10 +36,10 @@ from axiomjit.symbolic.dims import dim, product
 NodeReduction = Callable[[Node, Sequence[int]], Node]
 
 
-def _numpys(function: Callable[..., Any]) -> NodeReduction:
-    """The row of the NumPy table, given the dimensions to fold in the tensor's own order.
+def _numpy_fold(function: Callable[..., Any]) -> NodeReduction:
+    """The NumPy rule of a function; it gets the reduced dimensions in the tensor's order.
 
-    So that the order of the request changes no bit of the result.
+    So the bits of the result do not depend on the order in which axes are listed.
     """
 
     def fold(node: Node, positions: Sequence[int]) -> Node:
@@ -54,20 +54,20 @@ def _choosing(extreme: UfuncFold) -> NodeReduction:
 
 
 _FOLDS: Final[dict[str, NodeReduction]] = {
-    "sum": _numpys(np.sum),
-    "prod": _numpys(np.prod),
-    "max": _numpys(np.max),
-    "min": _numpys(np.min),
-    "any": _numpys(np.any),
-    "all": _numpys(np.all),
-    "mean": _numpys(np.mean),
-    "variance": _numpys(np.var),
-    "std": _numpys(np.std),
+    "sum": _numpy_fold(np.sum),
+    "prod": _numpy_fold(np.prod),
+    "max": _numpy_fold(np.max),
+    "min": _numpy_fold(np.min),
+    "any": _numpy_fold(np.any),
+    "all": _numpy_fold(np.all),
+    "mean": _numpy_fold(np.mean),
+    "variance": _numpy_fold(np.var),
+    "std": _numpy_fold(np.std),
     "argmax": _choosing(MAX),
     "argmin": _choosing(MIN),
     "logsumexp": log_sum_exp,
-    "squared_L2": _numpys(np.sum),
-    "L1_norm": _numpys(np.sum),
+    "squared_L2": _numpy_fold(np.sum),
+    "L1_norm": _numpy_fold(np.sum),
 }
 _NEED_ELEMENTS: Final = ("max", "min", "argmax", "argmin")
 
@@ -77,17 +77,18 @@ def sum(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> T
 
     Args:
         x: The tensor.
-        reduction_axes: The axes to reduce, themselves or by their names, in any order: none for
-            `[]`, all when omitted, those not in `out_axes` when that is given.
-        out_axes: The axes of the result, in their order; when omitted those that are left, in
-            the order of x.
+        reduction_axes: The axes to reduce, as Axis or by name, in any order; `[]` for none; by
+            default all that are not in `out_axes`.
+        out_axes: The axes of the result, in order; by default the remaining axes, in the order of
+            x.
 
     Returns:
-        A tensor with the axes that are left (ngraph axes, "Axes reduction"). Integers are summed in
-        64 bits, bools are counted.
+        A tensor with the remaining axes (ngraph axes, "Axes reduction"). Integers are summed in 64
+        bits, bools are counted.
 
     Raises:
-        AxesError: an axis is foreign or repeated, or neither reduced nor left.
+        AxesError: x lacks an axis, or an axis is listed twice, or neither reduced nor in the
+            result.
         GraphTypeError: x is an array without axes, or of the wrong kind.
 
     Examples:
@@ -112,7 +113,7 @@ def max(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> T
         A tensor with the axes that are left and the dtype of x.
 
     Raises:
-        AxesError: as for `sum`; also where a reduced axis has length 0.
+        AxesError: as for `sum`; also if a reduced axis has length 0.
     """
     return _reduce("max", x, reduction_axes, out_axes)
 
@@ -136,22 +137,22 @@ def mean(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> 
     """The mean over axes; arguments and errors as for `sum`.
 
     Returns:
-        A tensor with the axes that are left and the dtype of x, float64 for ints and bools.
+        A tensor with the remaining axes and the dtype of x, float64 for ints and bools.
     """
     return _reduce("mean", x, reduction_axes, out_axes)
 
 
 def variance(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
-    """The mean squared distance from the mean over axes; arguments and errors as for `sum`.
+    """The variance over axes; arguments and errors as for `sum`.
 
     Returns:
-        A tensor with the axes that are left and the dtype of `mean`, real for complex numbers.
+        A tensor with the remaining axes and the dtype of `mean`, real for complex numbers.
     """
     return _reduce("variance", x, reduction_axes, out_axes)
 
 
 def var(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
-    """The mean squared distance from the mean over axes: NumPy's name for `variance`."""
+    """The variance over axes: NumPy's name for `variance`."""
     return variance(x, reduction_axes, out_axes)
 
 
@@ -163,11 +164,10 @@ def std(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> T
 def logsumexp(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
     """The logarithm of the sum of exponentials over axes; arguments and errors as for `sum`.
 
-    Elements of any size do not overflow: the largest one is taken out of the sum.
+    Large elements do not overflow: the maximum is subtracted before exponentials are summed.
 
     Returns:
-        A tensor with the axes that are left and the dtype of `mean`; -inf over axes of no
-        elements.
+        A tensor with the remaining axes and the dtype of `mean`; -inf over axes without elements.
     """
     return _reduce("logsumexp", x, reduction_axes, out_axes)
 
@@ -177,12 +177,12 @@ def argmax(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -
 
     Args:
         x: The tensor.
-        reduction_axes: The axes to search, all in the order of x when omitted. Over several ones
-            the position counts their elements in the order listed, the last axis fastest.
+        reduction_axes: The axes to search, by default all in the order of x. The position over
+            several axes counts elements in the order listed, the last axis fastest.
         out_axes: As for `sum`.
 
     Returns:
-        An int64 tensor with the axes that are left.
+        An int64 tensor with the remaining axes.
 
     Raises:
         AxesError: as for `max`.
@@ -219,10 +219,10 @@ def L1_norm(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) 
 
 
 def tensor_size(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
-    """The number of elements that a reduction over these axes folds; arguments as for `sum`.
+    """The number of elements reduced over these axes; arguments as for `sum`.
 
     Returns:
-        A tensor without axes; in promotion it behaves as a Python int.
+        A tensor without axes, promoted as a Python int.
     """
     tensor = as_tensor(x, f"tensor_size of {shown((x,))}")
     reduced, _ = split_axes("tensor_size", tensor, reduction_axes, out_axes)
@@ -241,10 +241,11 @@ def _reduce(name: str, x: Operand, reduction_axes: AxesOf, out_axes: AxesOf) -> 
 
 
 def _folding(operands: Sequence[object], axes: AxesOf, running: bool) -> Folding:
-    """How tensors, paired as in elementwise functions, are folded along axes in the order listed.
+    """Prepare the reduction of tensors, paired as in elementwise functions, along axes in order.
 
     Raises:
-        AxesError: axes do not pair, or one of `axes` is foreign or listed twice.
+        AxesError: axes cannot be paired, or one of `axes` is no axis of the operands or listed
+            twice.
     """
     asked = f"fold of {shown(tuple(operands))}"
     tensors = [as_tensor(value, asked) for value in operands]
@@ -265,7 +266,7 @@ OPERATIONS: Final = {"folding": _folding}
 
 
 def _require_elements(name: str, node: Node, reduced: Axes) -> None:
-    """Refuse the largest or smallest element of nothing, at the latest at a call."""
+    """Refuse a maximum or minimum without elements, now or, if a length is unknown, at the call."""
 
     def explain() -> MessageParts:
         return of_nothing(f"{name} over {reduced}", name)

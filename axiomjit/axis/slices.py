@@ -1,8 +1,8 @@
-"""Parts of tensors along their axes: integers, slices, Ellipsis and dictionaries from axis to item.
+"""Parts of tensors, by integers, slices, Ellipsis and dictionaries from axis to item.
 
-A part is a view. A whole slice keeps its Axis; every other one gets a new Axis that has the
-class, roles and offset of the old one. Lengths may be unknown: where a slice ends is then the
-smaller or larger of two lengths.
+A part is a view. A whole slice keeps its Axis; any other slice gets a new Axis with the class,
+roles and offset of the old one. If a length is unknown, the end of a slice is the minimum or
+maximum of two lengths.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from axiomjit.axis.axes import Axes, by_axis
 from axiomjit.axis.axis import Axis, derived_axis
-from axiomjit.axis.late_checks import MessageParts, require
+from axiomjit.axis.deferred_checks import MessageParts, require
 from axiomjit.axis.names import AxisName
 from axiomjit.base.errors import AxesError, GraphTypeError, amount
 from axiomjit.base.origins import user_location
@@ -35,7 +35,7 @@ Key = Item | EllipsisType | Sequence[object] | Mapping[AxisName, Item]
 
 
 class Range(Record):
-    """Positions along an axis: the first one, the step, and their number."""
+    """Positions along an axis, from `start` to `stop` by `step`."""
 
     start: int | None
     stop: int | None
@@ -43,15 +43,15 @@ class Range(Record):
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is every position in order."""
+        """True if it contains every position, in order."""
         return self.start in (None, 0) and self.stop is None and self.step == 1
 
 
 def items_of(key: object, axes: Axes, asked: str) -> list[object]:
-    """One item per axis, from the key of `x[key]`; trailing axes are whole.
+    """One item per axis, from the key of `x[key]`; missing ones are whole slices.
 
     Raises:
-        AxesError: more items than axes, or an item for a foreign axis.
+        AxesError: there are more items than axes, or an item for an axis that the tensor lacks.
     """
     if isinstance(key, Mapping):
         named = by_axis(axes, key, asked)
@@ -70,10 +70,10 @@ def items_of(key: object, axes: Axes, asked: str) -> list[object]:
 
 
 def tensor_part(node: Node, axes: Axes, items: Sequence[object], asked: str) -> tuple[Node, Axes]:
-    """The part that items, one per axis, name of a node with these axes.
+    """The part of a node with these axes that is selected by one item per axis.
 
     Raises:
-        AxesError: an integer is out of range; where the length is unknown, at the call.
+        AxesError: an integer is out of range; raised at the call if the length is unknown.
         GraphTypeError: an item is neither an integer nor a slice of integers.
     """
     chosen = [_checked_item(item, asked) for item in items]
@@ -124,10 +124,10 @@ def _checked_bound(bound: object, asked: str) -> int | None:
 
 
 def checked_integer(item: object, asked: str, remedy: str) -> int:
-    """An integer, NumPy's included, but no bool.
+    """The item as an integer; NumPy's integers are allowed, bools are not.
 
     Raises:
-        GraphTypeError: it is no integer.
+        GraphTypeError: the item is not an integer.
     """
     if isinstance(item, SupportsIndex) and not isinstance(item, bool | np.ndarray):
         return operator.index(item)

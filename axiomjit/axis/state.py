@@ -14,7 +14,7 @@ import numpy as np
 
 from axiomjit.axis.axes import Axes, AxesLike
 from axiomjit.axis.declarations import DeclaredStorage, joined_uses
-from axiomjit.axis.late_checks import inherit
+from axiomjit.axis.deferred_checks import inherit
 from axiomjit.axis.pairing import matched
 from axiomjit.axis.slices import Key
 from axiomjit.axis.tensors import (
@@ -54,18 +54,18 @@ def variable(
     initial_value: InitialValue = 0,
     layout: Layout | str | None = None,
 ) -> Tensor:
-    """A tensor with storage that keeps its values between calls of computations.
+    """Make a tensor with storage that keeps its values between calls of computations.
 
-    All computations of one transformer share them; `assign` and `x[...] = y` write them.
+    All computations of one transformer share the values; `assign` and `x[...] = y` change them.
 
     Args:
-        axes: Its axes; lengths may be assigned until it is first used.
+        axes: The axes; lengths may be assigned until the variable is first used.
         dtype: Element type, float64 when omitted.
-        initial_value: An array of its shape or a number, or a function that makes one of the
-            axes; converted once, by 'same_kind'.
-        layout: Its layout: "C", "F" or a Layout, its sizes at least the lengths. Padding is never
-            read or written. When omitted, the order of axes in which the first computation
-            that uses it reads it fastest, "C" if it writes it; the order stays from then on.
+        initial_value: An array of the shape, a number, or a function from axes to one of these;
+            converted once, by 'same_kind'.
+        layout: The layout: "C", "F" or a Layout with sizes of at least the lengths. Padding is
+            never read or written. By default the first computation that uses the variable chooses
+            the order of axes that it reads fastest, or "C" if it writes it; the order is kept.
 
     Returns:
         A tensor with these axes (ngraph tensors, "Tensors").
@@ -73,8 +73,8 @@ def variable(
     Raises:
         AxesError: an axis is listed twice.
         GraphTypeError: elements of this type cannot be compiled, or not converted.
-        GraphValueError: the layout does not fit the axes, or the initial value has another shape;
-            what depends on unknown lengths, or a function makes, is checked at its first use.
+        GraphValueError: the layout does not fit the axes, or the initial value has another shape.
+            Initial values of unknown lengths or made by a function are checked at first use.
     """
     where = user_location()
 
@@ -90,7 +90,7 @@ def variable(
 
 
 class FirstValues:
-    """Makes the first values of a variable, from an array or a function of axes."""
+    """Makes the initial values of a variable from an array or a function of axes."""
 
     __slots__ = ("_asked", "_axes", "_dtype", "_given", "_where")
 
@@ -102,15 +102,15 @@ class FirstValues:
         asked: str,
         where: str | None,
     ) -> None:
-        """Keep the array or function; `asked` and `where` are for errors."""
+        """Store the array or function; errors mention `asked` and `where`."""
         self._given, self._axes, self._dtype = given, axes, dtype
         self._asked, self._where = asked, where
 
     def __call__(self, shape: tuple[int, ...]) -> np.ndarray:
-        """The values as an array of a shape, which may show one number everywhere.
+        """The values as an array of a shape, which may be a broadcast number.
 
         Raises:
-            GraphTypeError: the function gave what cannot be converted.
+            GraphTypeError: the result of the function cannot be converted.
             GraphValueError: the array has another shape.
         """
         given, asked = self._given, self._asked
@@ -120,7 +120,7 @@ class FirstValues:
 
 
 def _check_shape(array: np.ndarray, axes: Axes, asked: str, where: str | None) -> None:
-    """Refuse an initial value that does not fit, as far as lengths are known."""
+    """Refuse an initial value that does not fit the known lengths."""
     pairs = zip(array.shape, axes.lengths, strict=False)
     fits = array.ndim == len(axes) and all(length in (None, n) for n, length in pairs)
     if fits or array.ndim == 0:
@@ -141,7 +141,7 @@ def persistent_tensor(
 def temporary(
     axes: AxesLike, dtype: DTypeLike | None = None, initial_value: ScalarValue = 0
 ) -> Tensor:
-    """A tensor with storage of its own in every run of a computation, filled with a number.
+    """Make a tensor with new storage in every run of a computation, filled with a number.
 
     Returns:
         A tensor with these axes.
@@ -154,12 +154,12 @@ def temporary(
 
 
 def value_of(x: Operand) -> Tensor:
-    """A copy of x with its values when a run first reads it; later writes do not change it."""
+    """A copy of x, made when a run first reads it; later writes do not change it."""
     return materialize(x)
 
 
 def as_op(x: Operand) -> Tensor:
-    """The operand as a tensor; a number has no axes, a tensor is itself.
+    """The operand as a tensor; a number has no axes, a tensor is returned unchanged.
 
     Raises:
         GraphTypeError: an array without axes, or of the wrong kind.
@@ -191,18 +191,18 @@ def assign(lvalue: Tensor, rvalue: Operand) -> Tensor:
     """An operation that writes a value into a placeholder, a variable or a part of one.
 
     Args:
-        lvalue: A placeholder or variable, or a view of one that shows each element once. The
-            array passed for a placeholder is written to.
-        rvalue: What to write, broadcast to the axes of `lvalue`; read before anything is written.
+        lvalue: A placeholder or variable, or a view without repeated elements. For a placeholder,
+            the caller's array is written.
+        rvalue: The value, broadcast to the axes of `lvalue`; it is read before anything is written.
 
     Returns:
-        A tensor with the axes and the new values of `lvalue`. A computation writes once however
-        often it uses this tensor (ngraph tensors, "Tensors").
+        A tensor with the axes and the new values of `lvalue`. A computation writes once, even if it
+        uses this tensor several times (ngraph tensors, "Tensors").
 
     Raises:
-        AxesError: the value has axes that `lvalue` has not.
-        GraphTypeError: `lvalue` has no storage (it is computed), or the value cannot be converted
-            by 'same_kind'.
+        AxesError: `lvalue` lacks an axis of the value.
+        GraphTypeError: `lvalue` is computed and has no storage, or the value cannot be converted by
+            'same_kind'.
     """
     write = _checked_write(lvalue, rvalue, f"assign of {shown((lvalue, rvalue))}")
     effect = note(assignment(write.storage.version, *write.parts))
@@ -211,7 +211,7 @@ def assign(lvalue: Tensor, rvalue: Operand) -> Tensor:
 
 
 class Write(Record):
-    """A checked write: `parts` are place, value, the map that reads the value, and extents.
+    """A checked write; `parts` are target map, value, the map that reads the value, and extents.
 
     `written` is the node of the target.
     """
@@ -227,7 +227,7 @@ def _checked_write(lvalue: Tensor, rvalue: Operand, asked: str) -> Write:
     """Check a write and return it.
 
     Raises:
-        AxesError: the value has axes that the target does not have.
+        AxesError: the target lacks an axis of the value.
         GraphTypeError: the target is an r-tensor, or the value cannot be converted by 'same_kind'.
     """
     target = as_tensor(lvalue, asked)
@@ -283,20 +283,20 @@ def fill(x: Tensor, scalar: ScalarValue) -> Tensor:
 
 
 def sequential(ops: Iterable[Tensor]) -> Tensor:
-    """Run operations one after the other; each reads what those before it have written.
+    """Run operations one after the other; each reads the values written by earlier ones.
 
     Returns:
-        A tensor with the axes and the value of the last one.
+        A tensor with the axes and the value of the last operation.
 
     Raises:
-        GraphTypeError: something listed is no tensor.
-        GraphValueError: nothing is listed.
+        GraphTypeError: an item is not a tensor.
+        GraphValueError: the list is empty.
     """
     return _in_order("sequential", ops)
 
 
 def doall(ops: Iterable[Tensor]) -> Tensor:
-    """Run all of the operations, in the order listed; the same as `sequential`."""
+    """Run operations in the order listed; the same as `sequential`."""
     return _in_order("doall", ops)
 
 
@@ -312,10 +312,10 @@ def _in_order(name: str, ops: Iterable[Tensor]) -> Tensor:
 
 
 def materialize(x: Operand) -> Tensor:
-    """A copy of x in memory of its own, which one can assign to.
+    """A copy of x in its own memory, which can be assigned to.
 
-    Its layout is the order of the loops that compute it. Its readers load it instead of computing
-    it again.
+    Its layout is the order of the loops that compute it. Operations that read the copy load it
+    instead of computing x again.
 
     Returns:
         A tensor with the axes of x (ngraph tensors, "We can convert an r-tensor").

@@ -1,6 +1,6 @@
 """Tags of axes: roles, of which an axis may have several, and classes, of which it has one.
 
-Both are compared by identity, never by name: two tags made by two calls are different.
+Both are compared by identity, never by name: each call makes a different tag.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from axiomjit.base.origins import user_location
 
 
 class _Tag:
-    """A name for people, and an identity."""
+    """A tag: an object with a name for messages."""
 
     __slots__ = ("__weakref__", "name")
 
@@ -25,16 +25,16 @@ class _Tag:
 
 
 class AxisRole(_Tag):
-    """A tag with the meaning of an axis, e.g. height. Made by `make_axis_role`.
+    """A tag for the meaning of an axis, e.g. height. Made by `make_axis_role`.
 
-    Functions look axes up by it: a filter slides along the axis that shares a role with its window.
+    Functions find axes by role: a filter slides along the axis that shares a role with its window.
     """
 
     __slots__ = ()
 
 
 class AxisClass(_Tag):
-    """A class of axes of any length, e.g. the channels of all layers.
+    """A tag for axes of one kind but any length, e.g. the channels of all layers.
 
     Elementwise operations pair axes of one class and equal length (ngraph tensors, "Axes"). Made by
     `make_axis_class`.
@@ -47,29 +47,29 @@ AnyTag = TypeVar("AnyTag", bound=_Tag)
 
 
 def make_axis_role(name: str | None = None) -> AxisRole:
-    """A new role; axes that share one are still different axes (ngraph axes, "Properties")."""
+    """Make a role; axes with the same role are still different axes (ngraph axes, "Properties")."""
     return AxisRole(name)
 
 
 def make_axis_class(name: str | None = None) -> AxisClass:
-    """A new class, given to axes as `make_axis(..., axis_class=...)` (ngraph tensors, "Axes")."""
+    """Make a class, an argument of `make_axis(..., axis_class=...)` (ngraph tensors, "Axes")."""
     return AxisClass(name)
 
 
 def checked_class(value: AxisClass | None, name: str | None) -> AxisClass:
-    """The class given, or one of its own for an axis of this name.
+    """The given class; None gives a new class for an axis with this name.
 
     Raises:
-        GraphTypeError: it is no class.
+        GraphTypeError: `value` is not a class of axes.
     """
     return AxisClass(name) if value is None else _checked(value, AxisClass, "make_axis_class")
 
 
 def checked_roles(roles: AxisRole | Iterable[AxisRole] | None) -> tuple[AxisRole, ...]:
-    """The roles given, each once, in their order.
+    """The given roles, each once, in order.
 
     Raises:
-        GraphTypeError: something listed is no role.
+        GraphTypeError: an item is not a role.
     """
     if roles is None or isinstance(roles, AxisRole):
         return () if roles is None else (roles,)

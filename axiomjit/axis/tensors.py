@@ -1,8 +1,8 @@
 """The axis-graph door: tensors whose dimensions are axes, and their elementwise functions.
 
-A Tensor is a node of the graph with one Axis per dimension. Which dimensions meet is decided here,
-by the identity of axes (ngraph axes); the nodes below get explicit index maps, nothing is broadcast
-by position and a length of 1 never stretches.
+A Tensor is a node of the graph with one Axis per dimension. This module pairs dimensions by the
+identity of axes (ngraph axes). Nodes get explicit index maps: nothing is broadcast by position, and
+a length of 1 never stretches.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from axiomjit.axis.declarations import (
     layout_of_storage,
     starting_values,
 )
+from axiomjit.axis.deferred_checks import bound_lengths, inherit, known_lengths
 from axiomjit.axis.descriptions import TensorDescription, ViewDescription
-from axiomjit.axis.late_checks import bound_lengths, inherit, known_lengths
 from axiomjit.axis.methods import AxisMethods
 from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.axis.operators import operation
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 
 
 def describe(node: Node, axes: Axes, lengths: Mapping[Symbol, int]) -> TensorDescription:
-    """The description of a node whose dimensions have these axes; `lengths` are known ones."""
+    """The description of a node with these axes; `lengths` are the known lengths."""
     plain = _Known(lengths).by_shape(node)
     view: ViewDescription | None = None
     if isinstance(plain, SimpleTensorViewDescription | ComplexTensorViewDescription):
@@ -76,13 +76,13 @@ def describe(node: Node, axes: Axes, lengths: Mapping[Symbol, int]) -> TensorDes
 
 
 class _Known:
-    """Descriptions of nodes by shape, where the lengths of some symbols are known."""
+    """Makes descriptions of nodes by shape, given the lengths of some symbols."""
 
     def __init__(self, lengths: Mapping[Symbol, int]) -> None:
         self.symbols = lengths
 
     def by_shape(self, node: Node) -> BasicTensorDescription:
-        """The description of a node: of a view with its `base_tensor`, of a join with its parts."""
+        """The description of a node; a view's has a `base_tensor`, a join's has parts."""
         node, views = views_on(node)
         tensor = self.of_base(node)
         for view in views:
@@ -122,7 +122,7 @@ class _Known:
         return tuple(f.map(Dim, lambda length: substitute(length, self.symbols)) for f in index)
 
     def seen(self, view: Op, base: BasicTensorDescription) -> SimpleTensorViewDescription:
-        """A view of a tensor; it can be assigned to if it shows each element once."""
+        """The description of a view, assignable if no element is repeated."""
         index = self.index(view.maps[0])
         lengths = self.lengths(view)
         if view.primitive is VIEW and _is_permutation(index, lengths, base):
@@ -141,7 +141,7 @@ class _Known:
 def _is_permutation(
     index: IndexMap, lengths: tuple[LengthLike, ...], base: BasicTensorDescription
 ) -> bool:
-    """Whether each dimension of the base is one of the view, whole."""
+    """True if each dimension of the base is an entire dimension of the view."""
     own = [f.terms[0][0] for f in index if len(f.terms) == 1 and f.terms[0][1].constant == 1]
     if sorted(own) != list(range(len(lengths))) or len(own) != base.rank:
         return False
@@ -151,7 +151,7 @@ def _is_permutation(
 
 
 def _layout(index: IndexMap, rank: int, base: Layout) -> Layout:
-    """The layout of a view, from that of its base."""
+    """The layout of a view, computed from its base's layout."""
     offset, strides = strides_through(index, [dim(step) for step in base.strides], rank, dim)
     return Layout(map(_plain, strides), _plain(base.offset + offset))
 
@@ -166,11 +166,11 @@ _serials: Final = itertools.count()
 
 
 class Tensor(AxisMethods["Tensor"], AxisValue):
-    """An array expression with one Axis for each dimension; it has values once it is evaluated.
+    """An array expression with one Axis for each dimension; evaluating it gives its values.
 
     Made by `constant`, `placeholder` and the functions of tensors. Operators pair axes, `x @ y` is
-    `dot(x, y)`, and `x[{"H": 0, W: slice(2)}]` is a part; an axis is given itself or by its name.
-    A tensor that one can assign to is a handle: a storage and a view of it.
+    `dot(x, y)`, and `x[{"H": 0, W: slice(2)}]` is a part; an axis is given as the Axis or by its
+    name. An assignable tensor is a handle: a storage and a view of it.
 
     Examples:
         >>> x = aj.constant([[1.0, 2, 3], [4, 5, 6]], aj.make_axes({"H": 2, "W": 3}))
@@ -192,15 +192,16 @@ class Tensor(AxisMethods["Tensor"], AxisValue):
         """Label the dimensions of `node`.
 
         Args:
-            node: Its node; for an l-tensor, a version of its storage or a view of one.
+            node: The node; for an l-tensor, a version of its storage or a view of one.
             axes: One Axis per dimension.
-            uses: The dependences of the value beside the node; they live as long as the tensor.
+            uses: Dependences of the value that its node does not hold; they live as long as the
+                tensor.
             storage: The storage of an l-tensor.
         """
         self._node: Final = node
         self._uses: Final = joined_uses(axes) if uses is None else uses
         self.axes: Final = axes
-        self.serial: Final = next(_serials)  # orders the tensors of a set in every process alike
+        self.serial: Final = next(_serials)  # orders the tensors of a set alike in every process
         self.storage: Final = storage
 
     @property
@@ -214,29 +215,29 @@ class Tensor(AxisMethods["Tensor"], AxisValue):
         return now
 
     def mapped(self, primitive: Primitive) -> Tensor:
-        """A primitive of one operand, of each element."""
+        """Apply a primitive of one operand to each element."""
         return self._apply("mapped", primitive, self)
 
     def folding(self, operands: Sequence[object], axes: Any, running: bool) -> Folding:
-        """How tensors, of which this is one, are folded along axes of theirs."""
+        """Prepare the reduction of tensors, including this one, along axes."""
         found: Folding = operation("folding")(operands, axes, running)
         return found
 
     def placing(self, operands: Sequence[object], asked: str) -> Placing:
-        """Tensors, of which this is one, by the positions of their axes."""
+        """Place tensors, including this one, by the positions of their axes."""
         found: Placing = operation("placing")(operands, asked)
         return found
 
     @property
     def uses(self) -> Uses:
-        """The dependences of the value beside the node."""
+        """Dependences of the value that its node does not hold."""
         if self.storage is None or self.storage.uses is self._uses:
             return self._uses
         return self._uses.extended(self.storage.uses)
 
     @property
     def used_axes(self) -> Axes:
-        """The roots of every axis that the value depends on."""
+        """The roots of all axes that the value depends on."""
         return self.uses.axes
 
     @property
@@ -256,7 +257,7 @@ class Tensor(AxisMethods["Tensor"], AxisValue):
 
     @property
     def tensor_description(self) -> TensorDescription:
-        """The axes, dtype and known layout, and whether one may assign to the tensor.
+        """The axes, dtype, known layout, and assignability of the tensor.
 
         See (ngraph tensors, "Basic Tensor Descriptions").
         """
@@ -264,9 +265,9 @@ class Tensor(AxisMethods["Tensor"], AxisValue):
 
     @property
     def T(self) -> Tensor:
-        """The tensor under transposed axes: offset k becomes -1 - k, the order stays.
+        """The tensor with transposed axes: offset k becomes -1 - k, the order is kept.
 
-        A view (ngraph tensors, "Axes").
+        The result is a view (ngraph tensors, "Axes").
         """
         return labelled(self.node, self.axes.T, self)
 
@@ -285,7 +286,7 @@ class Tensor(AxisMethods["Tensor"], AxisValue):
 
     @property
     def real(self) -> Tensor:
-        """The real parts; a tensor of real numbers itself."""
+        """The real parts; for real numbers the tensor itself."""
         return labelled(builder.part(self.node, "real"), self.axes, self)
 
     @property
@@ -294,18 +295,18 @@ class Tensor(AxisMethods["Tensor"], AxisValue):
         return labelled(builder.part(self.node, "imag"), self.axes, self)
 
     def conj(self) -> Tensor:
-        """The complex conjugates; a tensor of real numbers itself."""
+        """The complex conjugates; for real numbers the tensor itself."""
         conjugate: Tensor = operation("conjugate")(self)
         return conjugate if is_complex(self.dtype) else self
 
     def eval(self) -> NamedArray:
-        """The values as a named array; the tensor may not depend on placeholders.
+        """Compute the values as a named array; the tensor must not depend on placeholders.
 
         Variables have their initial values.
 
         Raises:
             AxesError: the length of an axis is unknown, or lengths do not fit.
-            GraphValueError: it depends on placeholders.
+            GraphValueError: the tensor depends on placeholders.
         """
         graph, variables = with_versions((self.node,), ())
         given = [node for node in variables if starting_values(node) is None]
@@ -351,20 +352,20 @@ Operand = Tensor | NamedArray | ScalarValue
 
 
 def constant(value: ArrayLike, axes: AxesLike = None, dtype: DTypeLike | None = None) -> Tensor:
-    """A tensor of given values, which are copied.
+    """Make a tensor of given values, which are copied.
 
     Args:
         value: An array with one dimension per axis, or a number, which fills the axes.
-        axes: Its axes, those of a named array when omitted; their lengths must be known unless a
-            number fills them.
-        dtype: Element type; the value's own when omitted.
+        axes: The axes, by default those of a named array; lengths must be known unless the value is
+            a number.
+        dtype: Element type; by default that of the value.
 
     Returns:
         A tensor with these axes (ngraph axes, "Properties").
 
     Raises:
-        AxesError: an axis is listed twice, or the shape is not the lengths of the axes.
-        GraphTypeError: the elements are nothing one can compute with.
+        AxesError: an axis is listed twice, or the shape differs from the lengths of the axes.
+        GraphTypeError: elements of this type cannot be compiled.
 
     Examples:
         >>> aj.constant(np.ones((2, 3)), aj.make_axes({"H": 2, "W": 3}))
@@ -404,13 +405,14 @@ def _frozen_copy(value: ArrayLike, dtype: DTypeLike | None) -> np.ndarray:
 def placeholder(
     axes: AxesLike, dtype: DTypeLike | None = None, layout: Layout | str | None = None
 ) -> Tensor:
-    """A tensor whose values are the argument of a computation; one can assign to it.
+    """Make a tensor whose values are an argument of a computation; it can be assigned to.
 
     Args:
-        axes: Its axes; lengths may be assigned until the call.
+        axes: The axes; lengths may be assigned until the call.
         dtype: Element type, float64 when omitted.
-        layout: The layout of arguments: "C", "F" or a Layout, its sizes at least the lengths;
-            others are copied. When omitted, each argument is read in its own layout.
+        layout: The layout of arguments: "C", "F" or a Layout with sizes of at least the lengths;
+            arguments with other layouts are copied. By default each argument is read in its own
+            layout.
 
     Returns:
         A tensor with these axes (ngraph axes, "Axis and axes").
@@ -436,9 +438,9 @@ def declared(
     layout: Layout | str | None,
     start: Callable[[Axes, DType], Start] | None = None,
 ) -> Tensor:
-    """A placeholder or variable, as `what` says.
+    """Make a placeholder or variable, as `what` says.
 
-    `start` gives for axes and dtype what makes the first values of a variable.
+    `start(axes, dtype)` returns a function that makes the initial values of a variable.
     """
     labels = make_axes(axes)
     asked = f"{what} of dtype {dtype}"
@@ -455,7 +457,7 @@ def as_tensor(value: object, asked: str) -> Tensor:
     """The operand as a tensor; a number has no axes.
 
     Raises:
-        GraphTypeError: neither a tensor nor a number.
+        GraphTypeError: it is neither a tensor nor a number.
     """
     if isinstance(value, Tensor):
         return value
@@ -477,22 +479,22 @@ def as_tensor(value: object, asked: str) -> Tensor:
 
 
 def axis_extents(axes: Axes) -> tuple[Dim, ...]:
-    """The lengths of axes as the graph writes them."""
+    """The symbolic lengths of axes."""
     return tuple(axis.dim for axis in axes)
 
 
 def axis_map(axes: Axes, result: Axes) -> IndexMap:
-    """The map by which an operand with `axes` is read where the op iterates over `result`."""
+    """The map that reads an operand with `axes` in an op that iterates over the axes `result`."""
     return permutation([result.index(axis) for axis in axes])
 
 
 def used_axes(tensors: tuple[Tensor, ...], axes: Axes) -> Axes:
-    """The roots of `axes`, and every axis on whose length a tensor depends."""
+    """The roots of `axes`, and all axes that the tensors depend on."""
     return joined_axes(axes, [tensor.uses for tensor in tensors])
 
 
 def labelled(node: Node, axes: Axes, *sources: Tensor) -> Tensor:
-    """The tensor of a node with these axes, computed from other tensors.
+    """A tensor with this node and these axes, computed from other tensors.
 
     A view of an l-tensor is another handle of its storage.
     """
@@ -505,5 +507,5 @@ def labelled(node: Node, axes: Axes, *sources: Tensor) -> Tensor:
 
 
 def shown(values: tuple[object, ...]) -> str:
-    """Operands for a message: tensors and numbers as they are, other values by their type."""
+    """Operands as text for a message: tensors and numbers in full, other values by type."""
     return " and ".join(repr(v) if isinstance(v, Operand) else v.__class__.__name__ for v in values)

@@ -1,4 +1,4 @@
-"""Running axis graphs: `make_transformer().computation(outputs, *placeholders)(*arguments)`."""
+"""Runs axis graphs: `make_transformer().computation(outputs, *placeholders)(*arguments)`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 from axiomjit.axis.arguments import check_writable, checked_argument, copy_overlapping, leaf_key
 from axiomjit.axis.axes import Axes
 from axiomjit.axis.declarations import declaration_of, layout_of_storage, starting_values
-from axiomjit.axis.late_checks import bound_lengths
+from axiomjit.axis.deferred_checks import bound_lengths
 from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.axis.tensors import Tensor, placeholder, shown, used_axes
 from axiomjit.base.bounded_tables import BoundedTable
@@ -33,13 +33,13 @@ Outputs = Tensor | list[Tensor] | tuple[Tensor, ...] | set[Tensor] | frozenset[T
 
 
 class Transformer:
-    """Makes computations, which share the values of variables; made by `make_transformer`."""
+    """Makes computations that share the values of variables; made by `make_transformer`."""
 
     def __init__(self) -> None:
         self._variables: Final = VariableValues()
 
     def close(self) -> None:
-        """Forget the values of variables; they start again with their first values."""
+        """Drop the values of variables; later computations start from the initial values."""
         self._variables.clear()
 
     def __enter__(self) -> Transformer:
@@ -54,26 +54,26 @@ class Transformer:
         """A function of arrays that computes tensors.
 
         Args:
-            outputs: The tensors to compute; results have the same containers.
-            placeholders: The placeholders of the arguments of a call, in this order; every
-                placeholder that the outputs depend on. The one word "all" lists those in the
-                order in which they were made.
-            named: Whether results are named arrays.
+            outputs: The tensors to compute, one or in a container; results are in the same
+                container.
+            placeholders: Every placeholder that the outputs depend on, in the order of a call's
+                arguments; "all" for the order in which they were made.
+            named: True for named arrays as results.
 
         Raises:
-            GraphTypeError: an output is no tensor.
-            GraphValueError: a placeholder is missing, listed twice, or no placeholder.
+            GraphTypeError: an output is not a tensor.
+            GraphValueError: a placeholder is missing or listed twice, or another object is listed.
         """
         return Computation(outputs, placeholders, named, self._variables)
 
 
 def make_transformer() -> Transformer:
-    """A new transformer (ngraph axes, "Properties")."""
+    """Make a transformer (ngraph axes, "Properties")."""
     return Transformer()
 
 
 class VariableValues:
-    """The values of variables, made when they are first used."""
+    """The arrays of variables, made when a variable is first used."""
 
     def __init__(self) -> None:
         self.lock: Final = new_lock()
@@ -85,9 +85,10 @@ class VariableValues:
             self._arrays.clear()
 
     def arrays(self, nodes: Sequence[Input], orders: Orders) -> list[np.ndarray]:
-        """The memory of variables; that of a new one stays where it is from then on.
+        """The arrays of variables; an array made here is kept for all later calls.
 
-        `orders` chooses the order in memory of some of the arrays in C order that it is given.
+        `orders` gets the arrays, and the positions of new ones without a requested layout; it
+        chooses the order in memory of some of these.
         """
         with self.lock:
             new = {k: node for k, node in enumerate(nodes) if node not in self._arrays}
@@ -107,7 +108,7 @@ class VariableValues:
 
 
 def _in_order(array: np.ndarray, order: tuple[int, ...]) -> np.ndarray:
-    """The array with its dimensions in an order in memory, the outermost first."""
+    """A copy of the array with the dimensions in this order in memory, outermost first."""
     back = [order.index(d) for d in range(array.ndim)]
     return np.ascontiguousarray(array.transpose(order)).transpose(back)
 
@@ -115,9 +116,9 @@ def _in_order(array: np.ndarray, order: tuple[int, ...]) -> np.ndarray:
 class Computation(NativeCallable[Any]):
     """A function of arrays, one per placeholder; made by `Transformer.computation`.
 
-    Called with one array per placeholder, with exactly its shape (a named array with its axes in
-    any order), or with `feed_dict`, the same by placeholder, in place of all arguments, it gives
-    fresh arrays, or named ones: one for a single output, a tuple for a list or tuple, a
+    Call it with one array of the exact shape per placeholder, in order, or with `feed_dict`, a
+    dictionary from placeholder to array. A named array may have its axes in any order. The results
+    are fresh arrays, or named arrays: one for a single output, a tuple for a list or tuple, a
     dictionary from tensor to array for a set, None for None. A call raises:
 
     - AxesError: the length of an axis is unknown, or lengths do not fit.
@@ -148,28 +149,28 @@ class Computation(NativeCallable[Any]):
         self._lengths: dict[Symbol, int] | None = None
 
     def answer(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
-        """Compute the outputs where no native guard has taken the call."""
+        """Compute the outputs of a call that no native entry has answered."""
         return self._compute(*args, **kwargs)
 
     def _compute(self, *arguments: object, feed_dict: Mapping[Tensor, object] | None = None) -> Any:
         if feed_dict is not None:
-            arguments = self._fed(arguments, feed_dict)
-        arrays, lengths = self._bound(arguments)
+            arguments = self._ordered_arguments(arguments, feed_dict)
+        arrays, lengths = self._bound_arguments(arguments)
         shared = self._variables.lock if self._variable_nodes else nullcontext()
         with shared:
             found = execution.run(self.graph, arrays, lengths)
         self._write_back(arguments, arrays)
         if feed_dict is None and not self._variable_nodes and self._is_plain(arguments, arrays):
-            self._shorten(arrays, lengths, len(found) == len(self._tensors))
+            self._install_native_entry(arrays, lengths, len(found) == len(self._tensors))
         return self._finished(found)
 
-    def _shorten(
+    def _install_native_entry(
         self, arrays: Sequence[np.ndarray], lengths: Mapping[Symbol, int], whole: bool
     ) -> None:
-        """Let further calls be answered natively; `whole`: the graph gives nothing but outputs."""
+        """Install a native entry; `whole` is True if the graph's results are just the outputs."""
         listed = isinstance(self._outputs, list | tuple)
         arrays_only = whole and not self._named and (listed or isinstance(self._outputs, Tensor))
-        method: Any = weakref.WeakMethod(self._finished)  # what is kept for a call makes no cycle
+        method: Any = weakref.WeakMethod(self._finished)  # no cycle through the native entry
         execution.add_native_entry(
             *(self, self.graph, arrays, lengths),
             in_tuple=listed if arrays_only else None,
@@ -177,14 +178,14 @@ class Computation(NativeCallable[Any]):
         )
 
     def _is_plain(self, arguments: tuple[object, ...], arrays: Sequence[np.ndarray]) -> bool:
-        """True if arguments run unconverted and none is written, now and in calls like this."""
+        """True if a native entry may answer calls: no argument is converted or written."""
         plain = not self.graph.writes and all(map(operator.is_, arguments, arrays))
         layouts = (layout_of_storage(storage_root(t.node)) for t in self._placeholders)
         wanted = plain and self.wants_guard() and self.misses > 1
         return wanted and all(layout is None for layout in layouts)
 
     def _finished(self, found: Sequence[np.ndarray]) -> Any:
-        """The return value of a call, given the results of the graph."""
+        """The return value of a call, made from the results of the graph."""
         values: Any = tuple(found[len(found) - len(self._tensors) :])
         if self._named:
             pairs = zip(values, self._tensors, strict=True)
@@ -198,16 +199,16 @@ class Computation(NativeCallable[Any]):
         return dict(zip(self._tensors, values, strict=True))
 
     def lower(self, *arguments: object) -> Any:
-        """Every stage of the program for these arguments; nothing is run.
+        """All stages of lowering for these arguments; nothing is run.
 
         The result has .graph .views .loops .source .llvm .asm and .cost.
         """
-        return execution.lower(self.graph, *self._bound(arguments))
+        return execution.lower(self.graph, *self._bound_arguments(arguments))
 
-    def _fed(
+    def _ordered_arguments(
         self, arguments: tuple[object, ...], feed_dict: Mapping[Tensor, object]
     ) -> tuple[object, ...]:
-        """The arguments in order."""
+        """The arguments, in the order of the placeholders."""
         fed = {storage_root(tensor.node): value for tensor, value in feed_dict.items()}
         wanted = [storage_root(tensor.node) for tensor in self._placeholders]
         if arguments or fed.keys() != set(wanted):
@@ -220,8 +221,10 @@ class Computation(NativeCallable[Any]):
             )
         return tuple(fed[node] for node in wanted)
 
-    def _bound(self, arguments: tuple[object, ...]) -> tuple[list[np.ndarray], dict[Symbol, int]]:
-        """The arguments as arrays of the placeholders, and the length of each symbol."""
+    def _bound_arguments(
+        self, arguments: tuple[object, ...]
+    ) -> tuple[list[np.ndarray], dict[Symbol, int]]:
+        """The arguments as arrays of the placeholders' dtypes, and the length of each symbol."""
         if len(arguments) != len(self._placeholders):
             raise GraphValueError(
                 f"a call with {amount(len(arguments), 'argument')}",
@@ -251,7 +254,7 @@ class Computation(NativeCallable[Any]):
         return arrays + self._variables.arrays(self._variable_nodes, orders), lengths
 
     def _write_back(self, arguments: tuple[object, ...], arrays: Sequence[np.ndarray]) -> None:
-        """Copy written values into the caller's arrays, where copies were passed instead."""
+        """Copy written values into the caller's arrays, if copies of these were written."""
         for position in self.graph.writes:
             if position < len(arguments):
                 given = arguments[position]
@@ -259,11 +262,11 @@ class Computation(NativeCallable[Any]):
                     given[...] = arrays[position]
 
 
-def _call(*arguments: object, feed_dict: Mapping[Tensor, object] | None = None) -> Any:
-    """How computations are called."""
+def _call_text(*arguments: object, feed_dict: Mapping[Tensor, object] | None = None) -> Any:
+    """The call as text, for errors."""
 
 
-_SIGNATURE: Final = inspect.signature(_call)
+_SIGNATURE: Final = inspect.signature(_call_text)
 
 
 def _listed(items: Iterable[object]) -> str:
@@ -271,7 +274,7 @@ def _listed(items: Iterable[object]) -> str:
 
 
 def _tensors(outputs: object) -> tuple[Tensor, ...]:
-    """The outputs in a row; those of a set in the order in which they were made."""
+    """The outputs as a flat tuple; those of a set in the order in which they were made."""
     if isinstance(outputs, set | frozenset):
         outputs = sorted(outputs, key=lambda x: x.serial if isinstance(x, Tensor) else -1)
     if isinstance(outputs, list | tuple):
@@ -290,7 +293,7 @@ def _tensors(outputs: object) -> tuple[Tensor, ...]:
 
 
 def _program(nodes: tuple[Node, ...], inputs: Sequence[Input]) -> tuple[Graph, tuple[Input, ...]]:
-    """The program with inputs in the order of the placeholders, and the variables after them."""
+    """The program with the placeholders as inputs, in order, followed by the variables."""
     graph, variables = with_versions(nodes, inputs)
     for node in variables:
         if not _is_variable(node):
@@ -310,14 +313,14 @@ def _is_variable(node: Input) -> bool:
 
 
 def _declared(node: Input) -> Tensor:
-    """The tensor of a placeholder, without the writes of statements."""
+    """The tensor of a placeholder, before any writes by statements."""
     declaration = declaration_of(node)
     assert declaration is not None
     return Tensor(node, declaration.axes, declaration.uses)
 
 
 def _all_placeholders(nodes: tuple[Node, ...]) -> tuple[Tensor, ...]:
-    """The placeholders below these nodes, in the order in which they were made."""
+    """The placeholders that these nodes depend on, in the order in which they were made."""
     found = [n for n in post_order(nodes) if isinstance(n, Input) and not _is_variable(n)]
     return tuple(_declared(n) for n in sorted(found, key=lambda n: n.position))
 
@@ -348,7 +351,7 @@ def _computed(
     kept: BoundedTable[Hashable, Any],
     key: Hashable,
 ) -> Any:
-    """The result of a function of tensors for named arrays, by a computation that is kept."""
+    """The result of a function of tensors for named arrays, by a cached computation."""
     leaves = tuple(leaf_key(value, str(k)) for k, value in enumerate(operands))
     named = [value for value in operands if isinstance(value, NamedArray)]
     found = kept.get((key, leaves))

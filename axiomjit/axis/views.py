@@ -1,4 +1,4 @@
-"""The axis-graph door: views along axes - parts, merged and split axes, new axes."""
+"""The axis-graph door: views along axes: parts, merged and split axes, new axes."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from axiomjit.graph.shape_ops import merge, split
 
 
 def tensor_slice(x: Operand, slices: Sequence[Item], axes: NewAxes = None) -> Tensor:
-    """A part of a tensor, as a view; `x[...]` takes fewer items, and axes by name.
+    """A part of a tensor, as a view; `x[...]` also accepts fewer items, and axes by name.
 
     Args:
         x: The tensor.
         slices: Exactly one item per axis: an integer, which drops the axis, or a slice.
-        axes: The axes of the result, whose lengths must fit; when omitted a whole slice keeps
-            its axis and any other one makes a new axis of the same class and roles.
+        axes: The axes of the result, whose lengths must fit. By default a whole slice keeps its
+            axis, and any other slice makes a new axis of the same class and roles.
 
     Returns:
-        The part (ngraph tensors, "SliceTensorDescription"); x itself where it is the whole.
+        The part (ngraph tensors, "SliceTensorDescription"); x itself if all slices are whole.
 
     Raises:
-        AxesError: not one item per axis, an integer out of range, or axes that do not fit. What
-            depends on unknown lengths is checked when a computation is called.
+        AxesError: the numbers of items and axes differ, an integer is out of range, or `axes` do
+            not fit. Unknown lengths are checked when a computation is called.
         GraphTypeError: an item is neither an integer nor a slice.
     """
     asked = f"tensor_slice of {shown((x,))}"
@@ -77,7 +77,7 @@ def slice_along_axis(x: Operand, axis: AxisName, item: Item) -> Tensor:
         The part, a view.
 
     Raises:
-        AxesError: a foreign axis, or an integer out of range.
+        AxesError: x lacks the axis, or the integer is out of range.
         GraphTypeError: the item is neither an integer nor a slice.
     """
     return _part(x, {axis: item})
@@ -88,16 +88,16 @@ def expand_dims(x: Operand, axis: AxisName, pos: SupportsIndex = 0) -> Tensor:
 
     Args:
         x: The tensor.
-        axis: The new axis, of any length; x itself comes back where it has it already, or an
-            axis of this name.
+        axis: The new axis, of any length. If x has it already, or an axis with this name, x is
+            returned.
         pos: Its position among the axes of the result; negative positions count from the end.
 
     Returns:
-        A view.
+        The view.
 
     Raises:
         AxesError: the position is out of range.
-        GraphTypeError: it is no axis.
+        GraphTypeError: `axis` is not an Axis.
     """
     asked = f"expand_dims of {shown((x,))}"
     tensor = as_tensor(x, asked)
@@ -111,10 +111,10 @@ def expand_dims(x: Operand, axis: AxisName, pos: SupportsIndex = 0) -> Tensor:
 
 
 def added_axis(axis: object, asked: str) -> Axis:
-    """The axis that an operation adds, an Axis: a name is not enough, it has no length.
+    """The axis that an operation adds; it must be an Axis, since a name has no length.
 
     Raises:
-        GraphTypeError: it is no axis.
+        GraphTypeError: `axis` is not an Axis.
     """
     if isinstance(axis, Axis):
         return axis
@@ -128,11 +128,11 @@ def added_axis(axis: object, asked: str) -> Axis:
 
 
 def normalized_position(pos: SupportsIndex, count: int, asked: str) -> int:
-    """A position among `count`, counted from the front.
+    """A position below `count`; a negative one is counted from the end.
 
     Raises:
-        AxesError: it is out of range.
-        GraphTypeError: it is no integer.
+        AxesError: the position is out of range.
+        GraphTypeError: the position is not an integer.
     """
     if isinstance(pos, bool) or not isinstance(pos, SupportsIndex):
         seen = f"a position of type {type(pos).__name__}"
@@ -149,19 +149,19 @@ def normalized_position(pos: SupportsIndex, count: int, asked: str) -> int:
 
 
 def flatten(x: Operand, axes: AxesOf = None) -> Tensor:
-    """The tensor with axes merged into one, whose positions count through them in C order.
+    """The tensor with axes merged into one, whose elements are in C order.
 
     Args:
         x: The tensor.
-        axes: Axes that are next to each other in x, in the order given; all when omitted.
+        axes: Axes that are next to each other in x, in this order; by default all.
 
     Returns:
         A tensor with the new axis in place of the merged ones (ngraph tensors,
-        "FlattenTensorDescription"). The same axes in the same order make the same axis; one axis
-        stays itself.
+        "FlattenTensorDescription"). The same axes in the same order make the same axis; a single
+        axis is kept.
 
     Raises:
-        AxesError: an axis is foreign or repeated, or they are not next to each other.
+        AxesError: x lacks an axis, an axis is listed twice, or the axes are not next to each other.
         GraphTypeError: x is an array without axes, or of the wrong kind.
     """
     asked = f"flatten of {shown((x,))}"
@@ -187,7 +187,7 @@ def flatten_at(x: Operand, i: SupportsIndex) -> Tensor:
     """The tensor with its first i axes merged into one, and the others into another.
 
     Returns:
-        A tensor with two axes; with one where i is 0 or the number of axes.
+        A tensor with two axes; with one if i is 0 or the number of axes.
 
     Raises:
         AxesError: i is out of range.
@@ -201,7 +201,7 @@ def flatten_at(x: Operand, i: SupportsIndex) -> Tensor:
 
 
 def _merged(tensor: Tensor, groups: Sequence[int]) -> Tensor:
-    """The tensor with runs of axes merged; `groups` has the number of axes of each."""
+    """The tensor with runs of axes merged; `groups` are the numbers of axes of the runs."""
     rest = list(tensor.axes)
     runs = [Axes(rest.pop(0) for _ in range(count)) for count in groups]
     labels = Axes(run.flatten() for run in runs)
@@ -211,10 +211,10 @@ def _merged(tensor: Tensor, groups: Sequence[int]) -> Tensor:
 
 
 def unflatten(x: Operand) -> Tensor:
-    """The tensor with merged axes split into those they were made of: the reverse of `flatten`.
+    """The tensor with merged axes split into their parts: the inverse of `flatten`.
 
     Returns:
-        A view; x itself where no axis is a merged one.
+        The view; x itself if no axis is a merged one.
 
     Raises:
         GraphTypeError: x is an array without axes, or of the wrong kind.

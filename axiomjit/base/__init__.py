@@ -1,6 +1,6 @@
-"""Records, errors, settings, dtypes and the target CPU: the ground floor of every package.
+"""Records, errors, settings, dtypes and the target CPU, used by all packages.
 
-Also what several doors share: the base of array values, and tokens of specs.
+Also the base class of array values and the tokens of specs, which front ends share.
 
 May import nothing of axiomjit.
 """

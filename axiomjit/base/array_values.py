@@ -1,4 +1,4 @@
-"""The base of all objects that NumPy's functions and Python's operators take for arrays."""
+"""The base class of all objects that NumPy's functions and Python's operators treat as arrays."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ class ArrayValue(Generic[Result]):
     - `__iter__`, `__index__`, `__array__`, `__len__`: defined where it has them, since Python and
       NumPy look for the methods themselves
 
-    So an array that is computed when its values are first needed is a subclass of which `_operate`,
-    `_ufunc` and `_function` return new ones and note what they are computed of, while `_value`,
-    `__iter__` and `__array__` compute. Nothing else of it meets NumPy or Python's operators.
+    For example, a lazy array is a subclass whose `_operate`, `_ufunc` and `_function` return new
+    lazy arrays that record the operation, while `_value`, `__iter__` and `__array__` compute the
+    values. It needs no other methods for NumPy or Python's operators.
     """
 
     __slots__ = ()
@@ -59,17 +59,17 @@ class ArrayValue(Generic[Result]):
     _defers: ClassVar[bool] = False
 
     def _operate(self, name: str, *operands: Any) -> Any:
-        """Apply an operator, named as in `OPERATOR_UFUNCS`, to operands, one of which is this."""
+        """Apply an operator, named as in `OPERATOR_UFUNCS`, to operands including this one."""
         if any(getattr(value, "__array_ufunc__", self) is None for value in operands):
             return NotImplemented
         return OPERATOR_UFUNCS[name](*operands)
 
     def _operate_in_place(self, name: str, other: Any) -> Any:
-        """Write an operator's result into this; `NotImplemented` leaves it to the infix one."""
+        """Write an operator's result into this; `NotImplemented` for the infix operator."""
         return OPERATOR_UFUNCS[name](self, other, out=(self,))
 
     def _takes(self, value: object) -> bool:
-        """Return whether ufuncs with this operand are for this class, not for the operand's."""
+        """True if this class, not the operand's, computes ufuncs with this operand."""
         return True
 
     def _ufunc(
@@ -81,7 +81,7 @@ class ArrayValue(Generic[Result]):
     def _function(
         self, function: Any, operands: Sequence[Any], options: Mapping[str, Any]
     ) -> object:
-        """Call a function of NumPy that is no ufunc."""
+        """Call a NumPy function that is not a ufunc."""
         return function._implementation(*operands, **options)
 
     def _value(self, use: str) -> Any:

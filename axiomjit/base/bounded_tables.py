@@ -14,7 +14,7 @@ LARGEST: Final = 64
 
 
 class BoundedTable(OrderedDict[Key, Value]):
-    """A cache that drops its oldest entries beyond `limit`; a lock guards each change."""
+    """A cache that drops its oldest entries beyond `limit`; changes are made under a lock."""
 
     def __init__(self, limit: int = LARGEST) -> None:
         super().__init__()

@@ -18,7 +18,7 @@ from axiomjit.base.locks import lazy_import
 
 OK, BROKEN, USAGE, INTERRUPTED = 0, 1, 2, 130
 SPEC: Final = "CODE.py:NAME"
-"""How a user names a function in a file."""
+"""The form in which users name a function in a file."""
 
 
 def run_command(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> int:
@@ -137,7 +137,7 @@ def _line_in(path: Path, error: BaseException) -> str:
 
 
 def vector_extensions() -> str:
-    """This CPU's vector extensions by LLVM's names; empty if LLVM does not know it.
+    """This CPU's vector extensions by LLVM's names; empty if LLVM does not know the CPU.
 
     Raises:
         ImportError: there is no llvmlite.

@@ -75,7 +75,7 @@ class Config:
     check: bool
     disable: bool
     was_disabled: bool
-    """True if the environment disabled axiomjit; the user is then told once."""
+    """True if the environment disabled axiomjit, of which the user is warned once."""
     show: tuple[str, ...]
     _generator: np.random.Generator | None
 
@@ -116,7 +116,7 @@ class Config:
 
     @property
     def entry(self) -> str:
-        """How calls enter: "auto", natively where possible, or "portable", through Python."""
+        """The entry of calls: "auto", natively if possible, or "portable", through Python."""
         return self._entry
 
     @entry.setter

@@ -49,12 +49,11 @@ def add_gauge(name: str, read: Callable[[], int]) -> None:
 def stats() -> dict[str, int]:
     """The counters of this process.
 
-    Compiled kernels, kernels found compiled in memory, loaded from disk and missed on disk, kernels
-    run, library calls, calls of NumPy functions without a rule among the steps, calls that NumPy
-    ran instead (`config.disable` apart), rewritten loops that LLVM refused, and bytes in the pool
-    of recycled buffers.
+    They count compiled kernels, kernels found in memory, loaded from disk and not found on disk,
+    kernel runs, library calls, external calls, calls that NumPy ran instead (except under
+    `config.disable`), rewritten loops that LLVM refused, and bytes in the pool of recycled buffers.
     """
-    with _lock:  # reading a counter adds one to it
+    with _lock:  # reading the counter itself adds one
         asked = next(_asked)
         counts = {n: next(count) - asked + _words[n][0] for n, count in _counts.items()}
     return counts | {name: read() for name, read in _gauges}

@@ -113,7 +113,7 @@ def code(dtype: DType) -> str:
 
 
 def state_dtype(parts: Sequence[DType]) -> DType:
-    """The dtype of a reduction's state: its one value's, or a record of several."""
+    """The dtype of a reduction's state: that of its only value, or a record of several."""
     if len(parts) == 1:
         return parts[0]
     return np.dtype([(f"s{k}", part) for k, part in enumerate(parts)])
@@ -181,7 +181,7 @@ def supported(dtype: DType, asked: str, where: str | None = None) -> DType:
 
 
 def wanted_dtype(dtype: DType, asked: str, where: str | None = None) -> DType:
-    """The dtype asked for a result, in native byte order.
+    """The requested dtype of a result, in native byte order.
 
     Raises:
         NeedsValuesError: a traced function asks for a byte order that is not native.

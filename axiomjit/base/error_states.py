@@ -1,4 +1,4 @@
-"""Error states of np.errstate and np.seterr that ask for more than warnings."""
+"""Error states of np.errstate and np.seterr that request more than warnings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PASSED_OVER: Final = frozenset({"warn", "ignore"})
 
 
 def user_traps_errors() -> bool:
-    """True if np.errstate asks for more than warnings, which only NumPy's own loops give.
+    """True if np.errstate requests more than warnings, which only NumPy's own loops support.
 
     NumPy keeps the state in a context variable; an empty context needs no query.
     """
@@ -27,7 +27,7 @@ def without_traps() -> np.errstate:
 
 
 def refuse_traps() -> None:
-    """Refuse a traced function that sets such an error state itself.
+    """Refuse a traced function that itself sets such an error state.
 
     Raises:
         NeedsValuesError: an error state is "raise", "call", "print" or "log".

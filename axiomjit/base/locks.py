@@ -1,12 +1,13 @@
-"""All locks of axiomjit: free again in a forked child, reentrant for signal handlers.
+"""All locks of axiomjit: they are freed in a forked child, and reentrant for signal handlers.
 
-Only the forking thread lives on in a child; a lock held by another thread would stay locked for
-ever. So every lock is listed and, in the child, freed unless the forking thread holds it. The data
-it guards must be consistent after each statement. Work for which that fails (imports, Numba, LLVM)
-runs under `FORKS_WAIT`, and so do lazy imports of modules and their tables.
+Only the forking thread exists in a child; a lock held by another thread would stay locked for ever.
+So every lock is registered and, in the child, freed unless the forking thread holds it. The data
+under a lock must be consistent after each statement. Work without this property (imports, Numba,
+LLVM) runs under `FORKS_WAIT`, as do lazy imports of modules and tables.
 
 The lock order is `FORKS_WAIT`, Numba's, LLVM's. A thread that holds one of the latter two never
-waits for `FORKS_WAIT`: forks wait for it anyway, and it compiles nothing (`why_not_compile`).
+waits for `FORKS_WAIT`: a fork waits for that thread anyway, and the thread compiles nothing
+(`why_not_compile`).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _FOREIGN: Final = (
     ("numba.core.compiler_lock", ("global_compiler_lock", "_lock")),
     ("llvmlite.binding.ffi", ("lib", "_lock", "_lock")),
 )
-"""Locks of libraries that compile: the module, and the path of attributes to the lock."""
+"""Locks of libraries that compile, each as a module and a path of attributes to the lock."""
 _COMPILERS: Final = ("numba", "llvmlite")
 """Libraries that compile; users import them too, which no fork waits for."""
 
@@ -41,10 +42,10 @@ class Lock(Protocol):
     """A reentrant lock."""
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        """Acquire it; False if that fails (in time)."""
+        """Acquire the lock; False if that fails or times out."""
 
     def release(self) -> None:
-        """Release it."""
+        """Release the lock."""
 
     def __enter__(self) -> bool: ...
 
@@ -78,22 +79,22 @@ class _Fork(threading.local):
     """State of the fork that this thread makes; other threads may fork at the same time."""
 
     taken: tuple[Any, ...] = ()
-    """Locks that it acquired, in this order."""
+    """The locks acquired by the fork, in order."""
 
 
 class _Process:
-    """How this process started."""
+    """Facts about the start of this process."""
 
     torn = False
-    """True if it was forked while another thread compiled or imported."""
+    """True if the process was forked while another thread compiled or imported."""
 
 
 class _WorkLock:
-    """A lock that lets a fork pass first: acquiring it waits for a waiting fork.
+    """A lock that prefers forks: acquiring it waits for a waiting fork.
 
-    Otherwise threads that acquire it again and again would starve a fork. `with` looks both methods
-    up before it calls the first; they are the lock's own, in which no signal handler runs, so that
-    a handler that raises leaves the lock free.
+    Otherwise threads that acquire it repeatedly would starve a fork. `with` looks up both methods
+    before it calls the first. They are C methods of the lock, in which no signal handler runs, so
+    that the lock is free after a handler that raises.
     """
 
     def __init__(self) -> None:
@@ -101,7 +102,7 @@ class _WorkLock:
 
     @property
     def __enter__(self) -> Callable[[], bool]:
-        if not is_held_here(self.lock):  # its holder goes on, or the fork would deadlock
+        if not is_held_here(self.lock):  # its holder must continue, or the fork would deadlock
             if _compiles_elsewhere():
                 return bool
             with self.queue:
@@ -129,12 +130,12 @@ def why_not_compile() -> str | None:
 
 
 def _compiles_elsewhere() -> bool:
-    """True if this thread is in Numba or LLVM already, called by a user or another library."""
+    """True if this thread is already in Numba or LLVM, called by the user or another library."""
     return any(map(is_held_here, _foreign_locks()))
 
 
 def _nothing(*_: object) -> None:
-    """Release no lock."""
+    """Do nothing, in place of releasing a lock."""
 
 
 def _foreign_locks() -> list[Any]:
@@ -164,7 +165,7 @@ def _release_taken() -> None:
 
 
 def _free_locks() -> None:
-    """Free every lock whose holder does not exist in this child."""
+    """Free every lock held by a thread that does not exist in this child."""
     wanted = [FORKS_WAIT.queue, FORKS_WAIT.lock, *_foreign_locks()]
     torn = len(_fork.taken) < len(wanted) or any(map(_is_half_imported, _COMPILERS))
     _release_taken()
@@ -179,7 +180,7 @@ def _free_locks() -> None:
 
 
 def _forget_cut_imports() -> None:
-    """Let this child repeat the imports that another thread was running at the fork.
+    """Let this child repeat imports that were interrupted by the fork in other threads.
 
     Python locks each module that is being imported; locks without a living owner are deleted, with
     their half-imported modules.
@@ -197,7 +198,7 @@ _locks: Final[WeakSet[Any]] = WeakSet()
 _actions: Final[list[Callable[[], object]]] = []
 _fork: Final = _Fork()
 FORKS_WAIT: Final = _WorkLock()
-"""Held for work that a fork must not interrupt: forks in other threads wait for it."""
+"""Held during work that a fork must not interrupt; forks in other threads wait for it."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=_before_fork, after_in_parent=_release_taken, after_in_child=_free_locks
@@ -206,9 +207,9 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Pause the garbage collector; not beside other threads, which may switch it too.
+    """Pause the garbage collector, unless there are other threads, which may also switch it.
 
-    It would run forty times during the import of this package, and find nothing.
+    During the import of this package it would run forty times without finding anything.
     """
     waits = gc.isenabled() and not _thread._count()
     try:  # a signal handler may raise from here on

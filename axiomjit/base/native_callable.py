@@ -1,4 +1,4 @@
-"""A callable whose calls a native entry may answer, and else a Python method.
+"""A callable whose calls are answered by a native entry or else by a Python method.
 
 Calling an instance of a Python class is slow; a `functools.partial` without arguments forwards a
 call in C. So the callable is a partial, whose function the native entry replaces later.
@@ -17,7 +17,7 @@ from axiomjit.base.locks import new_lock
 
 R = TypeVar("R")
 Tables = tuple[Any, ...]
-"""Addresses and the objects they point into, in turns."""
+"""Addresses of tables, each followed by the objects that the table keeps alive."""
 ALWAYS_UNTIL = 16
 """Number of first misses after each of which a native entry may be built."""
 THEN_EVERY = 64
@@ -25,12 +25,12 @@ THEN_EVERY = 64
 
 
 class NativeCallable(functools.partial[R]):
-    """Answers calls by `answer`; `enter` puts a native entry in front of it."""
+    """Answers calls by `answer`, or by a native entry installed by `enter`."""
 
     slow: Callable[..., Any]
     """Calls `answer` through a weak reference, since a strong one would make a cycle."""
     hits_natively: array[int]
-    """One word: the number of calls answered natively."""
+    """A memory word with the number of calls answered natively."""
     misses: int
     """Number of calls answered in Python that could have been answered natively."""
 
@@ -47,7 +47,7 @@ class NativeCallable(functools.partial[R]):
         self.enter(self.slow)
 
     def drop_tables(self, kernel: object = None) -> None:
-        """Answer no call natively, or none with this kernel, until new tables are built."""
+        """Drop all guard tables, or those that run a kernel."""
         cell = getattr(self.func, "__self__", None)
         if isinstance(cell, list):
             change_tables(cell, lambda tables: _without(tables, kernel) if kernel else ())
@@ -57,7 +57,7 @@ class NativeCallable(functools.partial[R]):
         raise NotImplementedError
 
     def enter(self, function: Callable[..., Any]) -> None:
-        """Let a function answer calls from now on."""
+        """Make a function, the native entry, answer calls from now on."""
         super().__setstate__((function, (), {}, vars(self)))  # type: ignore[misc]
 
     def wants_guard(self) -> bool:
@@ -82,7 +82,7 @@ def change_tables(cell: list[Any], change: Callable[[Tables], Tables]) -> None:
         with _exchange:
             tables = cell[0]
             changed = change(tables)
-            if cell[0] is tables:  # no signal handler runs between this and the next line
+            if cell[0] is tables:  # no signal handler can run between this line and the next
                 cell[0] = changed
                 return
 

@@ -1,4 +1,4 @@
-"""Origins: the line of the user's program that runs, and the library that defines code."""
+"""Origins: the running line of the user's program, and the library that defines some code."""
 
 from __future__ import annotations
 

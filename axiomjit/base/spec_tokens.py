@@ -36,7 +36,7 @@ def refused(spec: str, place: int, seen: str, remedy: str) -> SpecError:
 def scan(spec: str, several: bool = False) -> list[Token]:
     """Return the tokens of a spec.
 
-    Names have one character, or with `several` and between two `..` as many as stand together.
+    Names have one character; with `several`, and between two `..`, they have several.
     """
     tokens: list[Token] = []
     place, in_dots = 0, False

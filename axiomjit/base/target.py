@@ -65,11 +65,11 @@ class Target(Record):
 
     This needs packed conversions between the two, as in AVX-512DQ. Elsewhere the scalar instruction
     is faster, and makes the loop around it scalar."""
-    converts_halves: bool = False
+    converts_float16: bool = False
     """True if instructions convert float16 from and to float32."""
-    computes_halves: bool = False
+    computes_float16: bool = False
     """True if instructions compute in float16."""
-    fuses: bool = False
+    has_fma: bool = False
     """True if an instruction multiplies and adds with one rounding."""
     prefetches: bool = True
     """True if software prefetching makes loops faster.
@@ -79,7 +79,7 @@ class Target(Record):
 
 
 class ChosenTarget:
-    """A target by name; its record is looked up at first use, and then fixed.
+    """A target by name; its record is looked up at first use and stored.
 
     The lookup imports LLVM, which lowering without compiling does not need.
     """
@@ -95,7 +95,7 @@ class ChosenTarget:
         return self._found is not None
 
     def take(self, found: Target) -> None:
-        """Store the record, looked up earlier on such a CPU."""
+        """Store a record that was looked up by an earlier process on the same kind of CPU."""
         self._found = found
 
     @property
@@ -134,7 +134,7 @@ def target() -> Target:
 
 
 def name_target(name: str) -> None:
-    """Choose a target at process start; the check that this CPU can run it comes later.
+    """Choose a target at process start, without checking that this CPU can run it.
 
     Raises:
         GraphValueError: there is no target of this name.
@@ -243,9 +243,9 @@ def _make_target(name: str, cpu: str, features: str, found: Iterable[str]) -> Ta
         features,
         vector_bytes=64 if long else 32 if has["avx2"] else 16,
         divides_long_vectors=has["avx512dq"],
-        converts_halves=has["f16c"],
-        computes_halves=has["avx512fp16"],
-        fuses=has["fma"],
+        converts_float16=has["f16c"],
+        computes_float16=has["avx512fp16"],
+        has_fma=has["fma"],
         prefetches=not cpu.startswith("znver"),
     )
 
@@ -265,9 +265,10 @@ INLINES: Final = 225
 
 
 def _features(binding: Any, cpu: str, features: str, wanted: Iterable[str]) -> set[str]:
-    """The wanted features that a CPU with these features has.
+    """The features in `wanted` that a CPU with these features supports.
 
-    LLVM's inliner tells: it inlines a function only into a caller that has all its features.
+    This is found by LLVM's inliner, which inlines a function only into a caller that has all its
+    features.
     """
     names = dict(enumerate(dict.fromkeys(wanted), 3))
     triple = binding.get_process_triple()

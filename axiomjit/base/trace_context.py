@@ -40,13 +40,13 @@ class Following:
         self.refusal: AxiomError | None = None
         self.ended = False
         self.last: object = None
-        """The last node with an effect; computed even without users."""
+        """The last node with an effect, which is computed even if nothing reads it."""
         self.may_fail: list[object] = []
-        """Nodes that may raise an error; computed even without users."""
+        """Nodes that may raise an error, which are computed even if nothing reads them."""
         self.handles = False
-        """True if errors of such nodes may be caught where they are recorded."""
+        """True if the function may catch errors of such nodes."""
         self.arguments: Callable[[], Sequence[object]] | None = None
-        """Returns the arguments of the call that is traced, if known."""
+        """A function that returns the arguments of the traced call, if known."""
         self.lives_outside: Callable[[object], bool] = lambda value: False
         """True for a container from outside the function, which returns the container itself."""
         self.is_made: Callable[[object], bool] | None = None
@@ -56,7 +56,7 @@ class Following:
         self.asked: Any = None
         """The node whose unknown value was asked for last."""
         self.within: CodeType | None = None
-        """Code of the frame that runs the function; the frames inside it belong to this trace."""
+        """The code of the frame that runs the function; frames inside it belong to this trace."""
         self.count = 0
         self.thread = threading.get_ident()
 
@@ -74,7 +74,7 @@ class Following:
             )
 
     def take_refusal(self) -> AxiomError:
-        """Return the refusal and forget it: its traceback refers back to this trace."""
+        """Return the stored refusal and drop it, as its traceback refers to this trace."""
         refusal, self.refusal = self.refusal, None
         assert refusal is not None
         return refusal
@@ -104,7 +104,7 @@ AnyError = TypeVar("AnyError", bound=AxiomError)
 
 
 def refused(error: AnyError) -> AnyError:
-    """Return the error, stored to be raised when the function returns, even if it catches it."""
+    """Store the error, to be raised when the function returns even if it is caught; return it."""
     following = _following.get()
     if following is not None and following.refusal is None:
         following.refusal = error
@@ -112,7 +112,7 @@ def refused(error: AnyError) -> AnyError:
 
 
 def is_refusal(error: AxiomError) -> bool:
-    """True if NumPy could run the function on; it may catch errors that NumPy raises too."""
+    """True for an error of tracing alone, without which NumPy would run the function."""
     numpy_refuses = error.__suppress_context__
     return isinstance(error, TraceError) or (
         isinstance(error, GraphTypeError) and not numpy_refuses

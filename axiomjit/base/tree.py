@@ -22,10 +22,10 @@ Apart = tuple[Keys, Sequence[object]]
 
 
 class ContainerForm(Record):
-    """How to split and rebuild containers of a type.
+    """The functions that split and rebuild containers of a type.
 
     `apart` returns the fixed data (keys, names) and the parts; `build` makes a container from a
-    type, fixed data and parts. An `is_object` stays a leaf unless `opens` asks to split it.
+    type, fixed data and parts. If `is_object`, the container is a leaf unless `opens` accepts it.
     """
 
     apart: Callable[[Any], Apart]
@@ -106,22 +106,22 @@ def _set_state(value: Any, names: Sequence[object], parts: Sequence[object]) -> 
             value.__dict__[name] = part
 
 
-def _object_apart(value: object) -> Apart:
+def _split_object(value: object) -> Apart:
     state = state_of(value)
     return tuple(state), list(state.values())
 
 
-def _object_built(kind: Any, keys: Keys, parts: Sequence[object]) -> object:
+def _build_object(kind: Any, keys: Keys, parts: Sequence[object]) -> object:
     value = object.__new__(kind)
     _set_state(value, keys, parts)
     return value
 
 
-OBJECT: Final = ContainerForm(_object_apart, _object_built, is_object=True)
+OBJECT: Final = ContainerForm(_split_object, _build_object, is_object=True)
 
 
 class Filling(Record):
-    """How to read and fill a built-in type, for its subclasses.
+    """The functions that read and fill a built-in type, for its subclasses.
 
     `settings` reads the constructor settings of a container, `fill` puts `contents` into a new one.
     """
@@ -186,19 +186,19 @@ def _subclass(base: type) -> ContainerForm:
     return ContainerForm(apart, build)
 
 
-def _tuple_apart(value: Any) -> Apart:
+def _split_tuple(value: Any) -> Apart:
     state = state_of(value)
     return tuple(state), [*tuple.__iter__(value), *state.values()]
 
 
-def _tuple_built(kind: Any, keys: Keys, parts: Sequence[object]) -> object:
+def _build_tuple(kind: Any, keys: Keys, parts: Sequence[object]) -> object:
     count = len(parts) - len(keys)
     value = tuple.__new__(kind, parts[:count])
     _set_state(value, keys, parts[count:])
     return value
 
 
-TUPLE: Final = ContainerForm(_tuple_apart, _tuple_built)
+TUPLE: Final = ContainerForm(_split_tuple, _build_tuple)
 _EXACT: Final[dict[type, ContainerForm]] = {
     dict: DICT,
     list: SEQUENCE,
@@ -213,7 +213,7 @@ def form_of(kind: type) -> ContainerForm | None:
     """The form that splits values of a type; None for leaves.
 
     A subclass of a built-in container is split unless it has its own `__new__`, which might need
-    arguments; a dataclass is an object with attributes.
+    arguments. A dataclass is split into its attributes.
     """
     if kind in _EXACT:
         return _EXACT[kind]
@@ -234,7 +234,7 @@ def _made_as(kind: Any, base: Any) -> bool:
 
 
 class Leaf(Record):
-    """The place of one value."""
+    """The place of one leaf in a structure."""
 
 
 class Branch(Record):
@@ -283,7 +283,7 @@ def flatten_tree(
     that is met again stays one object.
 
     Containers are tuples, lists, dicts, deques, their subclasses, namedtuples, namespaces, and the
-    dataclass instances that `opens` accepts. One that `is_leaf` accepts stays whole.
+    dataclass instances that `opens` accepts. A container that `is_leaf` accepts is a leaf.
 
     Raises:
         GraphValueError: a container contains itself.

@@ -12,7 +12,7 @@ from axiomjit.base.config import config
 from axiomjit.base.errors import GraphValueError, amount
 from axiomjit.runtime.object_cache.entry import unpack
 from axiomjit.runtime.object_cache.loader import load
-from axiomjit.runtime.object_cache.store import OBJECTS, SUFFIXES, Directory, Found
+from axiomjit.runtime.object_cache.store import OBJECTS, SUFFIXES, Directory, StoredFile
 
 DIGITS: Final = 12
 """Number of digits shown of a key."""
@@ -48,7 +48,7 @@ def cache_summary() -> str:
     return f"\n{'':10}".join(lines) or NO_FOLDER
 
 
-def _amount(files: list[Found]) -> str:
+def _amount(files: list[StoredFile]) -> str:
     kernels = amount(len(files), "kernel")
     return f"{kernels} of {sum(file.size for file in files):,} bytes"
 

@@ -31,7 +31,7 @@ Columns = dict[str, Array]
 """Columns of a file as float64, by name; missing values are NaN."""
 ROWS: Final = 10_000_000
 SOURCE_LINES: Final = 60
-"""The most source lines shown; longer sources show their first kernels."""
+"""The most source lines shown; of longer sources the first kernels are shown."""
 MOST_COLUMNS: Final = 64
 """A 2-D array with more columns is flattened into one column."""
 RUNS: Final = 15
@@ -40,7 +40,7 @@ SOURCE: Final = "from source"
 
 
 def l2(x: Array, y: Array) -> Any:
-    """The squared distance of x and y, as one writes it in NumPy."""
+    """The squared distance of x and y, in plain NumPy."""
     t = x - y
     return np.dot(t.T, t)
 
@@ -91,7 +91,10 @@ def evaluator_reason() -> str | None:
         return "AXIOMJIT_DISABLE is set"
     try:
         found = find_spec("numba")
-    except (ImportError, ValueError) as error:  # an import hook or a broken module
+    except (
+        ImportError,
+        ValueError,
+    ) as error:  # an import hook or a broken module may raise anything
         return f"numba cannot be imported: {error}"
     return None if found else "numba is not installed"
 
@@ -107,7 +110,7 @@ def _how() -> str:
     return f"{amount(available_threads(), 'thread')}, numpy {np.__version__}"
 
 
-# Where the arrays come from
+# The arrays
 
 
 def _generated(names: Sequence[str], rows: int) -> list[Array]:
@@ -188,9 +191,10 @@ READERS: Final = {".npy": _read_arrays, ".npz": _read_arrays, ".csv": _read_text
 
 
 def _fitted(columns: Columns, names: Sequence[str], path: Path) -> list[Array]:
-    """A column per parameter, without rows that miss a value in one of them.
+    """A column for each parameter, without rows in which a value is missing.
 
-    A function of two arrays gets a single column twice: from the second row on, and one row before.
+    For two parameters a single column is used twice: from the second row on, and without the last
+    row.
     """
     rows, count = len(next(iter(columns.values()))), len(names)
     has = amount(len(columns), "numeric column")

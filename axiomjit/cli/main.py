@@ -196,8 +196,8 @@ def _target() -> str:
     """The target of kernels, with its vector length."""
     found = target()
     cpu = f" ({found.cpu})" if found.cpu not in ("", found.name) else ""
-    halves = "instructions" if found.computes_halves else "float32"
-    fused = "" if found.fuses else ", no fused multiply-add"
+    halves = "instructions" if found.computes_float16 else "float32"
+    fused = "" if found.has_fma else ", no fused multiply-add"
     return f"{found.name}{cpu}, vectors of {found.vector_bytes} bytes, float16 by {halves}{fused}"
 
 

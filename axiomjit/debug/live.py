@@ -15,7 +15,7 @@ from axiomjit.passes.pipeline import PASSES, Watcher
 NAMES: Final = tuple(step.__name__ for step in PASSES)
 """The names of the passes, in order."""
 PAGES: Final = (*(form.name for form in FORMS.values()), "source", "times")
-"""The names besides passes that `config.show` accepts."""
+"""The names that `config.show` accepts in addition to passes."""
 
 
 def watcher() -> Watcher | None:

@@ -35,12 +35,13 @@ ROLES: Final = {
 
 
 class CostInNumbers(Record):
-    """Bytes, operations and memory of a call; masks count as if every element were true.
+    """Bytes, operations and memory of a call; masks are assumed to be true everywhere.
 
-    `temporary_bytes` is memory besides arguments and results; `scratch_bytes` holds partial results
-    of reductions, and rows waiting to be written. `peak_bytes` is the largest allocation at one
-    time, results included; library steps may need their own memory besides. `flops` weighs each
-    operation in additions. `kernels` counts compiled loops, `library_calls` products left to BLAS.
+    `temporary_bytes` is memory other than arguments and results; `scratch_bytes` holds partial
+    results of reductions, and rows waiting to be written. `peak_bytes` is the largest total
+    allocation at one time, with results but without memory of libraries. `flops` counts operations,
+    weighted in additions. `kernels` counts compiled loops, `library_calls` products computed by
+    BLAS.
     """
 
     bytes_read: int
@@ -64,7 +65,7 @@ def _peak_bytes(plan: Plan, lengths: Mapping[Symbol, int]) -> int:
     for step in plan.steps:
         if isinstance(step, Allocate):
             now += sizes[step.buffer]
-        elif isinstance(step, Call) and step.makes:
+        elif isinstance(step, Call) and step.allocates_targets:
             now += sum(sizes[window.buffer] for window in step.targets)
         elif isinstance(step, Release):
             now -= sizes[step.buffer]
@@ -149,7 +150,7 @@ class Lowered:
 
         Raises:
             GraphValueError: there is no such pass over loops.
-            UnsupportedError: the program calls what only this process has.
+            UnsupportedError: the program calls an object that exists only in this process.
         """
         program = self._pass(step)[0]
         if not isinstance(program, LoopProgram):

@@ -20,7 +20,7 @@ Facts about a node, a storage or a graph that are kept outside it, since they ar
 computation, or hold data; freed with it.
 
 - `axiomjit/graph/nodes.py` `_origins`: the user's line of a node; one node may come from two lines
-- `axiomjit/axis/late_checks.py` `_required`: checks on unknown lengths of a node, made later
+- `axiomjit/axis/deferred_checks.py` `_required`: checks on unknown lengths of a node, made later
 - `axiomjit/axis/declarations.py` `_declared`: axes, layout and initial values of a storage token
 - `axiomjit/axis/transformers.py` `_arrays`: the values of variables, separate per transformer
 - `axiomjit/dispatch/programs.py` `_plans`: compiled calls of a graph, which hold its constants
@@ -29,7 +29,7 @@ Shared by equal programs and kernels, limited or small.
 
 - `axiomjit/dispatch/programs.py` `_programs`: programs of graphs; graphs of one form share one
 - `runtime/codegen/kernel_cache.py` `KERNELS`: machine code by the text of its kernel
-- `runtime/codegen/kernel_cache.py` `_alive`: the same, of all kernels that somebody runs
+- `runtime/codegen/kernel_cache.py` `_alive`: the same, for all kernels that a plan may run
 - `axiomjit/tracing/source_text.py` `_trees`: the syntax tree of a function's code, 4,000 at most
 - `axiomjit/tracing/source_text.py` `_files`: files compiled to find one, 64 at most
 - `axiomjit/functions/source_text.py` `_trees`: the syntax tree of a function's code, 4,000 at most

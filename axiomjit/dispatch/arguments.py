@@ -1,4 +1,4 @@
-"""A call's arguments split into traced and static leaves, and the keys of both.
+"""Splits a call's arguments into traced and static leaves, and makes the keys of both.
 
 Equal keys of static arguments mean the same types and the same state at every level. `==` is too
 weak: 1 == 1.0 == True, 0.0 == -0.0, Decimal("1.0") == Decimal("1.00").
@@ -61,7 +61,7 @@ class Same(weakref.ref[Any]):
 
 
 class Kept:
-    """A reference to an object of a type without weak references; the key keeps it alive."""
+    """A strong reference to an object whose type has no weak references; the key keeps it alive."""
 
     __slots__ = ("value",)
 
@@ -76,7 +76,7 @@ class Kept:
 
 
 def static_key(value: Any, forget: Forget | None = None) -> tuple[object, ...]:
-    """A hashable key that compares static values: an entry for each object in it, in order.
+    """A hashable key of a static value: an entry for each object in it, in order.
 
     Hashable values with their own `==` and without arrays are equal by type and state; other
     objects are equal only to themselves, while their attributes are the same. `forget` is called
@@ -88,7 +88,7 @@ def static_key(value: Any, forget: Forget | None = None) -> tuple[object, ...]:
     def enter(path: Path, one: Any) -> Iterable[tuple[object, object]]:
         entry, parts = _entry(one, forget, len(path) - 1)
         if isinstance(one, np.ndarray):
-            # A program holds the arrays of its statics; only an owner with identity can end that.
+            # A program keeps arrays in static arguments alive until an object with identity dies.
             for above in (path[:k] for k in range(1, len(path))):
                 if above in by_state:
                     place, owner = by_state[above]
@@ -104,7 +104,7 @@ def static_key(value: Any, forget: Forget | None = None) -> tuple[object, ...]:
 
 
 class _State(list[object]):
-    """The state of an object compared by state."""
+    """The part of a key for an object that is compared by its state."""
 
 
 def _entry(value: Any, forget: Forget | None, depth: int) -> tuple[object, Sequence[object]]:
@@ -187,7 +187,7 @@ def has_axes(values: Sequence[object]) -> bool:
 
 
 class CallArguments(Record):
-    """Leaves of the arguments in order of parameters; a static leaf has its place and value.
+    """The leaves of a call's arguments, by parameter; a static leaf has a place and a value.
 
     `names` has the parameter of each dynamic leaf, `static_names` of each static one.
     `structure_key` is the key of the structure.
@@ -207,7 +207,7 @@ class CallArguments(Record):
         return self.replace(dynamic=(*self.dynamic, *values), names=(*self.names, *names))
 
     def leaves(self, dynamic: Sequence[object]) -> list[object]:
-        """All leaves in order, with other values for the dynamic ones."""
+        """All leaves in order, with the given values for the dynamic ones."""
         total: list[object] = list(dynamic)
         for place, value in self.static:
             total.insert(place, value)
@@ -215,7 +215,7 @@ class CallArguments(Record):
 
 
 Forms = BoundedTable[int, CallArguments]
-"""Templates for calls with arrays only, by the number of arguments."""
+"""By number of arguments, a template for calls that have only arrays as arguments."""
 
 
 def static_parameters(
@@ -349,7 +349,7 @@ def _misfit(
 
 
 def _is_static(leaf: object) -> bool:
-    """True for neither an array nor a plain number, such as an enum, even one that is an int."""
+    """True for a leaf that is neither an array nor a plain number, such as any enum."""
     if isinstance(leaf, Array | np.generic):
         return False
     if isinstance(leaf, int | float | complex):
@@ -362,7 +362,8 @@ def exact_layout(
 ) -> tuple[object, ...] | None:
     """The key of a bound plan: the settings, and the layout of each array.
 
-    `other` gives the key of other leaves; without it the result is None if there is one.
+    `other` returns the key of a leaf that is not an array; without it such a leaf makes the result
+    None.
     """
     key: list[object] = [config.bounds]
     for leaf in leaves:
@@ -376,7 +377,7 @@ def exact_layout(
 
 
 def exact_key(call: CallArguments, forget: Forget | None = None) -> object:
-    """The key of a bound plan with statics.
+    """The key of a bound plan of a call with static arguments.
 
     `forget` is called when an object in the key dies.
     """
@@ -391,7 +392,7 @@ def graph_key(arguments: Sequence[object], lengths: Mapping[Any, int]) -> object
 
 
 def kind_of(leaf: Any) -> object:
-    """The key of an argument that is not a plain array; the value of an int."""
+    """The key of a leaf that is not a plain array; for an int its value."""
     if isinstance(leaf, Array):
         return type(leaf), leaf.dtype, leaf.shape, leaf.strides, leaf.flags.aligned
     return (int, leaf) if isinstance(leaf, int) else type(leaf)
@@ -421,7 +422,7 @@ def swapped_dtype(values: Sequence[object]) -> object:
 def plain_array(array: Array) -> Array:
     """The array in a layout for kernels: native, aligned, strides in multiples of the itemsize.
 
-    A copy keeps the memory order of the dimensions, and stores repeated elements once.
+    If it must be copied, the copy keeps the memory order and stores repeated elements once.
     """
     if walkable(array):
         return array
@@ -431,12 +432,12 @@ def plain_array(array: Array) -> Array:
 
 
 def class_of(value: Any) -> object:
-    """The dtype of a plain array, else the class; this decides if an argument is compiled."""
+    """The dtype of a plain array, else the class; both decide if an argument can be compiled."""
     return value.dtype if type(value) is Array else type(value)
 
 
 def foreign_classes(values: Iterable[object]) -> set[object]:
-    """The classes of arguments that are not compiled."""
+    """The classes of arguments that cannot be compiled."""
     found = set()
     for value in values:
         try:

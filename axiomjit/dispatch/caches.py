@@ -63,9 +63,10 @@ class CompiledCall(Record):
     graph. `watch`: the captured arrays, None if there are none. `leaves`: for each leaf of the
     return value the number of a result and its conversion, or None and a value or its recipe.
     `writes`: positions of arguments that the run changes. `speculative`: the run may find that a
-    guess was wrong; arguments in `early` and `generators` are then rolled back. `fails`: besides
-    writes and draws, the run may raise an error that NumPy raises after other errors. `outside`:
-    what the function reads and changes outside; None for functions that are not instrumented.
+    guess was wrong; arguments in `early` and `generators` are then rolled back. `may_raise`:
+    besides writes and draws, the run may raise an error that NumPy raises after other errors.
+    `outside`: what the function reads and changes outside; None for functions that are not
+    instrumented.
     """
 
     runnable: Runnable
@@ -78,17 +79,17 @@ class CompiledCall(Record):
     speculative: bool = False
     early: tuple[int, ...] = ()
     generators: tuple[object, ...] = ()
-    fails: bool = False
+    may_raise: bool = False
     outside: Reads | None = None
 
     @property
     def is_guarded(self) -> bool:
-        """True if guards suffice for a call: it changes nothing that might be rolled back."""
+        """True if guards suffice for a call, since there is nothing to roll back."""
         return not (self.generators or self.early)
 
     @property
     def is_simple(self) -> bool:
-        """True if a call only has to run."""
+        """True if a call needs nothing but the run of the plan."""
         return not (self.writes or self.generators or self.speculative)
 
     def holds(self) -> bool:
@@ -110,7 +111,7 @@ class Table(BoundedTable[object, Entry]):
         self._died = False
 
     def keep(self, key: object, value: Entry) -> Entry:
-        """Store an entry; also remove entries whose removal had to wait."""
+        """Store an entry, and remove entries whose removal was postponed."""
         super().keep(key, value)
         if self._died:
             self.forget()
@@ -119,8 +120,8 @@ class Table(BoundedTable[object, Entry]):
     def forget(self, dead: object = None, ends: Callable[[], bool] = sys.is_finalizing) -> None:
         """Drop the entries whose keys refer to dead objects.
 
-        It may be called at any moment. While this thread holds the lock, it leaves the work to the
-        next `keep`. When Python `ends`, globals used here may be gone.
+        It may run at any moment. If this thread holds the lock, the next `keep` does the work. At
+        the end of Python globals may be gone, so `ends` is an argument.
         """
         self._died = True
         if ends() or is_held_here(self._lock):
@@ -139,13 +140,13 @@ class Program(Protocol):
 
     @property
     def pins(self) -> Mapping[Dim, int]:
-        """The lengths fixed to one value in all its calls, with that value."""
+        """The lengths that have one value in all calls of the program, with that value."""
 
     def fits(self, lengths: Mapping[Symbol, int]) -> bool:
-        """True if it is valid for these lengths."""
+        """True if the program is valid for these lengths."""
 
     def is_stale(self) -> bool:
-        """True if it is valid for no call any more."""
+        """True if the program is no longer valid for any call."""
 
 
 AnyProgram = TypeVar("AnyProgram", bound=Program)
@@ -207,9 +208,9 @@ class ProgramTable(Table[ClassPrograms]):
     def find(
         self, key: object, lengths: Mapping[Symbol, int], build: Callable[[], AnyProgram]
     ) -> AnyProgram:
-        """A program of this call guard whose own guards hold, built if there is none.
+        """A program with this key whose guards hold, built if there is none.
 
-        A key stands for programs of one kind.
+        All programs of a key have the same class.
         """
         with self._lock:
             found_before = self.pop(key, None)
@@ -236,7 +237,7 @@ def run_and_unflatten(
     given: Sequence[object] | None = None,
     vector: Vector | None = None,
 ) -> object:
-    """Run, and assemble the return value: results without dimensions are NumPy scalars.
+    """Run the plan, and build the return value; results without dimensions are NumPy scalars.
 
     `given` are the arguments before their conversion, which may be returned; `vector` has the
     values of sources from outside. What effects store stands behind the return value.
@@ -285,7 +286,7 @@ def _leaves(
 
 
 def _view_of(argument: object, result: np.ndarray) -> np.ndarray:
-    """The result as a new view of an argument, of NumPy's own subclass if views keep it."""
+    """The result as a new view of an argument; views of NumPy's own subclasses keep the class."""
     if type(argument) is np.memmap:
         view = result.view(np.memmap)
         view.__array_finalize__(argument)

@@ -1,4 +1,4 @@
-"""Calls that NumPy runs: their causes, counts and messages.
+"""Calls that NumPy runs instead of a program: their causes, counts and messages.
 
 A program writes into the memory of some arguments while it reads others: equal arrays are one input
 of it, and any other overlap is left to NumPy. Some programs find during the run that they are not
@@ -41,7 +41,7 @@ WRITTEN: Final = "written arguments"
 LENGTHS: Final = "lengths"
 RESULTS: Final = "results of steps"
 ERRORS: Final = "errors"
-TRAPS: Final = "error states"
+ERROR_STATES: Final = "error states"
 NOT_NOW: Final = "compilation"
 DISABLED: Final = "disabled"
 FOREIGN: Final = "arguments"
@@ -70,18 +70,18 @@ class CallsInNumPy:
         self._calls: dict[str, int] = {}
         self._whole, self._last = 0, ""
         self.reasons = {
-            TRAPS: "np.errstate or np.seterr traps errors around the call",
+            ERROR_STATES: "np.errstate or np.seterr traps errors around the call",
             NOT_NOW: "what was not compiled could not be compiled then",
             DISABLED: "config.disable is set",
         }
 
     def count_whole(self) -> None:
-        """Count a call of a function that NumPy always runs; faster than `count`."""
+        """Count a call of a function that NumPy always runs; this is faster than `count`."""
         _count_fallback()
         self._whole += 1
 
     def count(self, cause: str) -> None:
-        """Count a call; its reason is in `reasons`."""
+        """Count a call for this cause; `reasons` has the reason."""
         if cause is not DISABLED:  # a user's setting, not a fallback
             _count_fallback()
         self._last = cause
@@ -104,7 +104,7 @@ class CallsInNumPy:
         return f", {amount(total, 'call')} in NumPy: {why}"
 
 
-def in_short(error: AxiomError) -> str:
+def short_reason(error: AxiomError) -> str:
     """The request and the finding of an error, on one line."""
     return " ".join(f"{error.asked}: {error.seen}".split())
 
@@ -119,8 +119,8 @@ def falls_back(name: str, error: AxiomError, strict: bool) -> bool:
     return True
 
 
-def unfollowed(name: str, error: Exception) -> UnfollowedError:
-    """The error for a function that raises another one while it is traced."""
+def untraceable_error(name: str, error: Exception) -> UnfollowedError:
+    """The error for a function that raises an error while it is traced."""
     return UnfollowedError(
         f"follow {name} once for all calls",
         f"that it raises {type(error).__name__}: {error}",
@@ -128,8 +128,8 @@ def unfollowed(name: str, error: Exception) -> UnfollowedError:
     )
 
 
-def may_be_ours(error: Exception) -> bool:
-    """True if NumPy may not raise an error that a function raises while traced."""
+def may_be_tracing_error(error: Exception) -> bool:
+    """True if an error raised while tracing may be caused by axiomjit, and not by the function."""
     if isinstance(error, AxiomError):
         return isinstance(error, GraphTypeError | GraphValueError)
     return not isinstance(error, OtherLengthError | Warning)
@@ -141,18 +141,19 @@ def raised(error: UnfollowedError) -> Exception:
     return cause if isinstance(cause, Exception) else error
 
 
-def run_unfollowed(
+def run_untraceable(
     run: Callable[[], R], errors: list[UnfollowedError], strict: bool
 ) -> tuple[R, AxiomError]:
-    """Return NumPy's result of a call of a function that could not be traced, and the reason.
+    """NumPy's result of a call of a function that could not be traced, and the reason.
 
     Args:
         run: Calls the function.
-        errors: Holds the error, which is removed: a frame that kept it would make a cycle.
+        errors: A list with the error, which is removed, as a frame that kept it would be in a
+            cycle.
         strict: True if NumPy may not run the function.
 
     Raises:
-        AxiomError: the reason, under `strict`, or if NumPy raises an error of its kind.
+        AxiomError: the reason, if `strict` or if NumPy raises an error of the same kind.
         Exception: NumPy's own error.
     """
     error = errors.pop()
@@ -176,7 +177,7 @@ def run_unfollowed(
 
 
 def public_class(error: Exception) -> type:
-    """The class of an error, or its first base that users can name."""
+    """The class of an error, or its first base class with a public name."""
     every = type(error).__mro__
     return next(c for c in every if "._" not in c.__module__ and not c.__name__.startswith("_"))
 
@@ -184,8 +185,8 @@ def public_class(error: Exception) -> type:
 class FallbackToNumPy(Exception):
     """One call that NumPy runs for a `cause`; `refusal` explains it, if worth a message.
 
-    A call that may raise in NumPy, such as one with a wrong length, gets no message before it has
-    run.
+    A call that may raise an error in NumPy, such as one with a wrong length, is run before a
+    warning.
     """
 
     def __init__(self, refusal: tuple[str, str, str] | None, cause: str = ERRORS) -> None:
@@ -197,7 +198,7 @@ class FallbackToNumPy(Exception):
         """The request and the finding, on one line."""
         if self.refusal is None:
             return "the call raises an error"
-        return in_short(NeedsValuesError(*self.refusal))
+        return short_reason(NeedsValuesError(*self.refusal))
 
     def refusal_of(self, name: str) -> NeedsValuesError:
         """The message about calls of a function."""
@@ -232,7 +233,7 @@ def warn_of_fallback(name: str, fallback: FallbackToNumPy, before: bool) -> bool
 
 
 def other_length(seen: str) -> FallbackToNumPy:
-    """The fallback for a call whose data-dependent lengths the program is not valid for."""
+    """The fallback for a call with data-dependent lengths for which the program is not valid."""
     return FallbackToNumPy(
         (
             "one program for every number of elements that a mask chooses, in a call",
@@ -361,7 +362,7 @@ def speculative_run(
     try:
         made = run_and_unflatten(compiled, arguments, call.static, call.dynamic, vector)
     except Exception as error:
-        if not compiled.fails and not isinstance(error, OtherLengthError):
+        if not compiled.may_raise and not isinstance(error, OtherLengthError):
             raise
         put_back()
         raise _fallback_for(error) from None
@@ -369,7 +370,7 @@ def speculative_run(
 
 
 def _snapshot(compiled: CompiledCall, arguments: Sequence[object]) -> Callable[[], None]:
-    """Copy the state that the program may change too early; return a function that restores it."""
+    """Copy the state that the program may have to roll back; return a function that restores it."""
     written = [arguments[position] for position in compiled.early]
     arrays = [(array, array.copy()) for array in written if isinstance(array, np.ndarray)]
     states = [(one, _state_of(one)) for one in compiled.generators]
@@ -384,7 +385,7 @@ def _snapshot(compiled: CompiledCall, arguments: Sequence[object]) -> Callable[[
 
 
 def _fallback_for(error: Exception) -> FallbackToNumPy:
-    """The fallback for an error in a run; NumPy raises a step's error again, after its writes."""
+    """The fallback for an error in a run; NumPy repeats the call and raises the error."""
     match error:
         case UnfitNumberError():
             return FallbackToNumPy(None)

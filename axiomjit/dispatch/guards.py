@@ -1,4 +1,4 @@
-"""Native guards in front of answered calls: from a compiled call to a native table."""
+"""Builds native guards: the guard table of calls that a compiled call answers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def is_native() -> bool:
 def add_table(
     function: NativeCallable[Any], table: Table, native: NativePlan | None = None
 ) -> None:
-    """Put a table in front of the others of a callable; a native plan's table lists its kernels."""
+    """Add a table in front of a callable's others; a native plan's table lists its kernels."""
     kernels = () if native is None else native.kernels
     for handle, _ in kernels:
         handle.add_user(function)
@@ -55,11 +55,11 @@ def add_table(
         change_tables(cell, lambda tables: with_table(tables, table))
     for handle, owner in kernels:
         if handle.loaded is not owner:
-            function.drop_tables(owner)  # it was dropped meanwhile
+            function.drop_tables(owner)  # the kernel was dropped meanwhile
 
 
 def order_of(signature: inspect.Signature, args: Vector, kwargs: Mapping[str, object]) -> list[int]:
-    """The number of the argument of each leaf, in a call without containers."""
+    """For each leaf of a call without containers, the number of its argument."""
     numbers = range(len(args) + len(kwargs))
     named = dict(zip(kwargs, numbers[len(args) :], strict=True))
     bound = signature.bind(*numbers[: len(args)], **named)
@@ -135,7 +135,7 @@ def guard_graph(
 ) -> None:
     """Guard calls of a computation like the one with these arguments, answered by `compiled`.
 
-    Results share no memory with anything; a plan without that property is not guarded.
+    Results must not share memory with other arrays, otherwise calls are not guarded.
     """
     bound = compiled.runnable
     if not isinstance(bound, BoundPlan) or not bound.form.is_fresh:
@@ -170,7 +170,7 @@ def _run_graph(
 
 
 def _has_kernels(function: NativeCallable[Any], bound: BoundPlan) -> bool:
-    """True if a plan's kernels are loaded; a call answered in NumPy is not counted as a miss."""
+    """True if a plan's kernels are loaded; if not, the call is not counted as a miss."""
     there = all(handle.loaded is not None for handle in bound.handles)
     function.misses -= not there
     return there
@@ -253,7 +253,7 @@ def _wanted(compiled: CompiledCall) -> tuple[Source, ...]:
 def _apart(
     given: Sequence[tuple[int, object]], writes: Sequence[int]
 ) -> Iterator[tuple[int, np.ndarray, int, np.ndarray]]:
-    """Pairs of a written array and another one, each array after its source."""
+    """Pairs of a written array and another array, each array preceded by its source."""
     for k in writes:
         source, written = given[k]
         for j, (other_source, other) in enumerate(given):
@@ -348,7 +348,7 @@ def _runner(
 
 def _errors(compiled: CompiledCall) -> type[Exception]:
     """The errors by which a program refuses a call."""
-    return Exception if compiled.fails else OtherLengthError
+    return Exception if compiled.may_raise else OtherLengthError
 
 
 def _builder(compiled: CompiledCall) -> Callable[[Sequence[np.ndarray]], object] | None:

@@ -56,24 +56,24 @@ from axiomjit.dispatch.caches import (
 from axiomjit.dispatch.decorating import check_function, check_options
 from axiomjit.dispatch.fallbacks import (
     DISABLED,
+    ERROR_STATES,
     FOREIGN,
     NOT_NOW,
-    TRAPS,
     WHOLE,
     CallsInNumPy,
     FallbackToNumPy,
     Same,
     byteswapped,
     falls_back,
-    in_short,
     length_refused,
-    may_be_ours,
+    may_be_tracing_error,
     numpy_call,
     raised,
-    run_unfollowed,
+    run_untraceable,
     same_arrays,
+    short_reason,
     speculative_run,
-    unfollowed,
+    untraceable_error,
     warn_of_fallback,
 )
 from axiomjit.dispatch.outside_calls import OutsideCalls, axes_among
@@ -201,7 +201,7 @@ class Jitted(OutsideCalls[R], Generic[P, R]):
             if self._in_numpy:
                 self._numpy_calls.count_whole()
             else:
-                self._numpy_calls.count(TRAPS)
+                self._numpy_calls.count(ERROR_STATES)
             return self._function(*args, **kwargs)
         if self._foreign and self._warned and self._is_foreign((*args, *kwargs.values())):
             self._numpy_calls.count(FOREIGN)
@@ -298,18 +298,18 @@ class Jitted(OutsideCalls[R], Generic[P, R]):
     def _run_otherwise(self, errors: list[UnfollowedError], args: Any, kwargs: Any) -> Any:
         """Answer a call for which the function as it is could not be traced."""
         if errors:
-            return self._run_unfollowed(errors, args, kwargs)
+            return self._run_untraceable(errors, args, kwargs)
         if not self._in_numpy:
             return self._call_whole(args, kwargs)
         self._numpy_calls.count_whole()
         return self._function(*args, **kwargs)
 
-    def _run_unfollowed(
+    def _run_untraceable(
         self, errors: list[UnfollowedError], args: Any, kwargs: Mapping[str, Any]
     ) -> Any:
-        """Return NumPy's result of a call for which the function could not be traced."""
+        """NumPy's result of a call for which the function could not be traced."""
         run = functools.partial(self._function, *args, **kwargs)
-        result, reason = run_unfollowed(run, errors, self._strict)
+        result, reason = run_untraceable(run, errors, self._strict)
         if self._falls_back(reason):
             self._numpy_calls.count_whole()
         return result
@@ -361,13 +361,13 @@ class Jitted(OutsideCalls[R], Generic[P, R]):
         return reduced(self, self._function, self._name, options, sys._getframe().f_back)
 
     def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
-        """Every stage of the program for these arguments; nothing is run.
+        """All stages of the program for these arguments; nothing is run.
 
         The result has .graph .views .loops .source .llvm .asm and .cost.
 
         Raises:
-            NeedsValuesError: NumPy runs such calls, so there is no program; also if a call warns.
-            The errors that a call raises if its arguments or operands do not fit.
+            NeedsValuesError: NumPy runs such calls, with a warning or without, so there is no
+                program. The errors of a call whose arguments or operands do not fit.
         """
         lazy_import("axiomjit.debug.lowered")
         from axiomjit.debug.lowered import Lowered
@@ -399,7 +399,7 @@ class Jitted(OutsideCalls[R], Generic[P, R]):
         return made
 
     def warm(self, *args: Any, **kwargs: Any) -> None:
-        """Trace and compile for arguments like these, and run nothing.
+        """Trace and compile for arguments like these, without running.
 
         Arrays are described by `axiomjit.spec(shape, dtype, layout)`, or given; their elements are
         not read. Everything else is passed as in a call: numbers, static arguments, containers of
@@ -486,9 +486,9 @@ class Jitted(OutsideCalls[R], Generic[P, R]):
                 try:
                     followed = follow(self._function, call, signature, scope)
                 except Exception as error:
-                    if not may_be_ours(error):
+                    if not may_be_tracing_error(error):
                         raise
-                    raise unfollowed(self._name, error) from error.with_traceback(None)
+                    raise untraceable_error(self._name, error) from error.with_traceback(None)
             if self._shapes:
                 shapes = [node.shape for node in followed.trace.graph.results]
                 self._shapes.check_results(shapes, signature.declared, tuple(scope.guards))
@@ -497,9 +497,9 @@ class Jitted(OutsideCalls[R], Generic[P, R]):
         return self._programs.find(signature.key, signature.values, build)
 
     def _falls_back(self, error: AxiomError) -> bool:
-        """True if NumPy runs the function from now on; else the error is raised to the user."""
+        """True if NumPy runs the function from now on; otherwise raise the error."""
         if falls_back(self._name, error, self._strict):
-            self._numpy_calls.reasons[WHOLE] = in_short(error)
+            self._numpy_calls.reasons[WHOLE] = short_reason(error)
             self._in_numpy = True
             self.drop_tables()
         return self._in_numpy
@@ -544,7 +544,7 @@ def jit(
 
     Args:
         fn: The function; without it, `jit` is a decorator with options.
-        static_argnames: Parameters whose values may decide what the function does.
+        static_argnames: Parameters whose values are constants of the program.
         shapes: The shapes of all parameters that are not static, and after `->` those of the
             results: a letter for each length, 1 for a dimension to broadcast, ... for any others in
             front. One program then serves all calls whose lengths are 2 or more.
@@ -588,7 +588,7 @@ def jit(
 
 
 BY_VALUE: Final = "cloudpickle"
-"""A part of the module names of picklers by value; packages carry copies of them."""
+"""A part of the module names of picklers that pickle by value; packages include copies of them."""
 _ENTRY: Final = frozenset(NativeCallable.__annotations__)
 
 
@@ -598,8 +598,8 @@ def reduced(
     """The result of `__reduce__` of a compiled function.
 
     Returns:
-        The name; or how to make an empty object, and its state, so that a function that refers to
-        itself finds the empty object.
+        The name; or a constructor and the state. The constructor makes an empty object, to which a
+        function that refers to itself can refer.
     """
     module = getattr(function, "__module__", None)
     found: object = sys.modules.get(module or "")

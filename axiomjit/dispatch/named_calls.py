@@ -1,4 +1,4 @@
-"""Calls of a compiled function with named arrays, traced with tensors in their place."""
+"""Calls of a compiled function with named arrays, for which tensors are traced."""
 
 from __future__ import annotations
 
@@ -68,15 +68,15 @@ class NamedProgram:
 
     @property
     def pins(self) -> Mapping[Dim, int]:
-        """No length is fixed."""
+        """No lengths, since none is fixed."""
         return {}
 
     def fits(self, lengths: Mapping[Symbol, int]) -> bool:
-        """Return True: the call guard covers everything."""
+        """Return True, since the key determines the program."""
         return True
 
     def is_stale(self) -> bool:
-        """Return False: the axes of its arguments do not change."""
+        """Return False, since the axes of its arguments never change."""
         return False
 
     def compiled_call(self) -> CompiledCall:
@@ -86,7 +86,7 @@ class NamedProgram:
     def run(
         self, arguments: Sequence[object], given: Sequence[object] | None = None
     ) -> Sequence[NamedArray]:
-        """The tensors among the results, as named arrays."""
+        """The results, with tensors evaluated to named arrays."""
         with self._clock.running():
             values: Sequence[NamedArray] = self._computation(*_arrays(arguments))
         return values

@@ -54,12 +54,12 @@ from axiomjit.dispatch.fallbacks import (
     Same,
     byteswapped,
     length_refused,
-    may_be_ours,
+    may_be_tracing_error,
     numpy_call,
     raised,
     same_arrays,
     speculative_run,
-    unfollowed,
+    untraceable_error,
     warn_of_fallback,
 )
 from axiomjit.dispatch.programs import TracedProgram
@@ -245,7 +245,7 @@ class OutsideCalls(NativeCallable[R]):
     def _falls_back(self, error: AxiomError) -> bool: ...
 
     @abstractmethod
-    def _run_unfollowed(
+    def _run_untraceable(
         self, errors: list[UnfollowedError], args: Any, kwargs: Mapping[str, Any]
     ) -> Any: ...
 
@@ -301,7 +301,7 @@ class OutsideCalls(NativeCallable[R]):
             except UnfollowedError as error:
                 why = [error.with_traceback(None)]
         if found is None:
-            return self._run_unfollowed(why, args, kwargs)
+            return self._run_untraceable(why, args, kwargs)
         self._hits += known
         compiled, vector, extended = found.compiled, found.vector, found.call
         if compiled.writes and not self._writes:
@@ -385,9 +385,9 @@ class OutsideCalls(NativeCallable[R]):
                     self._function, call, signature, scope, self._wanted, declared
                 )
             except Exception as error:
-                if not may_be_ours(error):
+                if not may_be_tracing_error(error):
                     raise
-                raise unfollowed(self._name, error) from error.with_traceback(None)
+                raise untraceable_error(self._name, error) from error.with_traceback(None)
         if self._shapes:
             shapes = [node.shape for node in traced.trace.graph.results]
             self._shapes.check_results(shapes, signature.declared, tuple(scope.guards))

@@ -1,4 +1,4 @@
-"""From a graph, or a traced function, to a program: passes and runtime come together here."""
+"""Makes programs of graphs and traced functions, by passes and runtime."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class LoweredProgram:
     """A graph lowered for one signature, to be bound to lengths."""
 
     def __init__(self, graph: Graph, layouts: Layouts, scope: Scope) -> None:
-        """Run the passes; their guards join those already in the scope."""
+        """Run the passes; their guards are recorded in the scope."""
         lazy_import(*_LATE)
         from axiomjit.passes.ir.context import Context
         from axiomjit.passes.pipeline import run_pipeline
@@ -88,11 +88,11 @@ class LoweredProgram:
         return self.guards.hold(lengths)
 
     def is_stale(self) -> bool:
-        """True if it is valid for no call any more."""
+        """True if the program is no longer valid for any call."""
         return False
 
     def bind(self, lengths: Mapping[Symbol, int]) -> BoundPlan | Evaluated:
-        """Bind to lengths: the plan, or the evaluator if nothing is compiled."""
+        """Bind the program to lengths: a plan, or an evaluator if nothing is compiled."""
         evaluated = Evaluated(self.stages.graph, lengths)
         if config.disable:
             if config.was_disabled:
@@ -109,7 +109,7 @@ class LoweredProgram:
             except ImportError as error:
                 _notice(str(error), _REMEDY)
                 return evaluated
-            except NotNowError:  # NumPy runs it until it can be compiled
+            except NotNowError:  # NumPy runs the graph until it can be compiled
                 pass
             return plan
         return evaluated
@@ -124,7 +124,7 @@ class Evaluated:
     def run(
         self, arguments: Sequence[object], given: Sequence[object] | None = None
     ) -> list[Array]:
-        """The results for these arguments; as `BoundPlan.run`."""
+        """The results for these arguments, as `BoundPlan.run`."""
         return execution.run_in_numpy(self._graph, arguments, self._lengths, given)
 
 
@@ -151,8 +151,8 @@ def run_graph(
 ) -> tuple[Array, ...]:
     """Compile and run a graph whose symbols the caller binds (axis graph front ends).
 
-    Programs are cached per signature, constants being arguments too; compiled calls as long as the
-    graph. Results never share memory with arguments, constants or earlier results.
+    Programs are cached per signature, with constants as arguments; compiled calls live as long as
+    the graph. Results never share memory with arguments, constants or earlier results.
     """
     key = graph_key(arguments, lengths)
     with _plans_lock:
@@ -199,7 +199,7 @@ def _prepared(
     plain: Sequence[object],
     lengths: Mapping[Symbol, int],
 ) -> CompiledCall:
-    """The compiled call for arguments in this layout; `plain` are the converted arguments."""
+    """The compiled call for arguments with this layout; `plain` are the converted arguments."""
     program, values, arrays = lowered_for(graph, plain, lengths)
     held = tuple(a for a in arrays[len(plain) :] if isinstance(a, Array))
     as_is = all(new is old for new, old in zip(plain, arguments, strict=True))
@@ -249,10 +249,10 @@ def lowered_for(
 def placed_graph(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> tuple[Graph, Layouts, dict[Symbol, int], list[object]]:
-    """The graph over the symbols of its arguments' signature, their layouts, values and arrays.
+    """The graph over the symbols of a signature, with the layouts, values and arrays of arguments.
 
-    The arguments are plain. The graph's constants become arguments after them, so that graphs that
-    differ in constants share a program.
+    The arguments are plain. Constants of the graph become further arguments, so that graphs that
+    differ only in constants share a program.
     """
     arrays = list(arguments)
     constants: dict[Node, Input] = {}
@@ -278,7 +278,7 @@ def _substituted(
 ) -> Graph:
     """The graph with other lengths, and with inputs for its constants.
 
-    Minima and maxima of lengths are decided by their values in the scope.
+    Minima and maxima of lengths are replaced by one operand, as the values in the scope decide.
     """
 
     def place(length: Dim) -> Dim:
@@ -330,8 +330,9 @@ class TracedProgram(LoweredProgram):
         )
         graph, plan = self.trace.graph, self.stages.plan
         effects = () if reads is None else reads.effects
-        fails = plan.fails and bool(graph.writes or effects or self._handles or plan.generators)
-        speculative = bool(graph.data_dependent) or plan.guesses or fails
+        changes = graph.writes or effects or self._handles
+        may_raise = plan.may_raise and bool(changes or plan.generators)
+        speculative = bool(graph.data_dependent) or plan.is_speculative or may_raise
         return CompiledCall(
             self.bind(lengths),
             plain,
@@ -342,7 +343,7 @@ class TracedProgram(LoweredProgram):
             speculative=speculative,
             early=plan.early,
             generators=plan.generators if speculative else (),
-            fails=fails,
+            may_raise=may_raise,
             outside=reads,
         )
 

@@ -21,9 +21,9 @@ from axiomjit.graph.nodes import Input
 from axiomjit.symbolic.dims import Dim, Guard, Symbol, pinned, symbols_in
 
 MOST: Final = 64
-"""Limit of stored reasons per function, and of earlier calls that new ones are compared with."""
+"""Limit of stored reasons per function, and of earlier calls to compare with."""
 LONGEST: Final = 60
-"""Characters of a static argument in a reason."""
+"""Most characters of a static argument in a reason."""
 
 MANY: Final = 8
 """Number of programs for one cause before a warning names it."""
@@ -44,7 +44,7 @@ _REMEDIES: Final = {
     ),
     ": axes ": ("axes of", "make axes once and use them in every call"),
 }
-"""For aspects with unboundedly many values: a phrase for the cause, and a remedy."""
+"""For each aspect with unboundedly many values, a phrase for the cause and a remedy."""
 _CAPTURED: Final = (
     "as an array from outside was replaced by another one",
     "pass the array as an argument",
@@ -52,22 +52,22 @@ _CAPTURED: Final = (
 _SHOWN: Final = (int, float, complex, str, bytes, type(None), np.generic, np.dtype, type)
 
 Aspects = tuple[tuple[str, object, str], ...]
-"""The aspects of one argument that a program depends on: a word, the value, and its text."""
+"""The aspects of one argument on which a program depends: each a word, a value and its text."""
 
 
 Cause = tuple[str, str]
 """The cause of repeated traces, and a remedy."""
 Difference = tuple[str, str, str]
-"""An argument, the word of the differing aspect, and both as text."""
+"""An argument, the word of the differing aspect, and both values as text."""
 
 
 class CacheInfo(Record):
-    """Calls answered by a cached plan, plans bound anew, and programs traced and lowered.
+    """Counts of calls answered by a cached plan, of newly bound plans, and of traced programs.
 
     `reasons` explains each trace, the latest last and at most 64: the argument that differs, and
     how, from the most similar earlier call. `times` are milliseconds by stage, of all compilations
-    for the function, ahead and in the background too. `in_numpy` are the calls that NumPy ran
-    instead, by cause, the cause of the last such call last.
+    for the function, also ahead of calls and in the background. `in_numpy` are the calls that NumPy
+    ran instead, by cause, the cause of the last such call last.
     """
 
     hits: int
@@ -79,7 +79,7 @@ class CacheInfo(Record):
 
 
 class RetraceReasons:
-    """The reasons of one function's traces, and their times."""
+    """The reasons and the times of one function's traces."""
 
     def __init__(self) -> None:
         self.clock = Clock()
@@ -162,7 +162,7 @@ def _least_differences(
 
 
 def _looked_at(guards: Sequence[Guard]) -> str:
-    """The first comparison of lengths, by the function or a pass, with another outcome."""
+    """The first comparison of lengths, by the function or a pass, whose outcome differs."""
     if not guards:
         return "lengths"
     guard = guards[0]
@@ -171,7 +171,7 @@ def _looked_at(guards: Sequence[Guard]) -> str:
 
 
 def _pinned(guards: Sequence[Guard], aspects: dict[str, Aspects]) -> list[Cause]:
-    """The causes for lengths fixed to a number, so that each value needs a program."""
+    """The causes for lengths that are fixed to a number, for which each value needs a program."""
     symbols = symbols_in(*pinned(guards))
     return [_cause_of(one, aspects) for one in sorted(symbols, key=lambda s: s.name)]
 

@@ -1,11 +1,11 @@
-"""The signature of a call: the key of its programs, and the values that the key leaves open.
+"""The signature of a call: the key of its programs, and the values that are symbols.
 
-Shapes may be declared, as in `jit(shapes="...ij,...ij->...ij")`. A letter is one length wherever it
-stands; different letters are different lengths, even if equal in a call. `1` is a dimension of
-length 1, which may be broadcast; `...` stands for any number of dimensions in front, which fit
-those of other arguments from the right. Numbers have the empty shape. One program serves all calls
-whose declared lengths are 2 or more: it depends neither on equal nor on small lengths. Lengths 0
-and 1 have programs of their own.
+Shapes may be declared, as in `jit(shapes="...ij,...ij->...ij")`. Equal letters are one length;
+different letters are different lengths, even if equal in a call. `1` is a dimension of length 1,
+which may be broadcast; `...` stands for any number of dimensions in front, which fit those of other
+arguments from the right. Numbers have the empty shape. One program serves all calls whose declared
+lengths are 2 or more: it depends neither on equal nor on small lengths. Lengths 0 and 1 have
+programs of their own.
 """
 
 from __future__ import annotations
@@ -46,13 +46,14 @@ _INNER, _BACK, _STEP, _STEP_BACK = 2, 3, 4, 5
 
 
 class ArgumentCode:
-    """Numbers equal only for calls of one signature: the basis of the call guard.
+    """A code of a call's arguments: equal codes mean the same signature.
 
-    Extents up to 4 are stored; a larger one is -1 minus its index among the distinct ones, so that
-    equal ones are alike. Strides of -1, 0 and 1 are stored (2 to 4 are not: LLVM would gather, six
-    times slower than scalar loads); another is marked if it is plus or minus the stride of the next
-    dimension in memory times its length, else open but for its sign: it may equal a length or
-    another stride. `numbers` are the open values, in order; `ClassSymbols` stand for them.
+    Lengths up to 4 are in the code; a larger one is represented by -1 minus its index among the
+    distinct lengths, so that equal lengths have equal codes. Strides of -1, 0 and 1 are in the code
+    (those of 2 to 4 are not: LLVM would gather, six times slower than scalar loads). Another stride
+    is marked if it is plus or minus the stride of the next dimension in memory times its length;
+    otherwise only its sign is in the code. `numbers` are the values that are not in the code, in
+    order; `ClassSymbols` makes their symbols.
     """
 
     __slots__ = ("_places", "numbers")
@@ -74,7 +75,7 @@ class ArgumentCode:
         return tuple(code)
 
     def declared(self, shape: Sequence[int], names: Sequence[str]) -> tuple[object, ...]:
-        """The code of a shape whose dimensions have names; lengths 0 and 1 are stored."""
+        """The code of a shape whose dimensions have names; only lengths 0 and 1 are in it."""
         for name, n in zip(names, shape, strict=True):
             if n > 1 and name not in self._places:
                 self._places[name] = len(self._places)
@@ -82,7 +83,7 @@ class ArgumentCode:
         return tuple((name, n if n < 2 else None) for name, n in zip(names, shape, strict=True))
 
     def strides(self, array: Array) -> tuple[tuple[int, int], ...]:
-        """Each dimension with the kind of its stride, from the innermost in memory outwards."""
+        """The code of strides: dimensions, innermost in memory first, with their kind of stride."""
         code = []
         size, dense = array.itemsize or 1, 1
         for d in _by_step(array.strides):
@@ -107,7 +108,7 @@ def argument_code(
     names: Mapping[int, Sequence[str]] | None = None,
     same: Sequence[int] | None = None,
 ) -> tuple[tuple[object, ...], list[int]]:
-    """The code of a call's plain arguments, and the values it leaves open; see `classify`."""
+    """The code of a call's plain arguments, and the values that are symbols; see `classify`."""
     made, code = ArgumentCode(), list[object]()
     for position, value in enumerate(arguments):
         if same is not None and same[position] != position:
@@ -133,7 +134,7 @@ def _by_step(strides: Sequence[int]) -> Sequence[int]:
 
 
 class ClassSymbols:
-    """The symbols for the open values of a code, derived from the code alone."""
+    """Makes the symbols of a code for the values that are not in it."""
 
     def __init__(self) -> None:
         self.symbols: list[Symbol] = []
@@ -152,14 +153,14 @@ class ClassSymbols:
         return self._lengths[n]
 
     def _declared(self, name: str, n: int | None) -> Dim:
-        """The symbol of a name, whatever its value equals."""
+        """The symbol of a declared name."""
         if name not in self.by_name:
             symbol = f"n{name.replace('...', '_')}"
             self.by_name[name] = self.symbol(symbol, DECLARED) if n is None else dim(n)
         return self.by_name[name]
 
     def symbol(self, name: str, kind: Kind) -> Dim:
-        """The symbol of the next open value."""
+        """The symbol of the next value that is not in the code."""
         length = named_length(name, kind)
         symbol = symbol_of(length)
         assert symbol is not None
@@ -203,7 +204,7 @@ class Signature(Record):
 
 
 class _Class(Record):
-    """The parts of a `Signature` that an `argument_code` decides, and the open symbols."""
+    """The parts of a `Signature` that are determined by an `argument_code`, and its symbols."""
 
     given: tuple[Input | Dim, ...]
     layouts: Layouts
@@ -212,7 +213,7 @@ class _Class(Record):
 
 
 Classes = BoundedTable[object, _Class]
-"""The known classes of calls, by argument code."""
+"""The known classes of signatures, by argument code."""
 
 
 def classify(
@@ -225,8 +226,8 @@ def classify(
 ) -> Signature:
     """The signature of a call with these (plain) dynamic arguments; `forget` as in `exact_key`.
 
-    `names` has the dimension names of arguments with declared shapes, by position; `same` gives for
-    each argument the first that is the same array.
+    `names` has the dimension names of arguments with declared shapes, by position; `same` has for
+    each argument the number of the first argument that is the same array.
 
     Raises:
         GraphTypeError: an argument's elements or its type cannot be compiled.
@@ -247,7 +248,7 @@ def classify(
 
 
 def _class_of(code: Sequence[Any]) -> _Class:
-    """The shared parts of the calls with a code, symbol by symbol."""
+    """The parts of signatures that calls with this code share."""
     symbols = ClassSymbols()
     given: list[Input | Dim] = []
     layouts: Layouts = {}
@@ -271,7 +272,7 @@ FREE: Final = "..."
 
 
 class Shape(Record):
-    """A declared shape: `free` for any dimensions in front, and the letters of the others."""
+    """A declared shape: `letters` of the last dimensions, and `free` if others may precede them."""
 
     free: bool
     letters: str
@@ -280,7 +281,7 @@ class Shape(Record):
         return f"{'...' if self.free else ''}{self.letters}" or "()"
 
     def names(self, rank: int) -> tuple[str, ...] | None:
-        """The name of each of `rank` dimensions; None if they are too few or too many."""
+        """The names of `rank` dimensions; None if the shape does not allow this rank."""
         front = rank - len(self.letters)
         if front < 0 or (front and not self.free):
             return None
@@ -291,7 +292,7 @@ class DeclaredShapes:
     """The declared shapes of a function's dynamic parameters, and of its results."""
 
     def __init__(self, text: str, signature: inspect.Signature, static: frozenset[str]) -> None:
-        """Read the text.
+        """Parse the text.
 
         Raises:
             GraphValueError: it is not a list of shapes, or not one for each parameter.
@@ -370,8 +371,8 @@ class DeclaredShapes:
         """Refuse a program that violates the declaration.
 
         Raises:
-            GraphValueError: the results have other shapes, or two lengths had to be equal that have
-                different letters.
+            GraphValueError: the results have other shapes, or lengths with different letters must
+                be equal.
         """
         declared = {id(length): name for name, length in symbols.items()}
         for guard in guards:

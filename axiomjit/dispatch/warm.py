@@ -1,4 +1,4 @@
-"""Compiling ahead, for described arguments."""
+"""Describes arguments, to compile a function ahead of its calls."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Spec(Record):
         return f"spec({self.shape}, {self.dtype.name!r}, {self.strides})"
 
     def stand_in(self) -> np.ndarray:
-        """An array of this layout without memory of its own; it is never read."""
+        """An array of this layout whose elements are never read; it has no memory of this size."""
         first = np.zeros((), self.dtype)
         return as_strided(first, self.shape, self.strides)
 
@@ -123,7 +123,7 @@ def _dense(lengths: tuple[int, ...], dtype: DType, order: str) -> Strides:
 
 
 def no_named_arrays(name: str) -> GraphTypeError:
-    """The refusal to compile ahead for named arrays."""
+    """The error for compiling ahead for named arrays."""
     return GraphTypeError(
         f"{name}.warm(...)",
         "an argument with named axes",
@@ -133,7 +133,7 @@ def no_named_arrays(name: str) -> GraphTypeError:
 
 
 def stood_in(arguments: Any) -> Any:
-    """The arguments, in any containers, with an array for each `spec`."""
+    """The arguments, also in containers, with an array in place of each `spec`."""
     leaves, structure = flatten_tree(arguments)
     arrays = (leaf.stand_in() if isinstance(leaf, Spec) else leaf for leaf in leaves)
     return unflatten_tree(structure, arrays)

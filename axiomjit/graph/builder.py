@@ -2,8 +2,8 @@
 
 Every front end (tracing under `jit`, the axis graph) uses these functions. Positional functions
 follow NumPy's broadcasting; mapped forms take explicit maps. NumPy's own tables decide dtypes
-(`axiomjit.base.dtypes`): a Python number is weak, it takes the dtype of the arrays beside it, and
-is refused if that dtype cannot hold it.
+(`axiomjit.base.dtypes`): a Python number is weak: it takes the dtype of the other operands, and is
+refused if that dtype cannot hold it.
 
 A join has no memory of its own (ngraph tensors: complex views). Its parts are read in place, and
 only a join that is a result is stored; padding or rolling an operand makes no copy.
@@ -108,7 +108,7 @@ def concatenate(nodes: Sequence[Node], axis: int) -> Node:
 
 
 def promotable(node: Node) -> Promotable:
-    """The node's operand of promotion: its dtype, or the type of a Python number."""
+    """The operand of NumPy's promotion for a node: its dtype, or the type of a Python number."""
     return ELEMENT_TYPES[node.dtype].python if node.weak and node.dtype != BOOL else node.dtype
 
 
@@ -215,8 +215,8 @@ MULTIPLY: Final = PRIMITIVES["multiply"]
 def as_node(value: Any, asked: str) -> Node:
     """Return the node of a number, array or length; a node is returned unchanged.
 
-    An array from outside a traced function is held by reference; a list or range becomes an array,
-    also a list of nodes and lengths, whose numbers count as NumPy's.
+    An array from outside a traced function is held by reference. A list or range becomes an array.
+    So does a list of nodes and lengths; its numbers are then NumPy scalars.
 
     Raises:
         GraphTypeError: the value is no operand.
@@ -364,7 +364,7 @@ def view(node: Node, index: IndexMap, extents: tuple[Dim, ...]) -> Node:
 
 
 def read_only(node: Node, seen: Node) -> Node:
-    """`seen`, a view of the node or the node itself, as a read-only view."""
+    """`seen`, which is the node or a view of it, as a read-only view."""
     shape = seen.shape
     index = seen.maps[0] if isinstance(seen, Op) and seen is not node else identity(len(shape))
     return note(Op(node.dtype, READ_ONLY, None, (node,), (index,), shape, len(shape)))
@@ -468,7 +468,7 @@ def check_not_empty(accumulator: UfuncFold, node: Node, axes: Sequence[int]) -> 
 
 
 def summed_in(node: Node) -> DType:
-    """The dtype of averages: float64 for integers; float16 is summed in float32."""
+    """The dtype that averages are summed in: float64 for integers, float32 for float16."""
     if node.dtype == HALF:
         return SINGLE
     return node.dtype if is_inexact(node.dtype) else dtypes.FLOAT

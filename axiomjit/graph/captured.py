@@ -1,7 +1,7 @@
-"""Arrays that a traced function uses without getting them as arguments.
+"""Captured arrays: a traced function uses them without getting them as arguments.
 
-An array that outlives the trace belongs to someone outside: programs read its memory at each call.
-Any other array was made inside: programs hold a copy of its elements at the time of use.
+An array that outlives the trace is used outside as well: programs read its memory at each call. Any
+other array was made by the function: programs hold a copy of its elements as they were when used.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Place(Record):
     writable: bool
 
     def of(self, owner: Array) -> Array:
-        """The view at this place of another owner with the same layout."""
+        """The view at this place in another owner with the same layout."""
         interface = dict(owner.__array_interface__)
         address, read_only = interface["data"]
         data = address + self.offset, read_only or not self.writable
@@ -65,7 +65,7 @@ def address_of(array: Array) -> int:
     return int(array.__array_interface__["data"][0])
 
 
-def frozen(array: Array) -> Array:
+def read_only_copy(array: Array) -> Array:
     """A read-only copy with the same strides."""
     copy = np.array(array, order="K", copy=True, subok=False)
     if copy.strides != array.strides:
@@ -80,8 +80,8 @@ def frozen(array: Array) -> Array:
     return copy
 
 
-class _Seen(Record):
-    """A used array: weak references to it and its owner, and the copy in use."""
+class _CapturedArray(Record):
+    """A captured array: weak references to it and its owner, and the copy in use."""
 
     array: Reference
     owner: Reference
@@ -90,17 +90,17 @@ class _Seen(Record):
 
 
 class Captured:
-    """The arrays that a traced function uses; it did not make those in `outside`."""
+    """The captured arrays of a trace; those in `outside` exist before it."""
 
     def __init__(self, outside: Iterable[Array] = ()) -> None:
         self.outside = {id(array): array for array in outside}
         self.used: list[Array] = []
         self.shown: list[Array] = []
-        self._seen: dict[int, _Seen] = {}
-        self._earlier: list[_Seen] = []
+        self._seen: dict[int, _CapturedArray] = {}
+        self._earlier: list[_CapturedArray] = []
 
     def hold(self, array: Array) -> Array:
-        """The array that the program holds in place of a used one."""
+        """The array that the program holds for a captured one: itself or a copy."""
         owner = owner_of(array)
         if id(owner) in self.outside:
             self.used.append(array)
@@ -112,7 +112,7 @@ class Captured:
                 return seen.copy
             self._earlier.append(seen)
         place = place_in_owner(array, owner)
-        made = _Seen(weakref.ref(array), weakref.ref(owner), place, frozen(array))
+        made = _CapturedArray(weakref.ref(array), weakref.ref(owner), place, read_only_copy(array))
         self._seen[id(array)] = made
         return made.copy
 
@@ -160,7 +160,7 @@ _captured: ContextVar[Captured | None] = ContextVar("axiomjit_captured", default
 
 @contextmanager
 def capturing(captured: Captured) -> Iterator[Captured]:
-    """Let `captured` decide which arrays programs hold."""
+    """Make `captured` decide which arrays programs hold, within the block."""
     token = _captured.set(captured)
     try:
         yield captured
@@ -206,11 +206,11 @@ class Watch:
         return bool(self._known)
 
     def known(self) -> Iterator[tuple[Array, bool]]:
-        """The arrays, each with True if its address matters."""
+        """The arrays, each with True if its address is compared."""
         return ((array, address is not None) for array, *_, address in self._known)
 
     def holds(self) -> bool:
-        """True if all layouts are unchanged; addresses matter only for views."""
+        """True if all layouts are unchanged; addresses are compared only for views."""
         for array, shape, strides, dtype, address in self._known:
             if array.shape != shape or array.strides != strides or array.dtype is not dtype:
                 return False

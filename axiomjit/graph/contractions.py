@@ -69,7 +69,7 @@ def sum_of_products(
 AxisIndex = tuple[dict[int, int], int]
 """Coefficients of the iterators, and an offset; symbolic if unknown."""
 Margins = tuple[tuple[Dim, Dim], ...]
-"""How far an operand is read before and after each dimension."""
+"""For each dimension how far the operand is read before its start and after its end."""
 
 
 class Projections(Record):
@@ -78,7 +78,8 @@ class Projections(Record):
     The iterators run up to `extents`; the result, of this `shape`, is `written` there, and each
     operand is `read`, up to `margins` beyond its ends. `space`, `result` and `operands` give the
     same as numbers: for each dimension, in memory order, the coefficients of the iterators, and the
-    offset. `symbols` are indices known later, with their stand-ins in an offset.
+    offset. `symbols` are the indices that are known later, by the symbols that stand for them in an
+    offset.
     """
 
     extents: tuple[Dim, ...]
@@ -144,7 +145,7 @@ class Projections(Record):
 
 
 def in_place(core: Node, to: Projections) -> Node:
-    """Rearrange values with one dimension per iterator into the result's layout."""
+    """A view of values with one dimension per iterator, rearranged into the result's layout."""
     index = [iterator(0)] * to.rank
     for d, function in enumerate(to.written):
         for k in _places(function):
@@ -168,7 +169,7 @@ def _places(function: Affine) -> list[int]:
 
 
 def _covers(function: Affine, length: Dim, extents: Sequence[Dim]) -> bool:
-    """True if an axis is written completely by its own iterators."""
+    """True if an index function takes every value below `length`."""
     if function.offset.constant != 0:
         return False
     if not function.terms:
@@ -185,7 +186,7 @@ def _covers(function: Affine, length: Dim, extents: Sequence[Dim]) -> bool:
 
 
 def _pins(function: Affine, pinned: set[int], extents: Sequence[Dim]) -> bool:
-    """True if an index determines the values of its iterators, given the pinned ones."""
+    """True if an index determines the values of its iterators, those in `pinned` being given."""
     reach = dim(0)
     open_terms = [(k, factor) for k, factor in function.terms if k not in pinned]
     for k, factor in sorted(open_terms, key=lambda term: abs(term[1].constant or 0)):

@@ -30,17 +30,17 @@ def describe_type(value: object) -> str:
         return f"a {type(value).__name__}"
     if value.weak:
         return f"a Python {ELEMENT_TYPES[value.dtype].python.__name__}"
-    return f"{value.dtype}{describe_shape(value.shape)}{_of_masks(value)}"
+    return f"{value.dtype}{describe_shape(value.shape)}{_explain_masks(value)}"
 
 
 def describe_call(name: str, *operands: object) -> str:
     """A call with the types of its operands, e.g. `add(float64[3], a str)`."""
-    types = (describe_type(value).removesuffix(_of_masks(value)) for value in operands)
-    return f"{name}({', '.join(types)}){_of_masks(*operands)}"
+    types = (describe_type(value).removesuffix(_explain_masks(value)) for value in operands)
+    return f"{name}({', '.join(types)}){_explain_masks(*operands)}"
 
 
-def _of_masks(*values: object) -> str:
-    """An explanation of the data-dependent lengths in values; empty if there are none."""
+def _explain_masks(*values: object) -> str:
+    """An explanation of the data-dependent lengths in some shapes; empty if there are none."""
     lengths = (length for v in values if isinstance(v, Node) for length in v.shape)
     names = sorted(symbol.name for symbol in data_dependent_in(*lengths))
     if not names:

@@ -80,12 +80,12 @@ def run_in_numpy(
     """The results, after the program's writes into its arguments.
 
     Views of an argument's final value are views of the argument. `given` are the arrays to write
-    into, if they differ from those to read.
+    into, if they are not those to read.
     """
     values = list(evaluate_graph(graph, arguments, lengths))
     written = [(given or arguments)[position] for position in graph.writes]
     held = [array for array in written if isinstance(array, Array)]
-    last = dict(zip(graph.finals, held, strict=True))
+    last = dict(zip(graph.final_values, held, strict=True))
     results = []
     for node, value in zip(graph.results, values, strict=False):
         base, views = views_on(node)
@@ -312,7 +312,7 @@ def _contract(op: Op, reads: Sequence[Array], extents: tuple[int, ...]) -> Array
 def read(
     value: Array, index: IndexMap, extents: tuple[int, ...], lengths: Mapping[Symbol, int]
 ) -> Array:
-    """An operand seen by its op: a view with one dimension per iterator."""
+    """An operand as its op reads it: a view with one dimension per iterator."""
     if 0 in extents:
         return np.empty(extents, value.dtype)
     first, strides = strides_through(
@@ -324,7 +324,7 @@ def read(
 def _read_clipped(
     value: Array, index: IndexMap, extents: Sequence[int], lengths: Mapping[Symbol, int]
 ) -> Array:
-    """A copy of the operand seen by its op; beyond the ends the end elements repeat."""
+    """A copy of an operand as its op reads it; beyond its ends the end elements repeat."""
     places = []
     for function, length in zip(index, value.shape, strict=True):
         place = np.full((1,) * len(extents), evaluate(function.offset, lengths))
@@ -338,7 +338,7 @@ def _read_clipped(
 
 
 class _Elsewhere:
-    """An array's memory from another address on: a map may step beyond a dense dimension."""
+    """An array interface at an element of an array; a map may step beyond a dense dimension."""
 
     def __init__(
         self, base: Array, first: int, shape: tuple[int, ...], strides: tuple[int, ...]

@@ -60,7 +60,7 @@ def add_native_entry(
 def chosen_orders(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int], places: Sequence[int]
 ) -> Mapping[int, tuple[int, ...]]:
-    """The dimension order in memory, outermost first, that some arguments are read in fastest.
+    """The fastest order of dimensions in memory for some arguments, outermost first.
 
     Args:
         graph: The graph to run.
@@ -91,7 +91,7 @@ def run(
     runner = _installed.get("run") or _evaluate
     results: list[np.ndarray] = []
     for value in runner(graph, arguments, lengths):
-        # An output may be another one, or a view of it.
+        # An output may be the same array as another output, or a view of it.
         shared = any(np.may_share_memory(value, result) for result in results)
         results.append(value.copy() if shared else value)
     return tuple(results)
@@ -112,7 +112,7 @@ def run_in_numpy(
 def _evaluate(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> tuple[np.ndarray, ...]:
-    """The evaluator's outputs, copied if they share memory with arguments or held arrays."""
+    """The evaluator's outputs, copied if they share memory with arguments or constants."""
     taken = {id(argument) for argument in arguments}
     taken |= {id(node.array) for node in graph.nodes if isinstance(node, Constant)}
     values = [np.asarray(v, order="C") for v in run_in_numpy(graph, arguments, lengths)]

@@ -65,10 +65,11 @@ class Extent(Record):
 
 
 class ArrayFunction(Record):
-    """The evaluation of a library operation: a function of arrays, and the selected result.
+    """The evaluation of a library operation: it calls a function of arrays and selects one result.
 
-    `part` is the number of the selected result, None for a function with one. If a dimension is
-    `measured`, its length is the result. Options are numbers, names, None, or an `Extent`.
+    `part` is the number of the selected result, None for a function with one. If the number of a
+    dimension is `measured`, the result is its length. Options are numbers, names, None, or an
+    `Extent`.
     """
 
     name: str
@@ -78,15 +79,15 @@ class ArrayFunction(Record):
     measured: int | None = None
 
     def bound(self, shape: Lengths) -> Callable[..., Any]:
-        """The function with its options, for a result of this shape."""
+        """The function with its options bound, for a result of this shape."""
         options = {
             name: shape[value.dimension] if isinstance(value, Extent) else value
             for name, value in self.options
         }
         return partial(self.function, **options) if options else self.function
 
-    def meant(self, made: Any, dtype: DType, shape: Lengths) -> np.ndarray:
-        """The selected one of the function's results; a length in `shape` is None if unknown.
+    def selected(self, made: Any, dtype: DType, shape: Lengths) -> np.ndarray:
+        """The selected result, checked; a length in `shape` is None if unknown.
 
         Raises:
             OtherResultError: its shape or dtype differs from the inferred one.
@@ -101,17 +102,17 @@ class ArrayFunction(Record):
             raise OtherResultError(f"{self.name} gives {one.dtype}{one.shape}, not {dtype}{shape}")
         return one
 
-    def alone(self, made: Any, dtype: DType, shape: Lengths) -> np.ndarray:
+    def selected_copy(self, made: Any, dtype: DType, shape: Lengths) -> np.ndarray:
         """The selected result, in its own memory and in C order."""
-        one = self.meant(made, dtype, shape)
+        one = self.selected(made, dtype, shape)
         return one if one.base is None and one.flags.carray else one.copy()
 
     def __call__(self, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
         """Evaluate into `out`."""
         made = self.bound(out.shape)(*operands)
-        out[...] = self.meant(made, out.dtype, out.shape)
+        out[...] = self.selected(made, out.dtype, out.shape)
 
-    def shorten(self, *layout: object) -> Callable[..., Any] | None:
+    def direct_function(self, *layout: object) -> Callable[..., Any] | None:
         """The function itself, if no option depends on lengths."""
         given = any(isinstance(value, Extent) for _, value in self.options)
         return None if given else self.bound(())
@@ -148,7 +149,8 @@ class WithArrays(Record):
 class ArrayCall(Record):
     """A call of a NumPy function on nodes; its results become nodes.
 
-    `additions(shapes, labels)` is its cost; `fails` and `guesses` are those of `LibraryOperation`.
+    `additions(shapes, labels)` is its cost; `may_raise` and `is_speculative` are those of
+    `LibraryOperation`.
     """
 
     name: str
@@ -156,22 +158,23 @@ class ArrayCall(Record):
     operands: tuple[Node, ...]
     options: Options = ()
     additions: Callable[[Shapes, Labels], Dim] | None = None
-    fails: bool = False
-    guesses: bool = False
+    may_raise: bool = False
+    is_speculative: bool = False
 
     def dtypes(self, length: int = 1) -> tuple[DType, ...]:
-        """The dtypes of its results, independent of values; or NumPy's error.
+        """The dtypes of its results, which do not depend on values.
 
-        Found by a call with arrays of ones, whose lengths are all `length`.
+        They are found by a call with arrays of ones, whose lengths are all `length`; its error is
+        NumPy's.
         """
         kinds = tuple((node.dtype, len(node.shape)) for node in self.operands)
         known = tuple((k, v) for k, v in _resolved(self.options) if not isinstance(v, Extent))
         return _dtypes(self.function, kinds, known, length)
 
     def length(self, part: int | None = None, dimension: int = 0) -> Dim:
-        """The data-dependent length of a result.
+        """The data-dependent length of a dimension of a result.
 
-        One call of the function serves it and the results.
+        The program calls the function once for this length and all results.
         """
         count = self.result((), INT, part, dimension)
         return data_dependent_length(current_scope(), count)
@@ -198,10 +201,10 @@ class ArrayCall(Record):
             weight=CALL_WEIGHT,
             gives=dtype,
             additions=self.additions,
-            shorten=evaluate.shorten if part is measured is None else None,
+            direct_function=evaluate.direct_function if part is measured is None else None,
             ranks=ranks,
-            fails=self.fails,
-            guesses=self.guesses,
+            may_raise=self.may_raise,
+            is_speculative=self.is_speculative,
             number=number,
         )
         extents, maps = [*shape], []
@@ -212,7 +215,7 @@ class ArrayCall(Record):
         operands = tuple(map(stored, self.operands))
         given = operands, tuple(maps), tuple(extents), len(shape)
         made = note(Op(dtype, operation, None, *given))
-        return may_fail(made) if self.fails else made
+        return may_fail(made) if self.may_raise else made
 
     def results(self, *shapes: Shape) -> tuple[Node, ...]:
         """The nodes of all its results, in order."""
@@ -269,13 +272,15 @@ def stored_number(value: Node, dtype: DType) -> Node:
         np.zeros(1, dtype)[0] = value.value.item() if value.weak else value.value
     elif not value.shape and _may_not_fit(value, dtype):
         store = NumberStore(dtype, value.weak)
-        call = ArrayCall("store", store, (builder.strong(value),), fails=True, guesses=True)
+        call = ArrayCall(
+            "store", store, (builder.strong(value),), may_raise=True, is_speculative=True
+        )
         return call.result((), dtype)
     return value
 
 
 def _may_not_fit(value: Node, dtype: DType) -> bool:
-    """True if NumPy may refuse to store a number; unsigned elements wrap its own numbers."""
+    """True if NumPy may refuse to store a number; it wraps NumPy scalars in unsigned elements."""
     if isinstance(value, LengthNode) or np.can_cast(value.dtype, dtype):
         return False
     return (is_real(value.dtype) or is_complex(value.dtype)) and (
@@ -283,7 +288,7 @@ def _may_not_fit(value: Node, dtype: DType) -> bool:
     )
 
 
-def refused_by(function: Callable[..., Any], *operands: Node, **options: Any) -> None:
+def raise_numpy_error(function: Callable[..., Any], *operands: Node, **options: Any) -> None:
     """Raise NumPy's own error for operands of these shapes, without allocating them."""
     shapes = [tuple(map(int, node.shape)) for node in operands]
     dtypes = [node.dtype for node in operands]
@@ -291,8 +296,8 @@ def refused_by(function: Callable[..., Any], *operands: Node, **options: Any) ->
     function(*(np.broadcast_to(np.zeros((), dtype), shape) for shape, dtype in pairs), **options)
 
 
-def in_tuple(kind: Any, *nodes: Node) -> tuple[Node, ...]:
-    """Several results in NumPy's named tuple."""
+def as_named_tuple(kind: Any, *nodes: Node) -> tuple[Node, ...]:
+    """The nodes of several results in a named tuple of NumPy."""
     named: tuple[Node, ...] = kind(*nodes)
     return named
 
@@ -322,13 +327,13 @@ def shared(operation: LibraryOperation) -> object:
     return (one.function, one.options) if isinstance(one, ArrayFunction) else None
 
 
-def cubic(shapes: Shapes, labels: Labels) -> Dim:
+def cubic_cost(shapes: Shapes, labels: Labels) -> Dim:
     """The cost of operations on stacks of matrices: the cube of their length."""
     return product(shapes[0]) * shapes[0][-1] * 4
 
 
 def in_order(operation: LibraryOperation, node: Node, axis: int) -> Node:
-    """The elements along a dimension in sorted order, or (ARGSORT) their positions."""
+    """The elements sorted along a dimension; for ARGSORT their positions."""
     return _along(operation, node, axis)
 
 
@@ -362,7 +367,7 @@ def stored(node: Node) -> Node:
 
 
 def may_fail(node: Op) -> Op:
-    """Mark a node that may raise an error: as in NumPy, it is computed even without users."""
+    """Mark a node that may raise an error: as in NumPy, it is computed even if nothing reads it."""
     following = current()
     if following is not None:
         following.may_fail.append(node)
@@ -373,7 +378,7 @@ def may_fail(node: Op) -> Op:
 UFUNC_WEIGHT: Final = 20
 """Cost of one element of a result, in additions."""
 MODULES: Final = ("numpy", "scipy.special")
-"""Modules in which ufunc names are looked up."""
+"""Modules in which ufuncs are looked up by name."""
 count_external_call: Final = counter("opaque_calls")
 
 
@@ -434,7 +439,7 @@ def ufunc_step(ufunc: np.ufunc, operands: Sequence[Node], **options: Any) -> tup
             weight=UFUNC_WEIGHT,
             gives=dtype,
             keeps=True,
-            seen_once=False,
+            reads_each_once=False,
         )
         given = tuple(map(stored, arrays)), maps, shape, len(shape)
         results.append(note(Op(dtype, operation, None, *given)))
@@ -476,12 +481,12 @@ Array = np.ndarray
 
 
 class Operand(Record):
-    """The place of the next operand: an array, a NumPy scalar or a Python number."""
+    """Marks the place of the next operand, which is an array, a NumPy scalar or a Python number."""
 
     kind: str
 
     def of(self, array: Array) -> Any:
-        """The operand, which the function cannot write into."""
+        """The operand's value as this kind; an array is read-only."""
         if self.kind == "number":
             return array.item()
         if self.kind == "scalar":
@@ -512,7 +517,7 @@ class ExternalCall(Record):
     __hash__ = object.__hash__
 
     def of(self, arrays: Sequence[Array]) -> tuple[list[object], Structure]:
-        """The leaves of the function's result, and the containers around them."""
+        """The leaves of the function's result, and the structure of containers around them."""
         operands = iter(arrays)
         whole: Any = unflatten_tree(self.structure, self._filled(operands))
         args, kwargs = whole
@@ -524,7 +529,7 @@ class ExternalCall(Record):
 
 
 class ProbedCall(Record):
-    """A call with the results that probes of it gave: containers of arrays and scalars.
+    """A call, and its result as inferred by probes: containers of arrays and scalars.
 
     `values` are the leaves, with a `Result` in place of each array or scalar.
     """
@@ -545,7 +550,7 @@ class ProbedCall(Record):
         """Call the function; the caller compares shapes and dtypes of the results.
 
         Raises:
-            OtherResultError: they are not as expected, or the function raises an error.
+            OtherResultError: the results are not as inferred, or the function raises an error.
         """
         count_external_call()
         name = self.call.name
@@ -562,7 +567,7 @@ class ProbedCall(Record):
 
     def nodes(self, operands: Sequence[Node]) -> list[Node]:
         """A node for each result, all of one call."""
-        call = ArrayCall(self.call.name, self, tuple(operands), fails=True, guesses=True)
+        call = ArrayCall(self.call.name, self, tuple(operands), may_raise=True, is_speculative=True)
         parts = range(len(self.results)) if len(self.results) > 1 else (None,)
         pairs = zip(self.results, parts, strict=True)
         return [call.result(o.shape, o.dtype, part, number=o.is_number) for o, part in pairs]

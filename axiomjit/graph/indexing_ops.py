@@ -51,7 +51,7 @@ from axiomjit.symbolic.index_maps import IndexMap, fixed, iterator
 ZERO: Final = Scalar(INT, INT.type(0), False)
 LOWEST, HIGHEST = (Scalar(INT, INT.type(end), False) for end in value_range(INT))
 STORED: Final = (*PACKS, SAVE, MATERIALIZE)
-"""Primitives whose values are stored."""
+"""Primitives whose results are always stored in memory."""
 Position = tuple[Node, IndexMap]
 """Nonnegative positions, and the map from points of the result to them."""
 
@@ -79,7 +79,7 @@ def gather(
     return note(Op(values.dtype, GATHER, None, operands, (index, *maps), extents, len(shape)))
 
 
-def placed(positions: Node, length: Dim, axis: int, shape: tuple[Dim, ...]) -> Node:
+def checked_positions(positions: Node, length: Dim, axis: int, shape: tuple[Dim, ...]) -> Node:
     """Nonnegative int64 positions, checked to be within the length.
 
     Args:
@@ -93,7 +93,7 @@ def placed(positions: Node, length: Dim, axis: int, shape: tuple[Dim, ...]) -> N
         PositionError: at the call, a position is out of range.
     """
     if not (is_bool(positions.dtype) or is_integer(positions.dtype)):
-        raise no_integers(f"elements at {describe_type(positions)}", "positions")
+        raise not_integers_error(f"elements at {describe_type(positions)}", "positions")
     wide = cast(positions, INT)
     within = may_fail(_within(positions, wide, length, axis, shape))
     behind = builder.elementwise(PRIMITIVES["add"], wide, within)
@@ -101,14 +101,14 @@ def placed(positions: Node, length: Dim, axis: int, shape: tuple[Dim, ...]) -> N
     return builder.elementwise(WHERE, from_end, behind, wide)
 
 
-def no_integers(asked: str, what: str) -> GraphTypeError:
+def not_integers_error(asked: str, what: str) -> GraphTypeError:
     """The error for positions that are not integers."""
     remedy = "convert them with .astype(np.int64)"
     return GraphTypeError(asked, f"{what} that are no integers", remedy, user_location())
 
 
 def _within(positions: Node, wide: Node, length: Dim, axis: int, shape: tuple[Dim, ...]) -> Op:
-    """The length, after a check that all positions (`wide`: as int64) are within it.
+    """The length, after a check that all positions (as int64: `wide`) are within it.
 
     Positions computed element by element are not stored for the check: a loop finds their extremes.
     """
@@ -136,11 +136,11 @@ def _is_computed(node: Node) -> bool:
 
 def take(values: Node, positions: Node, axis: int) -> Node:
     """The values at positions along a dimension, which the positions' dimensions replace."""
-    at = placed(positions, values.shape[axis], axis, positions.shape)
-    return taken(values, at, axis)
+    at = checked_positions(positions, values.shape[axis], axis, positions.shape)
+    return take_checked(values, at, axis)
 
 
-def taken(values: Node, positions: Node, axis: int) -> Node:
+def take_checked(values: Node, positions: Node, axis: int) -> Node:
     """As `take`, for nonnegative positions known to be within the dimension."""
     new = len(positions.shape)
     shape = (*values.shape[:axis], *positions.shape, *values.shape[axis + 1 :])
@@ -217,12 +217,12 @@ def with_counts(graph: Graph, scope: Scope) -> Graph:
     last = {guard: max(symbols, key=order.index) for guard, symbols in later.items()}
     found = tuple(DataDependent(s, tuple(g for g in later if last[g] == s)) for s in order)
     counts = tuple(_count(key) for key in masks.values() if isinstance(key, Node))
-    outputs = (*graph.results, *counts, *graph.finals)
+    outputs = (*graph.results, *counts, *graph.final_values)
     return Graph(graph.inputs, outputs, graph.writes, found)
 
 
 def _count(key: Node) -> Node:
-    """The node of a data-dependent length: a mask's true count, or the node itself."""
+    """The node of a data-dependent length: for a mask the number of its true elements."""
     return count_true(key) if key.dtype == BOOL else key
 
 
@@ -233,7 +233,7 @@ def size_estimate(key: Node) -> Dim:
 
 
 def counted(length: Dim, counts: Mapping[Symbol, Node]) -> Node:
-    """A length as a number computed from counts; other lengths in it are known."""
+    """A length as a number computed from the counts of masks; its other lengths are known."""
 
     def leaf(value: int | Symbol) -> Dim | Node:
         count = counts.get(value) if isinstance(value, Symbol) else None

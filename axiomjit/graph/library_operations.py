@@ -30,9 +30,9 @@ Bounds = Sequence[BoundCondition]
 
 
 SPLIT: Final = 16
-"""With fewer multiplications per matrix a stack of matrices is slower than merged dimensions.
+"""With fewer multiplications per matrix, one product of merged dimensions replaces a stack.
 
-A stack of single rows or columns always is.
+A stack of many small matrices is slower; one of single rows or columns always is.
 """
 
 
@@ -42,31 +42,35 @@ class LibraryOperation(Primitive):
     `evaluate(operands, labels, out)` writes the result into `out`, whose dimensions are the first
     iterators, in order. The result has the dtype `gives`, by default the first operand's; it
     `keeps` all iterators, or drops the last ones, which it reduces, selects or indexes.
-    `shorten(operands, labels)` may return a function of operands in this layout that returns the
-    result itself, or None. `additions(shapes, labels)` is the cost; by default each element of the
-    first operand costs `weight` additions.
+    `direct_function(operands, labels)` may return a function of operands in this layout that
+    returns the result, or None. `additions(shapes, labels)` is the cost; by default each element of
+    the first operand costs `weight` additions.
 
-    `seen_once`: each operand holds each element at most once; else the operation reads its whole
-    storage. An operation computed in `parts(operands, labels, out, conditions)` instead may skip
-    excluded points, and several threads may compute its parts in parallel. A random draw changes
-    the state of its `generator`; a `number` is a Python number.
+    With `reads_each_once`, an operand is read in its own order, each element at most once;
+    otherwise the operation may read its whole storage. An operation computed in `parts(operands,
+    labels, out, conditions)` instead may skip excluded points, and several threads may compute its
+    parts in parallel. A random draw changes the state of its `generator`; a `number` is a Python
+    number.
 
     With `ranks`, each operand has this many iterators of its own after the result's, one per
-    dimension. It `fails` if it may raise a NumPy error at run time, and `guesses` if the shape and
-    dtype of its result depend on values, so that a wrong inference raises an OtherResultError.
+    dimension. It `may_raise` if it may raise a NumPy error at run time, and `is_speculative` if the
+    shape and dtype of its result depend on values, so that a wrong inference raises an
+    OtherResultError.
     """
 
     gives: DType | None = None
     keeps: bool = False
     additions: Callable[[Shapes, Labels], Dim] | None = None
-    shorten: Callable[[OperandArrays, Labels], Callable[..., np.ndarray] | None] | None = None
-    seen_once: bool = True
+    direct_function: Callable[[OperandArrays, Labels], Callable[..., np.ndarray] | None] | None = (
+        None
+    )
+    reads_each_once: bool = True
     parts: Callable[[OperandArrays, Labels, np.ndarray, Bounds], Parts] | None = None
     generator: Any = None
     number: bool = False
     ranks: tuple[int, ...] | None = None
-    fails: bool = False
-    guesses: bool = False
+    may_raise: bool = False
+    is_speculative: bool = False
 
     def dtype(self, operand: DType) -> DType:
         """The dtype of the result for a first operand of this dtype."""
@@ -95,7 +99,7 @@ def _multiply_matrices(operands: OperandArrays, labels: Labels, out: np.ndarray)
     if left.ndim > 2 or right.ndim > 2 or left.ndim + right.ndim - out.ndim != 2:
         _multiply_stacks(operands, labels, out)
         return
-    axes = _met(*labels)
+    axes = _shared_label(*labels)
     first = left.T if axes[0] == 0 else left
     second = right.T if axes[1] == 1 else right
     if out.flags.c_contiguous:
@@ -105,8 +109,8 @@ def _multiply_matrices(operands: OperandArrays, labels: Labels, out: np.ndarray)
 
 
 @lru_cache(maxsize=256)
-def _met(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, int]:
-    """The dimensions of both operands that have the same label."""
+def _shared_label(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, int]:
+    """The dimension of each operand that has the only label of both."""
     (met,) = (k for k in left if k in right)
     return left.index(met), right.index(met)
 
@@ -114,13 +118,13 @@ def _met(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, int]:
 def _multiply_stacks(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     """Multiply stacks of matrices: one pair for each index of the shared labels in `out`.
 
-    Own labels of an operand that do not merge into one dimension, in its memory or in `out`, join
-    the stack, and the other operand repeats along them.
+    Labels of only one operand become one matrix dimension if they merge in its memory and in `out`.
+    The others index the stack, along which the other operand repeats.
     """
     left, right = operands
     layouts = (left.shape, left.strides), (right.shape, right.strides), (out.shape, out.strides)
     found = _arranged(labels, *layouts)
-    if found.turns:
+    if found.swaps:
         left, right = right, left
     first, second = _matrices(found.first.of(left)), _matrices(found.second.of(right))
     seen = found.result.of(out) if found.writes else None
@@ -131,8 +135,8 @@ def _multiply_stacks(operands: OperandArrays, labels: Labels, out: np.ndarray) -
         target[...] = np.matmul(first, second).reshape(target.shape)
 
 
-class _Seen(Record):
-    """An array transposed, then reshaped; None skips a step."""
+class _Reshaped(Record):
+    """A transpose and a reshape of an array; None skips a step."""
 
     axes: tuple[int, ...] | None
     shape: tuple[int, ...] | None
@@ -146,14 +150,15 @@ class _Seen(Record):
 class _Arrangement(Record):
     """The views of operands and result as stacks of matrices.
 
-    It `turns` the operands if the second one is the left matrix. The result's dimensions are in an
-    `order`; it `writes` if that is a view of the product's shape.
+    With `swaps`, the second operand is the left matrix. `order` permutes `out` to the order of the
+    product's dimensions; with `writes`, the product is computed into `out`, as its view has the
+    product's shape.
     """
 
-    turns: bool
-    first: _Seen
-    second: _Seen
-    result: _Seen
+    swaps: bool
+    first: _Reshaped
+    second: _Reshaped
+    result: _Reshaped
     order: tuple[int, ...]
     writes: bool
 
@@ -164,11 +169,11 @@ _Layout = tuple[tuple[int, ...], tuple[int, ...]]
 
 @lru_cache(maxsize=256)
 def _arranged(labels: Labels, left: _Layout, right: _Layout, out: _Layout) -> _Arrangement:
-    """The arrangement of a product with the fewest copies."""
+    """The arrangement of a product's operands that needs the fewest copies."""
     rank, sides = len(out[0]), [(labels[0], left), (labels[1], right)]
     both = [k for k in labels[0] if k in labels[1]]
-    turns = rank - 1 in labels[0] and rank - 1 not in both  # rows of the result are in order
-    if turns:
+    swaps = rank - 1 in labels[0] and rank - 1 not in both  # rows of the result are in order
+    if swaps:
         sides.reverse()
     stack, met = ([k for k in both if (k < rank) is kept] for kept in (True, False))
     extents = dict(zip((*labels[0], *labels[1]), (*left[0], *right[0]), strict=True))
@@ -192,7 +197,7 @@ def _arranged(labels: Labels, left: _Layout, right: _Layout, out: _Layout) -> _A
     order = (*stack, *alike[0], *alike[1])
     target = _seen(order, out[0], (*(extents[k] for k in stack), rows, columns))
     writes = all(_merged(one, [extents[k] for k in one], [result]) == one for one in alike)
-    return _Arrangement(turns, first, second, target, order, writes)
+    return _Arrangement(swaps, first, second, target, order, writes)
 
 
 def _operand(
@@ -200,8 +205,8 @@ def _operand(
     stack: Sequence[int],
     matrix: Sequence[int],
     shape: tuple[int, int],
-) -> _Seen:
-    """An operand (its labels and layout) as a stack of matrices of a shape; it may be repeated."""
+) -> _Reshaped:
+    """An operand of these labels and layout as a stack of matrices of a shape."""
     own, (lengths, _) = given
     there = [k in own for k in stack]
     stack = stack[there.index(True) :] if True in there else []
@@ -210,16 +215,16 @@ def _operand(
     return _seen(axes, lengths, (*outer, *shape))
 
 
-def _seen(axes: tuple[int, ...], lengths: Sequence[int], shape: tuple[int, ...]) -> _Seen:
+def _seen(axes: tuple[int, ...], lengths: Sequence[int], shape: tuple[int, ...]) -> _Reshaped:
     turned = tuple(lengths[d] for d in axes)
     in_order = axes == tuple(range(len(axes)))
-    return _Seen(None if in_order else axes, None if turned == shape else shape)
+    return _Reshaped(None if in_order else axes, None if turned == shape else shape)
 
 
 def _merged(
     labels: list[int], lengths: list[int], arrays: Sequence[tuple[tuple[int, ...], Sequence[int]]]
 ) -> list[int]:
-    """The last labels that merge into one dimension in all arrays (strides with their labels)."""
+    """The last labels, as many as merge into one dimension in all arrays (strides and labels)."""
     count = min(len(labels), 1)
     while count < len(labels):
         outer, inner = labels[-count - 1], labels[-count]
@@ -238,7 +243,7 @@ def _matrices(array: np.ndarray) -> np.ndarray:
 
 
 def _product_of(operands: OperandArrays, labels: Labels) -> Callable[..., np.ndarray] | None:
-    """NumPy's product, if no operand needs a transpose or merge first."""
+    """NumPy's function for this product, None if an operand must be transposed or merged first."""
     left, right = labels
     if len(left) <= 2 and len(right) <= 2:
         return np.dot if {*left} & {*right} == {left[-1]} == {right[0]} else None
@@ -246,7 +251,7 @@ def _product_of(operands: OperandArrays, labels: Labels) -> Callable[..., np.nda
         return None  # dimensions are merged
     if _is_matmul(left, right):
         return np.matmul
-    return _turned_matmul if _is_matmul(right, left) else None
+    return _swapped_matmul if _is_matmul(right, left) else None
 
 
 def _are_small(operands: OperandArrays, labels: Labels) -> bool:
@@ -267,7 +272,7 @@ def _is_matmul(left: tuple[int, ...], right: tuple[int, ...]) -> bool:
     return in_order and long[len(long) - len(short) :] == short
 
 
-def _turned_matmul(right: np.ndarray, left: np.ndarray) -> np.ndarray:
+def _swapped_matmul(right: np.ndarray, left: np.ndarray) -> np.ndarray:
     product: np.ndarray = np.matmul(left, right)
     return product
 
@@ -297,7 +302,7 @@ def _draw(method: str, operands: OperandArrays, labels: Labels, out: np.ndarray)
 
 
 def _print(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
-    """Copy the first operand, and print it after the text in the bytes of the second."""
+    """Print a text, the bytes of the second operand, then the first, which is copied to `out`."""
     values, text = operands
     out[...] = _spread(values, labels[0], out.ndim + 1)[..., 0]
     print(f"{text.tobytes().decode()}{out}")
@@ -307,7 +312,7 @@ _UNSIGNED: Final = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 
 def _check_positions(axis: int, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
-    """Write the length that bounds the positions, one less than the last extent.
+    """Write the bound of the positions, a length that is one less than the last extent.
 
     Raises:
         PositionError: a position is out of range.
@@ -336,14 +341,14 @@ def check_positions(axis: int) -> LibraryOperation:
         *(f"positions_{axis}", 1, evaluate, "", INTEGERS),
         gives=INT,
         additions=lambda shapes, labels: product(shapes[0][:-1]),
-        fails=True,
+        may_raise=True,
     )
 
 
 def _check_ends(axis: int, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
-    """Write the length that bounds the smallest and the largest position.
+    """Write the bound of the positions, given the smallest and the largest position.
 
-    It is one less than the last extent; without positions the smallest exceeds the largest.
+    The bound is one less than the last extent. Without positions the smallest exceeds the largest.
 
     Raises:
         PositionError: a position is out of range.
@@ -357,10 +362,10 @@ def _check_ends(axis: int, operands: OperandArrays, labels: Labels, out: np.ndar
 
 @lru_cache(maxsize=64)
 def check_ends(axis: int) -> LibraryOperation:
-    """As `check_positions`, for the smallest and the largest position."""
+    """As `check_positions`, given only the smallest and the largest position."""
     evaluate = partial(_check_ends, axis)
     parts = f"ends_{axis}", 2, evaluate, "", INTEGERS
-    return LibraryOperation(*parts, gives=INT, additions=lambda *_: dim(1), fails=True)
+    return LibraryOperation(*parts, gives=INT, additions=lambda *_: dim(1), may_raise=True)
 
 
 def _end(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
@@ -405,7 +410,7 @@ def _nonzero(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     """Write a row of positions of true elements for each dimension of a mask."""
     if out.size:
         own = labels[0]
-        if own == (*range(2, 2 + len(out)), 0, 1):  # the usual layout
+        if own == (*range(2, 2 + len(out)), 0, 1):  # C order, the usual layout
             mask = operands[0][..., 0, 0]
         else:
             mask = _spread(operands[0], own, out.ndim + len(out))[0, 0]
@@ -413,14 +418,14 @@ def _nonzero(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
 
 
 def _spread(array: np.ndarray, own: tuple[int, ...], rank: int) -> np.ndarray:
-    """The array with its dimensions in the order of labels, and length 1 for other labels."""
+    """A view of the array with one dimension per label, of length 1 for labels it lacks."""
     ordered = array.transpose(sorted(range(len(own)), key=lambda d: own[d]))
     shape = iter(ordered.shape)
     return ordered.reshape([next(shape) if k in own else 1 for k in range(rank)])
 
 
 def _reinterpret(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
-    """Reinterpret words, the rows of the operand's last two dimensions, as elements."""
+    """Reinterpret the bits of words as elements; each row holds the words of one group."""
     if out.size:
         bits = np.ascontiguousarray(operands[0][0]).reshape(-1)
         out[...] = bits.view(np.uint8) != 0 if out.dtype == BOOL else bits.view(out.dtype)
@@ -453,36 +458,36 @@ def _row(
 MATRIX_PRODUCT: Final = LibraryOperation(
     *("tensordot", 2, _multiply_matrices, "", NUMBERS),
     additions=_of_products,
-    shorten=_product_of,
+    direct_function=_product_of,
 )
-"""A sum of products that is a matrix product; no op names it, passes choose it."""
+"""A matrix product. Graphs have none: passes choose it for a sum of products."""
 CONVOLUTION: Final = LibraryOperation(
     *("convolution", 2, multiply_windows, "", frozenset({"f4", "f8", "c8", "c16"})),
     additions=_of_products,
-    seen_once=False,
+    reads_each_once=False,
     parts=in_blocks,
 )
-"""Sums of products of windows of the first operand with the second; chosen by passes, too."""
+"""Sums of products of windows of the first operand with the second. Passes choose it, too."""
 MATRIX_PRODUCTS: Final = LibraryOperation(
     *("matmul", 2, _multiply_stacks, "", NUMBERS),
     additions=_of_products,
-    shorten=_product_of,
+    direct_function=_product_of,
 )
-"""Products of stacks of matrices: labels in both operands and the result are not summed."""
+"""Products of stacks of matrices: labels of both operands and the result index the stack."""
 BITCAST: Final = LibraryOperation(
-    *("bitcast", 1, _reinterpret, "", frozenset({"u4"})), additions=_of_words, seen_once=False
+    *("bitcast", 1, _reinterpret, "", frozenset({"u4"})), additions=_of_words, reads_each_once=False
 )
 """The bits of groups of four words as elements of dtype `gives`."""
 SORT: Final = _row("sort", _sort, weight=20, keeps=True)
 ARGSORT: Final = _row("argsort", _argsort, weight=30, gives=INT, keeps=True)
 UNIFORM: Final = _row("uniform", partial(_draw, "random"), weight=4, keeps=True)
 NORMAL: Final = _row("normal", partial(_draw, "standard_normal"), weight=8, keeps=True)
-"""Random numbers, drawn anew at each evaluation; the operand only makes draws different nodes."""
+"""Random numbers, drawn anew at each evaluation; the operand only makes draws distinct nodes."""
 NONZERO: Final = _row("nonzero", _nonzero, gives=INT, chooser=(1, INT)).replace(
     additions=lambda shapes, labels: product(shapes[0][:-2]) * 2
 )
-"""Positions of true elements; the second operand is their number."""
-END: Final = _row("end", _end, INTEGERS, weight=2, gives=INT).replace(fails=True)
-"""One more than the largest of nonnegative numbers."""
+"""Positions of the first operand's true elements; the second operand is their number."""
+END: Final = _row("end", _end, INTEGERS, weight=2, gives=INT).replace(may_raise=True)
+"""One more than the largest of some nonnegative numbers, 0 if there is none."""
 PRINT: Final = _row("print", _print, chooser=(1, DTYPES["u1"]))
-"""The first operand, printed after the text in the bytes of the second."""
+"""Prints a text, the bytes of the second operand, then the first, which is the result."""

@@ -105,7 +105,7 @@ def inherit(new: AnyNode, old: AnyNode) -> None:
 
 
 def origin(node: Node) -> str | None:
-    """`file:line` of the node's first use."""
+    """The line that first used the node, as `file:line`."""
     return _origins.get(node)
 
 
@@ -176,7 +176,7 @@ class LengthNode(Node):
 
     @property
     def weak(self) -> bool:
-        """A length behaves as a Python int."""
+        """True: a length is promoted as a Python int."""
         return True
 
 
@@ -210,13 +210,13 @@ class Op(Node):
         return self.extents[: self.rank]
 
     @property
-    def walked(self) -> tuple[Dim, ...]:
-        """The extents of the looped iterators; positions set the others."""
+    def looped_extents(self) -> tuple[Dim, ...]:
+        """The extents of the iterators that have loops; those of a gather's positions have none."""
         return self.extents[: self.rank] if self.primitive in (GATHER, UPDATE) else self.extents
 
     @property
     def weak(self) -> bool:
-        """Arithmetic of Python numbers alone is a Python number; so are some draws."""
+        """True for arithmetic of Python numbers alone, and for some random draws."""
         # With a stack, leaves before ops: no recursion on long chains, and an early exit.
         seen: set[Node] = set()
         stack: list[Op] = [self]
@@ -242,8 +242,8 @@ class Update(Op):
     """The next version of a storage: the first operand, overwritten in part by the second.
 
     The iteration space is the second operand's. The first map gives the element that each of its
-    points replaces, no two the same; the value has the shape of the first operand, `whole`.
-    Lowered, it is written into the memory of the first operand.
+    points replaces, no two the same; the value has the shape of the first operand, `whole`. In the
+    view program it is written into the memory of the first operand.
 
     Further operands are positions, as in a gather: a scatter. Its points may name one element
     several times; in C order the last value wins, or each is combined with the old value, in the
@@ -260,7 +260,7 @@ class Update(Op):
 
 
 class Saved(Op):
-    """A stored copy; equal copies with different overwrites have different numbers."""
+    """A stored copy of a value that is later overwritten. The number tells equal copies apart."""
 
     number: int = 0
 
@@ -292,12 +292,12 @@ class Graph(Record):
 
     @property
     def counts(self) -> tuple[Node, ...]:
-        """The values of data-dependent lengths."""
+        """The outputs that compute data-dependent lengths."""
         first = len(self.results)
         return self.outputs[first : first + len(self.data_dependent)]
 
     @property
-    def finals(self) -> tuple[Node, ...]:
+    def final_values(self) -> tuple[Node, ...]:
         """The final values of the written inputs."""
         return self.outputs[len(self.outputs) - len(self.writes) :]
 
@@ -347,14 +347,14 @@ def rebuild(graph: Graph, rule: Callable[[Node, dict[Node, Node]], Node]) -> Gra
 
 
 def with_operands(node: Node, operands: Sequence[Node]) -> Node:
-    """The op with other operands; other nodes unchanged."""
+    """An op with other operands; a node without operands is returned unchanged."""
     if not isinstance(node, Op) or tuple(operands) == node.operands:
         return node
     return node.replace(operands=tuple(operands))
 
 
 def map_fields(node: Node, other: Callable[[Node], Node], length: Callable[[Dim], Dim]) -> Node:
-    """The node with its nodes and lengths mapped; primitives and folds stay."""
+    """A copy of the node with functions applied to the nodes and to the lengths in its fields."""
 
     def leaf(value: object) -> object:
         if isinstance(value, Dim):
@@ -411,12 +411,12 @@ def loop_readers(
 
 
 def is_partial(node: Node) -> bool:
-    """True if a node is undefined where a condition fails."""
+    """True if elements of a node are undefined, where a condition does not hold."""
     return isinstance(node, Op) and bool(node.conditions) and node.rank == len(node.extents)
 
 
 PART_VIEWS: Final = {"real_view": REAL, "imag_view": IMAG}
-"""Views of the parts of complex elements, with the primitive that computes the part."""
+"""For each view of the real or imaginary parts the primitive that computes the same part."""
 
 
 def is_scan(node: Node) -> bool:
@@ -425,7 +425,7 @@ def is_scan(node: Node) -> bool:
 
 
 VIEWS: Final = ("view", "read_only", *PART_VIEWS)
-"""Primitives of views; the second is read-only."""
+"""The primitives of a writable and of a read-only view."""
 
 
 def is_view(node: Node) -> bool:
@@ -434,7 +434,7 @@ def is_view(node: Node) -> bool:
 
 
 def root_of(node: Node) -> Node:
-    """The first version of a storage."""
+    """The first version of the storage that a node is a version of."""
     while isinstance(node, Update):
         node = node.operands[0]
     return node
@@ -462,7 +462,8 @@ def operand_iterators(op: Op) -> tuple[tuple[int, ...], ...]:
 
     A single operand uses all iterators, and so do the operands of an operation that keeps all. Of
     two other operands, each uses those in its map, and the first also those in neither map, along
-    which its values repeat. If the operation declares `ranks`, each operand has its own iterators.
+    which its values repeat. If the operation declares `ranks`, each operand has iterators of its
+    own as well.
     """
     library = op.primitive if isinstance(op.primitive, LibraryOperation) else None
     if library is not None and library.ranks is not None:

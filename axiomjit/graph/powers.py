@@ -1,6 +1,6 @@
 """Powers in NumPy's special forms for some exponents, reciprocals, and the error function.
 
-NumPy lacks `erf` and `erfc`; they take arrays, traced arrays and tensors.
+`erf` and `erfc`, which NumPy lacks, take arrays, traced arrays and tensors.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from axiomjit.graph.traced_values import NodeValue
 
 
 def power(base: Node, exponent: Node) -> Node:
-    """base ** exponent; for floats short forms for 2, 1, 0.5 and -1 as in NumPy, and for 3."""
+    """base ** exponent; for floats, 2, 1, 0.5, -1 (as in NumPy) and 3 have short forms."""
     real = isinstance(exponent, Scalar) and not is_complex(exponent.dtype)
     if isinstance(exponent, Scalar) and exponent.weak and real and is_inexact(base.dtype):
         value = exponent.value.item()
@@ -96,7 +96,7 @@ def erf(x: Any) -> Any:
     """2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x, element by element.
 
     Args:
-        x: A tensor of the axis graph, an array, a traced array, or a number.
+        x: A tensor of the axis graph, array, traced array, or number.
 
     Returns:
         A tensor, array or number like x; integers and bools give floats as in `numpy.cbrt`.

@@ -52,9 +52,9 @@ BITS: Final = INTEGERS | {"b1"}
 LONG: Final = frozenset({"i8", "u8"})
 _CLIP: Final[np.ufunc] = umath.clip  # type: ignore[attr-defined]  # np.clip is a function
 UNWIDENED: Final = frozenset({"b1", "i8", "f4", "f8", "c8", "c16"})
-"""Dtypes whose Python operators keep their dtype in a compiled kernel; Numba widens the others."""
+"""Dtypes that Python's operators keep in a compiled kernel; Numba widens the results of others."""
 _COMPARISONS: Final = frozenset(name for name, _ in COMPARISONS.values())
-CALLED: Final = frozenset(
+COMPLEX_CALLS: Final = frozenset(
     {"multiply", "divide", "less", "less_equal", "greater", "greater_equal", "clip"}
 )
 """Operations on complex numbers written as function calls, implemented by NumPy's formulas."""
@@ -65,10 +65,10 @@ class Primitive(Record):
 
     `weight` is its cost in additions; `bools` its form for bools, if different. In the `scalar`
     dtypes LLVM does not vectorise a loop with it, on CPUs that cannot divide vectors of 64-bit
-    integers; calls of libm do not prevent vectorisation. A `chooser` is an operand that selects the
-    value, and its dtype. A primitive without ufunc has the dtypes of the ufunc `like`. Results may
-    differ from NumPy's by up to `ulps` units in the last place, NumPy's errors included.
-    `elementary` functions are implemented by many operations in the runtime.
+    integers; calls of libm do not prevent vectorisation. `chooser` is the position and the dtype of
+    an operand that selects one of the others. A primitive without ufunc has the dtypes of the ufunc
+    `like`. Results may differ from NumPy's by up to `ulps` units in the last place, NumPy's errors
+    included. `elementary` functions are implemented by many operations in the runtime.
     """
 
     name: str
@@ -96,7 +96,7 @@ class Primitive(Record):
 
     @property
     def sign(self) -> str | None:
-        """The operator written between or before operands; None if it is written by name."""
+        """The operator of the form in source, between or before operands; None for a call."""
         return SIGNS.get(self.name)
 
     @property
@@ -117,14 +117,14 @@ class Primitive(Record):
 
     @property
     def loop(self) -> np.ufunc | None:
-        """The ufunc whose loops decide this row's dtypes; None for a special rule."""
+        """The ufunc whose loops decide the dtypes of this row; None if a rule of its own does."""
         return self.like or self.ufunc
 
     def written(self, operands: Sequence[str], codes: Sequence[str], result: str) -> str:
         """The generated source of the operation on named operands of these dtypes."""
         if self.loop is None:
             return self.source.format(*operands, dtype=cast_name(result))
-        of_complex = codes[0] in COMPLEXES and self.name in CALLED
+        of_complex = codes[0] in COMPLEXES and self.name in COMPLEX_CALLS
         if of_complex or len(set(codes)) > 1:  # the latter compares signed with unsigned integers
             return f"{self.name}({', '.join(operands)})"
         source = self.bools if self.bools is not None and codes[0] == "b1" else self.source
@@ -142,7 +142,7 @@ COPY: Final = Primitive("copy", 1, np.array, "{0}")
 PACK: Final = Primitive("pack", 1, partial(np.array, order="C"), "{0}")
 """A copy that is always stored, contiguous in C order, so that its dimensions can be merged."""
 MERGED: Final = PACK.replace(name="merged")
-"""A PACK needed only for merging, not asked for by the user; `drop_packs` removes it."""
+"""A PACK needed only for merging, not asked for by the user; `elide_copies` removes it."""
 PACKS: Final = (PACK, MERGED)
 ANY_NUMBER: Final = -1
 SAVE: Final = Primitive("save", 1, np.array, "{0}")
@@ -153,15 +153,15 @@ COPIES: Final = (COPY, *PACKS, SAVE, MATERIALIZE)
 UPDATE: Final = Primitive("update", 2, np.asarray, "{1}", weight=0)
 """A storage's value after the second operand is written into all or part of the first."""
 JOIN: Final = Primitive("join", ANY_NUMBER, np.asarray, "", weight=0)
-"""The operand whose region contains the point: padded or concatenated arrays."""
+"""Padded or concatenated arrays: each point has the value of the operand with its region."""
 POSITION: Final = Primitive("position", 0, np.arange, "", frozenset({"i8"}), weight=0)
 """The index of a point along the only iterator."""
 PRODUCT: Final = Primitive("product", ANY_NUMBER, lambda *x: math.prod(x[1:], start=x[0]), "")
 """The summed product of all operands; `order_contractions` splits it into products of two."""
 STATE: Final = Primitive("state", ANY_NUMBER, np.asarray, "", weight=0)
-"""The values that make up one element of a fold with several states."""
+"""Combines several values into one state, the element of a fold with states of several values."""
 GATHER: Final = Primitive("gather", ANY_NUMBER, np.take, "")
-"""The first operand read at positions, one further operand for each iterator from rank on."""
+"""The first operand, read at positions: the further operands, one per iterator from rank on."""
 WHERE: Final = Primitive("where", 3, np.where, "select({0}, {1}, {2})", chooser=(0, BOOL))
 REAL: Final = Primitive("real", 1, np.real, "real({0})", COMPLEXES, weight=0)
 IMAG: Final = Primitive("imag", 1, np.imag, "imag({0})", COMPLEXES, weight=0)
@@ -169,12 +169,12 @@ IMAG: Final = Primitive("imag", 1, np.imag, "imag({0})", COMPLEXES, weight=0)
 
 @lru_cache
 def part_of_state(k: int) -> Primitive:
-    """Value number k of a fold with several states."""
+    """The primitive that selects value k of a state of several values."""
     return Primitive("part", 1, itemgetter(f"s{k}"), str(k), weight=0)
 
 
 REAL_VIEW: Final = REAL.replace(name="real_view")
-"""The real parts as a view of memory; loops that read them compute `real`."""
+"""The real parts, as a view of the same memory; loops that read the view compute `real`."""
 IMAG_VIEW: Final = IMAG.replace(name="imag_view")
 
 
@@ -194,7 +194,7 @@ def _elementary(ufunc: np.ufunc, weight: int, loops: frozenset[str] = FLOATS) ->
 
 
 def _error_function(function: Callable[[float], float]) -> Primitive:
-    """A row for one of C's error functions, which NumPy does not have."""
+    """A row for an error function of the C library; NumPy has none."""
     name, each = function.__name__, np.frompyfunc(function, 1, 1)
 
     def evaluate(x: np.ndarray) -> np.ndarray:
@@ -315,8 +315,8 @@ class FoldRule(Record):
         return 1
 
     @property
-    def may_run(self) -> bool:
-        """True if it can produce its state after each element."""
+    def may_scan(self) -> bool:
+        """True if it can be a scan, which outputs the state after each element."""
         return True
 
     def state_dtype(self, result: DType) -> DType:
@@ -327,9 +327,10 @@ class FoldRule(Record):
 class UfuncFold(FoldRule):
     """A reduction by a NumPy ufunc, `reduce`.
 
-    `lane` combines a state with one more element if lanes may be reordered. Partial results of
-    blocked folds form a tree, by functions whose names end in `tree`. A `running` fold outputs its
-    state after each element: nothing is reordered, and a sum starts at -0.0, which keeps signs.
+    `lane` is the function in generated source that combines a state with an element if the order in
+    lanes is free. `tree` is the suffix of the functions that combine partial results of blocks as a
+    tree. A `running` fold outputs its state after each element: nothing is reordered, and a sum
+    starts at -0.0, which keeps signs.
     """
 
     reduce: np.ufunc
@@ -338,7 +339,7 @@ class UfuncFold(FoldRule):
     running: bool = False
 
     @property
-    def may_run(self) -> bool:
+    def may_scan(self) -> bool:
         """True if nothing is reordered."""
         return self.running
 

@@ -75,5 +75,5 @@ def graph_lines(graph: Graph) -> Iterator[str]:
     for length, node in zip(graph.data_dependent, graph.counts, strict=True):
         asked = [f"{g.left} {g.sign} {g.right} is {g.outcome}" for g in length.guards]
         yield f"let {length.symbol.name} = %{numbers[node]}" + "".join(f", {a}" for a in asked)
-    for node, position in zip(graph.finals, graph.writes, strict=False):
+    for node, position in zip(graph.final_values, graph.writes, strict=False):
         yield f"write %{numbers[node]} to input {position}"

@@ -59,7 +59,7 @@ from axiomjit.symbolic.index_maps import IndexMap, affine, identity, permutation
 
 
 class StateFold(FoldRule):
-    """A fold by a graph of scalars; `start` holds the values of the initial state."""
+    """A fold whose combining function is a graph of scalars; `start` is the initial state."""
 
     outputs: tuple[Node, ...]
     start: tuple[np.generic, ...]
@@ -73,9 +73,9 @@ class StateFold(FoldRule):
         has_identity: bool = False,
         starts: bool = True,
     ) -> None:
-        """Make a fold whose two states are the inputs of `outputs`, of the dtypes of `start`.
+        """Make a fold; `outputs` is the graph that combines two states of the dtypes of `start`.
 
-        `starts`: reductions begin with these values; else with their first element.
+        With `starts`, reductions begin with these values, otherwise with their first element.
         """
         given: tuple[Any, ...] = ("fold", True, has_identity, ALL, commutative)
         given += (outputs, start, starts)
@@ -101,7 +101,7 @@ class StateFold(FoldRule):
     def evaluate(self, given: Sequence[np.ndarray], folded: int) -> np.ndarray:
         """Reduce arrays of one shape along their last `folded` dimensions, in NumPy.
 
-        For 0 dimensions: the states after each element along the last one.
+        If `folded` is 0, return the scan: the states after each element along the last dimension.
         """
         if not folded:
             return _evaluate_scan(self, given)
@@ -149,7 +149,7 @@ def scalar_text(outputs: Sequence[Node], states: int) -> str:
 def computed(
     outputs: Sequence[Node], given: Sequence[Any], apply: Callable[[Op, Sequence[Any]], Any]
 ) -> list[Any]:
-    """The outputs of a graph of scalars for inputs `given`, with each op done by `apply`."""
+    """The outputs of a graph of scalars for the inputs `given`; `apply` computes each op."""
     values: dict[Node, Any] = {}
     for node in post_order(tuple(outputs)):
         if isinstance(node, Input):
@@ -230,7 +230,7 @@ def _of_nothing(node: Node) -> GraphValueError:
 
 
 def _has_elements(lengths: Sequence[Dim]) -> bool:
-    """True if no length is 0 for sure; reading a known length records a guard."""
+    """True if all lengths are known to be positive; reading a known length records a guard."""
     try:
         return all(length > 0 for length in lengths)
     except (TraceError, KeyError):
@@ -238,7 +238,7 @@ def _has_elements(lengths: Sequence[Dim]) -> bool:
 
 
 def folded_states(fold: StateFold, operands: Sequence[Node], axes: Sequence[int]) -> list[Node]:
-    """The states of operands of one shape, reduced along dimensions without initial values."""
+    """The states of operands of one shape, reduced along dimensions; the first element starts."""
     shape = operands[0].shape
     kept = [d for d in range(len(shape)) if d not in axes]
     order = [*kept, *axes]
@@ -274,7 +274,7 @@ def _evaluate_scan(fold: StateFold, given: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def recorded(states: Sequence[np.ndarray], fold: StateFold) -> np.ndarray:
-    """The values of states as one array of records; a single value as a plain array."""
+    """States as one array of records; a plain array if a state is one value."""
     if len(states) == 1:
         return np.array(states[0])
     result: np.ndarray = np.empty(states[0].shape, state_dtype(fold.parts))
@@ -301,7 +301,7 @@ class WelfordFold(StateFold):
         return self.name
 
     def evaluate(self, given: Sequence[np.ndarray], folded: int) -> np.ndarray:
-        """Refuse: programs get this fold after their graph was lowered."""
+        """Raise an error: passes over loops make this fold, no graph has it."""
         raise NotImplementedError(f"{self.name} is no fold of graphs")
 
 
@@ -323,7 +323,7 @@ def _merged() -> tuple[Node, ...]:
 
 
 NOWHERE: Final = value_range(INT)[1]
-"""Larger than every position."""
+"""The position in a state without an element; larger than every other position."""
 
 
 class ArgReduceFold(StateFold):
@@ -361,7 +361,7 @@ class ArgReduceFold(StateFold):
 
 @lru_cache
 def _combined(extreme: UfuncFold, dtype: DType) -> tuple[Node, ...]:
-    """The better of two states as a graph of scalars."""
+    """The graph of scalars that selects the better of two states."""
     value, place, other, later = (Input(d, k, ()) for k, d in enumerate((dtype, INT) * 2))
     row = PRIMITIVES
     better = elementwise(row["greater" if extreme is MAX else "less"], other, value)
@@ -370,7 +370,7 @@ def _combined(extreme: UfuncFold, dtype: DType) -> tuple[Node, ...]:
         one, two = (elementwise(row["isnan"], node) for node in (value, other))
         better = elementwise(row["logical_or"], better, elementwise(row["greater"], two, one))
         tie = elementwise(row["logical_or"], tie, elementwise(row["logical_and"], one, two))
-        if is_complex(dtype):  # numbers with a NaN in one part are compared by the other
+        if is_complex(dtype):  # a NaN in one part: the other part is compared
             number = elementwise(row["logical_not"], one)
             better = elementwise(row["logical_and"], better, number)
     first = elementwise(row["less"], later, place)

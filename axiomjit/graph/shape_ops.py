@@ -1,11 +1,11 @@
-"""Views that change shapes: dimensions merged, split, sliced, flipped, padded and slid over.
+"""Views that change shapes: merged, split, sliced, flipped and padded dimensions, and windows.
 
 If neighbouring dimensions are contiguous in memory, the last one's stride walks through all of
-them. So the map of a merged dimension moves along the last of them, beyond its length, and keeps
-the others at 0 (ngraph tensors: flattening). Splitting a dimension is an affine map by itself.
-`merge` first copies in C order; a pass drops the copy if its operand is already stored in C order,
-or is only split again. `reshaped` copies where NumPy does: arrays whose merged dimensions are not
-contiguous, and computed values.
+them. So the map of a merged dimension indexes the last of them, beyond its length, and the others
+at 0 (ngraph tensors: flattening). Splitting a dimension is an affine map by itself. `merge` first
+copies in C order; a pass drops the copy if its operand is already stored in C order, or is only
+split again. `reshaped` copies where NumPy does: arrays whose merged dimensions are not contiguous,
+and computed values.
 
 A padded dimension is a join of margins and the node between them: numbers, or repeated parts of the
 node. Along a sliding dimension element k of window i is element `stride * i + dilation * k` of the
@@ -42,7 +42,7 @@ from axiomjit.symbolic.index_maps import (
 from axiomjit.views.dense_layout import row_major_strides
 
 Group = tuple[list[int], list[int]]
-"""Dimensions of the old and the new shape with the same elements, without lengths of 1."""
+"""Dimensions of the old and of the new shape with the same elements; none has length 1."""
 
 
 def pack(node: Node) -> Node:
@@ -127,7 +127,7 @@ BACKWARDS = slice(None, None, -1)
 
 
 def positions_of(part: slice, length: Dim) -> tuple[Dim, int, Dim]:
-    """First position, step and number of positions of a slice; comparisons record guards.
+    """The first position, step and number of positions of a slice; comparisons record guards.
 
     Raises:
         ValueError: the step is zero.
@@ -253,7 +253,7 @@ Raises:
 
 
 class SlidingWindow(Record):
-    """The motion of a window along a dimension; `padding` counts the fillers around it."""
+    """The positions of a window along a dimension, padded by two numbers of fillers."""
 
     length: Dim
     window: Dim
@@ -298,7 +298,7 @@ def slide(
 
 
 def kept(axes: Sequence[int], windows: Sequence[SlidingWindow], rank: int) -> Conditions:
-    """The conditions that skip fillers, over the dimensions of a node and its windows."""
+    """The conditions on the dimensions of windows that exclude fillers."""
     return tuple(
         condition(
             affine({d: one.stride, rank + k: dim(one.dilation)}),

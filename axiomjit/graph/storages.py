@@ -127,7 +127,7 @@ def update(
     lengths: Sequence[Dim] = (),
     combine: Primitive | None = None,
 ) -> Update:
-    """The next version of a storage: a value, read through `source`, written at `target`.
+    """The node of the next version: a value, read through `source`, is written at `target`.
 
     Positions, each within its length, are further iterators of the target, after the extents;
     `combine` combines the value with the old element.
@@ -167,7 +167,7 @@ class Assign(Effect):
 
     @property
     def children(self) -> tuple[Node, ...]:
-        """The value, then the storage."""
+        """The written value, then the storage."""
         return self.value, self.root
 
 
@@ -192,7 +192,7 @@ Root = Input | Materialized
 
 
 class Sequential(Effect):
-    """Operations in order; its value is the last one's, computed in its turn."""
+    """Operations in order; the value is that of the last operation."""
 
     steps: tuple[Node, ...]
 
@@ -230,7 +230,7 @@ class Version(Effect):
 
 
 def storage_root(node: Node) -> Root | None:
-    """The storage that a node names, or None."""
+    """The storage whose placeholder, variable or version a node is; None for other nodes."""
     root = node.root if isinstance(node, Version) else node
     if isinstance(root, Input) and root.storage is None:
         return None
@@ -238,7 +238,7 @@ def storage_root(node: Node) -> Root | None:
 
 
 def place_of(node: Node) -> tuple[Root, IndexMap] | None:
-    """The storage that a node shows, and the map to it; None if it cannot be written.
+    """The storage that a node is a view of, and the map to it; None if it cannot be written.
 
     Real and imaginary parts, and views that repeat elements, cannot.
     """
@@ -283,7 +283,7 @@ def _assigned(
 
 
 class _Storage(VersionedStorage):
-    """A storage while effects happen in order.
+    """The state of a storage while the effects of a program are performed in order.
 
     A node built before a statement, or from its version, reads the version in `bound` until a write
     outside a statement happens; `writes` counts these.
@@ -297,11 +297,11 @@ class _Storage(VersionedStorage):
         self.bound: dict[Node, tuple[int, Node]] = {}
 
     def bind(self, name: Node) -> None:
-        """Bind a node that names the storage to the current version."""
+        """Bind a node of this storage to the current version."""
         self.bound[name] = self.writes, self.version
 
     def read(self, name: Node) -> Node:
-        """The version that a node names."""
+        """The version that a node of this storage reads."""
         writes, version = self.bound.get(name, (-1, self.version))
         return version if writes == self.writes else self.version
 
@@ -315,14 +315,14 @@ class _Effects:
         self.ran: list[Node] = []
 
     def value(self, node: Node) -> Node:
-        """The node over versions: its effects happen, each once, then the rest is read."""
-        for effect in _effects(node):
+        """The node with versions in place of storages, after performing its effects, each once."""
+        for effect in _outermost_effects(node):
             self._perform(effect)
-        return self._read(node)
+        return self._with_versions(node)
 
     def _perform(self, effect: Effect) -> None:
         waiting = [effect]
-        while (first := _first(waiting[-1])) is not None and first not in self.done:
+        while (first := _first_effect_inside(waiting[-1])) is not None and first not in self.done:
             waiting.append(first)
         for one in reversed(waiting):
             if one not in self.done:
@@ -346,7 +346,7 @@ class _Effects:
             case Sequential(steps=steps):
                 values = [self.value(step) for step in steps]
                 others = zip(steps[:-1], values[:-1], strict=True)
-                self.ran += [value for step, value in others if _is_seen(step)]
+                self.ran += [value for step, value in others if _has_visible_effect(step)]
                 return values[-1]
             case Version(effect=write, root=root):
                 self.value(write)
@@ -359,9 +359,9 @@ class _Effects:
             self._perform(root)
         return self.storages.setdefault(root, _Storage(root))
 
-    def _read(self, node: Node) -> Node:
+    def _with_versions(self, node: Node) -> Node:
         new: dict[Node, Node] = {}
-        for part in post_order((node,), _inside):
+        for part in post_order((node,), _plain_operands):
             match part:
                 case Version() | Input() | Materialized():
                     root = part.root if isinstance(part, Version) else part
@@ -373,23 +373,23 @@ class _Effects:
         return new[node]
 
 
-def _is_seen(node: Node) -> bool:
+def _has_visible_effect(node: Node) -> bool:
     """True if computing a value has a visible effect, even without users."""
-    own = post_order((node,), _inside)
+    own = post_order((node,), _plain_operands)
     return any(isinstance(part, Op) and part.primitive is PRINT for part in own)
 
 
-def _inside(node: Node) -> tuple[Node, ...]:
-    """The operands; an effect has none."""
+def _plain_operands(node: Node) -> tuple[Node, ...]:
+    """The operands of a node that is no effect."""
     return () if isinstance(node, Effect) else node.children
 
 
-def _effects(node: Node) -> Iterator[Effect]:
-    """The effects outside other effects, from left to right."""
-    return (part for part in post_order((node,), _inside) if isinstance(part, Effect))
+def _outermost_effects(node: Node) -> Iterator[Effect]:
+    """The outermost effects in a node, from left to right."""
+    return (part for part in post_order((node,), _plain_operands) if isinstance(part, Effect))
 
 
-def _first(effect: Effect) -> Effect | None:
+def _first_effect_inside(effect: Effect) -> Effect | None:
     """The first effect inside an effect, or None; chains may be long."""
     inner = None
     if isinstance(effect, Sequential):
@@ -429,11 +429,11 @@ def with_versions(
 def reads_of(
     unit: Op, stored: Collection[Node], operand: int | None = None
 ) -> dict[Node, set[IndexMap]]:
-    """The stored nodes that the loops of a stored op read, and the maps of the reads.
+    """The stored nodes that the loops of an op read, each with the map of the read.
 
     A map is from the dimensions of the node read to the iterators of the op and of the folds
-    computed in it. Elements overwritten by an update are not read. With `operand`, only reads for
-    this operand of the op count.
+    computed in it. An update does not read the elements that it overwrites. With `operand`, only
+    reads for this operand of the op count.
     """
     found: dict[Node, set[IndexMap]] = {}
     first = 1 if isinstance(unit, Update) else 0

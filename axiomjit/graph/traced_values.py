@@ -1,4 +1,4 @@
-"""Stand-ins for arrays with unknown values: in the axis language, and while tracing."""
+"""Base classes of the objects that represent arrays in the axis language and in a trace."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from axiomjit.symbolic.dims import Dim, Scope, Symbol, bound
 class Folding(Record):
     """Operands of one shape, the dimensions to reduce in order, and the result's wrapper.
 
-    `made` wraps a node without these dimensions, or with all of them for a scan.
+    `wrap` wraps a node without these dimensions, or with all of them for a scan.
     `need_elements(name, node)` refuses lengths of 0 that are known only later, for a reduction
     without identity.
     """
 
     nodes: Sequence[Node]
     axes: tuple[int, ...]
-    made: Callable[[Node], Any]
+    wrap: Callable[[Node], Any]
     need_elements: Callable[[str, Node], None] | None = None
 
 
-def broadcast_folding(nodes: Sequence[Node], axes: Any, made: Callable[[Node], Any]) -> Folding:
+def broadcast_folding(nodes: Sequence[Node], axes: Any, wrap: Callable[[Node], Any]) -> Folding:
     """Prepare the reduction of nodes, broadcast as in NumPy, along dimensions in order.
 
     Raises:
@@ -41,7 +41,7 @@ def broadcast_folding(nodes: Sequence[Node], axes: Any, made: Callable[[Node], A
     shape = builder.broadcast_shapes([node.shape for node in nodes], "fold", *nodes)
     whole = [builder.broadcast_to(node, shape) for node in nodes]
     every = range(len(shape)) if axes is None else axes
-    return Folding(whole, normalize_axis_tuple(every, len(shape), "axes"), made)
+    return Folding(whole, normalize_axis_tuple(every, len(shape), "axes"), wrap)
 
 
 Source = tuple[int, int]
@@ -49,15 +49,15 @@ Source = tuple[int, int]
 
 
 class Placing(Record):
-    """Operands with dimensions by position, and the result's wrapper.
+    """Operands paired by the position of their dimensions, and the result's wrapper.
 
-    `made` takes a result's node and for each of its dimensions the equal dimensions of operands.
+    `wrap` takes a result's node and for each of its dimensions the equal dimensions of operands.
     `known` are lengths fixed in every call; None if guards decide. `need_elements` is that of
     `Folding`, for one reduced length.
     """
 
     nodes: Sequence[Node]
-    made: Callable[[Node, Sequence[Sequence[Source]]], Any]
+    wrap: Callable[[Node, Sequence[Sequence[Source]]], Any]
     known: Mapping[Symbol, int] | None = None
     need_elements: Callable[[str, Node, Dim], None] | None = None
 
@@ -76,7 +76,7 @@ class NodeValue:
         raise NotImplementedError
 
     def placing(self, operands: Sequence[object], asked: str) -> Placing:
-        """Operands, including this one, with dimensions by position."""
+        """The operands, including this one, paired by the position of their dimensions."""
         raise NotImplementedError
 
     def folding(self, operands: Sequence[object], axes: Any, running: bool) -> Folding:
@@ -127,5 +127,5 @@ class TracedValue(NodeValue):
     def placing(self, operands: Sequence[object], asked: str) -> Placing:
         """The operands as arrays; the result is an array."""
         nodes = [builder.as_node(getattr(value, "node", value), asked) for value in operands]
-        made = self.folding((self,), (), False).made
-        return Placing(list(map(builder.strong, nodes)), lambda node, sources: made(node))
+        wrap = self.folding((self,), (), False).wrap
+        return Placing(list(map(builder.strong, nodes)), lambda node, sources: wrap(node))

@@ -37,7 +37,7 @@ def _write_faults(graph: Graph) -> Iterator[str]:
     positions = {node.position for node in graph.inputs}
     if any(map(is_partial, graph.outputs)):
         yield "an output is undefined at some places"
-    last = graph.finals
+    last = graph.final_values
     if len(last) < len(graph.writes) or len(set(graph.writes)) < len(graph.writes):
         yield f"inputs {graph.writes} are written by {len(last)} outputs"
         return
@@ -80,7 +80,7 @@ def _op_faults(op: Op) -> Iterator[str]:
         yield f"rank {op.rank} with {len(op.extents)} iterators"
     library = primitive if isinstance(primitive, LibraryOperation) else None
     whole = library is not None and not library.keeps
-    runs = is_scan(op) and op.fold is not None and op.fold.may_run and op.rank > 0
+    runs = is_scan(op) and op.fold is not None and op.fold.may_scan and op.rank > 0
     if primitive is GATHER or isinstance(op, Update):
         yield from _position_faults(op, 1 if primitive is GATHER else 2)
     elif library is not None and library.ranks is not None:
@@ -107,7 +107,7 @@ def _op_faults(op: Op) -> Iterator[str]:
 
 
 def _condition_faults(op: Op) -> Iterator[str]:
-    """Faults of conditions, and reads of undefined elements."""
+    """Faults in the conditions of an op, and its reads of undefined elements."""
     for one in op.conditions:
         if any(not 0 <= k < len(op.extents) for k, _ in one.function.terms):
             yield f"condition {one} names an iterator beyond {len(op.extents)}"
@@ -147,7 +147,7 @@ def _update_faults(op: Update) -> Iterator[str]:
         yield f"an update by {op.combine} of {op.operands[1].dtype}"
     walked = iterators_of(op.maps[0])
     if op.rank < len(op.extents) or op.combine is not None:
-        return  # in their order
+        return  # each iterator once, in order
     for k, extent in enumerate(op.extents):
         if k not in walked and extent.constant not in (0, 1):
             yield f"an update in which i{k} writes one element again"

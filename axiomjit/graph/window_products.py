@@ -1,4 +1,4 @@
-"""Convolutions by matrix products in the cache: one algorithm of the operation table.
+"""Convolutions as products of blocks of windows that stay in the cache.
 
 A block of windows is copied with each window as a column; the filter times the block is a block of
 the result. Unlike K. Chellapilla, S. Puri and P. Simard ("High performance convolutional neural
@@ -22,12 +22,12 @@ Array = np.ndarray
 Labels = tuple[tuple[int, ...], ...]
 BLOCK: Final = 1 << 20
 """Bytes of a block of windows and its result, which fit into the second-level cache."""
-FEW: Final = 16
-"""The smallest contiguous run inside a window that is copied as such; else positions are."""
+SHORTEST_RUN: Final = 16
+"""The fewest contiguous elements of a window that are copied as one run."""
 
 
 class Parts(NamedTuple):
-    """Work split into `number` independent parts; `compute` does a range of them."""
+    """Work in `number` independent parts; `compute(low, high)` computes a range of parts."""
 
     number: int
     compute: Callable[[int, int], int]
@@ -52,8 +52,9 @@ def in_blocks(
 ) -> Parts:
     """Prepare the sums of products over the labels of both operands, one part per block.
 
-    The first operand has a dimension for each window position and each element in a window; it may
-    reach out of its memory where a condition fails. Each condition names at most one position.
+    The first operand has dimensions for the positions of windows and for the elements in a window.
+    Where a condition does not hold, its elements lie outside of its memory. Each condition names at
+    most one position.
     """
     if not out.size or any(0 in operand.shape for operand in operands):
         out[...] = 0
@@ -68,7 +69,7 @@ def in_blocks(
 def _by_boxes(
     operands: Sequence[Array], labels: Labels, out: Array, conditions: Sequence[BoundCondition]
 ) -> None:
-    """The sums without products of outside elements, since infinity times zero is NaN."""
+    """The sums over points that satisfy the conditions; a filler times infinity would be NaN."""
     lengths = {
         k: n
         for own, operand in zip(labels, operands, strict=True)
@@ -116,14 +117,14 @@ class _Blocks:
         self.kept = threading.local()
 
     def _copies_rows(self, strides: dict[int, int]) -> bool:
-        """True if positions, not the elements of a window, are copied contiguously.
+        """True if runs along window positions are copied, False for runs inside a window.
 
         The label with the smallest stride decides, unless it is short.
         """
         lengths = dict(zip((*self.rows, *self.inner), self.windows.shape, strict=True))
         walked = {k: abs(strides[k]) for k, n in lengths.items() if n > 1}
         closest = min(walked, key=lambda k: (walked[k], k), default=self.rows[-1])
-        return closest in self.rows or lengths[closest] < FEW
+        return closest in self.rows or lengths[closest] < SHORTEST_RUN
 
     def _steps(self) -> list[int]:
         """The lengths of a block along the rows."""
@@ -137,7 +138,7 @@ class _Blocks:
         return steps[::-1]
 
     def _taps(self, conditions: Sequence[BoundCondition]) -> list[_Tap]:
-        """The elements of the windows, together, or one by one along labels in conditions."""
+        """Groups of window elements; a condition limits all elements of a group alike."""
         rows, inner = self.rows, self.inner
         extents = dict(zip((*rows, *inner), self.windows.shape, strict=True))
         named = {k for terms, _, _ in conditions for k, _ in terms}
@@ -156,7 +157,7 @@ class _Blocks:
     def compute(self, low: int, high: int) -> int:
         """Compute blocks; 0 for success."""
         block, result = self._scratch()
-        filled: _Filled | None = None
+        filled: _Block | None = None
         for number in range(low, high):
             spans = self._spans(number)
             places = tuple(end - start for start, end in spans)
@@ -186,8 +187,8 @@ class _Blocks:
             spans.append((at * step, min(length, (at + 1) * step)))
         return spans[::-1]
 
-    def _empty(self, block: Array, places: tuple[int, ...]) -> _Filled:
-        """The memory of a block with this many positions, as columns and by taps."""
+    def _empty(self, block: Array, places: tuple[int, ...]) -> _Block:
+        """Memory for a block with this many positions, seen as columns and seen by taps."""
         inner = self.windows.shape[len(places) :]
         count = math.prod(places)
         used = block[: count * self.depth]
@@ -198,7 +199,7 @@ class _Blocks:
             columns = used.reshape(self.depth, count)
         else:
             whole, columns = used.reshape(*places, *inner), used.reshape(count, self.depth).T
-        return _Filled(places, columns, [whole[tap.at] for tap in self.taps])
+        return _Block(places, columns, [whole[tap.at] for tap in self.taps])
 
     def _multiply(self, columns: Array, found: Array, target: Array) -> None:
         """Write the products of the filter and columns into the target."""
@@ -213,14 +214,14 @@ class _Blocks:
 
 
 class _Tap(Record):
-    """Some elements of all windows; `limits` give the valid range along each row."""
+    """One group of elements of all windows; `limits` are the valid positions along each row."""
 
     at: tuple[Any, ...]
     source: Array
     limits: tuple[tuple[int, int, int], ...]
 
 
-class _Filled:
+class _Block:
     """A block of windows; its elements outside the operand stay zero from block to block."""
 
     def __init__(self, places: tuple[int, ...], columns: Array, targets: Sequence[Array]) -> None:
@@ -248,7 +249,7 @@ class _Filled:
 
 
 def _narrow(spans: dict[int, Span], condition: BoundCondition, place: dict[int, int]) -> None:
-    """Narrow the span of the condition's only label without a place."""
+    """Narrow the span of the only label of the condition that has no place yet."""
     terms, low, high = condition
     rest = sum(c * place[k] for k, c in terms if k in place)
     free = [(k, c) for k, c in terms if k not in place]

@@ -25,19 +25,20 @@ def conv2d(
     Args:
         x: Images of shape (..., rows, columns, channels): arrays, traced arrays, or tensors whose
             output axes are the last three.
-        weights: Of shape (outputs, rows, columns, channels); of a tensor, rows, columns and
+        weights: Weights of shape (outputs, rows, columns, channels); in a tensor, rows, columns and
             channels are input axes.
-        stride: Steps from one place of the weights to the next.
-        dilation: Steps from one element below the weights to the next.
-        use_padding: Whether the weights may reach outside of the images, where nothing contributes.
-            The result then has `rows / stride` rows; else windows must fill the images exactly.
+        stride: Steps from one position of the weights to the next.
+        dilation: Steps in the images between elements of the window.
+        use_padding: True if the weights may reach outside of the images, where nothing contributes.
+            The result then has `rows / stride` rows; otherwise windows must fill the images
+            exactly.
 
     Returns:
         Images of shape (..., rows, columns, outputs).
 
     Raises:
         ShapeError: lengths do not fit.
-        GraphTypeError: a setting is no integer.
+        GraphTypeError: a setting is not an integer.
         GraphValueError: a setting is less than 1.
 
     Examples:
@@ -58,7 +59,7 @@ def max_pool(
     Args:
         x: Images of shape (..., rows, columns, channels), as for `conv2d`.
         window: Rows and columns of a window.
-        stride: Steps from one window to the next; those of `window` when omitted.
+        stride: Steps from one window to the next; by default the size of the window.
         use_padding: As for `conv2d`; only elements of the images count.
 
     Returns:
@@ -66,7 +67,7 @@ def max_pool(
 
     Raises:
         ShapeError: lengths do not fit.
-        GraphTypeError: a setting is no integer.
+        GraphTypeError: a setting is not an integer.
         GraphValueError: a setting is less than 1.
 
     Examples:
@@ -80,7 +81,7 @@ def max_pool(
 def avg_pool(
     x: Any, window: Pair = 2, *, stride: Pair | None = None, use_padding: bool = False
 ) -> Any:
-    """The mean of each channel in each window, of the elements that are inside of the images.
+    """The mean of each channel in each window, over the elements inside of the images.
 
     Arguments, result and errors are those of `max_pool`.
 

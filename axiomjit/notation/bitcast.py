@@ -1,4 +1,4 @@
-"""Words of random bits as elements of other dtypes (OCANNL shapes: Uint4x32_to_prec)."""
+"""Reinterprets words of random bits as elements of a dtype (OCANNL shapes: Uint4x32_to_prec)."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ WORD = DTYPES["u4"]
 
 
 def bitcast(words: Any, dtype: DTypeLike) -> Any:
-    """The bits of words as elements of a dtype, as `words.view(dtype)` has them.
+    """The bits of words as elements of a dtype, as by `words.view(dtype)`.
 
     Args:
-        words: uint32 of shape (n, 4): an array, a traced array, a tensor of axes or one with a
-            shape.
-        dtype: A dtype of 1 to 16 bytes; of bytes as bools those that are not 0 are true.
+        words: uint32 of shape (n, 4): an array, a traced array, an axis tensor or a shaped tensor.
+        dtype: A dtype of 1 to 16 bytes; as bools, bytes other than 0 are true.
 
     Returns:
-        16 n / itemsize elements, fresh, in one dimension; a tensor with a shape has the inferred
-        one, which holds as many elements.
+        A fresh array of 16 n / itemsize elements in one dimension; a shaped tensor has an inferred
+        shape with this number of elements.
 
     Raises:
-        GraphTypeError: the words are no uint32, or elements of the dtype cannot be compiled.
-        ShapeError: the words have another shape, or no inferred one has as many elements.
+        GraphTypeError: the words are not uint32, or elements of the dtype cannot be compiled.
+        ShapeError: the words have another shape, or the inferred shape has another number of
+            elements.
 
     Examples:
         >>> words = np.array([[0, 0, 0, 0x3FF00000]], np.uint32)
@@ -53,7 +53,7 @@ def bitcast(words: Any, dtype: DTypeLike) -> Any:
     if isinstance(words, NodeValue):
         placing = words.placing((words,), asked)
         with placing.with_lengths():
-            return placing.made(_bits(placing.nodes[0], kind, asked), ((),))
+            return placing.wrap(_bits(placing.nodes[0], kind, asked), ((),))
     array = np.asarray(words)
     _check(array.dtype, array.shape, asked)
     bits = np.ascontiguousarray(array).reshape(-1)
@@ -77,7 +77,7 @@ def _bits(words: Node, kind: DType, asked: str) -> Node:
 
 
 def _check(dtype: DType, shape: Sequence[int | Dim], asked: str) -> None:
-    """Refuse what is not four words in each row."""
+    """Refuse words that are not four to a row."""
     if dtype != WORD:
         remedy = "give uint32 words, as words.view(np.uint32) has them"
         raise GraphTypeError(asked, f"words of dtype {dtype}", remedy, user_location())

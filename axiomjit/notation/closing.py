@@ -1,8 +1,8 @@
-"""Closes shapes: what demands leave open is chosen by fixed rules, stage by stage (OCANNL shapes).
+"""Closes shapes: chooses sizes and rows that demands leave open, by fixed rules (OCANNL shapes).
 
-A leaf becomes as large as its uses, because nothing else would fix it; what no use fixes has no
-axes, or length 1. Each stage decides from the state before it, for all that it concerns at once,
-so that the order in which a program was written does not matter.
+A leaf becomes as large as its uses, because nothing else would fix its shape. A row that no use
+fixes has no axes, and an axis that no use fixes has length 1. Each stage makes all its choices from
+the state before it, so they do not depend on the order of the program.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ Key = TypeVar("Key", RowVariable, Cell)
 
 
 class Bounds:
-    """The open rows and sizes that demands connect, and what bounds each of them."""
+    """Connected open rows and sizes, with the demands that bound each of them."""
 
     def __init__(self, unknowns: Sequence[Unknown], demands: Sequence[Demand]) -> None:
-        """Sort the demands by what they bound."""
+        """Sort the demands by the unknowns that they bound."""
         self.demands = demands
         self.rows = [u for u in unknowns if isinstance(u, RowVariable)]
         self.cells = [u for u in unknowns if isinstance(u, Cell)]
@@ -48,23 +48,23 @@ class Bounds:
         wholes = (d.whole.root for d in demands if isinstance(d, AffineSize | ConcatSize))
         factors = (d.factor.root for d in demands if isinstance(d, Total))
         self.follows: set[Unknown] = {*self._joins, *joined, *wholes, *factors}
-        """The unknowns that are computed from others, so that they are chosen last."""
+        """Unknowns computed from others; they are chosen last."""
         self.exact = {v for d in demands if isinstance(d, Exact) for v in d.variables}
-        """Rows of which the number of axes is known together with others."""
+        """Rows in a group with a known total number of axes."""
         self._ranks: dict[RowVariable, tuple[int, bool] | None] = {}
         self._sizes: dict[Cell, list[Dim]] = {}
 
     def rank(self, variable: RowVariable) -> tuple[int, bool] | None:
-        """The fewest axes of the results that a row stretches to, and whether all are closed.
+        """The least number of axes of the results that a row stretches to; True if all are closed.
 
-        None where there is no such result, or none of which others say anything.
+        None if there is no such result, or no demand bounds any of them.
         """
         for one in _dependences_first(variable, self._rows_above, self._ranks):
             self._ranks[one] = self._rank(one)
         return self._ranks[variable]
 
     def sizes(self, cell: Cell) -> list[Dim]:
-        """The known sizes of results that an axis stretches to, each once."""
+        """The distinct known sizes of the results that an axis stretches to."""
         for one in _dependences_first(cell, self._cells_above, self._sizes):
             self._sizes[one] = self._known_sizes(one)
         return self._sizes[cell]
@@ -106,7 +106,7 @@ class Bounds:
 def _dependences_first(
     start: Key, above: Callable[[Key], Sequence[Key]], known: Mapping[Key, object]
 ) -> list[Key]:
-    """The unknown keys that `start` depends on, each after its own dependences; circles are cut."""
+    """The unknown keys that `start` depends on, in dependence order; cycles are cut."""
     order: list[Key] = []
     seen: set[Key] = set()
     waiting = [(start, False)]
@@ -124,11 +124,11 @@ def _dependences_first(
 _CLOSING: Final = Origin("closing", "the shapes that are asked for", None)
 _RowChoices = list[tuple[RowVariable, int]]
 _CellChoices = list[tuple[Cell, int | Dim]]
-"""For sizes their value, for row variables their number of axes."""
+"""The chosen values of sizes."""
 
 
 def close(start: Iterable[Unknown]) -> None:
-    """Close these unknowns, and all that demands connect with them.
+    """Close these unknowns, and all others that demands connect with them.
 
     Raises:
         ShapeError: the choices contradict a demand, or a parameter is left open.
@@ -154,7 +154,7 @@ def _close(solver: Solver, start: list[Unknown]) -> None:
 
 
 def _current(start: Iterable[Unknown]) -> list[Unknown]:
-    """The unknowns that are still open in these."""
+    """The representatives of the unknowns that are still open."""
     found: list[Unknown] = []
     for unknown in start:
         if isinstance(unknown, RowVariable):
@@ -175,7 +175,7 @@ def _apply(solver: Solver, unknown: Unknown, value: int | Dim) -> None:
 
 
 def _bounded_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
-    """Rows as long as the shortest result; those first whose results are all closed."""
+    """Choose rows as long as their shortest result, first for rows whose results are all closed."""
     rows = [row for row in bounds.rows if row.leaf is leaf and row not in bounds.exact]
     ranks = [(row, bounds.rank(row)) for row in rows]
     known = [(row, rank) for row, rank in ranks if rank is not None]
@@ -184,7 +184,7 @@ def _bounded_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
 
 
 def _exact_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
-    """Rows of known total rank: the output takes all axes that fit, then batch, then input."""
+    """Divide a known number of axes: the output takes all that fit, then batch, then input."""
     choices: _RowChoices = []
     for demand in bounds.demands:
         if not isinstance(demand, Exact):
@@ -208,7 +208,7 @@ def _exact_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
 
 
 def _counted_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
-    """Rows of which the number of elements is known: one axis, of the output where it can be."""
+    """Choose one axis for rows with a known number of elements, in the output row if possible."""
     choices: _RowChoices = []
     for demand in bounds.demands:
         if not isinstance(demand, Total):
@@ -216,7 +216,7 @@ def _counted_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
         preferred = demand.rows[len(demand.rows) // 2].flat.variable
         others = [v for v in demand.variables if v is not preferred]
         if len(demand.variables) > 1:
-            # The last one is decided by what is left then.
+            # The last row follows from the others.
             rest = others if preferred is not None else others[:-1]
             choices += [(v, 0) for v in rest if v.leaf is leaf]
         elif demand.variables:
@@ -226,7 +226,7 @@ def _counted_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
 
 
 def _suffices(demand: Total, bounds: Bounds) -> bool:
-    """True if the axes that are there can have the number of elements without another axis."""
+    """True if the present axes can have the demanded number of elements without another axis."""
     cells = [cell for row in demand.rows for cell in row.flat.cells]
     if all(cell.size is not None for cell in cells):
         return bool(cells) and demand.is_met
@@ -237,10 +237,10 @@ def _suffices(demand: Total, bounds: Bounds) -> bool:
 
 
 def _shares(demand: Total, wanted: Mapping[Cell, int | Dim]) -> dict[Cell, Dim] | None:
-    """Sizes as wanted, or 1, that make up a number of elements; None where there are none.
+    """Sizes, as wanted or 1, whose product is a number of elements; None if impossible.
 
-    Axes of the output come first, then those of the batch, each from the right. Those that nothing
-    wants may have any size.
+    Axes of the output come first, then those of the batch, each from the right. Axes without a
+    wanted size may have any size.
     """
     batch, output, inner = ([*reversed(row.flat.cells)] for row in demand.rows)
     times = Counter(cell for cell in (*output, *batch, *inner) if cell.size is None)
@@ -257,11 +257,11 @@ def _shares(demand: Total, wanted: Mapping[Cell, int | Dim]) -> dict[Cell, Dim] 
                 return {cells[place]: size, **found}
         return None
 
-    return None if demand.left is None else shares(0, demand.left)
+    return None if demand.remaining is None else shares(0, demand.remaining)
 
 
 def _least_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
-    """Rows that nothing decides: no axes, or as many as an equal row has."""
+    """Choose no axes for undecided rows, or the number of axes of an equal row."""
     least = {row: 0 for row in bounds.rows if row.leaf is leaf}
     for demand in bounds.demands:
         if isinstance(demand, EqualRows):
@@ -282,7 +282,7 @@ def _least_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
 
 
 def _refuse_undecided(unknown: Unknown, what: str) -> None:
-    """Refuse a parameter whose shape no use decides."""
+    """Refuse a parameter whose shape does not follow from its uses."""
     param = unknown.param
     if param is not None:
         raise ShapeError(
@@ -295,7 +295,7 @@ def _refuse_undecided(unknown: Unknown, what: str) -> None:
 
 
 def _bounded_cells(bounds: Bounds, leaf: bool) -> _CellChoices:
-    """Axes as long as those they stretch to; 1 where these differ, or a number of elements asks."""
+    """Choose axes as long as their results; 1 if these differ or a number of elements needs it."""
     choices: dict[Cell, int | Dim] = {}
     for cell in bounds.cells:
         found = bounds.sizes(cell) if cell.leaf is leaf else []
@@ -309,12 +309,12 @@ def _bounded_cells(bounds: Bounds, leaf: bool) -> _CellChoices:
 
 
 def _vanishing(bounds: Bounds, leaf: bool) -> _CellChoices:
-    """Parts of concatenations that may be left out."""
+    """Choose 0 for parts of concatenations that may vanish."""
     return [(cell, 0) for cell in bounds.cells if cell.may_vanish and cell.leaf is leaf]
 
 
 def _factors(bounds: Bounds, leaf: bool) -> _CellChoices:
-    """Windows, and all but the last axis of a number of elements: 1, so that the rest follows."""
+    """Choose 1 for windows, and for all axes but the last of a number of elements."""
     choices: _CellChoices = []
     for demand in bounds.demands:
         if isinstance(demand, AffineSize) and demand.kernel is not None:
@@ -332,7 +332,7 @@ def _factors(bounds: Bounds, leaf: bool) -> _CellChoices:
 
 
 def _least_cells(bounds: Bounds, leaf: bool) -> _CellChoices:
-    """Axes that nothing decides: as long as their fixed indices need, else 1."""
+    """Choose for undecided axes the least length for their fixed indices, else 1."""
     free = [cell for cell in bounds.cells if cell not in bounds.follows]
     cells = [cell for cell in free if cell.leaf is leaf]
     if not cells and not leaf:
@@ -349,8 +349,8 @@ _CELLS: Final[tuple[_Stage, ...]] = (_bounded_cells, _vanishing, _factors, _leas
 
 
 def _choices(bounds: Bounds) -> Sequence[tuple[Unknown, int | Dim]]:
-    """The choices of the first stage that makes any."""
-    for stages in (_ROWS, _CELLS):  # which axes meet is known only when all rows are closed
+    """The choices of the first stage that has any."""
+    for stages in (_ROWS, _CELLS):  # the axes that meet are known only when all rows are closed
         for leaf in (True, False):
             for stage in stages:
                 choices = stage(bounds, leaf)

@@ -1,4 +1,4 @@
-"""Makes tensors that own a shape."""
+"""Makes shaped tensors."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ def tensor(
     deduced: str | None = None,
     name: str | None = None,
 ) -> ShapedTensor:
-    """A tensor with batch, input and output axes; what of its shape is not given is inferred.
+    """Make a tensor with batch, input and output axes; its shape may be partly inferred.
 
-    Its dimensions lie in memory order: batch, output, input.
+    Its dimensions are in memory order: batch, output, input.
 
     Args:
-        value: An array, whose elements are brought into the inferred shape; a number, which fills
-            it; a fetch, such as `axiomjit.notation.arange_like`; or None for a tensor of which only
-            the shape matters.
+        value: An array, which is reshaped to the inferred shape; a number, which fills it; a fetch,
+            such as `axiomjit.notation.arange_like`; or None for a tensor that only has a shape.
         batch: The batch axes, each a size, a `Size` or a pair of label and size; `()` for none.
         input: The input axes.
         output: The output axes.
-        spec: All three in label notation instead, such as "b|3->n".
-        exact: Whether an array keeps its dimensions.
-        param: Whether its shape must come from its uses; it is an error if they leave it open.
-        deduced: "input_equals_output" where input and output axes are the same.
-        name: What to call it in messages.
+        spec: The three kinds of axes in label notation, such as "b|3->n", instead of the arguments
+            above.
+        exact: True if an array keeps its dimensions.
+        param: True if the shape must follow from the tensor's uses; otherwise it is an error.
+        deduced: "input_equals_output" if input and output axes are the same.
+        name: A name for messages.
 
     Returns:
-        A tensor that pointwise operators, `@`, `.T`, `x[i]` and `einsum` take.
+        A shaped tensor, for pointwise operators, `@`, `.T`, `x[i]` and `einsum`.
 
     Raises:
         ShapeError: the shape is given twice, or does not fit the value.
         SpecError: the spec cannot be read.
-        GraphTypeError: the value is nothing one can compute with.
+        GraphTypeError: the value cannot be an operand.
 
     Examples:
         >>> w = aj.tensor(2.0, param=True, batch=(), name="w")

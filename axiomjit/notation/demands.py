@@ -1,4 +1,4 @@
-"""Demands on rows and axes: equality, and that an operand stretches to a result."""
+"""Demands on rows and axes: two are equal, or an operand stretches to a result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _EQUAL: Final = "use as many axes as meet there; in a spec one label per axis, o
 
 
 def _pairs(one: Row, other: Row) -> tuple[Pairs, Pairs]:
-    """The axes at equal places from the left, and those from the right, of two flat rows."""
+    """Pairs of axes of two flat rows: at equal positions from the left, and from the right."""
     front = zip(one.leading, other.leading, strict=False)
     back = zip(reversed(one.trailing), reversed(other.trailing), strict=False)
     return [*front], [*back]
@@ -35,7 +35,7 @@ def _axes(count: int) -> str:
 
 
 class EqualRows(Demand):
-    """Two rows have the same axes."""
+    """The demand that two rows have the same axes."""
 
     __slots__ = ("left", "remedy", "right")
 
@@ -45,11 +45,11 @@ class EqualRows(Demand):
 
     @property
     def unknowns(self) -> list[Unknown]:
-        """What is open in both."""
+        """The open rows and sizes of both."""
         return [*self.left.flat.unknowns, *self.right.flat.unknowns]
 
     def step(self, solver: Solver) -> bool:
-        """Unify what overlaps."""
+        """Equate axes at equal positions, and bind a variable to the rest."""
         left, right = self.left.flat, self.right.flat
         if left.variable is None and right.variable is None:
             return self._closed(left, right, solver)
@@ -108,7 +108,7 @@ class EqualRows(Demand):
         if front < 0 or back < 0:
             left, right, one, other, front, back = right, left, other, one, -front, -back
         if front < 0 or back < 0:
-            return False  # one is longer in front, the other behind
+            return False  # one has more leading axes, the other more trailing ones
         leading = left.leading[len(right.leading) :]
         trailing = left.trailing[: len(left.trailing) - len(right.trailing)]
         solver.bind(other, Row(leading, one, trailing), self.origin)
@@ -116,7 +116,7 @@ class EqualRows(Demand):
 
 
 class Stretches(Demand):
-    """The axes of an operand meet those of a result, which may have more and longer ones."""
+    """The demand that an operand's row stretches to a result's, which may have more axes."""
 
     __slots__ = ("matched", "operand", "result")
 
@@ -127,11 +127,11 @@ class Stretches(Demand):
 
     @property
     def unknowns(self) -> list[Unknown]:
-        """What is open in both."""
+        """The open rows and sizes of both."""
         return [*self.result.flat.unknowns, *self.operand.flat.unknowns]
 
     def step(self, solver: Solver) -> bool:
-        """Match the outer axes; a result that is too short and open grows."""
+        """Match the outer axes; an open result that is too short gets more axes."""
         result, operand = self.result.flat, self.operand.flat
         lacking = len(operand.cells) - len(result.cells)
         if lacking > 0:
@@ -167,7 +167,7 @@ class Stretches(Demand):
         solver.bind(variable, Row(cells[:front], rest, cells[front:]), self.origin)
 
     def candidate(self, result: Row) -> tuple[Cell | None, ...]:
-        """What stands for the operand's variable where the result has these axes."""
+        """The axes of a result that the operand's variable would stand for."""
         operand = self.operand.flat
         cells = result.flat.cells
         front, back = len(operand.leading), len(operand.trailing)
@@ -175,7 +175,7 @@ class Stretches(Demand):
 
 
 class StretchesAxis(Demand):
-    """An axis of an operand is as long as that of the result, or 1."""
+    """The demand that an operand's axis is as long as the result's, or 1."""
 
     __slots__ = ("operand", "result")
 
@@ -185,11 +185,11 @@ class StretchesAxis(Demand):
 
     @property
     def unknowns(self) -> list[Unknown]:
-        """Those of the two that are not known."""
+        """The cells of unknown size."""
         return [cell for cell in (self.result.root, self.operand.root) if cell.size is None]
 
     def step(self, solver: Solver) -> bool:
-        """Equate them unless the operand is 1, or may become 1."""
+        """Equate both, unless the operand's length is 1 or may become 1."""
         result, operand = self.result.root, self.operand.root
         if result is operand:
             return True
@@ -209,7 +209,7 @@ class StretchesAxis(Demand):
         return operand.root.size is not None
 
     def _meet(self, result: Cell, operand: Cell, solver: Solver) -> None:
-        """An operand that is to meet different sizes is 1."""
+        """Set the operand to 1 if it meets results of different sizes."""
         for demand in operand.watchers:
             if isinstance(demand, StretchesAxis) and demand.active and demand is not self:
                 other = demand.result.root
@@ -221,34 +221,34 @@ class StretchesAxis(Demand):
 
 
 class Joins(Demand):
-    """A row of a result has no more axes than the longest operand, and stretches no further."""
+    """The demand that a result's row has no more axes than the longest operand's."""
 
     __slots__ = ("operands", "result")
 
     def __init__(self, result: Row, operands: Sequence[Row], origin: Origin) -> None:
-        """Keep the rows; that they stretch to the result is demanded apart."""
+        """Store the rows. `Stretches` demands that the operands stretch to the result."""
         super().__init__(origin)
         self.result, self.operands = result, tuple(operands)
 
     @property
     def deciding(self) -> list[Unknown]:
-        """The variables of the operands, each once."""
+        """The open row variables of the operands, each once."""
         rows = (row.flat for row in self.operands)
         return [*dict.fromkeys(row.variable for row in rows if row.variable is not None)]
 
     def beside(self, variable: RowVariable | None) -> int:
-        """The most axes that an operand with this variable, or a closed one, has beside it."""
+        """The most axes besides the variable, of operands with this one (None: of closed ones)."""
         rows = [row.flat for row in self.operands]
         return max((len(row.cells) for row in rows if row.variable is variable), default=0)
 
     @property
     def unknowns(self) -> list[Unknown]:
-        """What is open in the operands and in the result."""
+        """The open rows and sizes of operands and result."""
         rows = (self.result, *self.operands)
         return [unknown for row in rows for unknown in row.flat.unknowns]
 
     def step(self, solver: Solver) -> bool:
-        """Close the result when the operands are closed, or one of them alone has its axes."""
+        """Close the result once operands are closed, or equate it with the only row with axes."""
         operands = [row.flat for row in self.operands]
         if any(row.variable is not None for row in operands):
             return self._follow_one(operands, solver)
@@ -263,7 +263,7 @@ class Joins(Demand):
             solver.bind(result.variable, closed_row(fresh), self.origin)
             result = self.result.flat
         if len(result.cells) < longest:
-            return False  # an operand has too many axes, which `Stretches` refuses
+            return False  # an operand with too many axes, refused by `Stretches`
         parts: list[list[Cell]] = [[] for _ in result.cells]
         for row in operands:
             split = len(result.cells) - len(row.trailing)
@@ -276,7 +276,7 @@ class Joins(Demand):
         return True
 
     def _follow_one(self, operands: Sequence[Row], solver: Solver) -> bool:
-        """Equate the result with the one row that operands have, beside those without axes."""
+        """Equate the result with the only row of the operands that has axes."""
         rows = [row for row in operands if row.cells or row.variable is not None]
         first = rows[0]
         variable, front, back = first.variable, len(first.leading), len(first.trailing)
@@ -291,7 +291,7 @@ class Joins(Demand):
 
 
 class JoinsAxes(Demand):
-    """An axis of a result is as long as the longest that meets it."""
+    """The demand that a result's axis is as long as the longest axis that meets it."""
 
     __slots__ = ("operands", "result")
 
@@ -301,17 +301,17 @@ class JoinsAxes(Demand):
 
     @property
     def deciding(self) -> list[Cell]:
-        """The operands that are not known, each once."""
+        """The operands of unknown size, each once."""
         return [*dict.fromkeys(c.root for c in self.operands if c.root.size is None)]
 
     @property
     def unknowns(self) -> list[Unknown]:
-        """The operands that are not known, and the result."""
+        """The operands of unknown size, and the result."""
         result = self.result.root
         return [*self.deciding] if result.size is not None else [*self.deciding, result]
 
     def step(self, solver: Solver) -> bool:
-        """Equate the result with the operand that is not 1, or that alone may be longer."""
+        """Equate the result with the operand that is not 1, or the only one that may be longer."""
         cells = [cell.root for cell in self.operands]
         longer = [cell for cell in cells if cell.size is not None and cell.size != 1]
         deciding = self.deciding

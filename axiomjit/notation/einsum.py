@@ -35,7 +35,7 @@ from axiomjit.symbolic.dims import Dim, dim
 
 
 def computed(function: ArrayCall, placed: Sequence[Any]) -> Any:
-    """The result, of the kind of the operands."""
+    """The result as the kind of value that the operands are."""
     call = function.call
     hosts = [value for value in placed if isinstance(value, NodeValue | NamedValue)]
     if not hosts:
@@ -52,9 +52,9 @@ def computed(function: ArrayCall, placed: Sequence[Any]) -> Any:
 
 
 class Call(Record):
-    """A call of `einsum` without its operands.
+    """A call of `einsum` or `concat` without its operands.
 
-    `parsed` is None for a spec of NumPy's, `meaning` for a concatenation.
+    `parsed` is None for a NumPy spec; `meaning` is None for a concatenation.
     """
 
     spec: str
@@ -68,9 +68,9 @@ class Call(Record):
     def build(
         self, nodes: Sequence[Node], captures: bool = False
     ) -> tuple[Node, tuple[tuple[Source, ...], ...], tuple[Dim, ...]]:
-        """The node of the result, what dimensions of operands its dimensions are, and lengths.
+        """The result's node, the sources of its dimensions in operands, and reduced lengths.
 
-        These are reduced and may not be 0.
+        The lengths must not be 0.
         """
         shapes = [node.shape for node in nodes]
         if self.parsed is None:
@@ -86,7 +86,7 @@ class Call(Record):
         return self.emit(where, nodes), _sources(names), needed
 
     def solved(self, shapes: Sequence[tuple[Dim, ...]], captures: bool) -> Solution:
-        """The sizes for operands of these shapes."""
+        """The solution of the spec for operands of these shapes."""
         assert self.parsed is not None
         check_ranks(self.parsed, shapes)
         capture = self.capture if captures else ()
@@ -94,7 +94,7 @@ class Call(Record):
         return solve_known(self.parsed, shapes, sizes, self.asked, capture, self.broadcast)
 
     def project(self, solution: Solution) -> Projections | Joining:
-        """Where operands and result are touched, of shapes that are closed."""
+        """The index maps of operands and result, for closed shapes."""
         assert self.parsed is not None
         if self.meaning is None:
             return Joining(self.parsed, solution)
@@ -109,7 +109,7 @@ class Call(Record):
 
 
 def _sources(names: Sequence[Sequence[Hashable]]) -> tuple[tuple[Source, ...], ...]:
-    """For each dimension of the result, the dimensions of operands with its name."""
+    """For each dimension of the result, the dimensions of operands with its label."""
     written, *read = names
     places: dict[Hashable, list[Source]] = {}
     for k, own in enumerate(read):
@@ -119,10 +119,10 @@ def _sources(names: Sequence[Sequence[Hashable]]) -> tuple[tuple[Source, ...], .
 
 
 def check_ranks(parsed: EinsumSpec, shapes: Sequence[tuple[Dim, ...]]) -> None:
-    """Refuse operands with other than the axes of their slots.
+    """Refuse an operand whose number of dimensions differs from its slot's number of axes.
 
     Raises:
-        SpecError: a caret stands below the slot.
+        SpecError: a caret marks the slot.
     """
     start = 0
     for k, (slot, shape) in enumerate(zip(parsed.operands, shapes, strict=False), 1):
@@ -139,12 +139,12 @@ def check_ranks(parsed: EinsumSpec, shapes: Sequence[tuple[Dim, ...]]) -> None:
 
 
 def fresh(node: Node) -> Node:
-    """The node as an array of its own."""
+    """The node, copied if it is a view or an operand."""
     return node if isinstance(node, Op) and not is_view(node) else builder.elementwise(COPY, node)
 
 
 def _of_values(host: NodeValue, operands: Sequence[Any], call: Call) -> Any:
-    """Traced arrays or axis tensors, whose lengths may not be known yet."""
+    """The result for traced arrays or axis tensors, whose lengths may be unknown."""
     placing = host.placing(operands, call.asked)
     try:
         with placing.with_lengths():
@@ -157,11 +157,11 @@ def _of_values(host: NodeValue, operands: Sequence[Any], call: Call) -> Any:
     if placing.need_elements is not None and call.meaning is not None:
         for length in needed:
             placing.need_elements(str(call.meaning.reduce), node, length)
-    return placing.made(node, sources)
+    return placing.wrap(node, sources)
 
 
 def _of_named(call: Call, *tensors: Any) -> Any:
-    """Axis tensors in place of named arrays."""
+    """The function of tensors for the call, for use with named arrays."""
     host = next(value for value in tensors if isinstance(value, NodeValue))
     return _of_values(host, tensors, call)
 
@@ -176,19 +176,19 @@ def _of_tensors(operands: Sequence[Any], call: Call) -> Any:
 
 
 class ArrayCall(ArrayFunction):
-    """The function of arrays that a spec describes."""
+    """The function of arrays for one call of `einsum` or `concat`."""
 
     def __init__(self, call: Call) -> None:
         super().__init__()
         self.call = call
-        self.kept = BoundedTable[Hashable, Any]()  # functions of named arrays
+        self.kept = BoundedTable[Hashable, Any]()  # compiled functions of named arrays
 
     def nodes(self, arrays: Sequence[Node]) -> tuple[list[Node], bool]:
         """The result for nodes."""
         return [fresh(self.call.build(arrays)[0])], False
 
     def capture(self, arrays: Sequence[Any]) -> None:
-        """Bind the sizes that are to be captured."""
+        """Bind the sizes to capture, for arrays of these shapes."""
         if self.call.capture:
             shapes = [tuple(map(dim, np.shape(array))) for array in arrays]
             self.call.solved(shapes, captures=True)
@@ -210,37 +210,37 @@ def einsum(
     use_padding: bool = False,
     broadcast: bool = False,
 ) -> Any:
-    """Operands combined where their labels meet, reduced over labels that the result lacks.
+    """Combine operands along equal labels, and reduce over labels that the result lacks.
 
-    A spec with `=>` is label notation: `"b|i->o;b|j->i=>b|j->o"`, operands separated by `;`. Any
-    other is NumPy's, `"ij,jk->ik"`, and has NumPy's meaning; also NumPy's lists of numbers are
-    taken. The dimensions of arrays and the axes of axis tensors are taken in memory order: batch,
-    output, input. In label notation nothing stretches, elements outside of an operand contribute
+    A spec with `=>` is in label notation: `"b|i->o;b|j->i=>b|j->o"`, operands separated by `;`. Any
+    other spec, such as `"ij,jk->ik"`, has NumPy's meaning; NumPy's lists of numbers are accepted
+    too. The dimensions of arrays and the axes of axis tensors are in memory order: batch, output,
+    input. In label notation lengths of 1 do not stretch, elements outside an operand contribute
     nothing, and elements of the result that no label reaches are neutral.
 
     Args:
         spec: The spec.
-        operands: Arrays, traced arrays in a compiled function, axis tensors, or tensors with a
-            shape; arrays may stand beside each of them but axis tensors.
+        operands: Arrays, traced arrays, axis tensors or shaped tensors; arrays may be mixed with
+            traced arrays and shaped tensors.
         combine: "mul", "add", "sub" or "div", from left to right, or "where" of three operands.
-        reduce: "sum", "max", "min", "prod", "mean", "logsumexp", or an Accumulator, whose elements
-            come in the order in which labels appear first: result, then operands.
-        sizes: Sizes of labels; of row variables the number of elements, or a list of sizes.
-        capture: Sizes that are bound to the labels and row variables of their names.
-        use_padding: Whether windows written with a plain `+` may reach outside.
-        broadcast: Whether the axes of a row variable of several operands stretch, as those of
+        reduce: "sum", "max", "min", "prod", "mean", "logsumexp", or an Accumulator; it gets
+            elements in the order in which labels first appear: result, then operands.
+        sizes: By label its size; by row variable its number of elements, or a list of sizes.
+        capture: `Size` objects to bind to labels and row variables by name.
+        use_padding: True if windows written with a plain `+` may reach outside the operand.
+        broadcast: True if the axes of a row variable of several operands stretch, as those of
             NumPy's ellipsis do.
 
     Returns:
-        What the operands are, fresh: an array, traced array, axis tensor (with the axes of the
-        first operands that have them), or tensor with a shape. The dtype is the operands' common
-        one, of integers as well; floats for mean and logsumexp.
+        A fresh value of the operands' kind; an axis tensor has axes of the first operands with
+        them. Its dtype is the operands' common one, also for integers; floats for mean and
+        logsumexp.
 
     Raises:
-        SpecError: the spec cannot be read; a caret stands below the place.
+        SpecError: the spec cannot be read; a caret marks the place.
         ShapeError: the operands do not fit the spec.
-        GraphValueError: `combine` or `reduce` is no such name, or the largest of nothing.
-        GraphTypeError: kinds of operands that do not go together.
+        GraphValueError: `combine` or `reduce` is unknown, or a maximum or minimum has no elements.
+        GraphTypeError: operands of these kinds cannot be mixed.
 
     Examples:
         >>> x, y = np.arange(6.0).reshape(2, 3), np.arange(3.0)
@@ -263,11 +263,11 @@ def einsum(
 
 
 def concat(spec: str, *operands: Any, sizes: Sizes | None = None, use_padding: bool = False) -> Any:
-    """Operands side by side, or parts of one, by a spec with concatenations `a^b`.
+    """Concatenate operands, or take parts of one, by a spec with concatenations `a^b`.
 
-    The parts of `a^b` follow each other. `"a;b=>a^b"` joins two operands, `"a^b=>a"` is a prefix
-    and `"a^b=>b"` a suffix; labels that the result does not have are summed over. What no operand
-    fills is 0, as in `"a=>a^b"`.
+    In `a^b` the positions of b follow those of a. `"a;b=>a^b"` joins two operands, `"a^b=>a"` is a
+    prefix and `"a^b=>b"` a suffix; labels that the result lacks are summed over. Elements that no
+    operand fills are 0, as in `"a=>a^b"`.
 
     Args:
         spec: Label notation.
@@ -276,12 +276,12 @@ def concat(spec: str, *operands: Any, sizes: Sizes | None = None, use_padding: b
         use_padding: As for `einsum`.
 
     Returns:
-        What the operands are, fresh, of their common dtype. The axis of a concatenation of axis
-        tensors is a new one.
+        A fresh value of the operands' kind and common dtype. For axis tensors, the concatenated
+        axis is new.
 
     Raises:
         SpecError: the spec cannot be read.
-        ShapeError: the operands do not fit it, or two of them fill the same part.
+        ShapeError: the operands do not fit the spec, or two of them fill the same part.
 
     Examples:
         >>> x, y = np.arange(3), np.arange(2)
@@ -300,7 +300,7 @@ def concat(spec: str, *operands: Any, sizes: Sizes | None = None, use_padding: b
 
 
 def _function(given: tuple[Any, ...]) -> ArrayCall:
-    """The function for what is asked for, kept unless it depends on what may change."""
+    """The function for these arguments, cached unless it depends on an object that may change."""
     _, combine, reduce, sizes, capture, *_ = given
     plain = isinstance(combine, str | None) and isinstance(reduce, str | Accumulator | None)
     if capture or not plain or any(type(size) is not int for _, size in sizes):
@@ -319,7 +319,7 @@ def _made(
     broadcast: bool,
     operands: int,
 ) -> ArrayCall:
-    """The function of `einsum`, or of `concat` where nothing is combined."""
+    """The function of `einsum`, or of `concat` if `combine` is None."""
     asked = f"{'concat' if combine is None else 'einsum'} {spec!r}"
     meaning = None if combine is None else checked_meaning(combine, reduce, operands, asked)
     labelled = combine is None or "=>" in spec
@@ -330,7 +330,7 @@ def _made(
 
 
 def _check_options(spec: str, *values: object) -> None:
-    """Refuse what only label notation has."""
+    """Refuse options for label notation in a call with a NumPy spec."""
     names = ("sizes", "capture", "use_padding", "broadcast")
     for name, value in zip(names, values, strict=True):
         if value:
@@ -347,10 +347,10 @@ def _check_joins(parsed: EinsumSpec) -> None:
 
 
 def checked_capture(capture: Sequence[Size] | None, spec: str) -> tuple[Size, ...]:
-    """The sizes to be captured.
+    """The sizes to capture, checked.
 
     Raises:
-        GraphTypeError: an entry is not a Size.
+        GraphTypeError: an item is not a Size.
     """
     found = tuple(capture or ())
     for one in found:

@@ -1,4 +1,4 @@
-"""Projections and nodes of operations whose shapes are closed; dimensions are in memory order."""
+"""Projections and nodes of operations with closed shapes; dimensions are in memory order."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from axiomjit.symbolic.dims import Dim
 from axiomjit.symbolic.index_maps import Affine, fixed, iterator
 
 Apply = Callable[..., Node | tuple[Node, ...]]
-"""A row of the NumPy table."""
+"""A NumPy rule: a function from nodes to a node."""
 Starts = dict[str, tuple[Row, int]]
-"""For each kind the row that an operand's row meets, and the number of its first dimension."""
+"""For each kind of axes the row that an operand's row meets, and its first dimension."""
 
 
 def pointwise(shapes: Sequence[Shape], result: Shape) -> Projections:
-    """Operands stretch to the result."""
+    """The projections of operands that stretch to the result."""
     starts: Starts = {}
     place = 0
     for kind in MEMORY_ORDER:
@@ -40,7 +40,7 @@ def pointwise(shapes: Sequence[Shape], result: Shape) -> Projections:
 
 
 def applied(apply: Apply, to: Projections, nodes: Sequence[tuple[Node, bool]]) -> Node:
-    """A function of elements; nodes that are no operands (False) are numbers."""
+    """The node of an elementwise function; nodes marked False are numbers without projection."""
     maps = iter(to.read)
     spread = [builder.view(n, next(maps), to.extents) if one else n for n, one in nodes]
     found = apply(*spread)
@@ -49,7 +49,7 @@ def applied(apply: Apply, to: Projections, nodes: Sequence[tuple[Node, bool]]) -
 
 
 def composed(left: Shape, right: Shape, result: Shape) -> Projections:
-    """The input of the left operand meets the output of the right one."""
+    """The projections of `left @ right`: the input of the left meets the output of the right."""
     batch, output, inner = (result.rows[kind].flat for kind in MEMORY_ORDER)
     outputs = len(batch.cells)
     inputs = outputs + len(output.cells)
@@ -68,7 +68,7 @@ def composed(left: Shape, right: Shape, result: Shape) -> Projections:
 
 
 def transposed(shape: Shape, result: Shape) -> Projections:
-    """Input and output dimensions change places."""
+    """The projections of a transpose, which swaps input and output dimensions."""
     indices, extents = _iterators(result.lengths)
     counts = [len(shape.rows[kind].flat.cells) for kind in MEMORY_ORDER]
     batch, swapped = counts[0], counts[0] + counts[2]
@@ -77,7 +77,7 @@ def transposed(shape: Shape, result: Shape) -> Projections:
 
 
 def sliced(index: int | Symbol, shape: Shape, result: Shape) -> Projections:
-    """The first dimension at an index, which counts from the end where it is negative."""
+    """The projections of `x[index]` on the first dimension; negative counts from the end."""
     indices, extents = _iterators(result.lengths)
     place = index.dim if isinstance(index, Symbol) else index
     if isinstance(index, int) and index < 0:
@@ -88,13 +88,13 @@ def sliced(index: int | Symbol, shape: Shape, result: Shape) -> Projections:
 
 
 def summed(to: Projections, nodes: Sequence[Node]) -> Node:
-    """Products of the operands, summed over the iterators that the result does not have."""
+    """The products of the operands, summed over the iterators that the result lacks."""
     reads = list(zip(nodes, to.read, strict=True))
     return in_place(sum_of_products(reads, to.extents, to.rank), to)
 
 
 def _iterators(lengths: Sequence[Dim]) -> tuple[list[Affine], tuple[Dim, ...]]:
-    """An iterator for each length but 1, and their extents."""
+    """An iterator for each length other than 1, and the extents."""
     indices: list[Affine] = []
     extents: list[Dim] = []
     for length in lengths:
@@ -109,7 +109,7 @@ def _iterators(lengths: Sequence[Dim]) -> tuple[list[Affine], tuple[Dim, ...]]:
 def _functions(
     shape: Shape, starts: Starts, lengths: Sequence[Dim], indices: Sequence[Affine]
 ) -> tuple[Affine, ...]:
-    """How an operand is read whose rows meet these rows, each from a dimension on."""
+    """The index functions of an operand, each of whose rows meets a row from a dimension on."""
     found: list[Affine] = []
     for kind in MEMORY_ORDER:
         row, (whole, start) = shape.rows[kind].flat, starts[kind]
@@ -123,7 +123,7 @@ def _functions(
 
 
 def table_row(function: Callable[..., object]) -> Apply | None:
-    """What a function of NumPy means on nodes, if it is one of elements in the table."""
+    """The rule of an elementwise NumPy function; None if the table has none."""
     if function is np.where:
         return cast(Apply, FUNCTIONS[function])
     if not isinstance(function, np.ufunc) or function.nout != 1 or function.signature is not None:

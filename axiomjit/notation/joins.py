@@ -1,7 +1,7 @@
-"""Concatenations `a^b` of label notation: the operands and blocks while each part is live.
+"""Concatenations `a^b` of label notation: joins of blocks, each the sum of its runs.
 
-The parts of a concatenation are live one after another. In each such run the operand is read whose
-labels are all live; where there is none the result is 0.
+One part of each concatenation is live at a time: this is a run. In each run the operand whose
+labels are all live is read. A block without a run is 0.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SUM = Meaning("mul", "sum")
 
 
 class Part(Record):
-    """One run: the operand that is read, and its projections, onto a block of the result."""
+    """One run: the operand that is read, and its projections onto a block of the result."""
 
     operand: int
     live: tuple[str, ...]
@@ -41,14 +41,14 @@ class Joining:
     """The runs of a spec with concatenations, for known shapes."""
 
     def __init__(self, spec: EinsumSpec, solution: Solution) -> None:
-        """Find out which labels are live together."""
+        """Find the labels that are live together."""
         self.spec, self.solution = spec, solution
         self.axes = axes_of(spec.result, solution.result)
         joined = [axis for slot in spec.slots for axis in slot if isinstance(axis, Concat)]
         self.groups = _groups(joined)
 
     def parts(self) -> tuple[Part, ...]:
-        """Every run in which an operand is read, in the order of the result's blocks."""
+        """All runs in which an operand is read, in the order of the result's blocks."""
         found: list[Part] = []
         for choice in itertools.product(*map(_choices, self.axes)):
             found += self._runs(choice)
@@ -59,7 +59,7 @@ class Joining:
         return tuple(part.whole for part in self.parts())
 
     def node(self, nodes: Sequence[Node], asked: str) -> Node:
-        """The result: blocks side by side, each the sum of its runs."""
+        """The result: a join of blocks, each the sum of its runs."""
         dtype = common(tuple(promotable(node) for node in nodes))
         given = [cast(builder.strong(node), dtype) for node in nodes]
         runs: dict[tuple[str | None, ...], list[Part]] = {}
@@ -139,7 +139,7 @@ def _choices(axis: AxisSpec | None) -> tuple[str | None, ...]:
 
 
 def _groups(joined: Sequence[Concat]) -> list[tuple[str, ...]]:
-    """The labels that concatenations connect; one of each group is live."""
+    """Groups of labels in the same concatenations; one label of each group is live."""
     groups: list[tuple[str, ...]] = []
     for axis in joined:
         if len(set(axis.parts)) < len(axis.parts):

@@ -1,4 +1,4 @@
-"""Where the values of tensors come from that are not computed."""
+"""Sources of the values of leaves, the tensors that are not computed."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from axiomjit.symbolic.dims import Dim
 
 
 class Source:
-    """Where the values of a leaf come from."""
+    """The source of a leaf's values."""
 
     __slots__ = ()
 
     def node(self, lengths: tuple[Dim, ...]) -> Node:
-        """The node of a leaf of these lengths."""
+        """The node of the leaf, with these lengths."""
         raise NotImplementedError
 
 
 class Filled(Source):
-    """One number everywhere."""
+    """A leaf filled with one number."""
 
     __slots__ = ("value",)
 
@@ -36,12 +36,12 @@ class Filled(Source):
         self.value = value
 
     def node(self, lengths: tuple[Dim, ...]) -> Node:
-        """The number, stretched."""
+        """The number, broadcast to these lengths."""
         return builder.view(self.value, (), lengths)
 
 
 class Given(Source):
-    """The elements of a node, an array or what is computed of one, in C order."""
+    """A leaf with the elements of an array, or of a computed node, in C order."""
 
     __slots__ = ("value",)
 
@@ -49,7 +49,7 @@ class Given(Source):
         self.value = value
 
     def node(self, lengths: tuple[Dim, ...]) -> Node:
-        """The elements in this shape."""
+        """The elements, reshaped to these lengths."""
         if self.value.shape == lengths:
             return self.value
         sizes = [length.constant for length in lengths]
@@ -63,7 +63,7 @@ class Given(Source):
 
 
 class Fetch(Source):
-    """Values that are made for the shape, once it is closed."""
+    """A leaf whose values are made by a function of its closed shape."""
 
     __slots__ = ("make", "name")
 
@@ -71,7 +71,7 @@ class Fetch(Source):
         self.name, self.make = name, make
 
     def node(self, lengths: tuple[Dim, ...]) -> Node:
-        """The values for this shape."""
+        """The values for these lengths."""
         shape = tuple(int(number(length) or 0) for length in lengths)
         array = np.asarray(self.make(shape))
         return builder.as_node(np.array(array, order="C"), f"the values of {self.name}")
@@ -81,7 +81,7 @@ class Fetch(Source):
 
 
 class Missing(Source):
-    """In the place of values that are missing: whoever asks for them is refused."""
+    """A leaf that has a shape but no values."""
 
     __slots__ = ("called",)
 
@@ -89,7 +89,7 @@ class Missing(Source):
         self.called = called
 
     def node(self, lengths: tuple[Dim, ...]) -> Node:
-        """Refuse: there is nothing to compute with."""
+        """Raise an error: the leaf has no values."""
         shape = ", ".join(map(str, lengths))
         raise GraphValueError(
             f"the values of {self.called}",
@@ -104,14 +104,14 @@ def _counted(shape: tuple[int, ...]) -> np.ndarray:
 
 
 arange_like: Final = Fetch("arange_like", _counted)
-"""Values 0, 1, 2, ... of float64 in memory order, whatever the shape is."""
+"""The float64 values 0, 1, 2, ... in memory order, for any shape."""
 
 
 def source_of(value: Any, asked: str) -> tuple[Source, tuple[Dim, ...] | None]:
-    """Where values come from, and the shape of an array.
+    """The source of a leaf's values, and the shape if they are an array.
 
     Raises:
-        GraphTypeError: the value is nothing one can compute with.
+        GraphTypeError: the value cannot be an operand.
     """
     if value is None:
         return Missing(asked), None

@@ -1,7 +1,7 @@
-"""What each operation demands of the shapes of its operands and of its result (OCANNL shapes).
+"""The demands of each operation on the shapes of its operands and its result (OCANNL shapes).
 
-A result is as large as its operands make it: rows of operands meet from the right, an axis of
-length 1 and missing axes stretch. In label notation nothing stretches.
+In pointwise operations the rows of operands are aligned at the right, and missing axes and axes of
+length 1 stretch. In label notation no axis stretches.
 """
 
 from __future__ import annotations
@@ -21,43 +21,43 @@ from axiomjit.symbolic.dims import dim
 
 
 class Place(Record):
-    """What an operation is called in messages, and the user's line."""
+    """The name of an operation in messages, and the user's line."""
 
     operation: str
     where: str | None
 
     def origin(self, demand: str) -> Origin:
-        """The place of one demand."""
+        """The origin of one demand."""
         return Origin(self.operation, demand, self.where)
 
 
 class Logic(Record):
-    """How the shape of a result follows from those of the operands."""
+    """The rule by which the shape of a result follows from those of the operands."""
 
     @property
     def spec(self) -> str:
-        """A short text for it: the spec in label notation, where it has one."""
+        """A short text for the rule: the spec, if it is in label notation."""
         raise NotImplementedError
 
     def demands(self, result: Rows, operands: Sequence[Rows], place: Place) -> list[Demand]:
-        """What the operation demands.
+        """The demands of the operation.
 
         Raises:
-            ShapeError: the number of operands, or a name, does not fit.
+            ShapeError: the number of operands does not fit, or a name is unknown.
         """
         raise NotImplementedError
 
 
 class Pointwise(Logic):
-    """Axes of each kind meet as NumPy's dimensions do."""
+    """Rows of each kind broadcast as NumPy's dimensions do."""
 
     @property
     def spec(self) -> str:
-        """A dot."""
+        """The text `.`."""
         return "."
 
     def demands(self, result: Rows, operands: Sequence[Rows], place: Place) -> list[Demand]:
-        """The result stretches each operand."""
+        """Each operand stretches to the result."""
         return [
             demand
             for kind in KINDS
@@ -66,15 +66,15 @@ class Pointwise(Logic):
 
 
 class Compose(Logic):
-    """The input of the first operand meets the output of the second, as functions compose."""
+    """Composition: the input of the first operand is the output of the second."""
 
     @property
     def spec(self) -> str:
-        """The operator."""
+        """The text `@`."""
         return "@"
 
     def demands(self, result: Rows, operands: Sequence[Rows], place: Place) -> list[Demand]:
-        """Input of the second, output of the first, batches stretched."""
+        """The result has the first operand's output and the second's input; batch rows stretch."""
         left, right = operands[:2]
         batches = [left["batch"], right["batch"]]
         meet = place.origin("output axes of operand 2 meet the input axes of operand 1")
@@ -87,15 +87,15 @@ class Compose(Logic):
 
 
 class Transpose(Logic):
-    """Input and output are swapped."""
+    """The transpose, with input and output swapped."""
 
     @property
     def spec(self) -> str:
-        """The attribute."""
+        """The text `.T`."""
         return "T"
 
     def demands(self, result: Rows, operands: Sequence[Rows], place: Place) -> list[Demand]:
-        """Rows change places whole."""
+        """Input and output rows are swapped."""
         (rows,) = operands
         return [
             _same(result["batch"], rows["batch"], "batch axes", place),
@@ -105,7 +105,7 @@ class Transpose(Logic):
 
 
 class BatchSlice(Logic):
-    """The leading batch axis at one index; `range` is its size, `least` what the index needs."""
+    """The leading batch axis at an index; `range` is its size, `least` the least possible one."""
 
     range: int | None = None
     least: int = 0
@@ -116,7 +116,7 @@ class BatchSlice(Logic):
         return "@|"
 
     def demands(self, result: Rows, operands: Sequence[Rows], place: Place) -> list[Demand]:
-        """All axes but that one."""
+        """The result has all axes but that one."""
         (rows,) = operands
         cell = Cell(None if self.range is None else dim(self.range))
         cell.at_least = self.least
@@ -131,7 +131,7 @@ class BatchSlice(Logic):
 
 
 class Bitcast(Logic):
-    """Words of four uint32 become `count` elements each."""
+    """Each row of four uint32 becomes `count` elements."""
 
     count: int
 
@@ -141,7 +141,7 @@ class Bitcast(Logic):
         return "U4x32"
 
     def demands(self, result: Rows, operands: Sequence[Rows], place: Place) -> list[Demand]:
-        """As many elements as the bits make."""
+        """The result has the number of elements that the bits make up."""
         (rows,) = operands
         words = Cell(name="words")
         exact = [words, Cell(dim(4))]
@@ -152,7 +152,7 @@ class Bitcast(Logic):
 
 
 class Einsum(Logic):
-    """Label notation, with sizes that are given and sizes that are captured."""
+    """A spec in label notation, with given sizes and captured ones."""
 
     parsed: EinsumSpec
     sizes: tuple[tuple[str, SizeOf], ...] = ()
@@ -161,15 +161,15 @@ class Einsum(Logic):
 
     @property
     def spec(self) -> str:
-        """The spec as it was written."""
+        """The spec as the user wrote it."""
         return self.parsed.text
 
     def demands(self, result: Rows, operands: Sequence[Rows], place: Place) -> list[Demand]:
-        """Each tensor has the axes of its slot."""
+        """The axes of each tensor are those of its slot."""
         return self.template(result, operands, place).demands
 
     def template(self, result: Rows, operands: Sequence[Rows], place: Place) -> Template:
-        """The demands, with the unknowns of labels and row variables."""
+        """The demands, as a template with the unknowns of labels and row variables."""
         made = Template(self.parsed, place.operation, place.where, self.broadcast)
         check_count(made, len(operands))
         for k, (rows, slot) in enumerate(zip(operands, self.parsed.operands, strict=True), 1):
@@ -185,13 +185,13 @@ class Einsum(Logic):
 def demand_shapes(
     logic: Logic, result: Rows, operands: Sequence[Rows], place: Place
 ) -> Template | None:
-    """Solve what an operation demands.
+    """Solve the demands of an operation.
 
     Returns:
-        The unknowns of a spec, None where the operation has none.
+        The template of a spec; None for other operations.
 
     Raises:
-        ShapeError: the shapes do not fit; none has changed then.
+        ShapeError: the shapes do not fit; they are unchanged then.
     """
     if not isinstance(logic, Einsum):
         Solver().add(logic.demands(result, operands, place))
@@ -204,7 +204,7 @@ def demand_shapes(
 
 
 def elements(rows: Mapping[str, Row], number: Cell, origin: Origin, factor: int = 1) -> Total:
-    """The demand for a number of elements."""
+    """The demand that rows have a number of elements."""
     return Total([rows[kind] for kind in MEMORY_ORDER], number, origin, factor)
 
 

@@ -1,4 +1,4 @@
-"""Reads label notation: the slots of operands and result, their rows and axes (OCANNL shapes).
+"""Parses label notation: the slots of operands and result, their rows and axes (OCANNL shapes).
 
     einsum   := slot (';' slot)* '=>' slot
     slot     := [row '|'] [row '->'] row
@@ -9,8 +9,8 @@
               | coefficient '*' name ['+' integer]
     concat   := name ('^' name)+
 
-In single-character mode each letter is an axis, in multi-character mode commas separate axes. The
-name of a row variable may be long in both.
+In single-character mode each letter is an axis, in multi-character mode commas separate axes. In
+both, the name of a row variable may have several characters.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from axiomjit.notation.specs import (
 
 _MULTICHAR: Final = ",*+^&<"
 _LONGEST: Final = 18
-"""Digits of the largest integer, so that it is below 2^63."""
+"""The largest number of digits of an integer, which is then below 2^63."""
 _PADS: Final = ("<", "=")
 _OPEN: Final = ("...", "..")
 _Row = tuple[tuple[AxisSpec, ...], Token | None, tuple[AxisSpec, ...]]
 
 
 def is_multichar(spec: str) -> bool:
-    """Whether the labels of a spec have several characters, and are separated by commas.
+    """True if the labels of a spec may have several characters and are separated by commas.
 
-    One of `, * + ^ & <`, or `=` without `>` after it, anywhere in the spec makes it so.
+    This is so if the spec contains one of `, * + ^ & <`, or a `=` that is not followed by `>`.
     """
     for place, sign in enumerate(spec):
         if sign in _MULTICHAR or (sign == "=" and spec[place + 1 : place + 2] != ">"):
@@ -54,12 +54,12 @@ def is_multichar(spec: str) -> bool:
 
 
 def parse_einsum(spec: str, use_padding: bool = False) -> EinsumSpec:
-    """The slots of a spec such as `"ij;jk=>ik"`: operands, then after `=>` the result.
+    """Parse a spec such as `"ij;jk=>ik"`: the slots of operands, and after `=>` that of the result.
 
     Args:
         spec: The text.
-        use_padding: What `+` without `<` or `=` before a kernel means: whether windows may reach
-            outside the axis.
+        use_padding: True if windows may reach outside the axis where `+` has neither `<` nor `=`
+            before it.
 
     Raises:
         SpecError: the text is no spec; a caret stands below the place.
@@ -79,7 +79,7 @@ def parse_einsum(spec: str, use_padding: bool = False) -> EinsumSpec:
 
 
 def parse_labels(spec: str, use_padding: bool = False) -> SlotSpec:
-    """The rows of a spec of one tensor, such as `"batch|in->out"`.
+    """Parse the spec of one tensor, such as `"batch|in->out"`, into its rows.
 
     Raises:
         SpecError: the text is no spec; a caret stands below the place.
@@ -95,10 +95,10 @@ def parse_labels(spec: str, use_padding: bool = False) -> SlotSpec:
 
 
 def parse_shape(spec: str) -> SlotSpec:
-    """The rows of a spec of one shape, in which `rgb=3` is an axis with a label and a size.
+    """Parse the spec of a shape, in which `rgb=3` is an axis with a label and a size.
 
     Raises:
-        SpecError: the text is no spec, or has windows or concatenations.
+        SpecError: the text is not a spec, or has windows or concatenations.
         GraphTypeError: `spec` is no text.
     """
     parser = _Parser(spec, False, shape=True)
@@ -108,10 +108,10 @@ def parse_shape(spec: str) -> SlotSpec:
 
 
 def _scanned(spec: str, several: bool) -> list[Token]:
-    """The tokens of a spec, the last of kind "end".
+    """The tokens of a spec; the last one has kind "end".
 
     Raises:
-        SpecError: a character that is no part of the notation, or an integer that is too large.
+        SpecError: a character is not part of the notation, or an integer is too large.
     """
     tokens = scan(spec, several)
     for token in tokens:
@@ -143,7 +143,7 @@ def _strange(spec: str, token: Token) -> SpecError:
 
 
 class _Parser:
-    """Walks over the tokens of one spec."""
+    """A recursive-descent parser of one spec."""
 
     def __init__(self, spec: object, use_padding: bool, shape: bool = False) -> None:
         if not isinstance(spec, str):
@@ -160,21 +160,21 @@ class _Parser:
 
     @property
     def next(self) -> Token:
-        """The token that comes next."""
+        """The next token."""
         return self.tokens[self.place]
 
     def take(self) -> Token:
-        """The next token, which is then behind."""
+        """Consume the next token and return it."""
         token = self.next
         self.place += token.kind != "end"
         return token
 
     def accept(self, kind: str) -> Token | None:
-        """The next token if it is of this kind."""
+        """Consume the next token and return it if it has this kind, else return None."""
         return self.take() if self.next.kind == kind else None
 
     def refuse(self, token: Token, seen: str, remedy: str) -> SpecError:
-        """The error for a token."""
+        """The error for a token, with a caret below it."""
         return refused(self.spec, token.start, seen, remedy)
 
     def unexpected(self, remedy: str) -> SpecError:
@@ -182,7 +182,7 @@ class _Parser:
         return self.refuse(self.next, f"{self.next} there", remedy)
 
     def finish(self) -> None:
-        """Refuse what is left, and names that are both labels and row variables."""
+        """Refuse remaining tokens, and names that are both labels and row variables."""
         if self.next.kind != "end":
             raise self.unexpected("end the spec before it")
         for name, token in self.variables.items():
@@ -208,7 +208,7 @@ class _Parser:
         return SlotSpec(**rows)
 
     def named(self, row: _Row, kind: str) -> RowSpec:
-        """The row as a row of this kind, after which its `...` is called."""
+        """The row, with its `...` named after this kind."""
         leading, variable, trailing = row
         if variable is None:
             return RowSpec((), None, leading)
@@ -217,7 +217,7 @@ class _Parser:
         return RowSpec(leading, name, trailing)
 
     def row(self) -> _Row:
-        """One row: the axes before its row variable, the variable, and those after it."""
+        """One row: the axes before its row variable, the variable, and the axes after it."""
         leading = self.listed()
         if self.next.kind not in _OPEN:
             return leading, None, ()
@@ -281,7 +281,7 @@ class _Parser:
         return Label(self.label(first))
 
     def sized(self, first: Token) -> Sized:
-        """A label and a size, of which the label is read."""
+        """A label and a size; the label is already consumed."""
         if first.kind == "name" and first.text != "_" and self.accept("="):
             if self.next.kind == "int":
                 return Sized(first.text, int(self.take().text))
@@ -290,14 +290,14 @@ class _Parser:
         raise self.unexpected(remedy)
 
     def label(self, token: Token) -> str:
-        """The name of a label, `_` excluded."""
+        """The name of a label; `_` is refused."""
         if token.kind != "name" or token.text == "_":
             raise self.refuse(token, f"{token} there", "write a label there")
         self.axes.setdefault(token.text, token)
         return token.text
 
     def concat(self, first: Token) -> Concat:
-        """A concatenation of labels, of which the first is read."""
+        """A concatenation of labels; the first is already consumed."""
         parts = [self.label(first)]
         while self.accept("^"):
             parts.append(self.label(self.take()))
@@ -306,7 +306,7 @@ class _Parser:
         return Concat(tuple(parts))
 
     def term(self, first: Token) -> tuple[int, str]:
-        """A coefficient, 1 where none is written, and a label; the first token is read."""
+        """A coefficient, by default 1, and a label; the first token is already consumed."""
         if first.kind != "int":
             return 1, self.label(first)
         factor = int(first.text)
@@ -317,7 +317,7 @@ class _Parser:
         return factor, self.label(self.take())
 
     def affine(self, first: Token) -> Affine:
-        """A sum `stride*over + offset + dilation*kernel`, of which the first token is read."""
+        """A sum `stride*over + offset + dilation*kernel`; its first token is already consumed."""
         stride, over = self.term(first)
         pad = self.take() if self.next.kind in _PADS else None
         offset, dilation, kernel = 0, 1, None

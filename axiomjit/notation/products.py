@@ -1,8 +1,8 @@
-"""Nodes of combined and reduced operands: what a spec computes, of shapes that are known.
+"""Makes the nodes of a spec with known shapes: operands are combined, and values reduced.
 
-At each point of the product space the operands are combined; the values are reduced over the
-iterators that the result does not have, then put where the result says. Elements outside an
-operand contribute nothing.
+At each point of the product space the operands are combined. The values are reduced over the
+iterators that the result lacks, then written at the result's index. Elements outside an operand
+contribute nothing.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ Fold = Callable[[Node, tuple[int, ...]], Node]
 
 
 def placed(core: Node, to: Projections, empty: Node, fold: Fold) -> Node:
-    """The result of values that have one dimension for each iterator of the result.
+    """Write values, which have one dimension per iterator of the result, into the result.
 
     Args:
         core: The values.
-        to: Where they belong.
-        empty: What elements are that nothing is written to.
-        fold: How values that are written to one element become one, along dimensions.
+        to: The projections of the operation.
+        empty: The value of elements that are never written.
+        fold: Reduces the values that are written to the same element, along dimensions.
     """
     merged = [d for d in range(len(to.shape)) if _is_merged(to, d)]
     if merged:
@@ -61,17 +61,16 @@ def placed(core: Node, to: Projections, empty: Node, fold: Fold) -> Node:
     if not all(_is_alone(to, d) for d in windows):
         return _guarded(core, to, empty, fold)
     node = core
-    axes = list(range(to.rank))  # which iterator each dimension is
+    axes = list(range(to.rank))  # the iterator of each dimension
     for d in windows:
         node, axes = _scattered(node, axes, to, d, empty, fold)
     return _gathered(node, axes, to, empty)
 
 
 def _guarded(core: Node, to: Projections, empty: Node, fold: Fold) -> Node:
-    """The result whose windows have labels in common with other dimensions.
+    """The result of a spec in which a window has a label of another dimension.
 
-    Each element is the fold over the iterators that are no dimension, of the values whose place it
-    is.
+    Iterators that index no dimension alone are reduced, over the values that belong to the element.
     """
     index: dict[int, int] = {}
     for d, function in enumerate(to.written):
@@ -106,20 +105,20 @@ def _all(guards: list[Node]) -> Node:
 
 
 def _is_alone(to: Projections, d: int) -> bool:
-    """Whether the iterators of a dimension of the result are in no other one."""
+    """True if no other dimension of the result has an iterator of this dimension."""
     others = {k for f in (*to.written[:d], *to.written[d + 1 :]) for k, _ in f.terms}
     return not others & {k for k, _ in to.written[d].terms}
 
 
 def _outer(function: Affine) -> tuple[tuple[int, Dim], tuple[int, Dim]]:
-    """The two terms of a function, that with the larger coefficient first."""
+    """The two terms of an index function, the one with the larger coefficient first."""
     first, second = function.terms
     larger_last = (second[1].constant or 0) > (first[1].constant or 0)
     return (second, first) if larger_last else (first, second)
 
 
 def _is_merged(to: Projections, d: int) -> bool:
-    """Whether a dimension is two iterators, the second of which runs from one to the next."""
+    """True if a dimension merges two iterators: the second one runs between steps of the first."""
     function = to.written[d]
     if len(function.terms) != 2 or function.offset.constant != 0 or not _is_alone(to, d):
         return False
@@ -128,7 +127,7 @@ def _is_merged(to: Projections, d: int) -> bool:
 
 
 def _split(to: Projections, merged: list[int]) -> Projections:
-    """The projections of a result in which merged dimensions are two."""
+    """The projections of the result with merged dimensions split into two."""
     written: list[Affine] = []
     shape: list[Dim] = []
     for d, function in enumerate(to.written):
@@ -139,7 +138,7 @@ def _split(to: Projections, merged: list[int]) -> Projections:
 
 
 def _gathered(node: Node, axes: list[int], to: Projections, empty: Node) -> Node:
-    """The result of values that have a dimension for each iterator that is left."""
+    """The result of values with a dimension for each iterator that remains."""
     extents = list(to.shape)
     index: dict[int, int] = {}
     equal: list[tuple[int, int]] = []
@@ -173,27 +172,27 @@ def _gathered(node: Node, axes: list[int], to: Projections, empty: Node) -> Node
 
 
 def _is_plain(function: Affine, length: Dim, extent: Dim) -> bool:
-    """Whether a dimension is an iterator, from end to end."""
+    """True if a dimension is indexed by one iterator, over its full length."""
     ((_, factor),) = function.terms
     alone = factor.constant == 1 and function.offset.constant == 0
     return alone and (length is extent or length == extent)
 
 
 def _is_outside(place: Dim, length: Dim) -> bool:
-    """Whether a place is known to be outside; that of a window of length 1 may be."""
+    """True if a constant index is known to be outside of the dimension."""
     if place.constant is None or length.constant is None:
         return False
     return not 0 <= place.constant < length.constant
 
 
 def _equal(shape: tuple[Dim, ...], here: int, there: int) -> Node:
-    """Whether two dimensions are at the same place, at each point of a shape."""
+    """A mask of the points of a shape at which two dimensions have equal positions."""
     places = (positions_along(shape, (here,)), positions_along(shape, (there,)))
     return builder.elementwise(PRIMITIVES["equal"], *places)
 
 
 def _strided(node: Node, d: int, stride: Dim, offset: Dim, empty: Node) -> Node:
-    """The elements of a dimension at multiples of a stride, and `empty` between them."""
+    """Spread the elements of a dimension to multiples of a stride, with `empty` between them."""
     extents = (*node.shape[: d + 1], stride, *node.shape[d + 1 :])
     index = [iterator(k if k <= d else k + 1) for k in range(len(node.shape))]
     spread = builder.view(node, tuple(index), extents)
@@ -204,7 +203,7 @@ def _strided(node: Node, d: int, stride: Dim, offset: Dim, empty: Node) -> Node:
 
 
 def _moved(node: Node, d: int, function: Affine, length: Dim, empty: Node) -> Node:
-    """The elements of a dimension at `a * k + offset` of one of this length, where they fit."""
+    """Move element k of a dimension to `a * k + offset` in a dimension of this length."""
     ((_, step),), offset = function.terms, function.offset
     fills = offset.constant is not None and 0 <= offset.constant < (step.constant or 0)
     if step.constant != 1 and fills and length == node.shape[d] * step:
@@ -221,9 +220,10 @@ def _moved(node: Node, d: int, function: Affine, length: Dim, empty: Node) -> No
 def _scattered(
     node: Node, axes: list[int], to: Projections, at: int, empty: Node, fold: Fold
 ) -> tuple[Node, list[int]]:
-    """An axis `a * x + b * y + offset` of the result: values that meet there are folded.
+    """Scatter values to `a * x + b * y + offset` on a result's axis, reducing those that collide.
 
-    Element r is the fold over y of the values at x = (r - offset - b * y) / a, where there is one.
+    Element r is the reduction over y of the values at x = (r - offset - b * y) / a, if x is an
+    index.
     """
     function, length = to.written[at], to.shape[at]
     (x, a), (y, b) = function.terms
@@ -242,29 +242,29 @@ def _scattered(
 
 
 COMBINE: Final = {"mul": np.multiply, "add": np.add, "sub": np.subtract, "div": np.divide}
-"""Functions of two elements, applied from left to right; `where` takes three."""
+"""Functions that combine operands, two at a time from left to right; `where` takes three."""
 _ROW: Final = BUILT_IN["logsumexp"]
 ONE_PASS: Final = Accumulator(
     _ROW.init, _ROW.combine, lambda e: (e, e.dtype.type(1)), _ROW.final, True, True
 )
-"""Sums of exponentials of combinations, which are computed once and not stored."""
+"""An accumulator for logsumexp of combined operands in one pass, which does not store them."""
 REDUCE: Final = ("sum", "max", "min", "prod", "mean", "logsumexp")
 
 
 class Meaning(Record):
-    """How operands are combined and values reduced: names, or an accumulator."""
+    """The functions that combine operands and reduce values: names, or an accumulator."""
 
     combine: str
     reduce: str | Accumulator
 
     @property
     def has_start(self) -> bool:
-        """Whether there is a value for no elements."""
+        """True if a reduction of no elements has a value."""
         return accumulator_of(self.reduce).init is not None
 
 
 def checked_meaning(combine: object, reduce: object, operands: int, asked: str) -> Meaning:
-    """The two as they are given to `einsum`.
+    """The arguments `combine` and `reduce` of `einsum`, checked.
 
     Raises:
         GraphValueError: a name is unknown, or does not fit the number of operands.
@@ -293,13 +293,14 @@ def emit(projections: Projections, nodes: Sequence[Node], meaning: Meaning, aske
 
     Raises:
         UnsupportedError: an accumulator has no value for elements outside of the operands.
-        GraphValueError: the largest of nothing, or an accumulator of several results.
+        GraphValueError: a maximum or minimum has no elements, or an accumulator has several
+            results.
     """
     return _Emission(projections, nodes, meaning, asked).node()
 
 
 class _Emission:
-    """Makes the node of one operation; its methods are the steps."""
+    """Makes the node of one operation; each method is a step."""
 
     def __init__(
         self, projections: Projections, nodes: Sequence[Node], meaning: Meaning, asked: str
@@ -314,7 +315,7 @@ class _Emission:
         self.conditions = self._conditions()
 
     def _conditions(self) -> Conditions | None:
-        """Where all operands are read inside; None where a fold cannot leave the others out."""
+        """Conditions that all operands are read inside; None if a fold cannot skip points."""
         found: list[Condition] = []
         for k, margins in enumerate(self.margins):
             for d in margins:
@@ -330,7 +331,7 @@ class _Emission:
         return self.to.extents
 
     def node(self) -> Node:
-        """The result, by the shortest way."""
+        """The node of the result, made in the cheapest of several ways."""
         if self.meaning == Meaning("mul", "sum"):
             reads = list(map(self._read, range(len(self.nodes))))
             within = self.conditions or ()
@@ -341,14 +342,14 @@ class _Emission:
         return cast(found, HALF) if self.narrow else found
 
     def _read(self, k: int) -> Read:
-        """Operand k and its map, filled with zeros where it is read outside."""
+        """Operand k, padded with zeros if it is read outside, and its map."""
         node, index = self.nodes[k], self.to.read[k]
         for d, widths in self.margins[k].items():
             node = padded(node, d, widths, _number(0, node.dtype))
         return node, _shifted(index, self.margins[k])
 
     def _combined(self) -> Node:
-        """What the operands are at each point; what is outside is chosen by conditions."""
+        """The combined operands at each point; conditions exclude reads outside an operand."""
         return self._combine(
             [builder.view(*self._read(k), self.extents) for k in range(len(self.nodes))]
         )
@@ -365,7 +366,7 @@ class _Emission:
         return fold_left(apply, values)
 
     def _inside(self) -> Node | None:
-        """Whether all operands are read inside; None where that is always so."""
+        """A mask of the points at which all operands are read inside; None if all points are."""
         found: Node | None = None
         for k, margins in enumerate(self.margins):
             if not margins:
@@ -379,12 +380,12 @@ class _Emission:
         return found
 
     def _masked(self, value: Node, neutral: Node) -> Node:
-        """The value, neutral where an operand is read outside."""
+        """The value; the neutral element at points where an operand is read outside."""
         inside = self._inside()
         return value if inside is None else builder.elementwise(WHERE, inside, value, neutral)
 
     def _reduced(self, value: Node) -> Node:
-        """The value, folded over the iterators that the result does not have."""
+        """The value, reduced over the iterators that the result lacks."""
         acc, axes = self.meaning.reduce, self.to.reduced
         if isinstance(acc, str) and acc in ACCUMULATORS and axes and self.conditions is not None:
             return self._folded(ACCUMULATORS[acc], value)
@@ -399,13 +400,13 @@ class _Emission:
         return cast(BUILT_IN[acc].build(value, axes), value.dtype) if axes else value
 
     def _folded(self, fold: UfuncFold, value: Node) -> Node:
-        """The value folded where all operands are read inside; it keeps its dtype."""
+        """The value, reduced over points where all operands are read inside, in its own dtype."""
         axes, conditions = self.to.reduced, self.conditions or ()
         folded = builder.fold(fold, value, axes, None, conditions)
         return cast(folded, value.dtype)
 
     def _put(self, core: Node, acc: str | Accumulator) -> Node:
-        """The reduced values where the result has them; what is written twice is folded."""
+        """Write reduced values into the result; values written to one element are reduced."""
         to = self.to
         if to.is_surjective and to.is_injective and all(len(f.terms) < 2 for f in to.written):
             return in_place(core, to)
@@ -429,7 +430,7 @@ class _Emission:
         return placed(core, to, empty, folded)
 
     def _mean(self) -> Node:
-        """Sums divided by the number of elements that are there; 0 where there is none."""
+        """Sums divided by the number of elements inside; 0 without elements."""
         value = self._combined()
         wide = builder.summed_in(value)
         ones: Node = builder.view(_number(1, INT), (), self.extents)
@@ -453,10 +454,10 @@ class _Emission:
 
 
 def neutral(reduce: str | Accumulator, dtype: DType, asked: str) -> Node:
-    """The value that contributes nothing to a reduction of elements of a dtype.
+    """The neutral element of a reduction in a dtype.
 
     Raises:
-        UnsupportedError: an accumulator, of which it is not known.
+        UnsupportedError: the neutral element of an accumulator is unknown.
     """
     if isinstance(reduce, Accumulator):
         raise UnsupportedError(
@@ -475,7 +476,7 @@ def neutral(reduce: str | Accumulator, dtype: DType, asked: str) -> Node:
 
 
 def _summable(node: Node, meaning: Meaning) -> Node:
-    """The operand; as floats where exponentials of it are summed."""
+    """The operand, as floats for logsumexp."""
     return cast(node, builder.summed_in(node)) if meaning.reduce == "logsumexp" else node
 
 
@@ -491,12 +492,12 @@ def _alone(nodes: Sequence[Node], is_tuple: bool, acc: Accumulator, asked: str) 
 
 
 def _nonempty_margins(margins: Margins) -> dict[int, tuple[Dim, Dim]]:
-    """The margins that are not known to be empty, by dimension."""
+    """The margins that may be nonempty, by dimension."""
     return {d: pair for d, pair in enumerate(margins) if any(w.constant != 0 for w in pair)}
 
 
 def _shifted(index: IndexMap, margins: dict[int, tuple[Dim, Dim]]) -> IndexMap:
-    """The map of an operand that has margins now."""
+    """The map of an operand, shifted by the margins that were added to it."""
     moved = list(index)
     for d, (before, _) in margins.items():
         moved[d] = moved[d].replace(offset=moved[d].offset + before)
@@ -504,7 +505,7 @@ def _shifted(index: IndexMap, margins: dict[int, tuple[Dim, Dim]]) -> IndexMap:
 
 
 def _nothing(dtype: DType) -> Node:
-    """An array of no elements."""
+    """An array without elements."""
     return builder.view(_number(0, dtype), (), (dim(0),))
 
 

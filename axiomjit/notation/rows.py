@@ -1,4 +1,4 @@
-"""Shapes that are known: rows of sizes, and what a spec means for operands of known shape."""
+"""Known shapes: rows of sizes, and the solution of a spec for operands of known shape."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class Rows(Record):
 
 
 Known = Rows | tuple[Dim, ...]
-"""A shape: rows, or dimensions in memory order of which the rows are to be found."""
+"""A known shape: rows, or dimensions in memory order that are still to be split into rows."""
 
 
 class Solution(Record):
-    """The shapes of operands and result, and what labels and row variables stand for."""
+    """The shapes of operands and result, and the values of labels and row variables."""
 
     operands: tuple[Rows, ...]
     result: Rows
@@ -58,15 +58,15 @@ def solve_known(
     capture: Sequence[Capture] = (),
     broadcast: bool = False,
 ) -> Solution:
-    """What a spec means for operands of known shape.
+    """Solve a spec for operands of known shape.
 
     Args:
         spec: The spec, with one slot per operand.
         operands: Their shapes.
-        sizes: Sizes of labels; of row variables the number of elements, or the sizes.
-        asked: What to call the operation in messages; the spec when empty.
+        sizes: Sizes of labels; for a row variable the number of elements, or the sizes.
+        asked: The name of the operation in messages; the spec if empty.
         capture: Sizes to bind to labels and row variables.
-        broadcast: Whether row variables of the operands stretch to those of the result.
+        broadcast: True if row variables of the operands stretch to those of the result.
 
     Raises:
         ShapeError: the shapes do not fit the spec.
@@ -101,27 +101,27 @@ def solve_known(
 
 
 class Capture:
-    """What a label or row variable is bound to: `Size`."""
+    """The protocol of `Size`: an object bound to a label or row variable."""
 
     __slots__ = ()
 
     def captured(self, template: Template) -> list[Demand]:
-        """What binding it demands."""
+        """The demands of binding it."""
         raise NotImplementedError
 
     def bind(self, template: Template) -> None:
-        """Remember what it stands for."""
+        """Store the label's size, or the row variable, of its name."""
         raise NotImplementedError
 
 
 def in_memory_order(slot: SlotSpec) -> str:
-    """The axes of a slot in memory order, and the kinds that are not empty."""
+    """The axes of a slot in memory order, and the kinds of its nonempty rows."""
     rows = [(kind, slot.row(kind)) for kind in MEMORY_ORDER if slot.row(kind)]
     return f"[{', '.join(str(row) for _, row in rows)}] ({', '.join(kind for kind, _ in rows)})"
 
 
 def check_count(template: Template, count: int) -> None:
-    """Refuse another number of operands than the spec has."""
+    """Refuse a number of operands that differs from the spec's."""
     slots = len(template.spec.operands)
     if count != slots:
         raise ShapeError(

@@ -1,4 +1,4 @@
-"""Shapes with batch, input and output axes, of which parts may still be inferred."""
+"""Shapes with batch, input and output axes, parts of which may still be unknown."""
 
 from __future__ import annotations
 
@@ -31,39 +31,39 @@ Pads = tuple[tuple[int, int], ...]
 
 
 class Entry:
-    """What can stand for an axis in a shape: `Size`, which has a cell of its own."""
+    """The protocol of `Size`: an entry for an axis of a shape, with a cell."""
 
     __slots__ = ()
 
     @property
     def cell(self) -> Cell:
-        """The cell that it stands for."""
+        """The cell of the entry."""
         raise NotImplementedError
 
 
 def number(size: Dim | None) -> int | None:
-    """A size for people: an int where it is one; None where it is not known."""
+    """A size to show to users: an int if constant, None if unknown."""
     if size is None:
         return None
     return cast(int, size) if size.constant is None else size.constant
 
 
 class ShapeRow:
-    """The axes of one kind of a shape: iterate for their sizes, `labels` for their labels.
+    """The axes of one kind of a shape: iteration gives their sizes, `labels` their labels.
 
-    A size that is not known is None; axes of unknown number are one Ellipsis.
+    An unknown size is None; an unknown number of axes is shown as one Ellipsis.
     """
 
     __slots__ = ("_row", "padding")
 
     def __init__(self, row: Row, padding: Pads | None = None) -> None:
-        """Look at a row; `padding` is what windows read (before, after) each axis, if any does."""
+        """Wrap a row; `padding` are the elements that windows read before and after each axis."""
         self._row = row
         self.padding = padding
 
     @property
     def labels(self) -> tuple[str | None, ...]:
-        """The label of each axis, None where it has none."""
+        """The label of each axis; None for an axis without one."""
         row = self._row.flat
         middle: list[Any] = [] if row.variable is None else [...]
         front, back = ([cell.label for cell in part] for part in (row.leading, row.trailing))
@@ -99,7 +99,7 @@ class ShapeRow:
 
 
 class Shape:
-    """The batch, input and output axes of a tensor; what is not given is inferred from its use."""
+    """The batch, input and output axes of a tensor; missing parts are inferred from its uses."""
 
     __slots__ = ("__weakref__", "_windows", "deduced", "name", "rows")
 
@@ -123,13 +123,13 @@ class Shape:
             input: The input axes.
             output: The output axes.
             batch_labels: Pairs of label and size, or labels alone, instead of `batch`.
-            input_labels: The same, instead of `input`.
-            output_labels: The same, instead of `output`.
-            deduced: "input_equals_output" where input and output axes are the same.
+            input_labels: As `batch_labels`, instead of `input`.
+            output_labels: As `batch_labels`, instead of `output`.
+            deduced: "input_equals_output" if input and output axes are the same.
             name: What to call it in messages.
 
         Raises:
-            ShapeError: an entry is no size, or axes of a kind are given twice or do not fit.
+            ShapeError: an entry is not a size, or axes of a kind are given twice or do not fit.
         """
         given = (batch, batch_labels), (input, input_labels), (output, output_labels)
         pairs = dict(zip(KINDS, given, strict=True))
@@ -164,13 +164,13 @@ class Shape:
 
     @classmethod
     def parse(cls, spec: str, deduced: str | None = None, name: str | None = None) -> Shape:
-        """The shape that label notation describes, such as `"b|3->n"`; integers are sizes.
+        """The shape described by label notation such as `"b|3->n"`; integers are sizes.
 
-        Equal labels are equal sizes, equal row variables equal axes; `_` is a size of its own.
-        `rgb=3` is an axis labelled so, as `str` writes it.
+        Equal labels have equal sizes, equal row variables equal axes; each `_` is another size.
+        `rgb=3` is an axis with a label and a size, as written by `str`.
 
         Raises:
-            SpecError: the text is no such spec.
+            SpecError: the text is not the spec of a shape.
         """
         cells: dict[str, Cell] = {}
         variables: dict[str, RowVariable] = {}
@@ -209,10 +209,10 @@ class Shape:
 
     @property
     def padding(self) -> Pads | None:
-        """How far padded windows read before and after each axis, in memory order; else None.
+        """The numbers of elements that windows read before and after each axis; None without any.
 
-        Reads outside contribute nothing; no memory is kept for them. Of several operations it is
-        the largest. Closes the shape first.
+        Axes are in memory order. Reads outside contribute nothing and need no memory. The largest
+        number over all operations counts. The shape is closed first.
         """
         if not self._windows:
             return None
@@ -222,7 +222,7 @@ class Shape:
         return tuple(found)
 
     def note_windows(self, slot: SlotSpec, labels: Mapping[str, Cell]) -> None:
-        """Remember the padded windows of an operand with this slot."""
+        """Record the padded windows of an operand with this slot."""
         for (kind, place, from_end), axis in slot.axis_map.items():
             if isinstance(axis, Affine) and axis.padded and axis.kernel is not None:
                 index = -place if from_end else place - 1
@@ -242,7 +242,7 @@ class Shape:
 
     @property
     def is_closed(self) -> bool:
-        """Whether every axis is known."""
+        """True if every axis is known."""
         return not self._unknowns
 
     @property
@@ -250,17 +250,17 @@ class Shape:
         return [unknown for row in self.rows.values() for unknown in row.flat.unknowns]
 
     def close(self) -> None:
-        """Decide what is open, here and in all shapes that depend on this one.
+        """Decide open axes and sizes, here and in all shapes that depend on this one.
 
         Raises:
-            ShapeError: what is decided does not fit, or the shape of a parameter is left open.
+            ShapeError: the decisions do not fit, or the shape of a parameter is left open.
         """
         if not self.is_closed:
             close(self._unknowns)
 
     @property
     def lengths(self) -> tuple[Dim, ...]:
-        """The sizes in memory order, symbolic where the function is followed; closes first."""
+        """The sizes in memory order, symbolic in a traced function; closes the shape first."""
         self.close()
         cells = (cell for kind in MEMORY_ORDER for cell in self.rows[kind].flat.cells)
         return tuple(cell.size for cell in cells if cell.size is not None)
@@ -272,12 +272,12 @@ class Shape:
 
     @property
     def labels(self) -> tuple[str | None, ...]:
-        """The labels of the axes in memory order, None where an axis has none; closes first."""
+        """The labels of the axes in memory order, None without one; closes the shape first."""
         self.close()
         return tuple(label for kind in MEMORY_ORDER for label in ShapeRow(self.rows[kind]).labels)
 
     def equate(self, other: Shape) -> None:
-        """Demand that this shape is `other`, row by row.
+        """Demand that this shape equals `other`, row by row.
 
         Raises:
             ShapeError: they differ.
@@ -302,7 +302,7 @@ class Shape:
         )
 
     def __eq__(self, other: object) -> bool:
-        """Whether the sizes and labels that are known are the same."""
+        """True if the known sizes and labels are the same."""
         if not isinstance(other, Shape):
             return NotImplemented
         pairs = ((ShapeRow(self.rows[kind]), ShapeRow(other.rows[kind])) for kind in KINDS)
@@ -321,7 +321,7 @@ class Shape:
 
 
 def _numbers(unknowns: Sequence[Unknown]) -> dict[Unknown, str]:
-    """A number for each unknown size, with the name of its label."""
+    """A text for each unknown size: a number, and the name of its label."""
     cells = [u for u in dict.fromkeys(unknowns) if isinstance(u, Cell)]
     return {c: f"${k}" + (f":{c.name}" if c.name else "") for k, c in enumerate(cells, 1)}
 
@@ -336,7 +336,7 @@ def _written_row(row: Row, names: Mapping[Unknown, str]) -> str:
 
 
 def _written(axis: AxisSpec, cells: dict[str, Cell]) -> Cell:
-    """The cell of an axis of the notation of shapes."""
+    """The cell of an axis in the spec of a shape."""
     match axis:
         case Label(name=name):
             return cells.setdefault(name, Cell(name=name))

@@ -1,4 +1,4 @@
-"""Sizes with names, known before or after the operations that have them."""
+"""Sizes with names, which become known before or after the operations that use them."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from axiomjit.notation.terms import Cell, Demand, Origin, Row, closed_row, open_
 
 
 class Size(Entry, Capture):
-    """The size of the label, or the number of elements of the row variable, of its name.
+    """The size of the label with its name, or the number of elements of the row variable.
 
-    `capture=[size]` binds it to a spec. Of a row variable it is the product of the sizes, which
-    is 1 for no axes.
+    `capture=[size]` binds it to a spec. For a row variable it is the product of the sizes, 1
+    without axes.
     """
 
     __slots__ = ("_cell", "_row", "name")
 
     def __init__(self, name: str) -> None:
-        """Make a size that nothing is known of.
+        """Make an unknown size.
 
         Raises:
-            ShapeError: the name is no text.
+            ShapeError: the name is not a text.
         """
         if not isinstance(name, str) or not name:
             seen, remedy = f"the name {name!r}", "give a label or the name of a row variable"
@@ -37,29 +37,29 @@ class Size(Entry, Capture):
 
     @property
     def cell(self) -> Cell:
-        """The cell that stands for it."""
+        """The cell of the size."""
         return self._cell
 
     @property
     def value(self) -> int | None:
-        """The size, None until it is known; a symbolic length where a function is followed."""
+        """The size, None while unknown; in a traced function a symbolic length."""
         return number(self._cell.root.size)
 
     def set(self, size: int) -> None:
-        """Demand this size.
+        """Demand that the size equals a number.
 
         Raises:
-            ShapeError: another size is demanded already, or does not fit.
+            ShapeError: another size is already demanded, or this one does not fit.
         """
         given = entry_cell(size, "", f"{self!r}.set")
         origin = self._origin(repr(self), f"set to {given}")
         Solver().add([EqualRows(closed_row((self._cell,)), closed_row((given,)), origin)])
 
     def equate(self, other: Size) -> None:
-        """Demand that two sizes are equal; of two row variables, that all axes are.
+        """Demand that two sizes are equal; for two row variables, that all axes are.
 
         Raises:
-            ShapeError: they differ, or neither is known and one has no spec yet.
+            ShapeError: the sizes differ, or both are unknown and one is not bound to a spec.
         """
         if not isinstance(other, Size):
             seen, remedy = f"a {type(other).__name__}", "give another Size, or use set(number)"
@@ -81,10 +81,10 @@ class Size(Entry, Capture):
         Solver().add(EqualRows(left, right, origin) for left, right in pairs)
 
     def captured(self, template: Template) -> list[Demand]:
-        """What binding it to the label or row variable of its name demands; see `bind`.
+        """The demands of binding it to the label or row variable with its name; see `bind`.
 
         Raises:
-            ShapeError: the spec does not have the name.
+            ShapeError: the spec lacks the name.
         """
         origin = template.origin(f"the captured {self.name!r}")
         if self.name in template.labels:
@@ -95,7 +95,7 @@ class Size(Entry, Capture):
         return [Total([open_row(template.rows[self.name])], self._cell, origin)]
 
     def bind(self, template: Template) -> None:
-        """Remember what it stands for, once the demands of the operation are accepted."""
+        """Store the label's cell or the row variable, once the demands are accepted."""
         variable = template.rows.get(self.name)
         self._row = closed_row((self._cell,)) if variable is None else open_row(variable)
 

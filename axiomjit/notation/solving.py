@@ -1,9 +1,8 @@
-"""Solves demands on shapes as far as they decide them; nothing is guessed here (OCANNL shapes).
+"""Solves demands on shapes, as far as shapes follow from them (OCANNL shapes).
 
-A `Demand` takes one step: it binds what it can, asks for smaller demands, and is done or waits
-until something that it watches is known. Unknowns know who watches them, so that what belongs
-together is found by walking, and there is no table beside the shapes. What a failing demand has
-changed is undone.
+A step of a `Demand` binds unknowns, posts smaller demands, and is done or waits until an unknown
+that it watches becomes known. Unknowns refer to the demands that watch them, so connected unknowns
+are found by a walk, without a table. The changes of a failing demand are undone.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from axiomjit.notation.terms import Cell, Demand, Origin, Row, RowVariable, Unkn
 from axiomjit.symbolic.dims import Dim, dim
 
 _RANK: Final = 64
-"""Axes of a row; rows that would grow without end are refused there."""
+"""The largest number of axes of a row; rows that would grow without end are refused."""
 LOCK: Final = new_lock()
-"""One inference at a time: shapes of several threads may meet."""
+"""Held during an inference, since threads may share shapes."""
 
 
 class Solver:
-    """One step of inference that succeeds as a whole, or leaves everything as it was."""
+    """One inference: it succeeds as a whole or changes nothing."""
 
     def __init__(self) -> None:
         self.queue: deque[Demand] = deque()
@@ -33,10 +32,10 @@ class Solver:
         self.trail: list[tuple[Any, str, object]] = []
 
     def add(self, demands: Iterable[Demand]) -> None:
-        """Solve these demands and all that they touch.
+        """Solve these demands and all demands that they affect.
 
         Raises:
-            ShapeError: they cannot be fulfilled; nothing has changed then.
+            ShapeError: they cannot be fulfilled; shapes are unchanged then.
         """
         with LOCK:
             try:
@@ -48,7 +47,7 @@ class Solver:
                 raise
 
     def undo(self) -> None:
-        """Take back all changes."""
+        """Undo all changes."""
         for target, field, value in reversed(self.trail):
             setattr(target, field, value)
         for demand in self.posted:
@@ -57,12 +56,12 @@ class Solver:
         self.queue.clear()
 
     def post(self, demand: Demand) -> None:
-        """Take up a demand."""
+        """Add a demand to the queue."""
         self.posted.append(demand)
         self.queue.append(demand)
 
     def propagate(self) -> None:
-        """Step until nothing more is decided."""
+        """Step queued demands until the queue is empty."""
         while self.queue:
             demand = self.queue.popleft()
             if not demand.active:
@@ -75,16 +74,16 @@ class Solver:
                     unknown.watchers.append(demand)
 
     def change(self, target: object, field: str, value: object) -> None:
-        """Set a field, so that it can be taken back."""
+        """Set a field, and record the old value for `undo`."""
         self.trail.append((target, field, getattr(target, field)))
         setattr(target, field, value)
 
     def wake(self, unknown: Unknown) -> None:
-        """Look again at what watches an unknown."""
+        """Add the demands that watch an unknown to the queue."""
         self.queue.extend(demand for demand in unknown.watchers if demand.active)
 
     def bind(self, variable: RowVariable, row: Row, origin: Origin) -> None:
-        """A row variable stands for these axes."""
+        """Bind a row variable to these axes."""
         self.check_rank(len(row.cells), variable, origin)
         for cell in row.cells:
             self.inherit(cell.root, variable)
@@ -115,15 +114,15 @@ class Solver:
             self.change(unknown, "name", source.name)
 
     def note(self, unknown: Unknown, origins: Iterable[Origin]) -> None:
-        """Remember where what is known of a row or size comes from."""
+        """Record the origins of the knowledge about a row or size."""
         self.change(unknown, "origins", merged((*unknown.origins, *origins)))
 
     def set_size(self, cell: Cell, size: int | Dim, origin: Origin) -> None:
-        """A cell has this size."""
+        """Set the size of a cell."""
         self.equate(cell, Cell(dim(size)), origin)
 
     def set_label(self, cell: Cell, label: str | None, origin: Origin) -> None:
-        """A cell has this label, if it is one."""
+        """Set the label of a cell, unless it is None."""
         root = cell.root
         if label is None or label == root.label:
             return
@@ -138,7 +137,7 @@ class Solver:
         self.wake(root)
 
     def set_least(self, cell: Cell, least: int, origin: Origin) -> None:
-        """A cell is at least so long, since it is read or written at an index."""
+        """Set a lower bound of a cell's size, which a fixed index needs."""
         root = cell.root
         if root.size is None and least > root.at_least:
             self.change(root, "at_least", least)
@@ -152,7 +151,7 @@ class Solver:
             )
 
     def equate(self, one: Cell, other: Cell, origin: Origin) -> None:
-        """Two cells are the same size."""
+        """Make two cells equal."""
         left, right = one.root, other.root
         if left is right:
             return
@@ -182,7 +181,7 @@ class Solver:
     def fail(
         self, origin: Origin, seen: str, remedy: str, origins: Iterable[Origin] = ()
     ) -> NoReturn:
-        """Refuse a demand."""
+        """Raise the error for a demand that cannot be fulfilled."""
         trace = [str(one) for one in merged((origin, *origins))]
         asked = f"{origin.operation}, {origin.demand}"
         raise ShapeError(asked, seen, remedy, origin.where, tuple(trace[1:]))
@@ -194,7 +193,7 @@ def _called(*cells: Cell) -> str:
 
 
 def connected(start: Iterable[Unknown]) -> tuple[list[Unknown], list[Demand]]:
-    """The unknowns that demands connect with these, and the demands that are not done."""
+    """The unknowns connected with these by demands, and the demands that are not done."""
     waiting = list(start)
     unknowns: dict[Unknown, None] = {}
     demands: dict[Demand, None] = {}

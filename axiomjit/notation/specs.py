@@ -1,4 +1,4 @@
-"""The records that label notation is read into: axes, rows, slots, and the spec of an operation."""
+"""The records of parsed label notation: axes, rows, slots, and the spec of an operation."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Final, TypeVar
 from axiomjit.base.records import Record
 
 KINDS: Final = ("batch", "input", "output")
-"""The kinds of axes in the order in which they are written."""
+"""The kinds of axes in the order of notation."""
 MEMORY_ORDER: Final = ("batch", "output", "input")
-"""The kinds of axes in the order of an array's dimensions: the input of a matrix comes last."""
+"""The kinds of axes in the order of an array's dimensions; the input of a matrix is last."""
 
 Position = tuple[str, int, bool]
-"""Where an axis stands: kind, place from 1, and whether the place is counted from the end."""
+"""The position of an axis: kind, number from 1, and True if counted from the end."""
 Default = TypeVar("Default")
 
 
 class AxisSpec(Record):
-    """One axis of a spec; specs of axes have an order, first by their class."""
+    """One axis of a spec; axes can be sorted, first by class."""
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels that the axis is made of, in the order in which they are written."""
+        """The labels in the axis, in the order of the text."""
         return ()
 
     def __lt__(self, other: AxisSpec) -> bool:
@@ -39,7 +39,7 @@ class AxisSpec(Record):
 
 
 class Label(AxisSpec):
-    """An axis called `name`; equal names in a spec are one iterator."""
+    """An axis with a label; labels with equal names in a spec are one iterator."""
 
     name: str
 
@@ -62,17 +62,17 @@ class Fixed(AxisSpec):
 
 
 class Placeholder(AxisSpec):
-    """An axis without a name, `_`: no two of them are related."""
+    """An axis without a name, `_`; two placeholders are unrelated."""
 
     def __str__(self) -> str:
         return "_"
 
 
 class Affine(AxisSpec):
-    """An axis visited at `stride * over + offset + dilation * kernel`; labels `over`, `kernel`.
+    """An axis indexed by `stride * over + offset + dilation * kernel`, by two labels.
 
-    Without a kernel `dilation` is 1. `padded` says that the axis is as long as `stride * over`, so
-    that some reads fall outside; else each window lies inside.
+    Without a kernel `dilation` is 1. If `padded`, the axis has the length `stride * over`, and some
+    reads are outside; otherwise every window is inside.
     """
 
     stride: int
@@ -98,7 +98,7 @@ class Affine(AxisSpec):
 
 
 class Concat(AxisSpec):
-    """An axis made of the positions of labels, one label after another."""
+    """An axis that concatenates the positions of several labels."""
 
     parts: tuple[str, ...]
 
@@ -112,7 +112,7 @@ class Concat(AxisSpec):
 
 
 class Sized(AxisSpec):
-    """An axis of a shape with the label and size that are written, `rgb=3`."""
+    """An axis of a shape with a label and a size, `rgb=3`."""
 
     label: str
     size: int
@@ -134,10 +134,10 @@ def _times(factor: int, label: str) -> str:
 
 
 class RowSpec(Record):
-    """The axes of one kind: `leading`, what a row variable stands for, `trailing`.
+    """The axes of one kind: `leading` ones, those of a row variable, `trailing` ones.
 
-    Without a row variable (`variable` is None) all axes are trailing. The row variable of `...` is
-    called as the kind it stands in.
+    Without a row variable (`variable` is None) all axes are trailing. The row variable of `...` has
+    the name of its kind.
     """
 
     leading: tuple[AxisSpec, ...] = ()
@@ -146,7 +146,7 @@ class RowSpec(Record):
 
     @property
     def axes(self) -> tuple[AxisSpec, ...]:
-        """The axes that are written, in order."""
+        """The axes in the text, in order."""
         return self.leading + self.trailing
 
     def __bool__(self) -> bool:
@@ -156,18 +156,18 @@ class RowSpec(Record):
         return self.written("")
 
     def written(self, kind: str) -> str:
-        """The row as text that reads back as this row, for a row of a kind or of any ("")."""
+        """The row as text that parses to this row, in a row of a kind ("" for any kind)."""
         name = self.variable
         middle = [] if name is None else ["..." if name == kind else f"..{name}.."]
         items = [*map(str, self.leading), *middle, *map(str, self.trailing)]
         names = [axis.name for axis in self.axes if isinstance(axis, Label)]
-        # A comma makes a name of several letters one name.
+        # A comma makes several letters one name.
         alone = len(items) == 1 and any(len(word) > 1 for word in names)
         return ",".join(items) + ("," if alone else "")
 
 
 class SlotSpec(Record):
-    """The three rows of one operand or of a result."""
+    """The three rows of an operand or of the result."""
 
     batch: RowSpec = RowSpec()
     input: RowSpec = RowSpec()
@@ -175,7 +175,7 @@ class SlotSpec(Record):
 
     @property
     def rows(self) -> tuple[tuple[str, RowSpec], ...]:
-        """Each kind with its row, in the order in which kinds are written."""
+        """Each kind with its row, in the order of notation."""
         return tuple((kind, self.row(kind)) for kind in KINDS)
 
     def row(self, kind: str) -> RowSpec:
@@ -188,7 +188,7 @@ class SlotSpec(Record):
 
     @property
     def axis_map(self) -> dict[Position, AxisSpec]:
-        """Each axis but placeholders by its position.
+        """The position of each axis that is not a placeholder.
 
         Axes after a row variable, and all axes of a row without one, are counted from the end.
         """
@@ -200,7 +200,7 @@ class SlotSpec(Record):
         return {place: axis for place, axis in found.items() if not isinstance(axis, Placeholder)}
 
     def in_memory_order(self, default: Default) -> tuple[AxisSpec | Default, ...]:
-        """The axes in memory order, `default` in place of placeholders; row variables are empty."""
+        """The axes in memory order; placeholders become `default`, row variables have no axes."""
         axes = (axis for kind in MEMORY_ORDER for axis in self.row(kind).axes)
         return tuple(default if isinstance(axis, Placeholder) else axis for axis in axes)
 
@@ -210,7 +210,7 @@ class SlotSpec(Record):
 
 
 class EinsumSpec(Record):
-    """The slots of the operands and of the result; `text` is what was written."""
+    """The slots of the operands and of the result; `text` is the spec as written."""
 
     operands: tuple[SlotSpec, ...]
     result: SlotSpec
@@ -223,13 +223,13 @@ class EinsumSpec(Record):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Every label once, in the order of its first place."""
+        """Each label once, in the order of first appearance."""
         found = (label for slot in self.slots for axis in slot for label in axis.labels)
         return tuple(dict.fromkeys(found))
 
     @property
     def row_variables(self) -> tuple[str, ...]:
-        """Every row variable once, in the order of its first place."""
+        """Each row variable once, in the order of first appearance."""
         rows = (row.variable for slot in self.slots for _, row in slot.rows)
         return tuple(dict.fromkeys(name for name in rows if name is not None))
 

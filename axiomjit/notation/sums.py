@@ -1,4 +1,4 @@
-"""Demands that compute sizes: windows, concatenations, numbers of elements, exact dimensions."""
+"""Demands that compute sizes: of windows, concatenations, numbers of elements, exact dimensions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from axiomjit.symbolic.dims import Dim, dim, exact_quotient, product
 
 
 def quotient_of(top: Dim, bottom: Dim) -> Dim | None:
-    """The quotient top / bottom where that leaves no rest; whoever asks leaves a guard."""
+    """The quotient top / bottom, None if there is a remainder; the comparison records a guard."""
     whole = exact_quotient(top, bottom) if bottom.terms else None
     if whole is not None:
         return whole
@@ -25,10 +25,10 @@ def quotient_of(top: Dim, bottom: Dim) -> Dim | None:
 
 
 class AffineSize(Demand):
-    """An axis that is visited at `stride * over + offset + dilation * kernel` has its length.
+    """The demand for the length of an axis indexed by `stride * over + offset + dilation * kernel`.
 
-    Without a kernel, or padded, that is `stride * over`, else
-    `stride * (over - 1) + 1 + dilation * (kernel - 1)`.
+    The length is `stride * over` without a kernel or with padding, else `stride * (over - 1) + 1 +
+    dilation * (kernel - 1)`.
     """
 
     __slots__ = ("dilation", "kernel", "over", "stride", "whole")
@@ -42,7 +42,7 @@ class AffineSize(Demand):
         dilation: int,
         origin: Origin,
     ) -> None:
-        """Keep the cells; `kernel` is None where it does not count for the length."""
+        """Store the cells; `kernel` is None if the length does not depend on it."""
         super().__init__(origin)
         self.whole, self.over, self.kernel = whole, over, kernel
         self.stride, self.dilation = stride, dilation
@@ -55,11 +55,11 @@ class AffineSize(Demand):
 
     @property
     def unknowns(self) -> list[Unknown]:
-        """The sizes that are not known."""
+        """The unknown sizes."""
         return [cell for cell in self.cells if cell.size is None]
 
     def step(self, solver: Solver) -> bool:
-        """Compute the last size that is not known."""
+        """Compute the last unknown size."""
         whole, over = self.whole.root.size, self.over.root.size
         kernel = dim(1) if self.kernel is None else self.kernel.root.size
         if kernel is not None and over is not None:
@@ -104,7 +104,7 @@ class AffineSize(Demand):
 
 
 class ConcatSize(Demand):
-    """An axis is as long as its parts together."""
+    """The demand that the length of an axis is the sum of its parts."""
 
     __slots__ = ("parts", "whole")
 
@@ -114,12 +114,12 @@ class ConcatSize(Demand):
 
     @property
     def unknowns(self) -> list[Unknown]:
-        """The sizes that are not known."""
+        """The unknown sizes."""
         cells = dict.fromkeys(cell.root for cell in (self.whole, *self.parts))
         return [cell for cell in cells if cell.size is None]
 
     def step(self, solver: Solver) -> bool:
-        """Compute the last size that is not known."""
+        """Compute the last unknown size."""
         parts = [cell.root for cell in self.parts]
         total = sum((c.size for c in parts if c.size is not None), dim(0))
         unknown = Counter(cell for cell in parts if cell.size is None)
@@ -145,7 +145,7 @@ class ConcatSize(Demand):
         return True
 
     def _cancel(self, solver: Solver) -> None:
-        """Another concatenation of the same axis: what the two do not share is equal."""
+        """Equate the parts in which this and another concatenation of the same axis differ."""
         mine = Counter(cell.root for cell in self.parts)
         for other in self.whole.root.watchers:
             if isinstance(other, ConcatSize) and other is not self and other.active:
@@ -157,7 +157,7 @@ class ConcatSize(Demand):
 
 
 class Total(Demand):
-    """The axes of rows have `coefficient * factor / divisor` elements together."""
+    """The demand that rows have `coefficient * factor / divisor` elements in all."""
 
     __slots__ = ("coefficient", "divisor", "factor", "rows")
 
@@ -175,32 +175,32 @@ class Total(Demand):
 
     @property
     def unknowns(self) -> list[Unknown]:
-        """The rows and sizes that are not known."""
+        """The unknown rows and sizes."""
         found = [unknown for row in self.rows for unknown in row.flat.unknowns]
         factor = self.factor.root
         return found if factor.size is not None else [*found, factor]
 
     @property
     def variables(self) -> list[RowVariable]:
-        """The row variables that are left, each once."""
+        """The unbound row variables, each once."""
         found = (row.flat.variable for row in self.rows)
         return list(dict.fromkeys(v for v in found if v is not None))
 
     @property
     def known(self) -> Dim:
-        """The product of the sizes that are known."""
+        """The product of the known sizes."""
         cells = (cell for row in self.rows for cell in row.flat.cells)
         return product(tuple(cell.size for cell in cells if cell.size is not None))
 
     @property
     def is_met(self) -> bool:
-        """True if the known sizes already have all the elements."""
+        """True if the known sizes already have all elements."""
         size = self.factor.root.size
         return size is not None and size * self.coefficient == self.known * self.divisor
 
     @property
-    def left(self) -> Dim | None:
-        """The product of the sizes that are not known; None where there is none, or none known."""
+    def remaining(self) -> Dim | None:
+        """The product of the unknown sizes; None if the total is unknown or not a multiple."""
         size = self.factor.root.size
         if size is None:
             return None
@@ -208,10 +208,10 @@ class Total(Demand):
         rest = quotient_of(number, known)
         return dim(0) if rest is None and number == 0 and known == 0 else rest
 
-    def rest(self, solver: Solver) -> Dim | None:
-        """How many elements the unknown sizes have together; None while the number is unknown."""
+    def remaining_or_fail(self, solver: Solver) -> Dim | None:
+        """The number of elements of the unknown sizes together; None while the total is unknown."""
         size = self.factor.root.size
-        rest = self.left
+        rest = self.remaining
         if size is not None and rest is None:
             number = size * self.coefficient
             shown = " ".join(f"[{row}]" for row in self.rows)
@@ -225,9 +225,9 @@ class Total(Demand):
         return rest
 
     def step(self, solver: Solver) -> bool:
-        """Compute the last size that is not known."""
+        """Compute the last unknown size."""
         cells = Counter(c for row in self.rows for c in row.flat.cells if c.size is None)
-        rest = self.rest(solver)
+        rest = self.remaining_or_fail(solver)
         if self.variables:
             return False
         if rest is None:
@@ -272,9 +272,10 @@ def _root(size: Dim, power: int) -> Dim | None:
 
 
 class Exact(Demand):
-    """Rows, one after another, have exactly these sizes; `split` says that closing may part them.
+    """The demand that rows, one after another, have exactly these sizes.
 
-    Without it, which of the sizes are those of which row must follow from other demands.
+    With `split`, closing may choose the sizes of each row; otherwise the division into rows must
+    follow from other demands.
     """
 
     __slots__ = ("cells", "rows", "split")
@@ -293,12 +294,12 @@ class Exact(Demand):
 
     @property
     def variables(self) -> list[RowVariable]:
-        """The row variables that are left, each once."""
+        """The unbound row variables, each once."""
         found = (row.flat.variable for row in self.rows)
         return list(dict.fromkeys(v for v in found if v is not None))
 
     def step(self, solver: Solver) -> bool:
-        """Bind the last row variable to the sizes that are left, and equate."""
+        """Bind the last row variable to the remaining sizes, and equate all sizes."""
         rows = [row.flat for row in self.rows]
         free = len(self.cells) - sum(len(row.cells) for row in rows)
         uses = Counter(row.variable for row in rows if row.variable is not None)
@@ -317,7 +318,7 @@ class Exact(Demand):
         return True
 
     def refuse_split(self) -> NoReturn:
-        """Refuse rows of which nothing says where one ends and the next begins."""
+        """Refuse rows whose division is not known."""
         kinds = zip(MEMORY_ORDER, self.rows, strict=True)
         left_open = [kind for kind, row in kinds if row.flat.variable is not None]
         count = amount(len(self.cells), "dimension")

@@ -1,4 +1,4 @@
-"""Indices whose value is given when a tensor is evaluated."""
+"""Indices with a value that is set when a tensor is evaluated."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _numbers: Final = itertools.count()
 
 
 class Symbol:
-    """An index whose value `bind` gives, before or after tensors use it."""
+    """An index with a value set by `bind`, before or after tensors use it."""
 
     __slots__ = ("dim", "name", "range", "value")
 
@@ -26,14 +26,14 @@ class Symbol:
         self.value: int | None = None
 
     def bind(self, value: int) -> Symbol:
-        """Give the index a value, which holds until another one is given.
+        """Set the value of the index, until it is set again.
 
         Returns:
             The symbol.
 
         Raises:
             PositionError: the value is not in the range.
-            GraphTypeError: it is no integer.
+            GraphTypeError: the value is not an integer.
         """
         number = _integer(value, f"{self!r}.bind({value!r})")
         if number < 0 or (self.range is not None and number >= self.range):
@@ -49,14 +49,14 @@ class Symbol:
 
 
 def symbol(name: str, range: int | None = None) -> Symbol:
-    """An index for `t[index]`, whose value is given when the tensor is evaluated.
+    """Make an index for `t[index]`, with a value that is set when the tensor is evaluated.
 
     Args:
-        name: What to call it in messages.
-        range: The length of the axes that it indexes; inferred when omitted.
+        name: A name for messages.
+        range: The length of the axes that it indexes; by default inferred.
 
     Raises:
-        GraphTypeError: the name is no text, or the range no integer.
+        GraphTypeError: the name is not a text, or the range not an integer.
     """
     if not isinstance(name, str):
         seen = f"the name {name!r}"

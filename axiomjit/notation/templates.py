@@ -1,4 +1,4 @@
-"""What a spec demands of shapes: each slot is a template that a tensor's rows are equal to."""
+"""The demands of a spec: each slot is a template, which a tensor's rows must equal."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from axiomjit.symbolic.dims import Dim
 
 Rows = Mapping[str, Row]
 SizeOf = int | Dim | Entry | Sequence[int | Dim | Entry]
-"""What `sizes` gives: the size of a label, the number of elements or the sizes of a row."""
+"""A value in `sizes`: the size of a label, the number of elements of a row, or its sizes."""
 
 
 class Template:
-    """The unknowns of one spec, and what it demands."""
+    """The unknowns of one spec, and its demands."""
 
     def __init__(
         self, spec: EinsumSpec, operation: str, where: str | None, broadcast: bool = False
     ) -> None:
         """Make an unknown for each label and row variable.
 
-        With `broadcast` the axes of a row variable of operands stretch to those of the result.
+        With `broadcast` the axes of a row variable in operands stretch to those in the result.
         """
         self.spec = spec
         self.broadcast = broadcast
@@ -49,11 +49,11 @@ class Template:
         self._let_vanish()
 
     def origin(self, demand: str) -> Origin:
-        """The place of one demand."""
+        """The origin of one demand."""
         return Origin(self.operation, demand, self.where)
 
     def match(self, rows: Rows, slot: SlotSpec, what: str) -> None:
-        """Demand that the rows of a tensor are those of a slot."""
+        """Demand that the rows of a tensor equal those of a slot."""
         for kind in KINDS:
             row = slot.row(kind)
             origin = self.origin(f"{kind} axes [{row}] of {what}")
@@ -121,7 +121,7 @@ class Template:
                 self.refuse_name(name, "sizes=")
 
     def refuse_name(self, name: str, what: str) -> None:
-        """Refuse a name that the spec does not have."""
+        """Refuse a name that the spec lacks."""
         known = ", ".join(map(repr, (*self.labels, *self.rows)))
         raise ShapeError(
             f"{self.operation}, {what}",
@@ -131,7 +131,7 @@ class Template:
         )
 
     def _let_vanish(self) -> None:
-        """Parts of concatenations may be empty where the other side does without them."""
+        """Let parts of concatenations vanish if they occur only on one side of the spec."""
         for slot in self.spec.slots:
             result = slot is self.spec.result
             others = self.spec.operands if result else (self.spec.result,)

@@ -1,7 +1,7 @@
-"""Tensors that own a shape, and records of operations on them (OCANNL shapes).
+"""Shaped tensors, and records of operations on them (OCANNL shapes).
 
-An operation demands its shapes at once and computes nothing. When a shape is asked for, all that
-is connected with it is closed; then nodes of the graph are made, once.
+An operation posts its demands on shapes at once, and computes nothing. When a shape is read, all
+connected shapes are closed; nodes of the graph are made after that, once.
 """
 
 from __future__ import annotations
@@ -50,20 +50,20 @@ from axiomjit.symbolic.dims import Symbol as LengthSymbol
 from axiomjit.symbolic.dims import product, symbol_of
 
 Where = Projections | Joining
-"""Where an operation touches its operands and its result."""
+"""The projections of an operation, or runs of a concatenation."""
 Project = Callable[[Solution], Where]
-"""Finds that out, when all shapes are closed."""
+"""Makes the projections, once all shapes are closed."""
 Emit = Callable[[Any, Sequence[Node]], Node]
-"""Makes the node of an operation of where it touches what, and of the nodes of its operands."""
+"""Makes the node of an operation from its projections and the nodes of its operands."""
 
 
 class Shaped(ShapedValue):
-    """A tensor with a shape, and a node once that is closed; `made` is its source or operation."""
+    """A shape, and a node once it is closed; `made` is the source of a leaf, or the operation."""
 
     __slots__ = ("known_node", "made", "name", "shape")
 
     def __init__(self, shape: Shape, made: Source | Operation, name: str | None) -> None:
-        """Keep how it is made; the node is made when it is asked for."""
+        """Store the source or operation; the node is made when first read."""
         self.shape = shape
         self.made = made
         self.name = name
@@ -75,8 +75,8 @@ class Shaped(ShapedValue):
         return "a tensor" if self.name is None else self.name
 
     @property
-    def made_node(self) -> Node:
-        """The node, which is made already."""
+    def existing_node(self) -> Node:
+        """The node, which must exist."""
         assert self.known_node is not None
         return self.known_node
 
@@ -96,10 +96,10 @@ class Shaped(ShapedValue):
                 tensor.known_node = (
                     made.node(shape.lengths) if isinstance(made, Source) else made.node(shape)
                 )
-        return self.made_node
+        return self.existing_node
 
     def operands_first(self) -> Iterator[Shaped]:
-        """Every tensor that this one is computed of, operands before their users."""
+        """All tensors that this one is computed from, operands before their users."""
         waiting: list[tuple[Shaped, bool]] = [(self, False)]
         seen: set[Shaped] = set()
         while waiting:
@@ -113,11 +113,11 @@ class Shaped(ShapedValue):
                     waiting += [(operand, False) for operand in tensor.made.operands]
 
     def lengths(self) -> dict[LengthSymbol, int]:
-        """The values of the indices that it depends on.
+        """The values of the indices that the tensor depends on.
 
         Raises:
-            GraphValueError: one has no value.
-            PositionError: one is outside its axis.
+            GraphValueError: an index has no value.
+            PositionError: an index is outside its axis.
         """
         found: dict[LengthSymbol, int] = {}
         for tensor in self.operands_first():
@@ -141,7 +141,7 @@ class Shaped(ShapedValue):
 
 
 class Operation:
-    """How a tensor is computed of others."""
+    """An operation on shaped tensors."""
 
     __slots__ = ("emit", "logic", "operands", "project", "symbol", "template")
 
@@ -159,11 +159,11 @@ class Operation:
         self.template, self.symbol = template, symbol
 
     def node(self, shape: Shape) -> Node:
-        """The node, of closed shapes and operands that have nodes."""
-        return self.emit(self.where(shape), [operand.made_node for operand in self.operands])
+        """The node; shapes are closed, and operands have nodes."""
+        return self.emit(self.where(shape), [operand.existing_node for operand in self.operands])
 
     def where(self, shape: Shape) -> Where:
-        """Where it touches operands and result; closes their shapes."""
+        """The projections of operands and result; closes their shapes."""
         shape.close()
         for operand in self.operands:
             operand.shape.close()
@@ -182,11 +182,11 @@ def _known(shape: Shape) -> Rows:
 
 
 class ShapedTensor(ArrayValue["ShapedTensor"], Shaped):
-    """A tensor with batch, input and output axes; what of its shape is not given is inferred.
+    """A tensor with batch, input and output axes; its shape may be partly inferred.
 
     Made by `tensor` and by operations on such tensors. `x @ y` composes: the input of x meets the
     output of y. `x.T` swaps input and output, `x[i]` is a part along the leading batch axis; other
-    operators and NumPy's functions of elements are pointwise. `np.asarray(x)` has the values.
+    operators and NumPy's elementwise functions are pointwise. `np.asarray(x)` returns the values.
     """
 
     __slots__ = ("__weakref__",)
@@ -195,7 +195,7 @@ class ShapedTensor(ArrayValue["ShapedTensor"], Shaped):
 
     @property
     def spec(self) -> str:
-        """How its shape follows from others: a spec, or a sign; empty for a leaf."""
+        """The rule by which the shape follows from others: a spec, or a sign; empty for a leaf."""
         return self.made.logic.spec if isinstance(self.made, Operation) else ""
 
     @property
@@ -214,12 +214,12 @@ class ShapedTensor(ArrayValue["ShapedTensor"], Shaped):
         return result
 
     def projections(self) -> Projections | tuple[Projections, ...]:
-        """Where the operation that this is the result of reads its operands and writes.
+        """The projections of the operation that computes this tensor.
 
-        Of a concatenation there is one for each part. Closes the shapes.
+        A concatenation has one for each part. Shapes are closed first.
 
         Raises:
-            GraphValueError: the tensor is given, not computed.
+            GraphValueError: the tensor is a leaf.
             ShapeError: the shapes do not fit.
         """
         if not isinstance(self.made, Operation):
@@ -273,7 +273,7 @@ class ShapedTensor(ArrayValue["ShapedTensor"], Shaped):
     def elementwise(
         self, function: Callable[..., object], operands: Sequence[object]
     ) -> ShapedTensor:
-        """A function of NumPy of the elements of operands, of which this is one; `@` for matmul.
+        """Apply an elementwise NumPy function to operands, including this one; `@` for matmul.
 
         Raises:
             ShapeError: the shapes do not fit.
@@ -289,7 +289,7 @@ class ShapedTensor(ArrayValue["ShapedTensor"], Shaped):
         return pointwise(apply, operands, function.__name__)
 
     def mapped(self, primitive: Primitive) -> ShapedTensor:
-        """A primitive of one operand, of each element."""
+        """Apply a primitive of one operand to each element."""
         return pointwise(partial(builder.elementwise, primitive), (self,), primitive.name)
 
     def __iter__(self) -> NoReturn:
@@ -317,9 +317,9 @@ def record(
     asked: str,
     symbol: Symbol | None = None,
 ) -> ShapedTensor:
-    """The tensor of an operation, whose shapes are demanded now and computed when asked for.
+    """The tensor of an operation: its demands are posted now, its node is made when read.
 
-    `project` finds out where it touches operands and result; `emit` makes its node.
+    `project` makes the projections, `emit` the node of the operation.
 
     Raises:
         ShapeError: the shapes do not fit.
@@ -334,7 +334,7 @@ def record(
 
 
 def pointwise(apply: Apply, operands: Sequence[object], name: str) -> ShapedTensor:
-    """A function of elements, whose operands are tensors, arrays and numbers."""
+    """An elementwise function of shaped tensors, arrays and numbers."""
     asked = f"{name} of {' and '.join(map(_shown, operands))}"
     given = [_number_or_tensor(value, asked) for value in operands]
     tensors = [value for value in given if isinstance(value, ShapedTensor)]
@@ -352,7 +352,7 @@ def pointwise(apply: Apply, operands: Sequence[object], name: str) -> ShapedTens
 
 
 def compose(x: object, y: object) -> ShapedTensor:
-    """`x @ y`: the input axes of x meet the output axes of y; those left are summed over.
+    """`x @ y`: sums of products over the input axes of x, which are the output axes of y.
 
     Raises:
         ShapeError: the shapes do not fit.
@@ -369,12 +369,12 @@ def compose(x: object, y: object) -> ShapedTensor:
 
 
 def fma(a: object, b: object, c: object) -> ShapedTensor:
-    """`a @ b + c`: the composition of tensors a and b, to which c is added once.
+    """`a @ b + c`: the composition of tensors a and b, plus c.
 
     Args:
         a: A tensor, array or number.
-        b: The same.
-        c: The same; one of the three is a tensor.
+        b: A tensor, array or number.
+        c: A tensor, array or number; at least one operand is a tensor.
 
     Raises:
         ShapeError: the shapes do not fit.
@@ -384,15 +384,15 @@ def fma(a: object, b: object, c: object) -> ShapedTensor:
 
 
 def as_shaped(value: object, asked: str, split: bool = True) -> ShapedTensor:
-    """The operand as a tensor; an array keeps its shape, of which the rows are inferred.
+    """The operand as a shaped tensor; an array keeps its shape, whose rows are inferred.
 
     Args:
         value: A tensor, array or number.
         asked: What to call it in messages.
-        split: Whether dimensions may be given to rows by choice where no use says which they are.
+        split: True if dimensions may be divided into rows by choice, if uses do not decide it.
 
     Raises:
-        GraphTypeError: it is a tensor of another kind, or nothing one can compute with.
+        GraphTypeError: the value is a tensor of another kind, or cannot be an operand.
     """
     if isinstance(value, ShapedTensor):
         return value
@@ -408,7 +408,7 @@ def leaf(
     param: bool = False,
     split: bool = True,
 ) -> ShapedTensor:
-    """A tensor of given values, whose shape may be inferred; see `tensor` and `as_shaped`."""
+    """A leaf with given values, whose shape may be inferred; see `tensor` and `as_shaped`."""
     if isinstance(value, TracedValue):
         value = value.node  # type: ignore[attr-defined]
     if isinstance(value, NodeValue) or getattr(value, "axes", None) is not None:

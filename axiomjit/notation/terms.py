@@ -1,4 +1,4 @@
-"""Terms of inference: sizes and rows of axes that may still be unknown."""
+"""Terms of shape inference: sizes and rows of axes that may be unknown."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from axiomjit.graph.describe import describe_length
 from axiomjit.symbolic.dims import Dim
 
 _KEPT: Final = 20
-"""Most origins kept for a size or a row."""
+"""The largest number of origins stored for a size or a row."""
 
 
 class Origin(Record):
-    """Where a demand on shapes comes from: the operation, what it demands, the user's line."""
+    """The origin of a demand on shapes: the operation, the demand as text, the user's line."""
 
     operation: str
     demand: str
@@ -26,10 +26,10 @@ class Origin(Record):
 
 
 class Unknown:
-    """The base of sizes and rows: the demands that watch them, and how they are closed.
+    """Base class of sizes and rows: the demands that watch them, and facts for closing.
 
-    `leaf` says that it belongs to a tensor that is given, not computed; `param`,
-    that its shape must come from its use, has the place of that tensor.
+    `leaf` is True for a tensor that is not computed. `param` is the origin of a parameter, whose
+    shape must follow from its uses.
     """
 
     __slots__ = ("leaf", "name", "origins", "param", "watchers")
@@ -37,7 +37,7 @@ class Unknown:
     def __init__(
         self, name: str | None = None, leaf: bool = False, param: Origin | None = None
     ) -> None:
-        """Make one that nothing is known of; `name` is for people."""
+        """Make an unknown; `name` is for messages."""
         self.name = name
         self.leaf = leaf
         self.param = param
@@ -46,11 +46,11 @@ class Unknown:
 
 
 class Cell(Unknown):
-    """The size of an axis; cells that are demanded to be equal share one representative.
+    """The size of an axis; equal cells share one representative.
 
-    `at_least` comes from fixed indices, `iterated` from labels, `met` says that an axis of length
-    1 stretches to it; `may_vanish` marks a part of a
-    concatenation that is 0 where nothing says how long it is.
+    `at_least` comes from fixed indices, `iterated` from labels. `met` is True if an axis of length
+    1 stretches to it. `may_vanish` marks a part of a concatenation that is 0 unless a demand
+    decides its size.
     """
 
     __slots__ = ("at_least", "count", "iterated", "label", "may_vanish", "met", "parent", "size")
@@ -75,7 +75,7 @@ class Cell(Unknown):
 
     @property
     def root(self) -> Cell:
-        """The representative of the cells that are equal to this one."""
+        """The representative of the cells equal to this one."""
         cell = self
         while cell.parent is not None:
             cell = cell.parent
@@ -88,7 +88,7 @@ class Cell(Unknown):
 
 
 class RowVariable(Unknown):
-    """Axes of one kind of which neither number nor sizes are known; `bound` once they are."""
+    """Axes of one kind with unknown number and sizes; `bound` to a row once known."""
 
     __slots__ = ("bound",)
 
@@ -100,7 +100,7 @@ class RowVariable(Unknown):
 
 
 class Row:
-    """Axes of one kind: leading ones, what a variable stands for, trailing ones."""
+    """Axes of one kind: leading ones, those of a row variable, trailing ones."""
 
     __slots__ = ("leading", "trailing", "variable")
 
@@ -129,12 +129,12 @@ class Row:
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        """The axes that are there, those that a variable stands for left out."""
+        """The leading and trailing axes, without those of the variable."""
         return self.leading + self.trailing
 
     @property
     def unknowns(self) -> list[Unknown]:
-        """The variables of a flat row that are not known."""
+        """The unknown variable and cells of a flat row."""
         open_cells: list[Unknown] = [cell for cell in self.cells if cell.size is None]
         return open_cells if self.variable is None else [*open_cells, self.variable]
 
@@ -145,17 +145,17 @@ class Row:
 
 
 def closed_row(cells: tuple[Cell, ...]) -> Row:
-    """The row of these axes and no others."""
+    """A row of exactly these axes."""
     return Row((), None, cells)
 
 
 def open_row(variable: RowVariable) -> Row:
-    """The row that a variable stands for."""
+    """A row of just a row variable."""
     return Row((), variable, ())
 
 
 class Demand:
-    """A demand of an operation on shapes."""
+    """Base class of the demands of operations on shapes."""
 
     __slots__ = ("active", "origin")
 
@@ -164,7 +164,7 @@ class Demand:
         self.active = True
 
     def step(self, solver: Any) -> bool:
-        """Do as much as can be done now; True if nothing is left to do."""
+        """Decide what can be decided now; True if the demand is fulfilled."""
         raise NotImplementedError
 
     @property
@@ -174,7 +174,7 @@ class Demand:
 
     @property
     def origins(self) -> tuple[Origin, ...]:
-        """Its origin, and the origins of its unknowns."""
+        """The origin of the demand, and those of its unknowns."""
         found = [self.origin]
         for unknown in self.unknowns:
             found += unknown.origins
@@ -182,5 +182,5 @@ class Demand:
 
 
 def merged(origins: Iterable[Origin]) -> tuple[Origin, ...]:
-    """The first origins, each once."""
+    """The first distinct origins, at most _KEPT."""
     return tuple(dict.fromkeys(origins))[:_KEPT]

@@ -1,4 +1,4 @@
-"""NumPy rules that make arrays: of one number, of positions, of lists."""
+"""NumPy rules that make arrays from a number, from positions and from lists."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _number(value: int, dtype: Any, function: str) -> Node:
 
 
 def _as_element(value: Node, dtype: DType) -> Node:
-    """A number as an array element, no longer a Python number.
+    """A number as an element of an array of this dtype; it is no longer weak.
 
     Raises:
         OverflowError: the dtype cannot hold a Python integer.
@@ -219,12 +219,12 @@ def _logspace(
     base: Any = 10.0,
     dtype: Any = None,
 ) -> Node:
-    made = _of("power", base, _linspace(start, stop, num, endpoint))
+    made = _elementwise("power", base, _linspace(start, stop, num, endpoint))
     return made if dtype is None else cast(made, _dtype(dtype, "logspace"))
 
 
-def _of(name: str, *operands: Any) -> Node:
-    """An elementwise operation by its name."""
+def _elementwise(name: str, *operands: Any) -> Node:
+    """The elementwise operation of this name."""
     return builder.elementwise(PRIMITIVES[name], *(builder.as_node(n, name) for n in operands))
 
 
@@ -240,7 +240,9 @@ def _band_rule(function: str, comparison: str) -> Rule:
         if order != "C":
             raise refuse(function, "order", order)
         rows, columns = _grid(_lengths((N, N if M is None else M), function))
-        return cast(_of(comparison, columns, _of("add", rows, k)), _dtype(dtype, function))
+        return cast(
+            _elementwise(comparison, columns, _elementwise("add", rows, k)), _dtype(dtype, function)
+        )
 
     return rule
 
@@ -257,7 +259,7 @@ def _indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Node:
 
 
 def _window_rule(function: str, formula: Callable[[Node, Node], Node]) -> Rule:
-    """The rule for a window; `formula` takes 1 - M, 3 - M, ..., M - 1 and M - 1."""
+    """The rule of a window; `formula` takes an array (1 - M, 3 - M, ..., M - 1) and M - 1."""
 
     def rule(M: Any) -> Node:
         (count,) = _lengths(M, function)
@@ -270,21 +272,27 @@ def _window_rule(function: str, formula: Callable[[Node, Node], Node]) -> Rule:
 
 
 def _cosine(places: Node, last: Node, periods: int = 1) -> Node:
-    return _of("cos", _of("divide", _of("multiply", periods * np.pi, places), last))
+    return _elementwise(
+        "cos", _elementwise("divide", _elementwise("multiply", periods * np.pi, places), last)
+    )
 
 
 def _raised_cosine(mean: float, swing: float) -> Callable[[Node, Node], Node]:
-    return lambda n, last: _of("add", mean, _of("multiply", swing, _cosine(n, last)))
+    return lambda n, last: _elementwise(
+        "add", mean, _elementwise("multiply", swing, _cosine(n, last))
+    )
 
 
 def _blackman(places: Node, last: Node) -> Node:
-    narrow = _of("multiply", 0.08, _cosine(places, last, 2))
-    return _of("add", _raised_cosine(0.42, 0.5)(places, last), narrow)
+    narrow = _elementwise("multiply", 0.08, _cosine(places, last, 2))
+    return _elementwise("add", _raised_cosine(0.42, 0.5)(places, last), narrow)
 
 
 def _triangle(places: Node, last: Node) -> Node:
-    rising, place = _of("less_equal", places, 0), _of("divide", places, last)
-    return builder.elementwise(WHERE, rising, _of("add", 1, place), _of("subtract", 1, place))
+    rising, place = _elementwise("less_equal", places, 0), _elementwise("divide", places, last)
+    return builder.elementwise(
+        WHERE, rising, _elementwise("add", 1, place), _elementwise("subtract", 1, place)
+    )
 
 
 def _frequencies_rule(function: str, halved: bool) -> Rule:
@@ -294,9 +302,13 @@ def _frequencies_rule(function: str, halved: bool) -> Rule:
             raise _unsupported(function, n)
         (places,) = _grid(((count // 2 + 1) if halved else count,))
         if not halved:  # the second half is negative
-            late = _of("greater", places, (count - 1) // 2)
-            places = builder.elementwise(WHERE, late, _of("subtract", places, count), places)
-        return _of("multiply", places, _of("divide", 1.0, _of("multiply", count, d)))
+            late = _elementwise("greater", places, (count - 1) // 2)
+            places = builder.elementwise(
+                WHERE, late, _elementwise("subtract", places, count), places
+            )
+        return _elementwise(
+            "multiply", places, _elementwise("divide", 1.0, _elementwise("multiply", count, d))
+        )
 
     return rule
 
@@ -360,12 +372,12 @@ COUNTERS: Final[dict[Callable[..., object], Rule]] = {
     np.blackman: _window_rule("blackman", _blackman),
     np.bartlett: _window_rule("bartlett", _triangle),
 }
-"""The same with lengths among the arguments; for plain numbers NumPy's arrays serve as well."""
+"""Functions that make arrays from lengths; NumPy itself runs them for plain numbers."""
 FREQUENCIES: Final[dict[str, Rule]] = {
     "fftfreq": _frequencies_rule("fftfreq", halved=False),
     "rfftfreq": _frequencies_rule("rfftfreq", halved=True),
 }
-"""The same from `numpy.fft`, by name: NumPy imports that module on first use."""
+"""Such functions of `numpy.fft`, by name, as NumPy imports that module on first use."""
 CONVERTERS: Final[dict[Callable[..., object], Rule]] = {
     np.array: _array,
     np.asarray: _as_array,

@@ -26,7 +26,7 @@ ELLIPSIS: Final = "..."
 Label = str | int
 """A letter, or a dimension of the ellipsis, counted from its end: -1 is the last one."""
 _Written = list[tuple[str, int]]
-"""The letters and ellipses of an operand, each with its position in the spec."""
+"""The letters and ellipses of one operand, each with its position in the spec."""
 
 
 def einsum_node(*operands: Any, optimize: object = None, **options: object) -> Node:
@@ -48,7 +48,7 @@ def einsum_node(*operands: Any, optimize: object = None, **options: object) -> N
 
 
 def _sum_of_one(node: Node) -> Node:
-    """Sums along dimensions of length 1: a copy, not a view, and never -0.0."""
+    """The node as a sum of one element each: a copy, not a view, in which -0.0 is 0.0."""
     if not is_inexact(node.dtype):
         return builder.elementwise(COPY, node)
     zero = Scalar(node.dtype, node.dtype.type(0), False)
@@ -126,7 +126,7 @@ class SpecReader:
             if token.kind == ELLIPSIS and any(name == ELLIPSIS for name, _ in found):
                 raise refused(self.spec, token.start, "a second '...'", "write one per operand")
             if token.text.isspace():
-                continue  # of the characters that only NumPy takes for white space
+                continue  # NumPy takes only this character for white space
             if token.kind != ELLIPSIS and token.text not in LETTERS:
                 remedy = "write letters, ',', '...' and '->', or '=>' for label notation"
                 raise refused(self.spec, token.start, f"{token.text[0]!r} there", remedy)

@@ -87,7 +87,7 @@ def _power(base: object, exponent: object) -> Node:
 
 
 def _as_loop(x: object, ufunc: np.ufunc) -> Node:
-    """A ufunc's operand in the dtype of NumPy's loop; a Python number of that dtype unchanged."""
+    """A ufunc's operand in the dtype of NumPy's loop; a Python number of that dtype stays weak."""
     node = builder.as_node(x, ufunc.__name__)
     dtype = loop_of(ufunc, (promotable(node),))[-1]
     return node if node.dtype == dtype else builder.cast(node, dtype)
@@ -150,7 +150,7 @@ def clip(
     min: object = UNGIVEN,
     max: object = UNGIVEN,
 ) -> Node:
-    """np.clip; a Python integer that the dtype cannot hold does not bound."""
+    """np.clip; a Python integer beyond the range of the dtype has no effect."""
     only_defaults("clip", out=out)
     if a_min is UNGIVEN and a_max is UNGIVEN:
         a_min, a_max = (None if bound is UNGIVEN else bound for bound in (min, max))
@@ -193,7 +193,7 @@ def cast_to(
 
 
 def copied(a: object, order: str = "K", subok: bool = False) -> Node:
-    """A fresh array in the memory order of the old one, in C order or in Fortran order."""
+    """np.copy: a fresh array, in the operand's memory order, C order or Fortran order."""
     node = builder.as_node(a, "copy")
     if order == "F":
         backwards = tuple(reversed(range(len(node.shape))))

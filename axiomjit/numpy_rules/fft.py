@@ -31,7 +31,7 @@ def _cost(shapes: Shapes, labels: Labels) -> Dim:
 
 
 def _transformed(name: str, length: Dim, asked: Any) -> tuple[Dim, Dim]:
-    """The transform length along the last axis, and the result's length."""
+    """The number of points that are transformed, and the length of the result along that axis."""
     if asked is None:
         points = (length - 1) * 2 if name in DOUBLED else length
     else:
@@ -64,7 +64,10 @@ def _rule(name: str) -> Rule:
         points, length = _transformed(name, node.shape[along], n)
         _check_points(points)
         if name in HALVED and points.constant is None and n is not None:
-            node, n = _resized(node, along, points), None  # no length of the result determines n
+            node, n = (
+                _resized(node, along, points),
+                None,
+            )  # no length of the result determines n
         shape = list(node.shape)
         shape[along] = length
         options = {} if n is None else {"n": _option(points, length, along)}
@@ -84,7 +87,7 @@ def _resized(node: Node, axis: int, points: Dim) -> Node:
 
 
 def _option(points: Dim, length: Dim, along: int) -> Any:
-    """A length as an option: the result's length, or a number."""
+    """A number of points as an option: an `Extent` if it is the result's length, else a number."""
     if points.constant is not None:
         return points.constant
     return Extent(along) if points is length else int(points)
@@ -110,7 +113,7 @@ def _several_rule(name: str, last: tuple[int, int] | None) -> Rule:
         for k, (axis, wanted) in enumerate(zip(along, asked, strict=True)):
             end = k == len(along) - 1
             whole = wanted is None or (not isinstance(wanted, Dim) and wanted == -1)
-            if whole and s is not None:  # the operand's length, not twice its half
+            if whole and s is not None:  # the default is the operand's length
                 wanted = node.shape[axis]
             one = name if end else "fft"
             points, shape[axis] = _transformed(one, shape[axis], wanted)

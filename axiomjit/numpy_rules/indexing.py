@@ -19,11 +19,11 @@ from axiomjit.graph.indexing_ops import (
     ZERO,
     Position,
     as_mask,
+    checked_positions,
     gather,
-    no_integers,
-    placed,
+    not_integers_error,
     take,
-    taken,
+    take_checked,
     true_positions,
 )
 from axiomjit.graph.library_operations import nonzero_positions
@@ -46,8 +46,8 @@ def index_node(node: Node, key: object) -> Node:
     """`node[key]`: a view for integers, slices, Ellipsis and newaxis, else a gather.
 
     A mask stands for the positions of its true elements, one array per dimension. A single element
-    is a copy. Integer arrays are broadcast together, as in NumPy; their dimensions replace them, or
-    come first if another item stands between them.
+    is a copy, as in NumPy. Integer arrays are broadcast together, as in NumPy; their dimensions
+    replace them, or come first if another item stands between them.
 
     Raises:
         UnsupportedError: an index is a single unknown bool.
@@ -76,8 +76,8 @@ def index_view(node: Node, key: object) -> Node:
 class Gathered(NamedTuple):
     """The elements selected by an index with arrays.
 
-    `place` is the map to the array from the points of a shape, followed by the positions; each
-    position is within its length.
+    `place` maps the points of `shape`, followed by the positions, to the array; each position is
+    below its length in `lengths`.
     """
 
     place: IndexMap
@@ -174,7 +174,7 @@ def _is_array(item: object) -> bool:
 
 
 def _viewed(node: Node, full: Sequence[Any]) -> Node:
-    """A view by integers, slices and None."""
+    """The view of a node indexed by integers, slices and None."""
     maps, extents = [], []
     for axis, item in _by_axis(full):
         if item is None:
@@ -212,7 +212,7 @@ def _item(item: Any) -> Any:
 
 
 def _spelled_out(items: Sequence[Any], rank: int) -> list[Any]:
-    """The items, with whole slices for an Ellipsis and for the missing dimensions.
+    """The items, with the Ellipsis and missing dimensions written as whole slices.
 
     An Ellipsis without dimensions stays: it separates integer arrays.
     """
@@ -231,7 +231,7 @@ def _spelled_out(items: Sequence[Any], rank: int) -> list[Any]:
 
 
 def _by_axis(full: Sequence[Any]) -> list[tuple[int, Any]]:
-    """Each item with the dimension that it indexes, or the next one; without an Ellipsis."""
+    """Each item but the Ellipsis with its dimension; for None, the dimension that follows."""
     found: list[tuple[int, Any]] = []
     axis = 0
     for item in full:
@@ -258,8 +258,8 @@ def _is_position(item: Any) -> bool:
 
 
 def _gathered(node: Node, full: Sequence[Any]) -> Gathered:
-    """The elements at positions, some of which are arrays."""
-    met = _met(full)
+    """The elements at positions, at least one of which is an array."""
+    met = _broadcast_shape(full)
     at = [k for k, item in enumerate(full) if _is_position(item)]
     together = at[-1] - at[0] == len(at) - 1
     kept = [item is None or isinstance(item, slice) for item in full]
@@ -283,7 +283,7 @@ def _gathered(node: Node, full: Sequence[Any]) -> Gathered:
             here = [iterator(begin + d) for d in range(len(met))]
             read = compose(builder.stretch_map(own.shape, met), here)
             if isinstance(item, Node):
-                own = placed(item, length, axis, item.shape and met)
+                own = checked_positions(item, length, axis, item.shape and met)
             positions.append((own, read))
             lengths.append(length)
         elif not isinstance(item, bool):
@@ -296,8 +296,8 @@ def _array_of(item: Node | _MaskPositions) -> Node:
     return item.positions if isinstance(item, _MaskPositions) else item
 
 
-def _met(full: Sequence[Any]) -> tuple[Dim, ...]:
-    """The broadcast shape of the positions; a bool is an array with one position, or none.
+def _broadcast_shape(full: Sequence[Any]) -> tuple[Dim, ...]:
+    """The broadcast shape of the positions; True counts as one position, False as none.
 
     Raises:
         IndexError: the positions do not broadcast.
@@ -325,14 +325,14 @@ def _take(
     try:
         np.take(np.zeros(1), np.zeros(1, positions.dtype))
     except TypeError as error:
-        raise no_integers(str(error), "positions") from None
+        raise not_integers_error(str(error), "positions") from None
     length = node.shape[along]
     others = (*node.shape[:along], *node.shape[along + 1 :], *positions.shape)
     if any(n == 0 for n in others):  # nothing is read
-        return taken(node, cast(positions, INT), along)
+        return take_checked(node, cast(positions, INT), along)
     if length == 0:
         raise IndexError("cannot do a non-empty take from an empty axes.")
-    return taken(node, _in_mode(positions, length, along, mode), along)
+    return take_checked(node, _in_mode(positions, length, along, mode), along)
 
 
 def _take_along_axis(arr: object, indices: object, axis: OneAxis = -1) -> Node:
@@ -363,13 +363,13 @@ def along_axis(node: Node, positions: Node, axis: OneAxis) -> Gathered:
     shape = builder.broadcast_shapes([positions.shape, tuple(rest)], "take_along_axis")
     index = list(builder.stretch_map(tuple(rest), shape))
     index[axis] = iterator(len(shape))
-    at = placed(positions, node.shape[axis], axis, shape)
+    at = checked_positions(positions, node.shape[axis], axis, shape)
     where = [(at, builder.stretch_map(positions.shape, shape))]
     return Gathered(tuple(index), where, shape, [node.shape[axis]])
 
 
 def at_flat(node: Node, positions: Node, mode: str) -> Gathered:
-    """The elements at positions in the flat array, counted in C order.
+    """The elements at positions in the flattened array, in C order.
 
     Raises:
         ValueError: there is no such mode.
@@ -394,9 +394,9 @@ def _divided(name: str, node: Node, by: Dim) -> Node:
 
 
 def _in_mode(positions: Node, length: Dim, axis: int, mode: str) -> Node:
-    """Nonnegative positions within a length, by the rule of a mode."""
+    """Positions brought within a length as `mode` says (raise, wrap or clip)."""
     if mode == "raise":
-        return placed(positions, length, axis, positions.shape)
+        return checked_positions(positions, length, axis, positions.shape)
     if mode not in ("wrap", "clip"):
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
     wide = cast(positions, INT)
@@ -418,7 +418,7 @@ def nonzero(a: object) -> tuple[Node, ...]:
             "instead. If the context of this error is of the form `arr[nonzero(cond)]`, just use "
             "`arr[cond]`."
         )
-    if isinstance(base_of(node), Input | Constant):  # NumPy counts and finds them in one pass
+    if isinstance(base_of(node), Input | Constant):  # one call counts and finds them
         call = ArrayCall("nonzero", nonzero_positions, (node,))
         length = (call.length(0),)
         return tuple(call.result(length, INT, k) for k in range(len(node.shape)))
@@ -443,7 +443,7 @@ def _compress(condition: object, a: object, axis: OneAxis = None, out: object = 
     node, along = flat_along(array_node(a, "compress"), axis)
     (positions,) = true_positions(mask)
     if mask.shape[0] <= node.shape[along]:
-        return taken(node, positions, along)
+        return take_checked(node, positions, along)
     return take(node, positions, along)
 
 

@@ -130,8 +130,8 @@ def _stack(
     return _joined("stack", [insert_dimensions(n, (at,)) for n in nodes], at, dtype, casting)
 
 
-def _grown(name: str, grow: Callable[[Node], Node], axis: int) -> Rule:
-    """The rule of vstack and its like: add dimensions to the arrays, then concatenate them."""
+def _concatenation_rule(name: str, grow: Callable[[Node], Node], axis: int) -> Rule:
+    """The rule of vstack, hstack or dstack: add dimensions to the arrays, then concatenate them."""
 
     def rule(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Node:
         nodes = [grow(node) for node in _nodes(tup, name)]
@@ -186,7 +186,7 @@ def _pad(array: object, pad_width: Any, mode: object = "constant", **options: An
     values = options.pop("constant_values", 0) if mode == "constant" else 0
     for option, value in options.items():
         raise refuse("pad", option, value)
-    fills = _fills(values, rank)
+    fills = _fill_values(values, rank)
     for d, (widths, fill) in enumerate(zip(_widths(pad_width, rank), fills, strict=True)):
         if mode == "constant":
             node = padded(node, d, widths, *(_filler(value, node.dtype) for value in fill))
@@ -202,7 +202,7 @@ def _filler(value: Any, dtype: DType) -> Node:
 
 
 def _pairs(value: Any, rank: int, name: str) -> list[tuple[Any, Any]]:
-    """(before, after) for each dimension, from such pairs, one pair for all, or one number."""
+    """A pair (before, after) for each dimension, from such pairs, one pair, or one number."""
     rows = value if isinstance(value, Sequence | np.ndarray) else (value,)
     if len(rows) == 2 and not any(isinstance(row, Sequence | np.ndarray) for row in rows):
         rows = (rows,)
@@ -214,7 +214,7 @@ def _pairs(value: Any, rank: int, name: str) -> list[tuple[Any, Any]]:
     return [(first, second) for first, second in ends]
 
 
-def _fills(values: Any, rank: int) -> list[tuple[Any, Any]]:
+def _fill_values(values: Any, rank: int) -> list[tuple[Any, Any]]:
     """The constants before and after each dimension.
 
     NumPy makes an array of one or two numbers, which are therefore cast as an array; in a longer
@@ -257,7 +257,7 @@ def _by_index(name: str, columns: bool) -> Rule:
 
 
 def _of_slice(part: slice) -> Any:
-    """The numbers of a slice among the items."""
+    """The numbers of a slice, as an item of `np.r_`."""
     if not any(isinstance(end, Dim) for end in (part.start, part.stop, part.step)):
         return np.r_[part]
     first, step = (0 if part.start is None else part.start), part.step
@@ -305,7 +305,7 @@ def _split(ary: object, indices_or_sections: Any, axis: int = 0) -> list[Node]:
 
 
 def _split_rule(name: str, least: int, axis: int) -> Rule:
-    """The rule of vsplit and its like, for arrays of at least `least` dimensions."""
+    """The rule of vsplit, hsplit or dsplit, for arrays of at least `least` dimensions."""
 
     def rule(ary: object, indices_or_sections: Any) -> list[Node]:
         node = array_node(ary, name)
@@ -378,10 +378,10 @@ def _meshgrid(
 FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {
     np.concatenate: _concatenate,
     np.stack: _stack,
-    np.vstack: _grown("vstack", at_least_2d, 0),
-    np.hstack: _grown("hstack", at_least_1d, 1),
-    np.dstack: _grown("dstack", at_least_3d, 2),
-    np.column_stack: _grown("column_stack", _column, 1),
+    np.vstack: _concatenation_rule("vstack", at_least_2d, 0),
+    np.hstack: _concatenation_rule("hstack", at_least_1d, 1),
+    np.dstack: _concatenation_rule("dstack", at_least_3d, 2),
+    np.column_stack: _concatenation_rule("column_stack", _column, 1),
     np.append: _append,
     np.roll: _roll,
     np.pad: _pad,

@@ -27,7 +27,7 @@ OneAxis = int | None
 
 
 def flat_along(node: Node, axis: OneAxis) -> tuple[Node, int]:
-    """The array and one of its dimensions; flattened if `axis` is None or it has no dimensions."""
+    """The array, and the number of the dimension; flattened if `axis` is None or it has none."""
     if axis is None or not node.shape:
         return flat(node), 0 if axis is None else normalize_axis_index(axis, 1)
     return node, normalize_axis_index(axis, len(node.shape))

@@ -17,7 +17,13 @@ from numpy.linalg._linalg import EighResult, EigResult, QRResult, SlogdetResult,
 from axiomjit.base.dtypes import FLOAT, is_complex, is_inexact
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
-from axiomjit.graph.external_calls import ArrayCall, Options, cubic, in_tuple, refused_by
+from axiomjit.graph.external_calls import (
+    ArrayCall,
+    Options,
+    as_named_tuple,
+    cubic_cost,
+    raise_numpy_error,
+)
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import MAX, MIN, PRIMITIVES, SUM, UfuncFold
 from axiomjit.graph.shape_ops import insert_dimensions, reshaped
@@ -53,44 +59,44 @@ def _squares(a: object, name: str) -> Node:
     return node
 
 
-def _least(left: Dim, right: Dim) -> Dim:
+def _smaller(left: Dim, right: Dim) -> Dim:
     """The smaller of two known lengths, recording a guard."""
     return left if left <= right else right
 
 
 def _call(
-    function: Callable[..., Any], *operands: Node, fails: bool = True, **options: Any
+    function: Callable[..., Any], *operands: Node, may_raise: bool = True, **options: Any
 ) -> ArrayCall:
     name = f"linalg.{function.__name__}"
     given: Options = tuple(options.items())
-    return ArrayCall(name, function, operands, given, additions=cubic, fails=fails)
+    return ArrayCall(name, function, operands, given, additions=cubic_cost, may_raise=may_raise)
 
 
-def _one(call: ArrayCall, shape: Shape) -> Node:
-    """The node of the only result of a call."""
+def _only_result(call: ArrayCall, shape: Shape) -> Node:
+    """The node of a call's only result."""
     (dtype,) = call.dtypes()
     return call.result(shape, dtype)
 
 
 def _inv(a: object) -> Node:
     node = _squares(a, "inv")
-    return _one(_call(np.linalg.inv, node), node.shape)
+    return _only_result(_call(np.linalg.inv, node), node.shape)
 
 
 def _det(a: object) -> Node:
     node = _squares(a, "det")
-    return _one(_call(np.linalg.det, node, fails=False), node.shape[:-2])
+    return _only_result(_call(np.linalg.det, node, may_raise=False), node.shape[:-2])
 
 
 def _slogdet(a: object) -> tuple[Node, ...]:
     node = _squares(a, "slogdet")
-    call = _call(np.linalg.slogdet, node, fails=False)
-    return in_tuple(SlogdetResult, *call.results(node.shape[:-2], node.shape[:-2]))
+    call = _call(np.linalg.slogdet, node, may_raise=False)
+    return as_named_tuple(SlogdetResult, *call.results(node.shape[:-2], node.shape[:-2]))
 
 
 def _cholesky(a: object, /, *, upper: bool = False) -> Node:
     node = _squares(a, "cholesky")
-    return _one(_call(np.linalg.cholesky, node, upper=bool(upper)), node.shape)
+    return _only_result(_call(np.linalg.cholesky, node, upper=bool(upper)), node.shape)
 
 
 def _uplo(UPLO: str) -> str:
@@ -101,29 +107,29 @@ def _uplo(UPLO: str) -> str:
 
 def _eigh(a: object, UPLO: str = "L") -> tuple[Node, ...]:
     uplo, node = _uplo(UPLO), _squares(a, "eigh")
-    return in_tuple(
+    return as_named_tuple(
         EighResult, *_call(np.linalg.eigh, node, UPLO=uplo).results(node.shape[:-1], node.shape)
     )
 
 
 def _eigvalsh(a: object, UPLO: str = "L") -> Node:
     uplo, node = _uplo(UPLO), _squares(a, "eigvalsh")
-    return _one(_call(np.linalg.eigvalsh, node, UPLO=uplo), node.shape[:-1])
+    return _only_result(_call(np.linalg.eigvalsh, node, UPLO=uplo), node.shape[:-1])
 
 
 def _complex_call(function: Callable[..., Any], node: Node) -> tuple[ArrayCall, tuple[Any, ...]]:
-    """A call whose results are complex, or real if all imaginary parts are 0, and its dtypes.
+    """A call and the complex dtypes of its results; NumPy's are real if all imaginary parts are 0.
 
-    They are assumed complex, the usual case.
+    Complex results are the usual case; a call that returns real ones runs in NumPy.
     """
-    call = _call(function, node).replace(guesses=not is_complex(node.dtype))
+    call = _call(function, node).replace(is_speculative=not is_complex(node.dtype))
     return call, tuple(np.result_type(one, np.complex64) for one in call.dtypes())
 
 
 def _eig(a: object) -> tuple[Node, ...]:
     node = _squares(a, "eig")
     call, dtypes = _complex_call(np.linalg.eig, node)
-    return in_tuple(
+    return as_named_tuple(
         EigResult, call.result(node.shape[:-1], dtypes[0], 0), call.result(node.shape, dtypes[1], 1)
     )
 
@@ -139,20 +145,22 @@ def _svd(
 ) -> Node | tuple[Node, ...]:
     node = _squares(a, "svd") if hermitian else _matrices(a, "svd")
     rows, columns = node.shape[-2:]
-    least, stack = _least(rows, columns), node.shape[:-2]
+    least, stack = _smaller(rows, columns), node.shape[:-2]
     options = {"full_matrices": bool(full_matrices), "hermitian": bool(hermitian)}
     if not compute_uv:
         call = _call(np.linalg.svd, node, **options, compute_uv=False)
-        return _one(call, (*stack, least))
+        return _only_result(call, (*stack, least))
     left = (*stack, rows, rows if full_matrices else least)
     right = (*stack, columns if full_matrices else least, columns)
     results = _call(np.linalg.svd, node, **options).results(left, (*stack, least), right)
-    return in_tuple(SVDResult, *results)
+    return as_named_tuple(SVDResult, *results)
 
 
 def singular_values(node: Node) -> Node:
     """The singular values of a stack of matrices, in descending order."""
-    return _one(_call(np.linalg.svdvals, node), (*node.shape[:-2], _least(*node.shape[-2:])))
+    return _only_result(
+        _call(np.linalg.svdvals, node), (*node.shape[:-2], _smaller(*node.shape[-2:]))
+    )
 
 
 def _qr(a: object, mode: str = "reduced") -> Node | tuple[Node, ...]:
@@ -160,25 +168,25 @@ def _qr(a: object, mode: str = "reduced") -> Node | tuple[Node, ...]:
         raise ValueError(f"Unrecognized mode '{mode}'")
     node = _matrices(a, "qr")
     rows, columns = node.shape[-2:]
-    least, stack = _least(rows, columns), node.shape[:-2]
+    least, stack = _smaller(rows, columns), node.shape[:-2]
     call = _call(np.linalg.qr, node, mode=mode)
     if mode == "r":
-        return _one(call, (*stack, least, columns))
+        return _only_result(call, (*stack, least, columns))
     if mode == "raw":
         return call.results((*stack, columns, rows), (*stack, least))
     inner = rows if mode == "complete" else least
-    return in_tuple(QRResult, *call.results((*stack, rows, inner), (*stack, inner, columns)))
+    return as_named_tuple(QRResult, *call.results((*stack, rows, inner), (*stack, inner, columns)))
 
 
 def _solve(a: object, b: object) -> Node:
     node, right = _squares(a, "solve"), array_node(b, "solve")
     length, vector = node.shape[-1], len(right.shape) == 1
     if not right.shape or right.shape[-1 if vector else -2] != length:
-        refused_by(np.linalg.solve, node, right)
+        raise_numpy_error(np.linalg.solve, node, right)
     stacks = [node.shape[:-2], () if vector else right.shape[:-2]]
     stack = builder.broadcast_shapes(stacks, "solve", node, right)
     own = (length,) if vector else right.shape[-2:]
-    return _one(_call(np.linalg.solve, node, right), (*stack, *own))
+    return _only_result(_call(np.linalg.solve, node, right), (*stack, *own))
 
 
 def _lstsq(a: object, b: object, rcond: Any = None) -> tuple[Node, ...]:
@@ -190,11 +198,11 @@ def _lstsq(a: object, b: object, rcond: Any = None) -> tuple[Node, ...]:
     if rows != right.shape[0]:
         raise LinAlgError("Incompatible dimensions")
     call = _call(np.linalg.lstsq, node, right, rcond=rcond)
-    # NumPy returns residuals only for more rows than columns, of full rank
+    # NumPy returns residuals only for matrices of full rank with more rows than columns
     tall = columns < rows
     residuals = (more or (dim(1),)) if tall else (dim(0),)
-    shapes = (columns, *more), residuals, (), (_least(rows, columns),)
-    return call.replace(guesses=tall).results(*shapes)
+    shapes = (columns, *more), residuals, (), (_smaller(rows, columns),)
+    return call.replace(is_speculative=tall).results(*shapes)
 
 
 def _pinv(
@@ -205,7 +213,7 @@ def _pinv(
     if rtol is not np._NoValue:
         options["rtol"] = rtol
     *stack, rows, columns = node.shape
-    return _one(_call(np.linalg.pinv, node, **options), (*stack, columns, rows))
+    return _only_result(_call(np.linalg.pinv, node, **options), (*stack, columns, rows))
 
 
 def _matrix_rank(A: object, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Node:
@@ -213,7 +221,7 @@ def _matrix_rank(A: object, tol: Any = None, hermitian: bool = False, *, rtol: A
         raise refuse("matrix_rank", "A", A)
     node = _squares(A, "matrix_rank") if hermitian else _matrices(A, "matrix_rank")
     options = {"tol": tol, "hermitian": bool(hermitian), "rtol": rtol}
-    return _one(_call(np.linalg.matrix_rank, node, **options), node.shape[:-2])
+    return _only_result(_call(np.linalg.matrix_rank, node, **options), node.shape[:-2])
 
 
 def _matrix_power(a: object, n: int) -> Node:
@@ -221,12 +229,12 @@ def _matrix_power(a: object, n: int) -> Node:
     exponent = operator.index(n)
     if exponent == 1:
         return node
-    return _one(_call(np.linalg.matrix_power, node, n=exponent), node.shape)
+    return _only_result(_call(np.linalg.matrix_power, node, n=exponent), node.shape)
 
 
 def _cond(x: object, p: Any = None) -> Node:
     node = (_matrices if p in (None, 2, -2) else _squares)(x, "cond")
-    return _one(_call(np.linalg.cond, node, p=p), node.shape[:-2])
+    return _only_result(_call(np.linalg.cond, node, p=p), node.shape[:-2])
 
 
 def _multi_dot(arrays: Any, *, out: Any = None) -> Node:
@@ -247,7 +255,9 @@ def _tensorinv(a: object, ind: int = 2) -> Node:
     node, at = array_node(a, "tensorinv"), operator.index(ind)
     if at <= 0:
         raise ValueError("Invalid ind argument.")
-    return _one(_call(np.linalg.tensorinv, node, ind=at), (*node.shape[at:], *node.shape[:at]))
+    return _only_result(
+        _call(np.linalg.tensorinv, node, ind=at), (*node.shape[at:], *node.shape[:at])
+    )
 
 
 _MULTIPLY: Final = PRIMITIVES["multiply"]
@@ -272,7 +282,7 @@ def _number(value: object) -> Node:
 
 
 def _folded(fold: UfuncFold, sizes: Node, axis: int) -> Node:
-    """Reduce nonnegative numbers along a dimension; the maximum of none is 0."""
+    """Reduce nonnegative numbers along a dimension; without elements the maximum is 0."""
     zero = Scalar(sizes.dtype, sizes.dtype.type(0), False)
     return builder.fold(fold, sizes, (axis,), zero if fold is MAX else None)
 
@@ -299,21 +309,21 @@ def _vector_norm(node: Node, order: Any, axis: int) -> Node:
     return builder.elementwise(PRIMITIVES["power"], total, _number(1.0 / order))
 
 
-_FOLDED: Final[dict[Any, tuple[UfuncFold, int]]] = {
+_NORM_FOLDS: Final[dict[Any, tuple[UfuncFold, int]]] = {
     1: (MAX, 0),
     -1: (MIN, 0),
     np.inf: (MAX, 1),
     -np.inf: (MIN, 1),
 }
-"""By order of a matrix norm, the reduction of the sums of absolute values, and the summed axis."""
+"""For each order of a matrix norm: the fold of the sums of absolute values, the summed axis."""
 
 
 def _matrix_norm(node: Node, order: Any, axes: tuple[int, int]) -> Node:
     """The norm of matrices in two dimensions."""
     if order in (None, "fro", "f"):
         return _length_of(node, sorted(axes))
-    if order in _FOLDED:
-        fold, summed = _FOLDED[order]
+    if order in _NORM_FOLDS:
+        fold, summed = _NORM_FOLDS[order]
         sizes = builder.elementwise(_ABSOLUTE, node)
         along, other = axes[summed], axes[1 - summed]
         sums = builder.fold(SUM, sizes, (along,))

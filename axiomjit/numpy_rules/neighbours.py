@@ -31,8 +31,8 @@ _MULTIPLY: Final = PRIMITIVES["multiply"]
 _ADD: Final = PRIMITIVES["add"]
 
 
-def _next(node: Node, axis: int) -> tuple[Node, Node]:
-    """The elements without the first, and without the last, along a dimension."""
+def _without_ends(node: Node, axis: int) -> tuple[Node, Node]:
+    """Two views along a dimension: without the first element, and without the last."""
     return sliced(node, [axis], slice(1, None)), sliced(node, [axis], slice(None, -1))
 
 
@@ -54,12 +54,12 @@ def _diff(
         node = JOINS[np.concatenate](parts, along)
     primitive = PRIMITIVES["not_equal"] if node.dtype == BOOL else _SUBTRACT
     for _ in range(times):
-        node = builder.elementwise(primitive, *_next(node, along))
+        node = builder.elementwise(primitive, *_without_ends(node, along))
     return node
 
 
 def _end(value: Any, node: Node, axis: int) -> Node | None:
-    """The array to put before or after another one; a number is stretched."""
+    """An array to concatenate with the node; a number is broadcast to one element per line."""
     if value is np._NoValue:
         return None
     end = array_node(value, "diff")
@@ -73,7 +73,7 @@ def _ediff1d(ary: object, to_end: Any = None, to_begin: Any = None) -> Node:
     flat = reshaped(node, (product(node.shape),))
     if flat.dtype == BOOL:
         raise refuse("ediff1d", "ary", node)
-    parts = [builder.elementwise(_SUBTRACT, *_next(flat, 0))]
+    parts = [builder.elementwise(_SUBTRACT, *_without_ends(flat, 0))]
     for name, value in (("to_end", to_end), ("to_begin", to_begin)):
         if value is None:
             continue
@@ -101,7 +101,7 @@ def _trapezoid(y: object, x: object = None, dx: Any = 1.0, axis: int = -1) -> No
             steps = insert_dimensions(steps, tuple(behind))
     if node.dtype == BOOL:
         raise refuse("trapezoid", "y", node)
-    pairs = builder.elementwise(_ADD, *_next(node, along))
+    pairs = builder.elementwise(_ADD, *_without_ends(node, along))
     two = builder.as_node(2.0, "trapezoid")
     areas = builder.elementwise(_MULTIPLY, steps, pairs)
     halves = builder.elementwise(PRIMITIVES["divide"], areas, two)
@@ -149,7 +149,7 @@ def _cross(
 
 
 def _elements(node: Node, axis: int) -> list[Node]:
-    """The three elements along a dimension, without it."""
+    """The three elements along a dimension of length 3, as three nodes without it."""
     order = [*(d for d in range(len(node.shape)) if d != axis), axis]
     last = builder.transpose(node, order)
     rest = last.shape[:-1]
@@ -183,7 +183,7 @@ def _convolution_rule(function: Callable[..., Any], usual: str) -> Rule:
 
 
 class Choices(Record):
-    """Calls np.choose; `given` has the numbers among the choices, and None for arrays."""
+    """Calls np.choose; `given` lists the choices: a number, or None for the next array."""
 
     given: tuple[Any, ...]
 
@@ -210,7 +210,7 @@ def _choose(a: object, choices: Any, out: object = None, mode: str = "raise") ->
     probed = ArrayCall("choose", Choices(given), operands, (("mode", "wrap"),))
     (dtype,) = probed.dtypes()
     options = (("mode", mode),)
-    call = ArrayCall("choose", Choices(given), operands, options, fails=mode == "raise")
+    call = ArrayCall("choose", Choices(given), operands, options, may_raise=mode == "raise")
     return call.result(shape, dtype)
 
 
@@ -248,7 +248,7 @@ def _sliding_window_view(
     subok: bool = False,
     writeable: bool = False,
 ) -> Node:
-    """Element k of window i is element i + k; an axis may be windowed repeatedly."""
+    """A view in which element k of window i is element i + k; an axis may have several windows."""
     node = array_node(x, "sliding_window_view")
     rank = len(node.shape)
     windows = lengths_of(tuple(window_shape) if np.iterable(window_shape) else window_shape)

@@ -42,7 +42,7 @@ def only_defaults(function: str, **options: object) -> None:
     """Refuse options that are set.
 
     Raises:
-        UnsupportedError: an option is neither None, ungiven nor True.
+        UnsupportedError: an option is given, and neither None nor True.
     """
     for option, value in options.items():
         if value is not None and value is not UNGIVEN and value is not True:

@@ -72,7 +72,7 @@ def _reduction(name: str, accumulator: UfuncFold) -> Rule:
 
 
 def _computed_in(name: str, accumulator: UfuncFold, node: Node, dtype: Any) -> DType:
-    """The dtype of the result."""
+    """The dtype in which a reduction is computed."""
     if dtype is None or dtype is UNGIVEN:
         return accumulator.result_dtype(node.dtype)
     wanted = wanted_dtype(np.dtype(dtype), f"{name}(..., dtype={dtype})", user_location())
@@ -149,7 +149,7 @@ def _without_dtype(reduction: Rule) -> Rule:
     return rule
 
 
-def _test(reduction: Rule) -> Rule:
+def _truth_rule(reduction: Rule) -> Rule:
     """The rule of any or all: they take neither dtype nor initial."""
 
     def rule(
@@ -285,8 +285,8 @@ FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {
     np.amax: _without_dtype(_MAX),
     np.min: _without_dtype(_MIN),
     np.amin: _without_dtype(_MIN),
-    np.any: _test(_ANY),
-    np.all: _test(_ALL),
+    np.any: _truth_rule(_ANY),
+    np.all: _truth_rule(_ALL),
     np.var: _spread_rule("var"),
     np.std: _spread_rule("std"),
     np.ptp: _ptp,

@@ -106,7 +106,7 @@ def _squeeze(a: object, axis: AxisOption = None) -> Node:
 
 
 def drop_dimensions(node: Node, axes: Sequence[int]) -> Node:
-    """The node without these dimensions, read at 0 along them."""
+    """The node at position 0 of these dimensions, without them."""
     kept = [d for d in range(len(node.shape)) if d not in axes]
     index = tuple(
         iterator(kept.index(d)) if d in kept else affine({}) for d in range(len(node.shape))
@@ -226,12 +226,12 @@ def at_least_3d(node: Node) -> Node:
 def _reshape(a: object, shape: Any, order: object = "C", copy: bool | None = None) -> Node:
     node = array_node(a, "reshape")
     if order == "F":
-        wanted = _complete(node, lengths_of(shape))
+        wanted = _with_inferred_length(node, lengths_of(shape))
         turned: Node = _reshape(_transposed(node), wanted[::-1], "C", copy)
         return _transposed(turned)
     if order != "C":
         raise refuse("reshape", "order", order)
-    wanted = _complete(node, lengths_of(shape))
+    wanted = _with_inferred_length(node, lengths_of(shape))
     seen = reshaped(node, wanted)
     if copy and not is_copied(node, wanted):
         return builder.elementwise(COPY, seen)
@@ -270,13 +270,13 @@ def _transposed(node: Node) -> Node:
 
 
 def _read_in_order(node: Node, order: object, function: str) -> Node:
-    """An array whose elements in C order are the node's in C or Fortran order."""
+    """A node whose elements in C order are those of the given node in the requested order."""
     if order not in ("C", "F"):
         raise refuse(function, "order", order)
     return node if order == "C" else _transposed(node)
 
 
-def _complete(node: Node, lengths: tuple[Dim, ...]) -> tuple[Dim, ...]:
+def _with_inferred_length(node: Node, lengths: tuple[Dim, ...]) -> tuple[Dim, ...]:
     """The new shape, with one negative length replaced.
 
     Raises:

@@ -1,6 +1,6 @@
 """NumPy rules that sort, search, count and find distinct elements: library calls.
 
-The number of distinct elements is known only after NumPy has found them; the code after it is
+The number of distinct elements is known only after NumPy has found them; code that uses them is
 compiled for any number.
 """
 
@@ -22,8 +22,8 @@ from axiomjit.base.dtypes import FLOAT, INT, is_bool, is_integer
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
 from axiomjit.graph.describe import describe_type
-from axiomjit.graph.external_calls import ArrayCall, WithArrays, in_tuple, may_fail, stored
-from axiomjit.graph.indexing_ops import no_integers
+from axiomjit.graph.external_calls import ArrayCall, WithArrays, as_named_tuple, may_fail, stored
+from axiomjit.graph.indexing_ops import not_integers_error
 from axiomjit.graph.library_operations import END, Labels, Shapes
 from axiomjit.graph.nodes import Node, Op, Scalar, note
 from axiomjit.graph.primitives import COPY, PRIMITIVES
@@ -65,7 +65,7 @@ def _partition_rule(function: Callable[..., Any]) -> Rule:
         wanted = tuple(map(int, kth)) if isinstance(kth, Sequence | np.ndarray) else int(kth)
         options = (("kth", wanted), ("axis", along), ("kind", kind))
         dtype = node.dtype if function is np.partition else np.dtype(np.intp)
-        call = ArrayCall(name, function, (node,), options, additions=_linear, fails=True)
+        call = ArrayCall(name, function, (node,), options, additions=_linear, may_raise=True)
         return call.result(node.shape, dtype)
 
     return rule
@@ -109,16 +109,18 @@ def _searchsorted(a: object, v: object, side: str = "left", sorter: object = Non
         names = ("v", "sorter")
     function = WithArrays(np.searchsorted, names) if sorter is not None else np.searchsorted
     options = (("side", side),)
-    fails = sorter is not None
+    may_raise = sorter is not None
     given = tuple(operands), options
-    call = ArrayCall("searchsorted", function, *given, additions=_searching, fails=fails)
+    call = ArrayCall("searchsorted", function, *given, additions=_searching, may_raise=may_raise)
     return call.result(operands[1].shape, np.dtype(np.intp))
 
 
 def _digitize(x: object, bins: object, right: bool = False) -> Node:
     operands = array_node(x, "digitize"), array_node(bins, "digitize")
     options = (("right", bool(right)),)
-    call = ArrayCall("digitize", np.digitize, operands, options, additions=_searching, fails=True)
+    call = ArrayCall(
+        "digitize", np.digitize, operands, options, additions=_searching, may_raise=True
+    )
     return call.result(operands[0].shape, call.dtypes()[0])
 
 
@@ -176,7 +178,7 @@ def _quantile_rule(function: Callable[..., Any]) -> Rule:
             parts = array_node(q, name)
             shape = (*parts.shape, *shape)
             called = WithArrays(function, ("q",)), (node, parts), tuple(given)
-        call: ArrayCall = ArrayCall(name, *called).replace(additions=_linear, fails=True)
+        call: ArrayCall = ArrayCall(name, *called).replace(additions=_linear, may_raise=True)
         return call.result(shape, call.dtypes()[0])
 
     return rule
@@ -185,7 +187,7 @@ def _quantile_rule(function: Callable[..., Any]) -> Rule:
 def _bins(
     name: str, a: object, bins: Any, bounds: Any, weights: object
 ) -> tuple[tuple[Node, ...], tuple[str, ...], list[tuple[str, Any]], Dim | None]:
-    """Operands, names of all but the first, options, and the number of bins, None if unknown."""
+    """A histogram's operands, their names after the first, its options, and its number of bins."""
     operands, names = [array_node(a, name)], []
     options: list[tuple[str, Any]] = []
     count: Dim | None = None
@@ -221,7 +223,7 @@ def _histogram(
     operands, names, options, count = _bins("histogram", a, bins, range, weights)
     options += [("density", True)] if density else []
     function = WithArrays(np.histogram, names) if names else np.histogram
-    call = ArrayCall("histogram", function, operands, tuple(options), _linear, fails=True)
+    call = ArrayCall("histogram", function, operands, tuple(options), _linear, may_raise=True)
     dtypes = call.dtypes(2)
     length = call.length(0) if count is None else count
     return call.result((length,), dtypes[0], 0), call.result((length + 1,), dtypes[1], 1)
@@ -233,7 +235,7 @@ def _histogram_bin_edges(
     operands, names, options, count = _bins("histogram_bin_edges", a, bins, range, weights)
     function = WithArrays(np.histogram_bin_edges, names) if names else np.histogram_bin_edges
     name = "histogram_bin_edges"
-    call = ArrayCall(name, function, operands, tuple(options), _linear, fails=True)
+    call = ArrayCall(name, function, operands, tuple(options), _linear, may_raise=True)
     length = call.length() if count is None else count + 1
     return call.result((length,), call.dtypes(2)[0])
 
@@ -250,7 +252,7 @@ def _interp(
             raise refuse("interp", name, value)
         options += [] if value is None else [(name, value)]
     given = operands, tuple(options)
-    call = ArrayCall("interp", np.interp, *given, additions=_linear, fails=True)
+    call = ArrayCall("interp", np.interp, *given, additions=_linear, may_raise=True)
     return call.result(operands[0].shape, call.dtypes()[0])
 
 
@@ -269,7 +271,7 @@ def _bincount(x: object, weights: object = None, minlength: Any = 0) -> Node:
         deep = "too deep" if node.shape else "of too small depth"
         raise ValueError(f"object {deep} for desired array")
     if not (is_bool(node.dtype) or is_integer(node.dtype)):
-        raise no_integers(f"bincount({describe_type(node)})", "elements")
+        raise not_integers_error(f"bincount({describe_type(node)})", "elements")
     if minlength < 0:
         raise ValueError("'minlength' must not be negative")
     at = stored(cast(node, INT))
@@ -289,7 +291,7 @@ def _bincount(x: object, weights: object = None, minlength: Any = 0) -> Node:
 
 
 def _values(weights: object, node: Node) -> Node:
-    """The summand of each element."""
+    """The number that each element adds to its bin."""
     if weights is None:
         return Scalar(INT, INT.type(1), False)
     given = array_node(weights, "bincount")
@@ -337,7 +339,7 @@ def _unique(
     call = _call(np.unique, node, **options)
     several = any(asked.values())
     length = call.length(0 if several else None, axis or 0)
-    shape = (length,) if axis is None else _with(node.shape, axis, length)
+    shape = (length,) if axis is None else _with_length(node.shape, axis, length)
     if not several:
         return call.result(shape, call.dtypes()[0])
     flat = axis is None or len(node.shape) == 1
@@ -347,7 +349,7 @@ def _unique(
     return found
 
 
-def _with(shape: tuple[Dim, ...], axis: int, length: Dim) -> tuple[Dim, ...]:
+def _with_length(shape: tuple[Dim, ...], axis: int, length: Dim) -> tuple[Dim, ...]:
     return (*shape[:axis], length, *shape[axis + 1 :])
 
 
@@ -355,40 +357,40 @@ def _unique_all(x: object) -> tuple[Node, ...]:
     node = array_node(x, "unique_all")
     call = _call(np.unique_all, node)
     length = (call.length(0),)
-    return in_tuple(UniqueAllResult, *call.results(length, length, node.shape, length))
+    return as_named_tuple(UniqueAllResult, *call.results(length, length, node.shape, length))
 
 
 def _unique_counts(x: object) -> tuple[Node, ...]:
     call = _call(np.unique_counts, array_node(x, "unique_counts"))
     length = (call.length(0),)
-    return in_tuple(UniqueCountsResult, *call.results(length, length))
+    return as_named_tuple(UniqueCountsResult, *call.results(length, length))
 
 
 def _unique_inverse(x: object) -> tuple[Node, ...]:
     node = array_node(x, "unique_inverse")
     call = _call(np.unique_inverse, node)
-    return in_tuple(UniqueInverseResult, *call.results((call.length(0),), node.shape))
+    return as_named_tuple(UniqueInverseResult, *call.results((call.length(0),), node.shape))
 
 
-def _alone(call: ArrayCall) -> Node:
-    """The only result of a call, one-dimensional and of data-dependent length."""
+def _only_result(call: ArrayCall) -> Node:
+    """The only result of a call, a vector of data-dependent length."""
     return call.result((call.length(),), call.dtypes()[0])
 
 
 def _unique_values(x: object) -> Node:
-    return _alone(_call(np.unique_values, array_node(x, "unique_values")))
+    return _only_result(_call(np.unique_values, array_node(x, "unique_values")))
 
 
 def _union1d(ar1: object, ar2: object) -> Node:
-    return _alone(_call(np.union1d, array_node(ar1, "union1d"), array_node(ar2, "union1d")))
+    return _only_result(_call(np.union1d, array_node(ar1, "union1d"), array_node(ar2, "union1d")))
 
 
-def _two_rule(function: Callable[..., Any]) -> Rule:
+def _set_rule(function: Callable[..., Any]) -> Rule:
     name = function.__name__
 
     def rule(ar1: object, ar2: object, assume_unique: bool = False) -> Node:
         operands = array_node(ar1, name), array_node(ar2, name)
-        return _alone(_call(function, *operands, assume_unique=bool(assume_unique)))
+        return _only_result(_call(function, *operands, assume_unique=bool(assume_unique)))
 
     return rule
 
@@ -398,7 +400,7 @@ def _intersect1d(
 ) -> Node | tuple[Node, ...]:
     operands = array_node(ar1, "intersect1d"), array_node(ar2, "intersect1d")
     if not return_indices:
-        return _alone(_call(np.intersect1d, *operands, assume_unique=bool(assume_unique)))
+        return _only_result(_call(np.intersect1d, *operands, assume_unique=bool(assume_unique)))
     options = {"assume_unique": bool(assume_unique), "return_indices": True}
     call = _call(np.intersect1d, *operands, **options)
     length = (call.length(0),)
@@ -442,7 +444,7 @@ FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {
     np.unique_values: _unique_values,
     np.union1d: _union1d,
     np.intersect1d: _intersect1d,
-    np.setdiff1d: _two_rule(np.setdiff1d),
-    np.setxor1d: _two_rule(np.setxor1d),
+    np.setdiff1d: _set_rule(np.setdiff1d),
+    np.setxor1d: _set_rule(np.setxor1d),
     np.isin: _isin,
 }

@@ -1,8 +1,8 @@
 """The table from NumPy functions to rules, used by every NumPy front end.
 
 A rule takes the arguments of the NumPy function, with arrays as nodes, and returns a node or a
-tuple of nodes. It refuses an option that is not compiled by name. Each family of functions has its
-own file.
+tuple of nodes. For an option that is not compiled it raises an error with the option's name. Each
+family of functions has its own file.
 """
 
 from __future__ import annotations
@@ -65,16 +65,18 @@ _METHODS: Final[dict[str, Rule]] = {
 }
 
 
-def _late(names: str) -> list[str]:
-    """Modules with rules that few programs need."""
+def _lazy_rules(names: str) -> list[str]:
+    """The rules of modules that few programs need, imported on first use."""
     return [f"axiomjit.numpy_rules.{name}" for name in names.split()]
 
 
 FUNCTIONS: Final = LazyRegistry(
     _FUNCTIONS,
     "FUNCTIONS",
-    *_late("einsum fft indexing library linalg neighbours sorting"),
+    *_lazy_rules("einsum fft indexing library linalg neighbours sorting"),
 )
-METHODS: Final = LazyRegistry(_METHODS, "METHODS", *_late("library indexing sorting neighbours"))
-SCANS: Final[LazyRegistry[np.ufunc, Rule]] = LazyRegistry({}, "SCANS", *_late("library"))
+METHODS: Final = LazyRegistry(
+    _METHODS, "METHODS", *_lazy_rules("library indexing sorting neighbours")
+)
+SCANS: Final[LazyRegistry[np.ufunc, Rule]] = LazyRegistry({}, "SCANS", *_lazy_rules("library"))
 """Scans, by the ufunc whose `accumulate` they are."""

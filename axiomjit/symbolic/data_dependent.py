@@ -26,7 +26,7 @@ from axiomjit.symbolic.dims import (
 DATA_DEPENDENT: Final = Kind("number chosen", 0)
 """The kind of data-dependent lengths, such as the number of true elements of a mask."""
 STEP: Final = 720_720
-"""The least common multiple of 1 to 16; stand-in values are multiples, so that rows divide them."""
+"""The least common multiple of 1 to 16, so that stand-in values can be split into rows."""
 FIRST: Final = 1_009 * STEP
 """The first stand-in value, larger than lengths in user code."""
 

@@ -265,10 +265,10 @@ _interned: Final[WeakValueDictionary[tuple[tuple[Monomial, int], ...], Dim]] = W
 def polynomial(terms: Mapping[Monomial, int]) -> Dim:
     """The interned Dim with these terms."""
     kept = [(m, c) for m, c in terms.items() if c]
-    return _ordered(tuple(kept if len(kept) < 2 else sorted(kept, key=_place)))
+    return _ordered(tuple(kept if len(kept) < 2 else sorted(kept, key=_sort_key)))
 
 
-def _place(term: tuple[Monomial, int]) -> tuple[int, list[tuple[int, str]]]:
+def _sort_key(term: tuple[Monomial, int]) -> tuple[int, list[tuple[int, str]]]:
     """The sort key of a term: products of many atoms first."""
     return -len(term[0]), [_order(atom) for atom in term[0]]
 
@@ -300,7 +300,7 @@ def _combine(left: Dim, right: int | Dim, sign: int) -> Dim:
     if not right.terms:
         return left
     if left.constant is not None and right.constant is not None:
-        return _whole(left.constant + sign * right.constant)
+        return _constant_dim(left.constant + sign * right.constant)
     total = dict(left.terms)
     for monomial, factor in right.terms:
         total[monomial] = total.get(monomial, 0) + sign * factor
@@ -311,11 +311,15 @@ def dim(value: int | Atom | Dim) -> Dim:
     """The Dim of an integer or atom; a Dim unchanged."""
     if isinstance(value, Dim):
         return value
-    return polynomial({(value,): 1}) if isinstance(value, Atom) else _whole(operator.index(value))
+    return (
+        polynomial({(value,): 1})
+        if isinstance(value, Atom)
+        else _constant_dim(operator.index(value))
+    )
 
 
 @functools.lru_cache(maxsize=256)
-def _whole(value: int) -> Dim:
+def _constant_dim(value: int) -> Dim:
     """The Dim of an integer; the cache avoids the lock."""
     return _ordered((((), value),) if value else ())
 
@@ -459,12 +463,12 @@ def compare(left: Dim, right: int | Dim, sign: str) -> bool:
         if sign == "==":
             return False
         raise
-    if not _known(left, right, sign):
+    if not _is_decided(left, right, sign):
         scope.record(Guard(left, right, sign, outcome))
     return outcome
 
 
-def _known(left: Dim, right: Dim, sign: str) -> bool:
+def _is_decided(left: Dim, right: Dim, sign: str) -> bool:
     """True if the kinds of the symbols decide the comparison (see `Scope`)."""
     one, other = symbol_of(left), symbol_of(right)
     if sign == "==" and one and other and one.kind == other.kind and one.kind.distinct:
@@ -492,7 +496,7 @@ def exact_quotient(top: Dim, bottom: Dim) -> Dim | None:
     lead, factor = bottom.terms[0]
     while rest.terms:
         monomial, count = rest.terms[0]
-        over = _without(monomial, lead)
+        over = _divided(monomial, lead)
         if over is None or count % factor:
             return None
         part = polynomial({over: count // factor})
@@ -500,7 +504,7 @@ def exact_quotient(top: Dim, bottom: Dim) -> Dim | None:
     return quotient
 
 
-def _without(monomial: Monomial, divisor: Monomial) -> Monomial | None:
+def _divided(monomial: Monomial, divisor: Monomial) -> Monomial | None:
     left = list(monomial)
     for atom in divisor:
         if atom not in left:
@@ -510,12 +514,12 @@ def _without(monomial: Monomial, divisor: Monomial) -> Monomial | None:
 
 
 def smaller(left: int | Dim, right: int | Dim) -> Dim:
-    """min(left, right), without recording a guard."""
+    """The smaller length, as a Dim; no guard is recorded."""
     return _min_or_max("min", dim(left), dim(right))
 
 
 def larger(left: int | Dim, right: int | Dim) -> Dim:
-    """max(left, right), without recording a guard."""
+    """The larger length, as a Dim; no guard is recorded."""
     return _min_or_max("max", dim(left), dim(right))
 
 

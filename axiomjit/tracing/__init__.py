@@ -1,4 +1,4 @@
-"""Trace a Python function once, with values that represent its arguments, to get its graph.
+"""Traces a Python function: a call with values that represent its arguments makes a graph.
 
 May import `base`, `symbolic`, `views`, `graph`, `numpy_rules`.
 """

@@ -64,7 +64,7 @@ PROBES: Final = 4
 ATTEMPTS: Final = 24
 SHORTEST: Final = 5
 LONGEST: Final = 24
-"""Lengths that are tried; shorter ones could be constants by chance."""
+"""The lengths of small arrays; shorter ones could equal constants by chance."""
 MOST_ELEMENTS: Final = 2**22
 """Most elements of an array for a probe."""
 NUMBERS: Final = (bool, int, float, complex)
@@ -75,8 +75,8 @@ def infer_by_probe(call: ExternalCall, operands: Sequence[Node]) -> ProbedCall:
     """Infer the results of a call for operands like these from probes.
 
     Raises:
-        UnsupportedError: a result is a view, or no array of a dtype that is compiled.
-        InterruptedWritesError: it raises an error for the values of this call.
+        UnsupportedError: a result is a view, or is not an array of a supported dtype.
+        InterruptedWritesError: the function raises an error for the values of this call.
     """
     tried: list[tuple[Lengths, list[Array], Given]] = []
     for lengths in _assignments(operands):
@@ -84,7 +84,7 @@ def infer_by_probe(call: ExternalCall, operands: Sequence[Node]) -> ProbedCall:
         try:
             with np.errstate(all="ignore"):
                 tried.append((lengths, arrays, call.of(arrays)))
-        except Exception:  # it does not accept such values
+        except Exception:  # the function does not accept such values
             continue
     for _, arrays, made in tried:
         _check_results(call.name, arrays, made)
@@ -92,7 +92,7 @@ def infer_by_probe(call: ExternalCall, operands: Sequence[Node]) -> ProbedCall:
 
 
 def _assignments(operands: Sequence[Node]) -> Iterator[Lengths]:
-    """Lengths for small arrays, for which all guards so far hold."""
+    """Lengths of small arrays for which all guards recorded so far hold."""
     scope = current_scope()
     every = symbols_in(*(length for node in operands for length in node.shape))
     varied = sorted((s for s in every if s.kind in VARIED), key=lambda s: s.name)
@@ -136,10 +136,10 @@ def _small(node: Node, lengths: Lengths, number: int) -> Array:
 
 
 def _check_results(name: str, arrays: Sequence[Array], made: Given) -> None:
-    """Refuse results that are views, or no arrays or numbers of a dtype that is compiled.
+    """Refuse results that are views, or that are not arrays or numbers of a supported dtype.
 
     Raises:
-        UnsupportedError: there is one.
+        UnsupportedError: a result is refused.
     """
     leaves, structure = made
     if all(leaf is None for leaf in leaves):
@@ -169,7 +169,7 @@ def refusal(name: str, seen: str) -> UnsupportedError:
 def _related(
     call: ExternalCall, operands: Sequence[Node], tried: Sequence[tuple[Lengths, Any, Given]]
 ) -> ProbedCall | None:
-    """The call with results whose lengths are functions of the operands'; None if unknown."""
+    """The call with result lengths as functions of the operands' lengths; None if unknown."""
     varied = any(length.constant is None for node in operands for length in node.shape)
     if len(tried) < (3 if varied else 1):
         return None
@@ -207,12 +207,12 @@ def _common(leaves: Sequence[Any], known: Mapping[Dim, Sequence[int]]) -> Result
 
 
 def _as_now(call: ExternalCall, operands: Sequence[Node]) -> ProbedCall:
-    """The call with its results for the values of this call, and for its lengths alone."""
+    """The call with its results for the values of this call; its lengths become fixed."""
     for node in operands:
         for length in node.shape:
-            if not data_dependent_in(length):  # they are not known before the call runs
-                int(length)  # leaves a guard: another length is another program
-    arrays = _at_hand(call.name, operands)
+            if not data_dependent_in(length):  # such lengths are not known before the call runs
+                int(length)  # records a guard: another length is another program
+    arrays = _probe_operands(call.name, operands)
     try:
         with np.errstate(all="ignore"):
             made = call.of(arrays)
@@ -236,13 +236,13 @@ def _now(leaf: Any) -> object:
     return Result(tuple(map(dim, array.shape)), array.dtype, *what)
 
 
-def _at_hand(name: str, operands: Sequence[Node]) -> list[Array]:
-    """The operands for the arguments of this call; similar values if they are not known.
+def _probe_operands(name: str, operands: Sequence[Node]) -> list[Array]:
+    """The operands' values in this call; similar values if they are not known.
 
-    Not known are random numbers, and arrays whose lengths differ from the assumed ones.
+    Random numbers are not known, nor are arrays whose lengths differ from the assumed ones.
 
     Raises:
-        UnsupportedError: their lengths are not known either.
+        UnsupportedError: the lengths are not known either.
     """
     following, scope = current(), current_scope()
     counting = Scope(scope.values)
@@ -295,8 +295,9 @@ def call_externally(
     """The results of a function that NumPy runs as an external call of the program.
 
     Raises:
-        UnsupportedError: its results cannot be inferred, or it cannot be called later.
-        InterruptedWritesError: it raises an error for the values of this call.
+        UnsupportedError: the results cannot be inferred, or the function cannot be called by a
+            program.
+        InterruptedWritesError: the function raises an error for the values of this call.
     """
     if not may_be_external(function):
         raise unsupported(name, map(node_of, args))
@@ -339,11 +340,11 @@ def bound_call(
 
 
 def _leaf(value: Any, name: str) -> object:
-    """An argument of the call: a node for an array, or the value that it has at every call."""
+    """An argument of the call: the node of an array, or a value that is the same in every call."""
     if isinstance(value, TracedOperators):
         return value.node
     if isinstance(value, SymbolicNumber):
-        return value.at_hand()
+        return value.concrete_value()
     if type(value) is np.ndarray:
         if value.dtype not in CODES or not walkable(value):
             raise refusal(name, f"an array from outside of {value.dtype}")
@@ -364,7 +365,7 @@ def _kind(value: Any) -> str:
 
 
 class MutatedOperand:
-    """A function that changes a copy of its first array, and returns the copy."""
+    """Makes a function that changes its first array pure: it changes a copy and returns it."""
 
     def __init__(self, function: Function) -> None:
         self._function = function

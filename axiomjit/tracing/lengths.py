@@ -1,6 +1,6 @@
-"""Lengths and integer arguments as a traced function sees them: ints that may differ later.
+"""Symbolic numbers: lengths and integer arguments of a traced function, which other calls vary.
 
-Floats computed from them may, too: `1 / x.size`, `np.sqrt(x.size)`, `len(x) ** 0.5`.
+Floats computed from them are symbolic, too: `1 / x.size`, `np.sqrt(x.size)`, `len(x) ** 0.5`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from axiomjit.tracing.refusals import refuse_value
 MOST_FACTORS: Final = 4
 """The largest exponent of a power that stays symbolic."""
 _FACTORED: Final = frozenset({"multiply", "divide", "sqrt", "cast", "power"})
-"""Primitives that are zero only if an operand is."""
+"""Primitives with a zero result only if an operand is zero."""
 
 
 class SymbolicNumber(ArrayValue[Any]):
@@ -48,10 +48,10 @@ class SymbolicNumber(ArrayValue[Any]):
     _defers = True
 
     def __init__(self) -> None:
-        """Belong to the current trace."""
+        """Make a number of the current trace."""
         self._following = current()
 
-    def at_hand(self) -> Any:
+    def concrete_value(self) -> Any:
         """The value in this call, with a guard."""
         raise NotImplementedError
 
@@ -60,13 +60,13 @@ class SymbolicNumber(ArrayValue[Any]):
         raise NotImplementedError
 
     def _value(self, use: str) -> Any:
-        return self.at_hand()
+        return self.concrete_value()
 
     def __str__(self) -> str:
-        return str(self.at_hand())
+        return str(self.concrete_value())
 
     def __format__(self, spec: str) -> str:
-        return format(self.at_hand(), spec)
+        return format(self.concrete_value(), spec)
 
     def __copy__(self) -> Self:
         return self
@@ -77,10 +77,10 @@ class SymbolicNumber(ArrayValue[Any]):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"{self.__class__.__name__!r} object has no attribute {name!r}")
-        return getattr(self.at_hand(), name)
+        return getattr(self.concrete_value(), name)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.asarray(self.at_hand(), dtype)
+        return np.asarray(self.concrete_value(), dtype)
 
     def _takes(self, value: object) -> bool:
         known = (SymbolicNumber, np.ndarray, np.generic, int, float, complex, type(None))
@@ -97,9 +97,9 @@ class SymbolicNumber(ArrayValue[Any]):
         return function(*map(known_numbers, args), **named)
 
     def _operate(self, name: str, *operands: Any) -> Any:
-        """An operator of symbolic numbers where its result is one, else of the values."""
+        """Apply an operator to symbolic numbers or, if that is impossible, to their values."""
         if any(issubclass(type(value), TracedValue) for value in operands):
-            return NotImplemented  # a traced array takes it as a number that it does not know
+            return NotImplemented  # a traced array treats the float as an unknown number
         made = self._symbolic(name, *operands)
         return _of_values(name, *operands) if made is None else made
 
@@ -107,7 +107,7 @@ class SymbolicNumber(ArrayValue[Any]):
         return NotImplemented
 
     def _symbolic(self, name: str, *operands: Any) -> Any:
-        """The symbolic result of an operator; None where a value decides what it is or raises."""
+        """The symbolic result of an operator; None if the result depends on values."""
         if name == "pos":
             return self
         if name not in _FLOATS or not all(map(_is_real, operands)):
@@ -132,7 +132,7 @@ class SymbolicInt(SymbolicNumber):
 
     Sums, differences, products and floor quotients of integers are integers, other arithmetic gives
     floats. `range` uses the value of this call. For `isinstance` it is an int. Once hashed it is a
-    number, so that a dictionary can keep it as a key.
+    plain number, so that it can be a key of a dictionary.
     """
 
     __slots__ = ("_dim", "_number")
@@ -179,7 +179,7 @@ class SymbolicInt(SymbolicNumber):
             )
         return int(self.dim)
 
-    at_hand = __index__
+    concrete_value = __index__
 
     def operand(self) -> Dim:
         """The symbolic length."""
@@ -191,7 +191,7 @@ class SymbolicInt(SymbolicNumber):
     __floor__ = __ceil__ = __trunc__
 
     def _value(self, use: str) -> Any:
-        return self.dim if use == "bool" else self.at_hand()
+        return self.dim if use == "bool" else self.concrete_value()
 
     def _operate(self, name: str, *operands: Any) -> Any:
         if name in ("eq", "ne"):
@@ -225,7 +225,7 @@ class SymbolicInt(SymbolicNumber):
         return hash(self._number)
 
     def _is_old(self) -> bool:
-        """True if it was hashed in an earlier trace: then it is a plain number."""
+        """True if it belongs to an earlier trace and was hashed; then it is a plain number."""
         return self._number is not None and not is_usable(self._following)
 
     def __repr__(self) -> str:
@@ -240,9 +240,9 @@ class SymbolicInt(SymbolicNumber):
 
 
 class SymbolicFloat(SymbolicNumber):
-    """A float that is computed from lengths and numbers: Python's, or NumPy's after a ufunc.
+    """A float computed from lengths and numbers: a Python float, or a NumPy one after a ufunc.
 
-    Sums, differences, products, quotients and roots of such floats are such floats.
+    Sums, differences, products, quotients and roots of such floats are symbolic, too.
     """
 
     __slots__ = ("_node",)
@@ -253,7 +253,7 @@ class SymbolicFloat(SymbolicNumber):
 
     @property
     def node(self) -> Node:
-        """The node that computes it.
+        """The node that computes the float.
 
         Raises:
             TraceError: another function, or none, is traced here.
@@ -278,14 +278,14 @@ class SymbolicFloat(SymbolicNumber):
         return self
 
     def operand(self) -> Node:
-        """The node that computes it."""
+        """The node that computes the float."""
         return self.node
 
-    def at_hand(self) -> Any:
-        """The value in this call; each length in it gets a guard."""
+    def concrete_value(self) -> Any:
+        """The value in this call; a guard is recorded for each length in it."""
         for node in post_order((self.node,)):
             if isinstance(node, LengthNode):
-                SymbolicInt(node.length).at_hand()
+                SymbolicInt(node.length).concrete_value()
         evaluate = lazy_import("axiomjit.graph.evaluate_graph").evaluate_graph
         (value,) = evaluate(Graph((), (self.node,)), (), current_scope().values)
         return value.item() if self.node.weak else value[()]
@@ -293,13 +293,15 @@ class SymbolicFloat(SymbolicNumber):
     def __getitem__(self, key: Any) -> Any:
         if self._node.weak:
             raise TypeError("'float' object is not subscriptable")
-        return self if isinstance(key, tuple) and not key else self.at_hand()[key]
+        return self if isinstance(key, tuple) and not key else self.concrete_value()[key]
 
     def __hash__(self) -> int:
-        return hash(self.at_hand())
+        return hash(self.concrete_value())
 
     def __repr__(self) -> str:
-        return repr(self.at_hand()) if is_usable(self._following) else "<float of another call>"
+        return (
+            repr(self.concrete_value()) if is_usable(self._following) else "<float of another call>"
+        )
 
     def __reduce_ex__(self, protocol: object) -> tuple[type[float], tuple[float]]:
         return float, (float(self),)
@@ -314,7 +316,7 @@ class SymbolicFloat(SymbolicNumber):
         return math.ceil(float(self))
 
     def __round__(self, digits: int | None = None) -> Any:
-        return round(self.at_hand(), digits)
+        return round(self.concrete_value(), digits)
 
     def _symbolic(self, name: str, *operands: Any) -> Any:
         return operator.mul(self, -1) if name == "neg" else super()._symbolic(name, *operands)
@@ -342,7 +344,7 @@ def known_numbers(value: Any) -> Any:
     """The value of a symbolic number, also in tuples and lists; other values unchanged."""
     if isinstance(value, tuple | list):
         return type(value)(map(known_numbers, value)) if not hasattr(value, "_fields") else value
-    return value.at_hand() if issubclass(type(value), SymbolicNumber) else value
+    return value.concrete_value() if issubclass(type(value), SymbolicNumber) else value
 
 
 def unwrap(value: Any) -> Any:
@@ -357,7 +359,7 @@ def unwrap(value: Any) -> Any:
 
 
 def length(value: Dim) -> int | SymbolicInt:
-    """A length for the user: a plain int if it never differs."""
+    """A length for the user: a plain int if it is constant, else a SymbolicInt."""
     return SymbolicInt(value) if value.constant is None else value.constant
 
 
@@ -384,7 +386,7 @@ _INTEGERS: Final = frozenset({"add", "sub", "mul", "floordiv", "mod", *COMPARISO
 
 
 def _of_values(name: str, *operands: Any) -> Any:
-    """The operator on the values of this call."""
+    """The operator applied to the values of this call."""
     function = divmod if name == "divmod" else getattr(operator, f"__{name}__")
     return function(*map(known_numbers, operands))
 
@@ -402,7 +404,7 @@ def _is_nonzero(value: Any) -> bool:
 
 
 def _is_made_of(value: Any, holds: Callable[[Any], bool]) -> bool:
-    """True if `holds` is true of all factors of a number; lengths among them get a guard."""
+    """True if `holds` is true for all factors of a number; for lengths a guard is recorded."""
     if isinstance(value, LengthNode):
         return holds(value.length)
     if isinstance(value, Scalar):

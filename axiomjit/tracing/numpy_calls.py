@@ -1,6 +1,6 @@
 """Calls of NumPy's ufuncs and functions with traced arrays: by rules, or as external calls.
 
-`external_calls` makes the calls that NumPy runs; it is imported by the first of them.
+Calls that NumPy runs are in `external_calls`, which is imported by the first of them.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ from axiomjit.tracing.writes import store_result, ufunc_at
 
 Function = Callable[..., Any]
 Represented = Callable[[Node, bool], Any]
-"""Makes the object that represents a node: an array, or a number."""
+"""A function from a node to the object that represents it, an array or number."""
 
 MISFITS: Final = (TypeError, AttributeError, KeyError, AssertionError)
-"""Errors of rows whose arguments are of kinds that they do not accept."""
+"""Errors of NumPy rules for arguments of kinds that they do not accept."""
 OUTSIDE: Final = frozenset(
     {
         *(np.save, np.savez, np.savez_compressed, np.savetxt),
@@ -64,7 +64,7 @@ def may_be_external(function: Function) -> bool:
 
 
 def misfit(name: str, args: Sequence[Any], error: Exception) -> UnfollowedError:
-    """The error for arguments that a function's row does not accept; NumPy may accept them."""
+    """The error for arguments that the rule of a function does not accept, though NumPy may."""
     made = UnfollowedError(
         describe_call(name, *map(node_of, args)),
         "arguments of kinds that are not compiled",
@@ -83,7 +83,7 @@ def or_external_call(
     kwargs: dict[str, Any],
     represented: Represented,
 ) -> object:
-    """The result of a row; if it refuses, the result of the function as an external call."""
+    """The result of a NumPy rule; if it refuses, that of an external call of the function."""
     following = current()
     if following is None or not may_be_external(function):
         try:
@@ -118,7 +118,7 @@ def call_externally(
     kwargs: dict[str, Any],
     represented: Represented,
 ) -> object:
-    """As `external_calls.call_externally`, which is imported by the first such call."""
+    """As `external_calls.call_externally`; the first such call imports the module."""
     made: object = lazy_import("axiomjit.tracing.external_calls").call_externally(
         function, name, args, kwargs, represented
     )
@@ -138,10 +138,10 @@ def called_ufunc(
     options: dict[str, Any],
     represented: Represented,
 ) -> object:
-    """The result of a ufunc, of its `outer` or its `at`; in `out` if it is given.
+    """The result of a ufunc, or of its method `outer` or `at`; in `out` if given.
 
     Raises:
-        UnsupportedError: neither a loop of ours nor NumPy's computes it with these options.
+        UnsupportedError: neither a rule nor NumPy computes it with these options.
     """
     if method == "at":
         at = partial(_at, ufunc)
@@ -197,7 +197,7 @@ def _at(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) -> None
 
 
 def ufunc_calls() -> Any:
-    """The module of ufuncs that NumPy runs, with their names and loops; few programs need it."""
+    """The module of ufunc calls that NumPy runs, imported on first use."""
     return lazy_import("axiomjit.graph.external_calls")
 
 
@@ -229,7 +229,7 @@ def _mask(value: object, name: str) -> Node:
 
 
 def _stretched(node: Node, where: Node | None, name: str) -> Node:
-    """The result, stretched to the mask; elements where the mask is false have any value."""
+    """The result, broadcast to the mask's shape; where the mask is false elements are undefined."""
     if where is None:
         return node
     shape = builder.broadcast_shapes([node.shape, where.shape], name, node, where)
@@ -267,7 +267,7 @@ def piecewise(
 
 
 def _conditions(condlist: Any, node: Node, count: int) -> list[Node]:
-    """The masks of the functions; one function more applies to all other elements."""
+    """The masks of the functions; a function more than conditions gets all other elements."""
     first = None if np.isscalar(condlist) else condlist[0]
     if first is None or (not isinstance(first, list | np.ndarray) and node.shape):
         condlist = [condlist]

@@ -33,9 +33,9 @@ from axiomjit.tracing.refusals import note_asked, recorded, refuse_value
 class TracedStorage(VersionedStorage):
     """The memory of one array, its views included.
 
-    NumPy's `reshape` returns a view or a copy, by the memory layout of the array, which is not
-    known of computed arrays. Such a result has a storage of its own that may be the same one: after
-    a write into either, the other cannot be used.
+    NumPy's `reshape` returns a view or a copy, depending on the memory layout of the array, which
+    is unknown for computed arrays. Such a result has its own storage, related to the array's: after
+    a write into one of them, the other cannot be used.
     """
 
     __slots__ = ("_doubt", "_maybe_same")
@@ -47,16 +47,16 @@ class TracedStorage(VersionedStorage):
 
     @property
     def is_written(self) -> bool:
-        """True if it was written."""
+        """True if the storage was written."""
         return self.version is not self.root
 
     def relate(self, other: TracedStorage) -> None:
-        """Record that the other storage may be this one, in NumPy."""
+        """Record that in NumPy the other storage may be the same memory."""
         self._maybe_same.append(other)
         other._maybe_same.append(self)
 
     def write(self, following: Callable[[Node], Node]) -> None:
-        """As `VersionedStorage.write`; storages that may be the same become unusable."""
+        """As `VersionedStorage.write`; related storages become unusable."""
         super().write(following)
         found = [self]
         for one in found:
@@ -65,7 +65,7 @@ class TracedStorage(VersionedStorage):
             one._doubt = user_location() or "an earlier line"
 
     def copy_values(self) -> None:
-        """Make a copy of the current version the next one: the values stay the same."""
+        """Make a copy of the current version the next version, with the same values."""
         super().write(lambda version: builder.elementwise(COPY, version))
 
     def current(self, node: Node) -> Node:
@@ -109,7 +109,7 @@ def _entries(path: Path, value: Any) -> Iterable[tuple[object, object]]:
 
 
 def _is_sequence(value: object) -> bool:
-    return issubclass(type(value), list | tuple | deque)  # runs no code of the object's
+    return issubclass(type(value), list | tuple | deque)  # runs no code of the object's class
 
 
 Made = Node | tuple[Node, ...] | list[Node]
@@ -144,7 +144,7 @@ class TracedOperators(ArrayValue[Any], TracedValue):
 
     @property
     def is_array(self) -> bool:
-        """True if an array is represented: memory that operators can write in place."""
+        """True if this represents an array, whose memory operators can write in place."""
         raise NotImplementedError
 
     @property
@@ -163,7 +163,7 @@ class TracedOperators(ArrayValue[Any], TracedValue):
 
     @recorded
     def _operate(self, name: str, *operands: Any) -> Any:
-        """An operator; on Python numbers alone it returns one, unlike NumPy's function."""
+        """Apply an operator; unlike NumPy's functions it keeps Python numbers."""
         if name in ("lt", "le", "gt", "ge"):
             _refuse_order(name, operands)
         if name in _OF_NUMBERS and all(isinstance(one, _NUMBERS) for one in operands):
@@ -171,14 +171,14 @@ class TracedOperators(ArrayValue[Any], TracedValue):
                 made = UFUNCS[OPERATOR_UFUNCS[name]](*_numbers(*map(node_of, operands)))
             except UnsupportedError:
                 if self.node.weak or name in PREFIX:
-                    raise  # others may be a step
+                    raise  # other operators may be external calls
             else:
                 assert isinstance(made, Node)
                 return self.represented(made)
         return super()._operate(name, *operands)
 
     def _operate_in_place(self, name: str, other: Any) -> Any:
-        """Write an array; numbers leave it to the infix operator."""
+        """Write the result into an array; for numbers the infix operator is used."""
         if not self.is_array:
             return NotImplemented
         if name == "matmul" and len(builder.as_node(node_of(other), "matmul").shape) < 2:
@@ -192,12 +192,12 @@ class TracedOperators(ArrayValue[Any], TracedValue):
 _OF_NUMBERS: Final = frozenset(
     {"add", "sub", "mul", "truediv", "pow", "floordiv", "mod", "neg", "abs", "invert"}
 )
-"""Operators that give Python numbers of Python numbers."""
+"""Operators that return Python numbers for Python numbers."""
 _NUMBERS: Final = TracedValue | SymbolicNumber | int | float | complex
 
 
 def _numbers(*operands: object) -> Sequence[object]:
-    """The operands; if all are Python bools, the integers as which Python's operators use them."""
+    """The operands; Python bools become integers if all operands are bools."""
     nodes = [n for n in operands if not isinstance(n, bool)]
     if all(isinstance(n, Node) and n.weak and n.dtype == BOOL for n in nodes):
         return [cast(n, INT) if isinstance(n, Node) else n for n in operands]

@@ -29,7 +29,7 @@ VALUES: Final = frozenset(
         *("hex", "is_integer", "as_integer_ratio", "bit_count"),
     }
 )
-"""Methods that return values, which are not known."""
+"""Methods that return values of elements, which are unknown in a trace."""
 
 
 def recorded(method: Callable[P, R]) -> Callable[P, R]:
@@ -85,7 +85,7 @@ def refuse_write(asked: str, described: str) -> NoReturn:
 def refuse_outside(asked: str, place: object) -> NoReturn:
     """Refuse to write traced values into an array of known values.
 
-    If the function made the array, it will be traced when the function is traced again.
+    If the function made the array, the next trace of the function represents it.
 
     Raises:
         NotDispatchedError: always.
@@ -101,8 +101,8 @@ def refuse_method(name: str, described: str, compiled: Iterable[str]) -> NoRetur
     """Refuse a method or attribute that is not compiled.
 
     Raises:
-        NeedsValuesError: it gives values.
-        UnsupportedAttributeError: any other.
+        NeedsValuesError: the method returns values.
+        UnsupportedAttributeError: any other method.
     """
     if name in VALUES:
         remedy = "keep it an array, and call this outside the compiled function"
@@ -119,7 +119,7 @@ def refuse_method(name: str, described: str, compiled: Iterable[str]) -> NoRetur
 
 
 class WithoutValues:
-    """Refuses operations on a represented value that need its values while a function is traced."""
+    """Refuses operations that need the values of a represented array or number."""
 
     __slots__ = ()
 
@@ -197,7 +197,7 @@ class WithoutValues:
 
 
 def unsupported(name: str, operands: Iterable[object]) -> UnsupportedError:
-    """The error for a function outside the table."""
+    """The error for a function without a rule."""
     return UnsupportedError(
         describe_call(name, *operands),
         f"{name}, which is not compiled yet",

@@ -1,4 +1,4 @@
-"""Tracing a NumPy function once, with arrays of unknown values, to get its graph."""
+"""Traces a NumPy function once, with arrays of unknown values, to get its graph."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def take_results(
     is_outside: Callable[[object], bool],
     is_made: Callable[[object], bool] | None = None,
 ) -> tuple[tuple[Node, ...], Structure, Leaves]:
-    """The nodes to compute, the containers around them, and for each leaf its node or value.
+    """The nodes of the results, the structure of containers, and each leaf's node or value.
 
     A leaf is the number of a node, or a value (a Dim if it depends on lengths). A data-dependent
     length is a node whose value becomes an `int`, and a Python float computed from lengths a node
@@ -48,8 +48,8 @@ def take_results(
         is_made: True of an instance that the function has made: it is made anew in each call.
 
     Raises:
-        TraceError: a traced array is of another call.
-        UnsupportedError: one is inside an object that is not opened.
+        TraceError: a traced array belongs to another trace.
+        UnsupportedError: a traced array is inside an object that is no container.
     """
     values, structure = flatten_tree(
         returned,
@@ -93,7 +93,7 @@ def _place(value: Tracer, node: Node, arguments: Mapping[int, Input]) -> OfArgum
 
 
 def _array_of_its_own(value: Tracer, owners: dict[Node, object]) -> Node:
-    """The node to return: equal values that were computed twice are two arrays, as in NumPy."""
+    """The node to return, copied if another result has it: as in NumPy, these are two arrays."""
     node, storage = value.node, value.storage
     if storage is None:
         # A number has no memory that a later write could change.
@@ -105,7 +105,7 @@ def _array_of_its_own(value: Tracer, owners: dict[Node, object]) -> Node:
 
 
 def _check_holds_none(value: object) -> None:
-    """Refuse to return a traced value inside an object that is not taken apart."""
+    """Refuse to return an object that is no container with a traced value inside."""
     if isinstance(value, SymbolicNumber):
         return
     if isinstance(value, Coroutine):
@@ -152,19 +152,19 @@ def trace(
     """Trace `call` with a tracer for each input, a `SymbolicInt` for each integer.
 
     Args:
-        call: Called once, with a sequence of them.
+        call: The function, called once with the sequence of represented inputs.
         given: The inputs, and the symbols of integers.
         scope: The lengths of this call; guards are recorded in it.
-        layouts: The strides (elements) of arrays by position, if they decide what is a view.
+        layouts: The strides of arrays by position, in elements.
         following: The context of the trace: names for messages, and the inputs that are scalars.
 
     Raises:
-        NeedsValuesError: it branches on values, or a write cannot be traced.
-        InterruptedWritesError: it raises an error after it has written into an argument, or drawn
-            random numbers.
-        UnsupportedError: it calls a function that is not in the table.
+        NeedsValuesError: the function branches on values, or a write cannot be traced.
+        InterruptedWritesError: the function raises an error after writing into an argument or
+            drawing random numbers.
+        UnsupportedError: the function calls a NumPy function without a rule.
         GraphTypeError, GraphValueError: operands do not fit.
-        TraceError: it uses or returns traced values where they cannot be known.
+        TraceError: traced values are used or returned where they cannot be tracked.
     """
     now = Following() if following is None else following
     now.within = trace.__code__
@@ -204,7 +204,7 @@ def trace(
 
 
 def _written(arrays: Mapping[Input, Tracer]) -> dict[Input, Node]:
-    """The arguments that were written, with the nodes of their last versions."""
+    """The written arguments, with the nodes of their last versions."""
     stored = {node: tracer.storage for node, tracer in arrays.items()}
     return {node: s.version for node, s in stored.items() if s is not None and s.is_written}
 
@@ -224,10 +224,10 @@ def _raise_instead(error: Exception, following: Following, scope: Scope, written
 
 
 def _raise_earlier(following: Following, scope: Scope) -> None:
-    """Raise the error of an earlier step for the values of this call, which NumPy meets first.
+    """Raise the error of an earlier step for the values of this call, which NumPy raises first.
 
     Raises:
-        InterruptedWritesError: the function might have caught it, and gone on elsewhere.
+        InterruptedWritesError: the function might have caught the error.
     """
     if following.arguments is None:
         return

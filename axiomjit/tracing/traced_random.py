@@ -1,8 +1,8 @@
 """Random numbers in a traced function: each draw is a step of the program, run at each call.
 
-A generator from outside the function is represented by a `TracedGenerator`. Draws happen in the
-order of the program, also unused ones: each has the one before as an operand, and the last one is
-computed in any case. Shape and dtype are inferred by a draw of another generator.
+A generator from outside the function is represented by a `TracedGenerator`. All draws, used or not,
+happen in the order of the function: each has the previous draw as an operand, and the last one is
+always computed. Shape and dtype are inferred by a draw of another generator.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from axiomjit.tracing.writes import write_item
 DRAW_WEIGHT: Final = 8
 """The cost of one random number, in additions."""
 TRIED: Final = 4096
-"""Most numbers that are drawn to infer a result."""
+"""Most numbers that are drawn to infer a result's dtype."""
 WITH_SIZES: Final = {"rand": "random_sample", "randn": "standard_normal"}
-"""Legacy functions whose arguments are the lengths; the functions that take these as `size`."""
+"""For each legacy function whose arguments are lengths, the function that takes them as `size`."""
 
 
 class TracedGenerator:
@@ -57,7 +57,7 @@ class TracedGenerator:
         return partial(self._drawn, name) if name in METHODS and callable(method) else method
 
     def _drawn(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """Record a draw; as in NumPy it returns a number, an array, or nothing if a seed is set."""
+        """Record a draw; as in NumPy it returns a number, an array, or None for a seed."""
         if current() is None:
             return getattr(self._generator, name)(*args, **kwargs)
         if name in WITH_SIZES:
@@ -127,7 +127,7 @@ def _length(value: Any) -> Dim:
 
 
 def _tried(size: tuple[Dim, ...]) -> tuple[int, ...]:
-    """A size to try: this call's if it is small, so that NumPy reports its errors."""
+    """A size for inference: that of this call if small, so that NumPy reports errors."""
     count = product(size)
     known = not data_dependent_in(count) and current_scope().value(count) <= TRIED
     return tuple(current_scope().value(n) if known else 1 for n in size)
@@ -159,7 +159,7 @@ def _step(
     dtype: np.dtype[Any],
     number: bool = False,
 ) -> Node:
-    """The node of a draw, computed after the one before; it may be a Python number."""
+    """The node of a draw, computed after the previous one; it may be a Python number."""
     following = current()
     assert following is not None
     token, rank = _token(following.last), len(shape)
@@ -186,7 +186,7 @@ class _DrawnWith(Record):
         """Draw into `out`.
 
         Raises:
-            OtherResultError: NumPy refuses the arrays, or gives another shape or dtype.
+            OtherResultError: NumPy refuses the arrays, or the result has another shape or dtype.
         """
         made = np.asarray(self.probed(*operands[1:]))
         if (made.shape, made.dtype) != (out.shape, out.dtype):
@@ -211,8 +211,8 @@ def _step_with(
         generator=generator,
         number=number,
         ranks=ranks,
-        fails=True,
-        guesses=True,
+        may_raise=True,
+        is_speculative=True,
     )
     extents, maps = [*result.shape], []
     for node in every:

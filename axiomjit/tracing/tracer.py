@@ -43,7 +43,7 @@ from axiomjit.tracing.writes import WRITERS, FlatElements, node_to_write, set_it
 
 
 class InPlace:
-    """Methods of a traced array that change it; a number has none of them."""
+    """Methods of a traced array that change it in place; numbers lack them."""
 
     __slots__ = ()
 
@@ -80,7 +80,7 @@ class InPlace:
 
 
 COPIES: Final = frozenset({"copy", "flatten"})
-"""Functions whose results are never views, whatever the memory layout of their operands."""
+"""Functions whose results are never views, for any memory layout of operands."""
 KEEPERS: Final = frozenset(
     {
         *("squeeze", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "astype"),
@@ -89,7 +89,7 @@ KEEPERS: Final = frozenset(
 )
 """Functions that return their operand itself, not a view of it, if they change nothing."""
 FOLDS: Final[Mapping[str, Mapping[np.ufunc, Rule]]] = {"reduce": REDUCTIONS, "accumulate": SCANS}
-"""Methods of ufuncs that fold, by the ufunc."""
+"""Rules of the methods of ufuncs that fold, by method and ufunc."""
 
 
 class Tracer(WithoutValues, TracedOperators):
@@ -107,9 +107,9 @@ class Tracer(WithoutValues, TracedOperators):
         return object.__new__(TracedArray if storage else _class_for(node, current()))
 
     def __init__(self, node: Node, storage: TracedStorage | None = None) -> None:
-        """Represent a node in the function that is traced now.
+        """Represent a node in the current trace.
 
-        An array is a view of a storage: of the given one, or of a new one.
+        An array is a view of the given storage, or of a new one.
         """
         refuse_traps()
         self._held = node
@@ -141,7 +141,7 @@ class Tracer(WithoutValues, TracedOperators):
 
         Raises:
             TraceError: another function, or none, is traced here.
-            NeedsValuesError: its value depends on the memory layout of an array.
+            NeedsValuesError: the value depends on the memory layout of an array.
         """
         if not is_usable(self._following):
             dtype, rank = self._held.dtype, len(self._held.shape)
@@ -159,7 +159,7 @@ class Tracer(WithoutValues, TracedOperators):
 
     @property
     def is_array(self) -> bool:
-        """True if an array is represented, not a number."""
+        """True if this represents an array, not a number."""
         return type(self) is TracedArray
 
     def represented(self, node: Node) -> Tracer:
@@ -172,7 +172,7 @@ class Tracer(WithoutValues, TracedOperators):
         return f"{describe_type(self.node)}{where}"
 
     def mapped(self, primitive: Primitive) -> Tracer:
-        """A primitive of one operand, applied to each element."""
+        """Apply a primitive of one operand to each element."""
         return Tracer(builder.elementwise(primitive, self.node))
 
     @property
@@ -247,7 +247,7 @@ class Tracer(WithoutValues, TracedOperators):
             if func in WRITERS:
                 return WRITERS[func](*args, **kwargs)
             return call_externally(func, name, args, kwargs, _represented)
-        if func in NEW:  # the node may be an operand's, the array is a new one
+        if func in NEW:  # the node may be an operand's, but the array is new
             made = result_of(FUNCTIONS[func], args, kwargs)
             assert isinstance(made, Node)
             return new_array(made)
@@ -334,7 +334,7 @@ class TracedScalar(Tracer):
         subok: bool = True,
         copy: bool = True,
     ) -> Tracer:
-        """A copy with elements of another type; itself with `copy=False` if it has the type."""
+        """A copy with elements of another dtype; with `copy=False` itself if it has the dtype."""
         return _seen_in((self,), cast_to(self.node, dtype, order, casting, copy), True)
 
     @recorded
@@ -392,7 +392,7 @@ def new_array(node: Node) -> Tracer:
 
 
 def _seen_in(operands: Sequence[object], made: Node, keeps: bool = False) -> Tracer:
-    """Represent a result: a view of an operand shares its storage, anything else is a new array.
+    """Represent a result: a view of an operand shares its storage, any other result is new.
 
     A function that `keeps` an operand that it does not change returns the operand itself.
     """
@@ -417,7 +417,7 @@ def _represented(node: Node, is_array: bool = False) -> Tracer:
 
 
 def called(asked: str, row: Rule, args: Sequence[object], kwargs: dict[str, object]) -> object:
-    """The result of a row of the table, as traced arrays; in `out` if it is given."""
+    """The results of a NumPy rule as traced arrays, written into `out` if given."""
     out = kwargs.pop("out", None)
     made = result_of(row, args, kwargs)
     if out is not None:

@@ -1,7 +1,7 @@
-"""Writes into traced arrays: a value is checked, cast and becomes the next version of a storage.
+"""Writes into traced arrays: a value is checked, cast and written into the storage.
 
-As in NumPy the value is complete before anything is stored. A write that is refused or raises
-changes nothing.
+As in NumPy, the value is computed before anything is stored. A write that is refused or raises an
+error changes nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from axiomjit.graph import builder
 from axiomjit.graph.builder import cast, check_fits, loop_of
 from axiomjit.graph.describe import describe_shape, describe_type
 from axiomjit.graph.external_calls import stored_elements, stored_number
-from axiomjit.graph.indexing_ops import taken
+from axiomjit.graph.indexing_ops import take_checked
 from axiomjit.graph.nodes import Input, Node, Op, Scalar, note, size, views_on
 from axiomjit.graph.primitives import PRIMITIVES, READ_ONLY, WHERE, Primitive
 from axiomjit.graph.reductions import positions_along
@@ -77,22 +77,21 @@ def node_to_write(value: Any, dtype: DType) -> Node:
 def set_item(
     storage: TracedStorage, node: Node, key: object, value: Node, listed: bool = False
 ) -> None:
-    """Do `node[key] = value`; `listed`: the value was given as a list, not as an array.
+    """Do `node[key] = value`; `listed` is True for a list as value.
 
     Raises:
-        IndexError: an index out of range, more indices than dimensions, or no index.
+        IndexError: an index is out of range or not an index, or there are too many.
         PositionError: at the call, a position is out of range.
-        NeedsValuesError: the index is one bool that is not known.
-        ValueError, TypeError: an array, of any length, is written into one element, or a list into
-            a view that has fewer dimensions.
-        As `write_item`.
+        NeedsValuesError: the index is a single unknown bool.
+        ValueError, TypeError: an array is written into one element, or a list into a view with
+            fewer dimensions. As `write_item`.
     """
     if isinstance(key, tuple) and len(key) == 1:
         (key,) = key
     if isinstance(key, list) and list(leaves_in(key)):  # empty ones are of integers, as in NumPy
         key = builder.as_node(key, "an index")
     if value.shape and _is_element(node, key):
-        index_node(node, key)  # its errors come first, as in NumPy
+        index_node(node, key)  # errors of the value come first, as in NumPy
         if node.dtype == BOOL and all(length == 1 for length in value.shape):
             value = cast(drop_dimensions(value, range(len(value.shape))), BOOL)
     if value.shape and _is_element(node, key):
@@ -152,14 +151,14 @@ def _check_depth(value: Node, shape: tuple[Dim, ...]) -> None:
 
 
 def write_item(storage: TracedStorage, part: Node, value: Node, where: Node | None = None) -> None:
-    """Do `part[...] = value`: cast without a check, leading dimensions of 1 dropped.
+    """Do `part[...] = value`: the value is cast unsafely and loses leading dimensions of length 1.
 
     With a mask `where` a number is written only at true elements.
 
     Raises:
-        GraphValueError: the value does not stretch to the shape of the part.
+        GraphValueError: the value cannot be broadcast to the shape of the part.
         TypeError, ValueError, OverflowError: a Python number that the dtype cannot hold.
-        NeedsValuesError: the part is no plain view of memory that can be written.
+        NeedsValuesError: the part is not a view of writable memory.
     """
     value = without_leading(value, part.shape)
     if value.weak or where is None:
@@ -176,7 +175,7 @@ def scatter_item(
     value: Node,
     combine: Primitive | None = None,
 ) -> None:
-    """Do `seen[...] = value` at positions: the last value of an element stays.
+    """Do `seen[positions] = value`; if a position is repeated, the last value is stored.
 
     With `combine` each value is combined with the old element, in the value's dtype.
 
@@ -203,15 +202,15 @@ def scatter_item(
 def store_result(
     place: Any, value: Node, asked: str, where: Node | None = None, casting: Any = "same_kind"
 ) -> TracedOperators:
-    """Write the result of a function into its `out`, only where a condition holds if it is given.
+    """Write the result of a function into its `out`; with `where` only at true elements.
 
     Returns:
         The place.
 
     Raises:
         GraphTypeError: the dtype may not be cast this way.
-        GraphValueError: the value does not stretch to the shape of the part.
-        NeedsValuesError: the part is no plain view of memory that can be written.
+        GraphValueError: the value cannot be broadcast to the shape of the part.
+        NeedsValuesError: the part is not a view of writable memory.
     """
     if not isinstance(place, TracedOperators) or place.storage is None:
         refuse_outside(f"{asked}(..., out=...)", place)
@@ -232,13 +231,13 @@ def store_result(
 
 
 def store_exactly(place: Any, value: Node | Sequence[Node], asked: str) -> TracedOperators:
-    """Write the result of a function other than a ufunc into an `out` of its shape and dtype.
+    """Write the result of a function that is not a ufunc into an `out` of its shape and dtype.
 
     Returns:
         The place.
 
     Raises:
-        NeedsValuesError: it has another shape or dtype: each function treats that differently.
+        NeedsValuesError: `out` has another shape or dtype, which functions treat differently.
     """
     out = f"{asked}(..., out=...)"
     if not isinstance(place, TracedOperators):
@@ -270,10 +269,10 @@ def _is_cast(value: Node, part: Node, casting: Any) -> bool:
 
 
 def write_part(storage: TracedStorage, part: Node, value: Node, asked: str) -> None:
-    """Make the storage's next version: the part gets the value, the rest is unchanged."""
+    """Make the next version of the storage, with the value in this part."""
     target = _place(storage, part, asked)
     check_stretches(value, part.shape, asked)
-    if value is part:  # at the end of `x[1:] += y`, which has written already
+    if value is part:  # at the end of `x[1:] += y`, the value is already written
         write_nothing(storage, part, asked)
         return
     source = builder.stretch_map(value.shape, part.shape)
@@ -282,7 +281,7 @@ def write_part(storage: TracedStorage, part: Node, value: Node, asked: str) -> N
 
 
 def write_nothing(storage: TracedStorage, part: Node, asked: str) -> None:
-    """Record a write into an argument without an element: NumPy refuses it if it is read-only."""
+    """Record a write without elements into an argument; NumPy refuses read-only arguments."""
     _place(storage, part, asked)
     if storage.is_written or not isinstance(storage.root, Input):
         return
@@ -292,7 +291,7 @@ def write_nothing(storage: TracedStorage, part: Node, asked: str) -> None:
 
 
 def without_leading(value: Node, shape: tuple[Dim, ...]) -> Node:
-    """A value without the leading lengths of 1 that a shape does not have."""
+    """The value without extra leading dimensions of length 1."""
     extra = len(value.shape) - len(shape)
     if extra > 0 and all(length == 1 for length in value.shape[:extra]):
         return drop_dimensions(value, range(extra))
@@ -300,7 +299,7 @@ def without_leading(value: Node, shape: tuple[Dim, ...]) -> Node:
 
 
 def _is_nothing(shape: tuple[Dim, ...], wanted: tuple[Dim, ...]) -> bool:
-    """True if NumPy ignores extra dimensions of a value that has no element to write."""
+    """True if NumPy ignores extra dimensions of a value because no element is written."""
     extra = len(shape) - len(wanted)
     if extra <= 0 or all(n.constant != 0 for n in shape[extra:]):
         return False
@@ -308,7 +307,7 @@ def _is_nothing(shape: tuple[Dim, ...], wanted: tuple[Dim, ...]) -> bool:
 
 
 def check_stretches(value: Node, shape: tuple[Dim, ...], asked: str) -> None:
-    """Refuse a value that does not stretch to a shape; trailing dimensions are aligned."""
+    """Refuse a value that cannot be broadcast to a shape."""
     missing = len(shape) - len(value.shape)
     pairs = zip(value.shape, shape[max(missing, 0) :], strict=False)
     if missing < 0 or not all(n == 1 or assumed_equal(n, wanted) for n, wanted in pairs):
@@ -322,11 +321,11 @@ def check_stretches(value: Node, shape: tuple[Dim, ...], asked: str) -> None:
 
 
 def _place(storage: TracedStorage, part: Node, asked: str) -> IndexMap:
-    """The map from the storage to a view of it.
+    """The map from the storage to the part, a view of it.
 
     Raises:
         ValueError: the view is read-only.
-        NeedsValuesError: it shows parts of complex numbers, or memory from outside.
+        NeedsValuesError: the view has parts of complex numbers, or memory from outside.
     """
     base, views = views_on(part)
     if any(one.primitive is READ_ONLY for one in views):
@@ -342,7 +341,7 @@ def ufunc_at(ufunc: np.ufunc, a: Any, indices: Any, *operands: Any) -> None:
     """Do `ufunc.at`: at repeated positions, each value is combined with the result so far.
 
     Raises:
-        UnsupportedError: a loop of ours does not compute the ufunc element by element.
+        UnsupportedError: no compiled loop computes the ufunc element by element.
         NeedsValuesError: the array is from outside the function.
         As `set_item`.
     """
@@ -366,12 +365,12 @@ def ufunc_at(ufunc: np.ufunc, a: Any, indices: Any, *operands: Any) -> None:
 
 
 def _strong(node: Node) -> Node:
-    """The node with a dtype of its own, which `at` gives even to a Python number."""
+    """The node as an array, since `at` converts Python numbers to a dtype."""
     return node.replace(is_weak=False) if isinstance(node, Scalar) else builder.strong(node)
 
 
 def _combine_of(ufunc: np.ufunc, seen: Node, values: list[Node]) -> Primitive | None:
-    """The primitive of two numbers of one dtype that a ufunc is; None if there is none."""
+    """The primitive for a ufunc of two numbers of one dtype; None if there is none."""
     combine = PRIMITIVES.get(ufunc.__name__)
     if combine is None or combine.ufunc is not ufunc or combine.elementary or len(values) != 1:
         return None
@@ -380,7 +379,7 @@ def _combine_of(ufunc: np.ufunc, seen: Node, values: list[Node]) -> Primitive | 
 
 
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
-    """Do `np.put`: values at positions of the flat array, repeated if they are too few.
+    """Do `np.put`: write values at positions of the flat array, repeating them if too few.
 
     Raises:
         NeedsValuesError: the array is from outside the function.
@@ -402,7 +401,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         values = index_view(values, slice(0, count))
     elif not (length == 1 or length == count):
         repeated = PRIMITIVES["remainder"], positions_along((count,), (0,)), size(length)
-        values = taken(values, builder.elementwise(*repeated), 0)
+        values = take_checked(values, builder.elementwise(*repeated), 0)
     scatter_item(storage, seen, at_flat(seen, positions, mode), values)
 
 
@@ -414,7 +413,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: OneAxis = None) ->
     """
     positions = builder.as_node(node_of(indices), "put_along_axis")
     if axis is None:
-        along_axis(positions, positions, None)  # raises its errors
+        along_axis(positions, positions, None)  # raises the errors of the index
         put(arr, positions, values)
         return
     storage, seen = _memory(arr, "put_along_axis")
@@ -423,11 +422,11 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: OneAxis = None) ->
 
 
 def _memory(array: Any, asked: str) -> tuple[TracedStorage, Node]:
-    """The memory of a traced array, and the view of it.
+    """The storage of a traced array, and the array's view of it.
 
     Raises:
-        TypeError: it is no array.
-        NeedsValuesError: it is from outside the function.
+        TypeError: the object is not an array.
+        NeedsValuesError: the array is from outside the function.
     """
     if not isinstance(array, np.ndarray):
         raise TypeError(f"{asked}: the first operand must be an array")
@@ -445,7 +444,7 @@ WRITERS: Final[dict[Callable[..., object], Callable[..., None]]] = {
 
 
 class FlatElements:
-    """Represents `x.flat`: reads are copies, too few values are repeated."""
+    """Represents `x.flat`: reads are copies, and writes repeat values if too few."""
 
     __hash__ = object.__hash__
 
@@ -489,7 +488,7 @@ class FlatElements:
         """The node of a value to write into one element.
 
         Raises:
-            ValueError: it is no number that the dtype can hold.
+            ValueError: the value is not a number that the dtype can hold.
         """
         dtype = self.base.node.dtype
         try:
@@ -510,7 +509,7 @@ class FlatElements:
 
 
 def _check(key: Any) -> None:
-    """Refuse indices that arrays accept, but `flat` does not."""
+    """Refuse indices that `flat` does not accept, though arrays do."""
     if key is None or isinstance(key, bool) or (isinstance(key, tuple) and len(key) > 1):
         raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`) and integer or boolean arrays are valid "

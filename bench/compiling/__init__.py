@@ -1,4 +1,4 @@
-"""The wait for machine code: in a process that has compiled before, and in a new one.
+"""Measures compile times, in a process that has compiled before and in a new one.
 
 May import `base`, `passes.ir`, `runtime.codegen`, `runtime.execution`, `bench.suite`.
 """

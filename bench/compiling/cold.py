@@ -1,11 +1,11 @@
-"""The time of a first call, in a process that has compiled before, beside that of `jax.jit`.
+"""The time of a first call in a process that has compiled before, compared with `jax.jit`.
 
-`python -m axiomjit.bench.compiling.cold` calls ten small functions for the first time, each again
-and again as another function, in turns with JAX. It prints medians in milliseconds: of a first
-call; of its parts, which are what Numba and LLVM take for machine code, and all else (following the
-function, passes, source, launch); of JAX's first call; and the median of the ratios in each round.
-Below stands the geometric mean of these. The last column has the ratio of the processor time of all
-threads, which depends less on what else runs on the machine. Kernels kept on disk are not used.
+`python -m axiomjit.bench.compiling.cold` times first calls of ten small functions, alternating with
+JAX; each round uses new function objects. It prints medians in milliseconds of a first call, of its
+two parts (machine code by Numba and LLVM; tracing, passes, source and launch) and of JAX's first
+call, and the median of the ratios in each round. The last line has the geometric mean of the
+ratios, the last column the ratio of processor times of all threads, which depend less on other
+processes. Kernels on disk are not used.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class Cold(NamedTuple):
 
     total: float
     processor: float
-    """Processor time of all threads."""
+    """The processor time of all threads."""
     machine: float = 0.0
     """The time spent on making machine code."""
 
 
 class Row(NamedTuple):
-    """Medians over rounds, in milliseconds; the comparison with JAX is NaN without it."""
+    """Medians over rounds, in milliseconds; columns of JAX are NaN without JAX."""
 
     name: str
     total: float
@@ -75,7 +75,7 @@ def jax_peer() -> Peer | None:
 
 
 def cold_call(small: Small) -> Cold:
-    """Call a new function, with no kernel in memory."""
+    """Time a call of a new function, without kernels in memory."""
     from axiomjit.runtime.codegen.compile_source import CompiledKernel, compile_source
 
     made: list[CompiledKernel] = []
@@ -98,7 +98,7 @@ def cold_call(small: Small) -> Cold:
 
 
 def peer_call(peer: Peer, small: Small) -> Cold:
-    """JAX's first call of a new function."""
+    """Time JAX's first call of a new function."""
     operands = [peer.module.asarray(x) for x in small.operands()]
     function = small.over(peer.module)
     return timed(lambda: peer.wait(peer.jit(function)(*operands)))
@@ -113,7 +113,7 @@ def timed(call: Callable[[], object]) -> Cold:
 
 
 def measure(small: Small, peer: Peer | None, rounds: int) -> Row:
-    """Call a function for the first time in each round, in turns with JAX."""
+    """Time first calls of a function in rounds, alternating with JAX."""
     ours: list[Cold] = []
     theirs: list[Cold] = []
     for number in range(rounds + 1):  # the first round absorbs one-time costs of the process

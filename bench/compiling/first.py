@@ -1,10 +1,10 @@
-"""The first call of a process that has compiled nothing: with nothing on disk, or kernels there.
+"""The time of a process's first call, without or with kernels on disk.
 
-`python -m axiomjit.bench.compiling.first` starts processes in turns: one calls `2 * x + y` of 1000
-doubles with axiomjit, one with JAX; given the root of another clone, a third calls it with the
-axiomjit there. It prints medians in milliseconds, of importing, of the first call, which imports
-Numba, and of both; and the medians of the ratios in each round. With `--warm` an earlier process
-has put its kernels on disk. Byte code of all libraries is kept between processes.
+`python -m axiomjit.bench.compiling.first` starts processes in turn: one calls `2 * x + y` of 1000
+doubles with axiomjit, one with JAX; given the root of another clone, a third one uses the axiomjit
+there. It prints medians in milliseconds of the import, of the first call, which imports Numba, and
+of both, and the medians of the ratios in each round. With `--warm` an earlier process has stored
+its kernels on disk. Byte code of all libraries is kept between processes.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ JAX: Final = PROGRAM.format(
 
 
 class First(NamedTuple):
-    """Milliseconds."""
+    """Times of a process in milliseconds."""
 
     importing: float
     call: float
 
     @property
     def both(self) -> float:
-        """From the start to the first result."""
+        """The time from the start to the first result."""
         return self.importing + self.call
 
 

@@ -19,7 +19,9 @@ class Small(NamedTuple):
     flat: bool
     """True if its operands are vectors, not matrices."""
     over: Callable[[ModuleType], Callable[[Any, Any], Any]]
-    """The function over a module, a new one in each call, so that none of it is compiled."""
+    """Makes the function over a module; each call makes a new function, which is not compiled
+    yet.
+    """
 
     def operands(self) -> tuple[np.ndarray, np.ndarray]:
         """Two arrays."""

@@ -38,12 +38,12 @@ from axiomjit.bench.report.units import (
 from axiomjit.bench.suite.ranking import LOSS, TIE, WIN, PeerRatio, Ranking
 from axiomjit.bench.suite.records import Case, Cost, Limits, Run, Timing
 
-# Bars of ratios beyond these end at the rim; the tooltips and the table show the numbers.
+# Bars of ratios beyond these limits end at the edge; tooltips and table show the numbers.
 FASTEST, SLOWEST = 0.01, 30.0
 TALLEST: Final = 1e4
-"""The largest ratio of speeds drawn to scale; slower cases are drawn at the rim."""
+"""The largest ratio of speeds drawn to scale; slower cases are drawn at the edge."""
 SMALLEST: Final = 1e-3
-"""The share of the bound below which a case is drawn at the rim."""
+"""The share of the bound below which a case is drawn at the edge."""
 DASHES: Final = 5
 """The number of line styles in page.css."""
 SHAPES = {WIN: "circle", TIE: "square", LOSS: "diamond"}
@@ -227,7 +227,7 @@ def _mark_case(
     least: tuple[float, float],
     tip: str,
 ) -> None:
-    """Mark a case by its verdict; a point below the least values is hollow, at the rim."""
+    """Mark a case by its verdict; a point below the least values is a hollow mark at the edge."""
     verdict, beyond = ranking.verdict(case), point[0] < least[0] or point[1] < least[1]
     chart.mark(
         max(point[0], least[0]),
@@ -241,7 +241,7 @@ def _mark_case(
 
 
 class Stage(Record):
-    """A time before the steady state: its field in `Run`, and its title."""
+    """A time before the steady state: its field in `Run`, its title, and its meaning."""
 
     field: str
     title: str
@@ -285,7 +285,7 @@ def _stage_curves(cases: Sequence[Case], colours: Mapping[str, str], stage: Stag
     ready = Axis("cases ready", LinearScale(0, 1), lambda v: f"{100 * v:.0f} %", most=5)
     chart = Chart(stage.title, Axis("time", scale, _tick, most=5), ready)
     for peer, found in times.items():
-        corners = []  # of a staircase from 0 upwards
+        corners = []  # the points of a staircase from 0 upwards
         for k, (time, name) in enumerate(found):
             corners += [(time, k / len(cases)), (time, (k + 1) / len(cases))]
             tip, style = f"{name}\n{peer}: {seconds(time)}", f"small {colours[peer]}"

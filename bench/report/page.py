@@ -53,7 +53,7 @@ COLOURS: Final = 9
 WORDS: Final = {WIN: "won", TIE: "level", LOSS: "lost"}
 SIGNS: Final = {TIE: "≈", LOSS: "▲"}
 LETTERS: Final = 44
-"""Letters of a function that are shown; its tooltip shows all of it."""
+"""Most letters shown of a function; the tooltip shows its full text."""
 
 
 def page(result: Result) -> Markup:
@@ -249,7 +249,7 @@ def _number(text: object, value: float | None, style: str = "", **data: object) 
 
 
 def _ratio(case: Case, peer: str, ranking: Ranking, footnotes: Footnotes) -> Markup:
-    found = ranking.against(case, peer)
+    found = ranking.ratio_to(case, peer)
     if found is None:
         return _number(_why_not(case, peer, footnotes), None, data_peer=peer)
     verdict = found.verdict

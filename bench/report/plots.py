@@ -1,4 +1,4 @@
-"""Charts as SVG that fills its box, tables, legends: the parts that pages are made of.
+"""The parts of pages: charts as SVG that fills its box, tables, and legends.
 
 Positions in a chart are percentages, text and marks have a fixed size. An `<svg>` without a view
 box spans the area between the axes; labels are outside it, in the padding of the frame. So a phone
@@ -121,8 +121,9 @@ def log_scale(values: Iterable[float], margin: float = 1.2) -> LogScale:
     """Return a scale that shows all values, with a margin at both ends.
 
     Args:
-        values: only positive, finite ones count.
-        margin: the factor left free; it is larger where the scale would span less than LEAST_SPAN.
+        values: only positive, finite values count.
+        margin: the factor left free at both ends, larger if the scale would span less than
+            LEAST_SPAN.
     """
     seen = [value for value in values if isfinite(value) and value > 0] or [1.0]
     margin = max(margin, sqrt(LEAST_SPAN * min(seen) / max(seen)))
@@ -130,7 +131,7 @@ def log_scale(values: Iterable[float], margin: float = 1.2) -> LogScale:
 
 
 class Bands(Record):
-    """An axis of names, from the top: the value k is the middle of the k-th band."""
+    """An axis of names, from the top: value k is the middle of band k."""
 
     count: int
 
@@ -139,7 +140,7 @@ class Bands(Record):
         return 1 - (value + 0.5) / self.count
 
     def ticks(self, most: int) -> list[float]:
-        """Return all names: one left out would be missed."""
+        """Return a tick for each name."""
         return [float(k) for k in range(self.count)]
 
 

@@ -139,7 +139,7 @@ def brief(result: Result) -> str:
 
 
 def _named(ranking: Ranking, cases: Sequence[Case], peers: Sequence[str]) -> dict[str, str]:
-    """Return, for each library ahead of axiomjit, the cases with their ratios, the worst first."""
+    """Return, for each library that is faster in some case, those cases, the worst ratio first."""
     found: dict[str, list[tuple[float, str]]] = {peer: [] for peer in peers}
     for case in cases:
         lost = [r for r in ranking.ratios(case) if r.peer in found and r.verdict == LOSS]

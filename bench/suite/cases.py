@@ -33,7 +33,7 @@ SHELVES: Final = (
     *(MAPS, MATH, REDUCTIONS, ROWS, SCANS, BROADCAST),
     *(CONTRACTIONS, STENCILS, LAYOUTS, DTYPES, SMALL),
 )
-"""In the order of the list; each is filled below."""
+"""The shelves of workloads, in the order of the list; they are filled below."""
 
 
 def vectors(count: int, n: int = N, dtype: str = "f8") -> Inputs:
@@ -48,7 +48,7 @@ def matrices(count: int, rows: int = SIDE, columns: int = SIDE) -> Inputs:
 
 @MAPS.add(vectors(2), numexpr="2.0 * x + y")
 def axpy(x: Array, y: Array) -> Any:
-    """Two reads, one write, little arithmetic."""
+    """Axpy: two reads, one write, little arithmetic."""
     return 2.0 * x + y
 
 
@@ -100,7 +100,7 @@ def _market(rng: np.random.Generator) -> tuple[Array, ...]:
     ),
 )
 def option_price(s: Array, k: Array, t: Array) -> Any:
-    """The price of a call option, the normal distribution by a logistic one."""
+    """The price of a call option, with a logistic function for the normal distribution."""
     width = 0.3 * np.sqrt(t)
     near = (np.log(s / k) + 0.065 * t) / width
     far = near - width
@@ -127,7 +127,7 @@ def _blend_loops(x: Array, y: Array) -> Any:
 
 @DTYPES.add(_pixels, loops=_blend_loops)
 def blend_u1(x: Array, y: Array) -> Any:
-    """Two images mixed, bytes computed in sixteen bits."""
+    """A blend of two images of bytes, computed in sixteen bits."""
     return ((x.astype(np.uint16) * 3 + y) >> 2).astype(np.uint8)
 
 
@@ -157,13 +157,13 @@ def _fortran(rng: np.random.Generator) -> tuple[Array, ...]:
 
 @LAYOUTS.add(_fortran, numexpr="a * b + a")
 def fortran_order(a: Array, b: Array) -> Any:
-    """Both arrays column by column in memory."""
+    """A sum of two arrays in Fortran order."""
     return a * b + a
 
 
 @LAYOUTS.add(matrices(2))
 def transposed(a: Array, b: Array) -> Any:
-    """One array read across its memory."""
+    """A sum of an array and a transposed one."""
     return a + 2.0 * b.T
 
 
@@ -175,7 +175,7 @@ def every_second(a: Array) -> Any:
 
 @LAYOUTS.add(vectors(1))
 def reversed_order(x: Array) -> Any:
-    """One array from its end."""
+    """An array reversed."""
     return x[::-1] - x
 
 
@@ -191,7 +191,7 @@ def affine(x: Array, y: Array) -> Any:
 
 @SMALL.add(vectors(1), sizes=_sizes(1, 3, 300))
 def unit_vector(x: Array) -> Any:
-    """A vector by its length: a fold and a map."""
+    """A vector divided by its length: a fold and a map."""
     return x / np.sqrt((x * x).sum())
 
 
@@ -251,7 +251,7 @@ def variance(x: Array) -> Any:
 
 @REDUCTIONS.add(vectors(2), numexpr="sum((x - y) ** 2)")
 def squared_difference(x: Array, y: Array) -> Any:
-    """A map that is summed."""
+    """The sum of an elementwise result."""
     return ((x - y) ** 2).sum()
 
 
@@ -349,7 +349,7 @@ def _drawdown_loops(x: Array) -> Any:
 
 @SCANS.add(vectors(1), loops=_drawdown_loops)
 def drawdown(x: Array) -> Any:
-    """How far each element is below the maximum so far."""
+    """The distance of each element from the running maximum."""
     return np.maximum.accumulate(x) - x
 
 
@@ -388,7 +388,7 @@ def nearest(x: Array, y: Array) -> Any:
 
 @BROADCAST.add(lambda rng: (rng.random(1000), rng.random(1000)))
 def outer_waves(x: Array, y: Array) -> Any:
-    """Expensive functions of each operand, combined in all pairs."""
+    """An outer product of expensive functions."""
     return np.sin(x * x)[None, :] + np.cos(y * y)[:, None]
 
 
@@ -413,7 +413,7 @@ def l2(x: Array, y: Array) -> Any:
 
 @CONTRACTIONS.add(lambda rng: (rng.random((SIDE, SIDE)), rng.random(SIDE), rng.random(SIDE)))
 def dense_layer(a: Array, x: Array, b: Array) -> Any:
-    """A matrix times a vector, plus a bias, negative numbers cut off."""
+    """A dense layer: a matrix times a vector, plus a bias, with negative numbers set to 0."""
     return np.maximum(a @ x + b, 0.0)
 
 

@@ -90,7 +90,7 @@ def compare(before: Result, after: Result, again: Again | None) -> Verdict:
 
     Args:
         before: the run to compare with.
-        after: the run in question.
+        after: the run to judge.
         again: measures the named cases once more, as `after` was; a case counts as slower only if
             it is slower in the rerun too. None: no rerun.
 

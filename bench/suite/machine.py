@@ -1,6 +1,6 @@
 """The machine of a run: its description, its bandwidth by a triad, and its peak arithmetic.
 
-Both limits are the best of many tries: a limit is not a typical time.
+Both limits are the best of many tries, since a limit is not a typical time.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ LIMITS: Final = (
 GOVERNOR: Final = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 TRIAD_ELEMENTS: Final = (32_768, 1_000_000, 8_000_000)
 """Doubles in each of the three arrays: for a core's caches, as in most cases, and for memory."""
-SPENT_S: Final = 0.4
+SECONDS_PER_FIGURE: Final = 0.4
 """Seconds spent on each figure."""
 TRIES: Final = 10
 CHAINS: Final = 12
-"""Independent chains of multiply-adds: more than latency times ports of today's CPUs."""
+"""The number of independent chains of multiply-adds, more than latency times ports of CPUs."""
 TURNS: Final = 20_000
 VECTOR_BYTES: Final = {"avx512f": 64, "avx": 32}
 PACKED: Final = re.compile(r"vfmadd\d+p[sd]\b")
@@ -126,7 +126,7 @@ def _commit() -> tuple[str | None, bool]:
         return None, False
 
 
-def measure_limits(threads: int, spent_s: float = SPENT_S) -> dict[str, Any]:
+def measure_limits(threads: int, spent_s: float = SECONDS_PER_FIGURE) -> dict[str, Any]:
     """Return the fields of `records.Limits` for a number of threads, as plain values."""
     kinds = {"f8": "double", "f4": "float"}
     rates = {name: peak_flops(kind, threads, spent_s / 2) for name, kind in kinds.items()}
@@ -205,7 +205,7 @@ def peak_flops(kind: str, threads: int, spent_s: float) -> float | None:
     """Return multiply-adds per second, each counted as two; None if the loop is not vector code."""
     from llvmlite import binding
 
-    features = binding.get_host_cpuvector_extensions()
+    features = binding.get_host_cpu_features()
     wide = next((size for name, size in VECTOR_BYTES.items() if features.get(name)), 16)
     lanes = wide // (8 if kind == "double" else 4)
     binding.initialize_native_target()

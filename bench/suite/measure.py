@@ -24,7 +24,7 @@ from axiomjit.base.errors import BenchError
 from axiomjit.base.records import Record
 from axiomjit.bench.suite.machine import read_environment, read_load
 from axiomjit.bench.suite.peers import PEERS
-from axiomjit.bench.suite.processes import ANSWER_S, Answer, Lost, Worker
+from axiomjit.bench.suite.processes import ANSWER_S, Answer, Worker, WorkerLostError
 from axiomjit.bench.suite.ranking import Interval, median_interval, ratio_interval
 from axiomjit.bench.suite.records import (
     MISSING,
@@ -46,10 +46,10 @@ from axiomjit.bench.suite.workload import Workload
 from axiomjit.runtime.execution.workers import available_threads
 
 COMPILE_S: Final = 60.0
-"""Seconds after which a peer without a first result is reported as such."""
+"""Seconds after which a peer without a first result is out of the case."""
 CHECK_EVERY: Final = 5
 SETTLED: Final = 1.15
-"""If the ends of our ratio's interval differ by less than this factor, processes suffice."""
+"""If the ends of our ratio's interval differ by less than this factor, no more processes run."""
 PAIR: Final = (NUMPY, OURS)
 IMPORT: Final = """
 import sys, time, importlib, numpy
@@ -157,7 +157,7 @@ class Group:
 
     @property
     def settled(self) -> bool:
-        """Return True if further processes would hardly change our ratio to NumPy."""
+        """Return True if our ratio to NumPy is precise, or enough processes have run."""
         ratio = self._ratio()
         if ratio is None:
             return True
@@ -219,7 +219,7 @@ class Group:
             try:
                 answer = worker.ask(do, limit_s) if do else worker.receive(limit_s)
                 stop = (answer["status"], answer["reason"]) if "status" in answer else None
-            except Lost as lost:
+            except WorkerLostError as lost:
                 stop = UNSUPPORTED, f"its process: {lost}"
                 if lost.late and do == "first":
                     stop = TIMEOUT, f"no first result within {limit_s:.0f} s"

@@ -1,4 +1,4 @@
-"""The libraries that are compared: how each is imported and given a workload.
+"""The compared libraries: functions that import each and prepare a workload for it.
 
 All functions here run in a process of the peer's own (see `worker`). `load` imports the modules
 that compiling needs; `prepare` returns the call that is timed, with nothing compiled yet. Arguments
@@ -37,8 +37,8 @@ class PeerKind(Record):
 
     `prepare(workload, arguments)` raises Refused where the library cannot express the workload.
     `needs` are further modules that a first call would import. `cache` is the environment variable
-    of the folder in which it keeps compiled code, empty without one; `variables` are set beside it.
-    `serial` says that it is measured with one thread too.
+    for the folder of compiled code, empty without one; `variables` are other ones to set. If
+    `serial`, the library is also measured with one thread.
     """
 
     name: str
@@ -50,7 +50,7 @@ class PeerKind(Record):
     serial: bool = True
 
     def environment(self, folder: str) -> dict[str, str]:
-        """Return the variables that make it keep compiled code in a folder."""
+        """Return the variables that make the library store compiled code in a folder."""
         return {**({self.cache: folder} if self.cache else {}), **self.variables}
 
     def load(self) -> None:
@@ -69,7 +69,9 @@ def _numpy(workload: Workload, arguments: Arguments) -> Call:
 
 
 def _axiomjit(workload: Workload, arguments: Arguments) -> Call:
-    jitted = jit(workload.function, strict=True)  # its steps may be NumPy's, the function may not
+    jitted = jit(
+        workload.function, strict=True
+    )  # steps may run in NumPy, but not the whole function
     return lambda: jitted(*arguments)
 
 

@@ -1,4 +1,4 @@
-"""Worker processes, seen from the asking process: one end of the pipe whose other is `worker`."""
+"""Starts worker processes and sends them requests; `worker` is the other end of the pipe."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNSET: Final = ("AXIOMJIT_CHECK", "AXIOMJIT_DISABLE", "AXIOMJIT_FALLBACK")
 Answer = dict[str, Any]
 
 
-class Lost(Exception):
+class WorkerLostError(Exception):
     """A worker did not answer: it hung (`late`), or its process ended."""
 
     def __init__(self, late: bool, words: str) -> None:
@@ -68,7 +68,7 @@ class Worker:
         """Return the next answer.
 
         Raises:
-            Lost: none came within `limit_s`, or the process ended.
+            WorkerLostError: none came within `limit_s`, or the process ended.
         """
         text, end = b"", time.monotonic() + limit_s
         while not text.endswith(b"\n"):
@@ -86,12 +86,14 @@ class Worker:
         self.send(do, **what)
         return self.receive(limit_s)
 
-    def _lost(self, late: bool) -> Lost:
+    def _lost(self, late: bool) -> WorkerLostError:
         if not late:  # its pipe is closed: the process is about to end by itself
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(END_S)
         self.close()
-        return Lost(late, "no answer" if late else f"ended with status {self._process.returncode}")
+        return WorkerLostError(
+            late, "no answer" if late else f"ended with status {self._process.returncode}"
+        )
 
     def close(self) -> None:
         """End the process and wait for it."""

@@ -46,7 +46,7 @@ def median_interval(processes: Processes, seed: int = 0) -> Interval:
 
 
 def ratio_interval(ours: Processes, theirs: Processes) -> Interval:
-    """Return the same for ratios of two samples of one round, in which slow phases cancel."""
+    """Return the median and interval of ratios within rounds, in which slow phases cancel."""
     return median_interval(
         [np.asarray(a, float) / np.asarray(b, float) for a, b in zip(ours, theirs, strict=True)]
     )
@@ -105,7 +105,7 @@ class Ranking:
         run = case.run(peer)
         return run.at(self.threads) if run else None
 
-    def against(self, case: Case, peer: str) -> PeerRatio | None:
+    def ratio_to(self, case: Case, peer: str) -> PeerRatio | None:
         """Return axiomjit's ratio to a peer, None if one of the two has no time."""
         return self._ratios[case.name].get(peer)
 
@@ -115,7 +115,7 @@ class Ranking:
 
     def lost(self, case: Case, peer: str) -> bool:
         """Return True if axiomjit loses to a peer in a case."""
-        found = self.against(case, peer)
+        found = self.ratio_to(case, peer)
         return found is not None and found.verdict == LOSS
 
     def verdict(self, case: Case) -> str:
@@ -125,7 +125,7 @@ class Ranking:
 
     def score(self, peer: str, cases: Sequence[Case]) -> Score | None:
         """Return the summary of the ratios to one peer, None if no case has both times."""
-        found = [s for s in (self.against(case, peer) for case in cases) if s is not None]
+        found = [s for s in (self.ratio_to(case, peer) for case in cases) if s is not None]
         if not found:
             return None
         ratios = [peer_ratio.ratio for peer_ratio in found]

@@ -44,10 +44,10 @@ from axiomjit.bench.suite.workload import Workload, facts
 SAMPLE_S: Final = 1e-3
 """The length of a sample: shorter calls are repeated in it."""
 WARM_BELOW_S: Final = 5e-3
-"""Shorter calls are preceded by an untimed one: other peers have used the caches."""
+"""Shorter calls are preceded by an untimed one, since other peers have used the CPU's caches."""
 TRIES: Final = 4
 """The most repetitions of an interrupted sample."""
-ALONE: Final = 0.02
+SINGLE_THREADED_SHARE: Final = 0.02
 """If other threads work for less than this fraction of a call, it counts as single-threaded."""
 TOLERANCE: Final = {"f2": 1e-2, "f4": 1e-4, "f8": 1e-9, "c8": 1e-4, "c16": 1e-9}
 """The largest difference allowed, relative to the largest finite element, by dtype.
@@ -170,9 +170,9 @@ class Session:
         taken = time.perf_counter() - started
         gc.enable()
         lost = waiting_s() - waited
-        # The system may report another thread's work only at its next tick. If most of the time
-        # was lost, such work may be the cause.
-        if other_threads_s() - others < ALONE * taken and lost < taken / 2:
+        # The system may report another thread's work only at its next tick, so such work may be the
+        # cause of a large loss of time.
+        if other_threads_s() - others < SINGLE_THREADED_SHARE * taken and lost < taken / 2:
             taken -= lost
         return taken / repeat
 

@@ -122,7 +122,7 @@ def _rebound(function: Any, replaced: Mapping[int, Any], done: dict[int, Any]) -
     return new
 
 
-OWN: Final = "own"
+OWN_GROUP: Final = "own"
 """The group of a user's own functions."""
 
 
@@ -160,7 +160,7 @@ def own_workload(spec: str) -> Workload:
 
     workload = Workload(
         spec,
-        OWN,
+        OWN_GROUP,
         function,
         inputs,
         space.get(f"{name}_numexpr", ""),

@@ -16,31 +16,31 @@ class Time(NamedTuple):
     uops: int
     """Micro-operations of vector units."""
     latency: int
-    """Cycles from its operands to its result."""
+    """Cycles from the operands to the result."""
     divider: int = 0
-    """Cycles that it occupies the divider."""
+    """Cycles for which the divider is occupied."""
 
 
 SUM: Final = Time(1, 4)
 DIVISION: Final = {"f4": Time(3, 18, 10), "f8": Time(3, 24, 16)}
 ROOT: Final = {"f4": Time(3, 20, 12), "f8": Time(3, 32, 18)}
 FUNCTION: Final = {"f4": Time(14, 44), "f8": Time(20, 60)}
-"""An elementary function; a time for each would change the loops of one of 33 programs."""
+"""Times of elementary functions; one per function would change only one of 33 programs."""
 LONG_FUNCTION: Final = Time(40, 100)
-"""An elementary function of float64 whose weight is `LONG` or more."""
+"""An elementary function of float64 with a weight of `LONG` or more."""
 LONG: Final = 40
-LOAD: Final = 7
-"""Cycles from an address to the number there."""
+LOAD_LATENCY: Final = 7
+"""Cycles from an address to the loaded number."""
 PORTS: Final = 2
 """Micro-operations of 64-byte vectors issued per cycle."""
-HIDDEN: Final = 250
-"""Stall cycles, over all micro-operations of an iteration, that reordering hides."""
-WAITING: Final = 155
-"""Micro-operations that may wait at once: more of them stall the processor."""
+HIDDEN_STALLS: Final = 250
+"""Stall cycles per iteration that out-of-order execution hides."""
+MAX_WAITING: Final = 155
+"""The number of waiting micro-operations above which the processor stalls."""
 
 
 def operation_time(primitive: Primitive, code: str) -> Time:
-    """The time of an operation with this result dtype: its class's, else by its weight."""
+    """The time of an operation with this result dtype: that of its class, or one by its weight."""
     if primitive.elementary and code in FUNCTION:
         return LONG_FUNCTION if code == "f8" and primitive.weight >= LONG else FUNCTION[code]
     special = {"divide": DIVISION, "sqrt": ROOT}.get(primitive.name, {})
@@ -62,9 +62,9 @@ def estimate_time(body: Iterable[Stmt], tiles: Collection[str] = (), kept: int =
     Args:
         body: statements that depend on the iteration.
         tiles: scalars that are loaded from tiles.
-        kept: the number of scalars that are stored in tiles.
+        kept: the number of scalars stored in tiles.
     """
-    known: dict[str, float] = dict.fromkeys(tiles, LOAD)
+    known: dict[str, float] = dict.fromkeys(tiles, LOAD_LATENCY)
     accesses, uops, divider, waited = len(known) + kept, 0, 0, 0.0
     for stmt in body:
         here = uops / PORTS
@@ -78,10 +78,10 @@ def estimate_time(body: Iterable[Stmt], tiles: Collection[str] = (), kept: int =
                 lag = took.latency / max(took.uops, 1) - 1 / PORTS
                 waited += took.uops * (start - here + max(start - here + further * lag, 0)) / 2
             case Load(name=name) | ReadState(name=name):
-                known[name] = here + LOAD
+                known[name] = here + LOAD_LATENCY
                 accesses += 1
             case Store():
                 accesses += 1
             case Fold():
                 uops += 1
-    return max((uops + accesses) / PORTS, divider) + max(waited - HIDDEN, 0) / WAITING
+    return max((uops + accesses) / PORTS, divider) + max(waited - HIDDEN_STALLS, 0) / MAX_WAITING

@@ -28,45 +28,45 @@ from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import Dim, Scope
 from axiomjit.symbolic.index_maps import IndexMap, iterators_of
 
-CHEAP: Final = 4
+MAX_REPEATED_WEIGHT: Final = 4
 """Additions that may be repeated per element of a broadcast; a more expensive value is stored."""
-SHARED: Final = 16
-"""Additions that may be repeated for each further loop nest or index that reads a value."""
-LOOKUP: Final = 4
+MAX_SHARED_WEIGHT: Final = 16
+"""Additions that may be repeated for each additional loop nest or index that reads a value."""
+LOOKUP_COST: Final = 4
 """The cost of a random access, in additions."""
-SELDOM: Final = 8
-"""An expensive value is stored unless gathers read at most one of this many elements: loops along
-memory are vectorized, gathers perhaps not."""
-PASS: Final = 2
+MAX_GATHERED_SHARE: Final = 8
+"""An expensive value is computed at gathered positions only if they are fewer than its elements by
+this factor: loops along memory are vectorized, gathers perhaps not.
+"""
+STORE_AND_LOAD_COST: Final = 2
 """The cost, in additions, of storing an element and loading it again in sequence."""
-SELECTIONS: Final = 8
-"""Most reads of a join that is not stored: each splits the loops of its reader."""
-PARTS: Final = 16
-"""Most parts of a join in one kernel: beyond it compile time grows faster than their number."""
-LARGEST: Final = 128
-"""Most ops fused into one kernel: beyond it compile time outgrows the gain of fusion."""
-STATEMENTS: Final = 512
+MAX_SELECTIONS: Final = 8
+"""Most reads of a join that is not stored; each read splits the loops of its reader."""
+MAX_PARTS: Final = 16
+"""Most parts of a join in one kernel; beyond that, compile time grows faster than their number."""
+MAX_OPS: Final = 128
+"""Most ops fused into one kernel; beyond that, compile time outgrows the gain of fusion."""
+MAX_SPLIT_STATEMENTS: Final = 512
 """Most statements of a kernel once the loops that read joins are split at their parts."""
-STORED: Final = (*PACKS, SAVE, MATERIALIZE, UPDATE)
+ALWAYS_STORED: Final = (*PACKS, SAVE, MATERIALIZE, UPDATE)
 """Primitives whose values are always stored."""
 
 
 def choose_storage(graph: Graph, scope: Scope) -> dict[Node, Library | None]:
-    """The ops that are l-tensors, each with the library function that computes it, or None.
+    """The stored ops, each with the library function that computes it, or None.
 
     The lengths in the scope decide about speed alone, so they leave no guard.
 
     Needs: a legal graph in which only outputs are views.
-    Gives: every output (of a view the base), explicit copy, written version, library call and
-    operand of one, fold that its only reader does not finish in place, and value too expensive to
-    recompute, gathered ones included.
+    Gives: outputs (for a view its base), explicit copies, written versions, library calls and their
+        operands, folds that no single reader finishes, and values too expensive to recompute.
     Keeps: the graph.
     """
     return _Choice(graph, scope).stored()
 
 
 class _Choice:
-    """Decides for readers before their operands: the stored readers of each value are known."""
+    """Decides about each op after its readers, so that the stored readers of a value are known."""
 
     def __init__(self, graph: Graph, scope: Scope) -> None:
         self.scope = scope
@@ -74,7 +74,7 @@ class _Choice:
         self.order = graph.ops
         self.users = users(graph)
         self.chosen: dict[Node, Library | None] = {}
-        # the ops in whose loops a value is computed, with the map from the value to their iterators
+        # the ops in whose loops a value is computed, and the maps from it to their iterators
         self.readers: dict[Node, Readers] = {}
         self.cones = _cones(self.order)
         # operands of joins, and the values computed inline for them
@@ -103,7 +103,7 @@ class _Choice:
         return self.folded.setdefault(reader, extents) == extents
 
     def _must_store(self, op: Op) -> bool:
-        if op.primitive is STATE:  # its parts are stored instead
+        if op.primitive is STATE:  # a pair of parts, which are stored instead
             return False
         fold = _folded_in(op)
         if (fold is not None and is_scan(fold)) or self._needs_memory(op):
@@ -116,8 +116,8 @@ class _Choice:
         return self._repeats_much(op)
 
     def _needs_memory(self, op: Op) -> bool:
-        """True if the value must be in memory, or a library call writes or reads it."""
-        if op in self.outputs or op.primitive in STORED or _library_of(op) is not None:
+        """True if the value must be in memory, for example as an operand of a library call."""
+        if op in self.outputs or op.primitive in ALWAYS_STORED or _library_of(op) is not None:
             return True
         return any(
             _library_of(user) is not None or (isinstance(user, Update) and user.operands[0] is op)
@@ -127,7 +127,7 @@ class _Choice:
     def _repeats_much(self, op: Op) -> bool:
         """True if readers would recompute the value too often, or its kernel would be too large."""
         readers, cone = self.readers[op], self.cones[op]
-        if not cone or (op.regions and len(readers) > SELECTIONS):
+        if not cone or (op.regions and len(readers) > MAX_SELECTIONS):
             return True
         weight = sum(part.primitive.weight for part in cone)
         gathers = [reader for reader, index in readers if _is_gathered(reader, index)]
@@ -135,10 +135,10 @@ class _Choice:
             return True
         others = [pair for pair in readers if not _is_gathered(*pair)]
         places = {(reader.extents, index) for reader, index in others}
-        if weight * (len(places) - 1) > SHARED:
+        if weight * (len(places) - 1) > MAX_SHARED_WEIGHT:
             return True
         repeated = any(_repeats(*reader) for reader in others)
-        return weight > CHEAP and (repeated or self._in_several_kernels(readers))
+        return weight > MAX_REPEATED_WEIGHT and (repeated or self._in_several_kernels(readers))
 
     def _is_gathered_often(self, op: Op, gathers: Sequence[Op], weight: int) -> bool:
         """True if computing the value at each gathered position costs more than storing it.
@@ -150,27 +150,29 @@ class _Choice:
             at_positions = places * len(gathers)
         else:
             at_positions = sum(map(self._points, gathers))
-        if weight > CHEAP:
-            return at_positions * SELDOM > places
+        if weight > MAX_REPEATED_WEIGHT:
+            return at_positions * MAX_GATHERED_SHARE > places
         cone = self.cones[op]
         reads = {pair for part in cone for pair in zip(part.operands, part.maps, strict=True)}
         arrays = sum(bool(child.shape) and child not in cone for child, _ in reads)
-        lookups = max(arrays - 1, 0)  # the stored value also needs one
-        return at_positions * (weight + LOOKUP * lookups) > places * (weight + arrays + PASS)
+        lookups = max(arrays - 1, 0)  # a stored value is written in a kernel, too
+        return at_positions * (weight + LOOKUP_COST * lookups) > places * (
+            weight + arrays + STORE_AND_LOAD_COST
+        )
 
     def _points(self, op: Op) -> int:
         return math.prod(map(self.scope.value, op.shape))
 
     def _in_several_kernels(self, readers: Iterable[tuple[Op, IndexMap]]) -> bool:
-        """True if the readers do not fit into one kernel: each would recompute the value."""
+        """True if one kernel cannot hold all readers, so that each would recompute the value."""
         cones = [self.cones[reader] for reader in dict.fromkeys(reader for reader, _ in readers)]
         if len(cones) < 2:
             return False
-        return not all(cones) or len(frozenset().union(*cones)) > LARGEST
+        return not all(cones) or len(frozenset().union(*cones)) > MAX_OPS
 
 
 def _folded_in(op: Op) -> Op | None:
-    """The fold that an op is, or whose state it takes a part of; else None."""
+    """The fold that an op is, or selects a value from; else None."""
     of = op.operands[0] if op.primitive.name == "part" else op
     return of if isinstance(of, Op) and of.fold is not None else None
 
@@ -194,8 +196,8 @@ def _cones(order: Sequence[Op]) -> dict[Op, frozenset[Op]]:
         statements = len(cone) + len(within) * (_pieces(places) - 1)
         joined = len(op.operands if op.regions else (op,))
         joined += sum(parts[child] - 1 for child in children)
-        large = len(cone) > LARGEST or statements > STATEMENTS
-        large = large or (bool(op.regions) and joined > PARTS)
+        large = len(cone) > MAX_OPS or statements > MAX_SPLIT_STATEMENTS
+        large = large or (bool(op.regions) and joined > MAX_PARTS)
         parts[op] = 1 if large else joined
         cones[op] = none if large else cone
         repeated[op] = none if large else frozenset({op}) | (none if op.regions else within)
@@ -217,17 +219,17 @@ def _pieces(cuts: frozenset[tuple[int, Dim]]) -> int:
 
 
 def _finishes(reader: Op, index: IndexMap) -> bool:
-    """True if the reader reads each result of the fold exactly once, so it can finish the fold."""
+    """True if the reader uses each result of the fold once, so that it can finish the fold."""
     alone = all(len(f.terms) <= 1 and f.offset.constant == 0 for f in index)
     covered = iterators_of(index)
     missing = [n for k, n in enumerate(reader.extents) if k not in covered]
-    plain = reader.fold is None and reader.walked == reader.extents
+    plain = reader.fold is None and reader.looped_extents == reader.extents
     return plain and alone and all(n.constant == 1 for n in missing)
 
 
 def _is_split(join: Op, reader: Op, index: IndexMap) -> bool:
     """True if the regions of a join, read through a map, are ranges of single iterators."""
-    steps = len(reader.walked)
+    steps = len(reader.looped_extents)
     for d, function in enumerate(index):
         spans = [region[d] for region in join.regions]
         limited = any(low.constant != 0 or high is not join.extents[d] for low, high in spans)
@@ -240,7 +242,7 @@ def _is_split(join: Op, reader: Op, index: IndexMap) -> bool:
 def _repeats(reader: Op, index: IndexMap) -> bool:
     """True if the reader broadcasts the value along one of its iterators."""
     covered = iterators_of(index)
-    return any(k not in covered and n.constant != 1 for k, n in enumerate(reader.walked))
+    return any(k not in covered and n.constant != 1 for k, n in enumerate(reader.looped_extents))
 
 
 def _is_gathered(reader: Op, index: IndexMap) -> bool:
@@ -251,15 +253,15 @@ def _is_gathered(reader: Op, index: IndexMap) -> bool:
 def _library_of(op: Op) -> Library | None:
     """The library function that computes an op; None if loops compute it.
 
-    Library operations take whole operands. A matrix product goes to BLAS: each operand has kept
-    iterators of its own, and no kept iterator is in both. A product of a matrix and a vector goes
-    there only if both are in memory: otherwise loops compute the operand as they read it.
+    Library operations take entire operands. A matrix product goes to BLAS: no kept iterator is in
+    both operands, and each has one. A product of a matrix and a vector goes to BLAS only if both
+    are in memory; otherwise loops compute the operand as they read it.
     """
     if isinstance(op.primitive, LibraryOperation):
         return Library(op.primitive, operand_iterators(op), origin(op))
     if op.fold is None or op.fold.name != "sum" or op.primitive.name != "multiply":
         return None
-    if op.conditions:  # BLAS cannot skip points
+    if op.conditions:  # BLAS cannot skip excluded points
         return None
     sides: list[tuple[int, ...]] = []
     for index in op.maps:
@@ -271,8 +273,8 @@ def _library_of(op: Op) -> Library | None:
     kept = set(range(op.rank))
     folded = set(range(op.rank, len(op.extents)))
     own = bool(left - right) + bool(right - left)
-    at_hand = not any(isinstance(child, Op) for child in op.operands)
-    enough = own == 2 or (own == 1 and at_hand)
+    computed = any(isinstance(child, Op) for child in op.operands)
+    enough = own == 2 or (own == 1 and not computed)
     if not enough or not folded <= left & right or left & right & kept:
         return None
     in_order = [k for side in sides for k in side if k in kept] == list(range(op.rank))

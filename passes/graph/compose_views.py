@@ -12,8 +12,8 @@ def compose_views(graph: Graph, context: Context) -> Graph:
     """Compose the maps of view ops into the maps of the ops that read them.
 
     Needs: a legal graph.
-    Gives: a graph in which views are outputs only. Readers of a view of real or imaginary parts
-    compute the part.
+    Gives: a graph in which only outputs are views. Readers of a view of real or imaginary parts
+        compute the part.
     Keeps: the value of every output, and which outputs are views that may be written through.
     """
     return rewrite(graph, _compose)

@@ -21,7 +21,7 @@ from axiomjit.symbolic.index_maps import (
 
 
 def drop_padding(graph: Graph, context: Context) -> Graph:
-    """Read the one part of a join that the reader's conditions allow, not the join.
+    """Replace a read of a join by a read of its only part that the reader's conditions allow.
 
     A fold over windows skips points outside its operand, so it needs no padded copy; elementwise
     ops in between need none either.
@@ -38,11 +38,11 @@ def _drop(node: Node) -> Node:
         return node
     pairs = zip(node.operands, node.maps, strict=True)
     reads = [_unpadded(child, index, node.conditions) for child, index in pairs]
-    return _reading(node, reads)
+    return _with_reads(node, reads)
 
 
-def _reading(op: Op, reads: Sequence[Read]) -> Op:
-    """The op with other operands; itself if they are the same."""
+def _with_reads(op: Op, reads: Sequence[Read]) -> Op:
+    """The op with other operands and maps; itself if they are unchanged."""
     operands = tuple(child for child, _ in reads)
     if operands == op.operands:
         return op
@@ -50,9 +50,9 @@ def _reading(op: Op, reads: Sequence[Read]) -> Op:
 
 
 def _unpadded(child: Node, index: IndexMap, conditions: Conditions) -> Read:
-    """The node that an op with conditions reads in place of an operand."""
+    """The node and map that an op with conditions reads in place of an operand."""
     while isinstance(child, Op) and child.regions:
-        held = (_holds(region, index, child, conditions) for region in child.regions)
+        held = (_is_within(region, index, child, conditions) for region in child.regions)
         part = next((k for k, holds in enumerate(held) if holds), None)
         if part is None:
             return child, index
@@ -61,8 +61,8 @@ def _unpadded(child: Node, index: IndexMap, conditions: Conditions) -> Read:
     return _computed_within(child, index, conditions), index
 
 
-def _holds(region: Region, index: IndexMap, join: Op, conditions: Conditions) -> bool:
-    """True if all points that the conditions keep are in a region of a join."""
+def _is_within(region: Region, index: IndexMap, join: Op, conditions: Conditions) -> bool:
+    """True if a region of a join has all points that satisfy the conditions."""
     limits = zip(index, region, join.extents, strict=True)
     return all(
         condition(function, low, high) in conditions
@@ -72,7 +72,7 @@ def _holds(region: Region, index: IndexMap, join: Op, conditions: Conditions) ->
 
 
 def _computed_within(child: Node, index: IndexMap, conditions: Conditions) -> Node:
-    """An elementwise operand with the conditions of its reader, if it reads padding."""
+    """An elementwise operand under the conditions of its reader, if it reads padding."""
     plain = isinstance(child, Op) and child.fold is None and not child.regions
     if not isinstance(child, Op) or not plain or child.conditions or is_view(child):
         return child
@@ -81,12 +81,12 @@ def _computed_within(child: Node, index: IndexMap, conditions: Conditions) -> No
         return child
     within = _in_own_iterators(conditions, index)
     pairs = zip(child.operands, child.maps, strict=True)
-    changed = _reading(child, [_unpadded(below, own, within) for below, own in pairs])
+    changed = _with_reads(child, [_unpadded(below, own, within) for below, own in pairs])
     return child if changed is child else changed.replace(conditions=within)
 
 
 def _in_own_iterators(conditions: Conditions, index: IndexMap) -> Conditions:
-    """A reader's conditions in the iterators of an operand that it reads through a map."""
+    """A reader's conditions in terms of the iterators of an operand."""
     places: dict[int, int] = {}
     for d, function in enumerate(index):
         if len(function.terms) != 1 or function.offset.constant != 0:

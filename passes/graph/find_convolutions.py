@@ -13,21 +13,21 @@ from axiomjit.symbolic.data_dependent import HeuristicScope
 from axiomjit.symbolic.dims import Dim, bound, product
 from axiomjit.symbolic.index_maps import IndexMap, iterators_of
 
-OUTPUTS: Final = 8
+MIN_OUTPUTS: Final = 8
 """Fewest outputs per window at which a matrix product is faster than loops."""
-DEPTH: Final = 8
-"""Fewest elements per window, likewise."""
+MIN_DEPTH: Final = 8
+"""Fewest elements per window at which a matrix product is faster than loops."""
 
 
 def find_convolutions(graph: Graph, context: Context) -> Graph:
     """Replace sums of products over windows of an operand by convolutions.
 
     Each dimension of the result belongs to one operand, each folded iterator to both. Loops compute
-    short windows and few outputs; these comparisons leave guards in the scope.
+    short windows and few outputs; these comparisons record guards in the scope.
 
     Needs: a legal graph in which only outputs are views.
     Gives: a legal graph.
-    Keeps: the value of every output within the bound of a sum's rounding.
+    Keeps: every output, up to the rounding of a sum.
     """
     with bound(HeuristicScope(context.scope)):
         return rewrite(graph, _find)
@@ -39,7 +39,7 @@ def _find(node: Node) -> Node:
     if node.primitive is not PRIMITIVES["multiply"] or code(node.dtype) not in CONVOLUTION.loops:
         return node
     sides = [k for k, index in enumerate(node.maps) if _has_windows(index)]
-    if len(sides) != 1 or not all(map(_is_at_hand, node.operands)):
+    if len(sides) != 1 or not all(map(_is_stored, node.operands)):
         return node
     seen = sides[0]
     order = (seen, 1 - seen)
@@ -57,13 +57,13 @@ def _has_windows(index: IndexMap) -> bool:
     return any(len(function.terms) > 1 for function in index)
 
 
-def _is_at_hand(node: Node) -> bool:
-    """True if an operand has elements of its own in memory."""
+def _is_stored(node: Node) -> bool:
+    """True if an operand has its elements in memory."""
     return isinstance(node, Op | Constant) or (isinstance(node, Input) and not node.is_weak)
 
 
 def _is_convolution(op: Op, windows: IndexMap, kernel: IndexMap) -> bool:
-    """True if iterators and conditions are a convolution's, with enough outputs and depth."""
+    """True if iterators and conditions are those of a convolution that is large enough to pay."""
     kept, folded = set(range(op.rank)), set(range(op.rank, len(op.extents)))
     own, others = set(iterators_of(windows)), set(iterators_of(kernel))
     if not folded <= own & others or kept & own & others or not kept <= own | others:
@@ -75,7 +75,7 @@ def _is_convolution(op: Op, windows: IndexMap, kernel: IndexMap) -> bool:
         if len(named & kept) > 1 or not named <= own:
             return False
     outputs, depth = (_points(op, ks) for ks in (kept & others, folded))
-    return bool(kept & own) and bool(outputs >= OUTPUTS) and bool(depth >= DEPTH)
+    return bool(kept & own) and bool(outputs >= MIN_OUTPUTS) and bool(depth >= MIN_DEPTH)
 
 
 def _points(op: Op, iterators: set[int]) -> Dim:

@@ -88,10 +88,10 @@ def _without_counts(graph: Graph, outputs: Sequence[Node]) -> Graph:
 
 
 def _over_masks(op: Op) -> Op:
-    """The op with its folds over selected elements as folds over the mask, where possible."""
+    """The op with folds over selected elements replaced by folds over the mask, where possible."""
     if not isinstance(op.fold, UfuncFold) or is_scan(op) or op.conditions:
         return op
-    if op.primitive is PRODUCT:  # has no meaning without its fold
+    if op.primitive is PRODUCT:  # a STATE has no meaning without its fold
         return op
     for k in range(op.rank, len(op.extents)):
         symbol = _symbol(op.extents[k])
@@ -103,13 +103,13 @@ def _over_masks(op: Op) -> Op:
 
 
 def _symbol(length: Dim) -> Symbol | None:
-    """The symbol of a data-dependent length; None for other lengths."""
+    """The symbol, if the length is a data-dependent one; else None."""
     symbol = symbol_of(length)
     return symbol if symbol in data_dependent_in(length) else None
 
 
 def _places_of(op: Op, symbol: Symbol) -> Op | None:
-    """The op, among those an op depends on, that gives the positions of selected elements."""
+    """The op, among the dependences of an op, that computes the positions of selected elements."""
     for node in post_order((op,)):
         if (
             isinstance(node, Op)
@@ -132,7 +132,7 @@ class _MaskRewrite:
         self.made: dict[tuple[Op, int], Op | None] = {}
 
     def fold(self, op: Op, k: int) -> Op | None:
-        """A fold over iterator k as one over the mask; None if an operand prevents it."""
+        """The fold over the mask in place of one over iterator k; None if operands prevent it."""
         assert isinstance(op.fold, UfuncFold)
         reads = self.reads(op, k)
         if reads is None:
@@ -151,13 +151,13 @@ class _MaskRewrite:
         return Op(op.dtype, VIEW, op.fold, (chosen,), (whole,), extents, op.rank)
 
     def reads(self, op: Op, k: int) -> list[Read] | None:
-        """The operands of an op whose iterator k is replaced by those of the mask."""
+        """The operands of an op, with iterator k replaced by those of the mask."""
         found = [self.read(*read, k) for read in zip(op.operands, op.maps, strict=True)]
         known = [read for read in found if read is not None]
         return known if len(known) == len(found) else None
 
     def read(self, child: Node, index: IndexMap, k: int) -> Read | None:
-        """A read of an op whose iterator k is replaced by those of the mask."""
+        """A read, with iterator k of the op replaced by those of the mask."""
         more = len(self.lengths) - 1
         place = [iterator(i if i <= k else i + more) for i in range(_end(index, k))]
         along = [d for d, function in enumerate(index) if k in iterators_of((function,))]
@@ -176,7 +176,7 @@ class _MaskRewrite:
         return None if whole is None else (whole, (*before, *mask, *after))
 
     def is_chosen(self, op: Op, d: int) -> bool:
-        """True if an op gathers, along its dimension d, the elements that the mask selects."""
+        """True if an op gathers the elements selected by the mask along its dimension d."""
         rows = [(fixed(j), iterator(d)) for j in range(len(self.lengths))]
         return (
             op.primitive is GATHER
@@ -185,13 +185,13 @@ class _MaskRewrite:
         )
 
     def op(self, op: Op, d: int) -> Op | None:
-        """An op whose dimension d is replaced by those of the mask; None if that is impossible."""
+        """The op with dimension d replaced by those of the mask; None if impossible."""
         if (op, d) not in self.made:
             self.made[op, d] = self.new_op(op, d)
         return self.made[op, d]
 
     def new_op(self, op: Op, d: int) -> Op | None:
-        """Compute `op` for a pair that is not cached."""
+        """The result of `op`, not yet cached."""
         special = isinstance(op.primitive, LibraryOperation) or op.primitive in (POSITION, STATE)
         if special or op.fold is not None or op.regions or op.conditions or isinstance(op, Update):
             return None

@@ -26,13 +26,13 @@ from axiomjit.symbolic.index_maps import (
     permutation,
 )
 
-GAIN: Final = 2
+MIN_GAIN: Final = 2
 """Pairwise steps replace one loop nest if they save this factor of the work."""
-LARGE: Final = 16_384
+MIN_LIBRARY_WORK: Final = 16_384
 """Fewest multiplications of a matrix product at which a library is faster than loops."""
-EACH: Final = 27
-"""Fewest multiplications per product of a stack that may count as one large product."""
-SEARCHED: Final = 6
+MIN_STACK_WORK: Final = 27
+"""Fewest multiplications per matrix of a stack of products that goes to a library."""
+MAX_SEARCHED: Final = 6
 """Most operands for which NumPy tries every order."""
 _MULTIPLY: Final = PRIMITIVES["multiply"]
 
@@ -41,7 +41,7 @@ Sizes = Sequence[int]
 
 
 class Factor(Record):
-    """An operand, read through a map from its dimensions to the iterators of the whole sum."""
+    """An operand, and the map from its dimensions to the iterators of the whole sum."""
 
     node: Node
     read: IndexMap
@@ -55,14 +55,15 @@ class Factor(Record):
 def order_contractions(graph: Graph, context: Context) -> Graph:
     """Contract the operands of a sum of products two at a time, in a cheap order.
 
-    The order is opt_einsum's if it can be imported, else NumPy's. An iterator of only one operand
+    The order is opt_einsum's if it can be imported, else NumPy's. An iterator in only one operand
     is summed there first. If pairwise steps save little, all operands stay in one loop nest without
     temporaries. Large stacks of matrix products, and products with permuted axes, go to BLAS;
     `choose_storage` sends plain ones there. The lengths of this call decide about speed alone, so
     they leave no guard.
 
     Needs: a legal graph in which only outputs are views.
-    Gives: a legal graph without products of more than two operands as one op.
+    Gives: a legal graph in which a product of more than two operands is one loop nest or several
+        ops.
     Keeps: every value, up to the rounding of sums that are taken in another order.
     """
 
@@ -86,18 +87,18 @@ class _Contraction:
         """The sum, in steps; in one loop nest if conditions exclude points."""
         steps = None if self.op.conditions else self._steps()
         if steps is None:
-            return self._at_once(self.factors)
+            return self._one_nest(self.factors)
         factors = list(self.factors)
         for places in steps[:-1]:
             taken = [factors.pop(k) for k in sorted(places, reverse=True)]
             rest = frozenset().union(*(factor.iterators for factor in factors))
             factors.append(self._contracted(taken[::-1], self.kept | rest))
         if len(factors) > 2:
-            return self._at_once(factors)
-        return self._last(factors)
+            return self._one_nest(factors)
+        return self._final_product(factors)
 
     def _steps(self) -> list[tuple[int, ...]] | None:
-        """The places of the operands of each step; None if one loop nest is as fast."""
+        """For each step the positions of its operands; None if one loop nest is as fast."""
         sets = [factor.iterators for factor in self.factors]
         shown = self.kept & frozenset().union(*sets)
         path = _path([sorted(own) for own in sets], sorted(shown), self.sizes)
@@ -117,7 +118,7 @@ class _Contraction:
             cost += self._points(every)
             sets.append(every & wanted)
         once = self._points(range(len(self.sizes))) * (len(self.factors) - 1)
-        return path if once > GAIN * cost else None
+        return path if once > MIN_GAIN * cost else None
 
     def _points(self, iterators: Iterable[int]) -> int:
         return math.prod(self.sizes[k] for k in iterators)
@@ -128,7 +129,9 @@ class _Contraction:
         """True if a step is a product of matrices, or of stacks of them, for a library."""
         rows, columns, met = left - right, right - left, (left & right) - wanted
         each, stack = self._points(rows | columns | met), self._points(left & right & wanted)
-        large = each >= LARGE or (each >= EACH and each * stack >= LARGE)
+        large = each >= MIN_LIBRARY_WORK or (
+            each >= MIN_STACK_WORK and each * stack >= MIN_LIBRARY_WORK
+        )
         return bool(rows and columns and met) and large
 
     def _contracted(self, factors: Sequence[Factor], wanted: frozenset[int]) -> Factor:
@@ -140,24 +143,24 @@ class _Contraction:
         return Factor(node, permutation(kept))
 
     def _summed_alone(self, factors: Sequence[Factor], wanted: frozenset[int]) -> list[Factor]:
-        """The operands, each first summed over iterators that it alone has, if others have more."""
+        """The operands, each summed first over the iterators that only it has."""
         found: list[Factor] = []
         for k, factor in enumerate(factors):
             others = frozenset().union(*(f.iterators for j, f in enumerate(factors) if j != k))
             alone = factor.iterators - others - wanted
-            windows = any(len(f.terms) > 1 for f in factor.read)  # an element is in several
+            windows = any(len(f.terms) > 1 for f in factor.read)  # an element is in several windows
             if windows or not alone or not others - factor.iterators:
                 found.append(factor)
                 continue
             kept = [j for j in _in_order(factor) if j not in alone]
-            local, extents = self._local([*kept, *sorted(alone)])
+            local, extents = self._renumbering([*kept, *sorted(alone)])
             index = _renumbered(factor.read, local)
             op = Op(self.op.dtype, VIEW, SUM, (factor.node,), (index,), extents, len(kept))
             found.append(Factor(op, permutation(kept)))
         return found
 
-    def _last(self, factors: Sequence[Factor]) -> Node:
-        """The product of the last operands, with the iterators of the whole in order."""
+    def _final_product(self, factors: Sequence[Factor]) -> Node:
+        """The product of the last operands, with the iterators of the result in order."""
         taken = self._summed_alone(factors, self.kept)
         first = [k for k in _in_order(taken[0]) if k in self.kept]
         if first != list(range(len(first))):
@@ -165,7 +168,7 @@ class _Contraction:
         return self._product(taken, range(self.op.rank), self._summed_iterators(taken))
 
     def _summed_iterators(self, factors: Sequence[Factor]) -> list[int]:
-        """The iterators to sum over: of the factors, and of no operand at all."""
+        """The iterators to sum over: those of the factors, and those that no operand has."""
         summed = frozenset().union(*(f.iterators for f in self.factors))
         left = frozenset().union(*(f.iterators for f in factors))
         return [k for k in range(self.op.rank, len(self.sizes)) if k in left or k not in summed]
@@ -173,10 +176,10 @@ class _Contraction:
     def _product(
         self, factors: Sequence[Factor], kept: Sequence[int], folded: Sequence[int]
     ) -> Node:
-        """The op of the product, with these iterators."""
+        """The op that computes the product, with these kept and folded iterators."""
         if len(factors) != 2:
-            return self._at_once(factors, kept, folded)
-        local, extents = self._local([*kept, *folded])
+            return self._one_nest(factors, kept, folded)
+        local, extents = self._renumbering([*kept, *folded])
         operands = tuple(factor.node for factor in factors)
         maps = tuple(_renumbered(factor.read, local) for factor in factors)
         dtype, rank = self.op.dtype, len(kept)
@@ -189,7 +192,7 @@ class _Contraction:
     def _is_stack(
         self, factors: Sequence[Factor], kept: Sequence[int], folded: Sequence[int]
     ) -> bool:
-        """True if a step is for `numpy.matmul`: large matrices, and no plain product of two."""
+        """True if `numpy.matmul` computes the step: large matrices in a stack."""
         left, right = (factor.iterators for factor in factors)
         alone = all(len(f.terms) < 2 for factor in factors for f in factor.read)
         common = left & right & frozenset(kept)
@@ -203,16 +206,16 @@ class _Contraction:
             and self._is_product(left, right, frozenset(kept))
         )
 
-    def _at_once(
+    def _one_nest(
         self,
         factors: Sequence[Factor],
         kept: Sequence[int] | None = None,
         folded: Sequence[int] | None = None,
     ) -> Node:
-        """The products of all operands in one loop nest."""
+        """The sum of products of all operands, as one loop nest."""
         kept = range(self.op.rank) if kept is None else kept
         folded = self._summed_iterators(factors) if folded is None else folded
-        local, extents = self._local([*kept, *folded])
+        local, extents = self._renumbering([*kept, *folded])
         reads = [(f.node, _renumbered(f.read, local)) for f in factors]
         dtype = self.op.dtype
         if len(reads) == 1:
@@ -228,8 +231,8 @@ class _Contraction:
         fold, within = SUM if folded else None, self.op.conditions
         return Op(dtype, _MULTIPLY, fold, operands, maps, extents, len(kept), (), within)
 
-    def _local(self, iterators: Sequence[int]) -> tuple[dict[int, int], tuple[Dim, ...]]:
-        """The new number of each iterator in an op over these alone, and their extents."""
+    def _renumbering(self, iterators: Sequence[int]) -> tuple[dict[int, int], tuple[Dim, ...]]:
+        """The new number of each iterator in an op that has only these, and the extents."""
         return {k: n for n, k in enumerate(iterators)}, tuple(self.op.extents[k] for k in iterators)
 
 
@@ -244,7 +247,7 @@ def _renumbered(index: IndexMap, local: Mapping[int, int]) -> tuple[Affine, ...]
 def _path(
     operands: Sequence[Sequence[int]], result: Sequence[int], sizes: Sizes
 ) -> list[tuple[int, ...]]:
-    """For each step the places of its operands among the remaining ones."""
+    """For each step the positions of its operands among the remaining ones."""
     if len(operands) == 2:
         return [(0, 1)]
     names = {k: chr(0x100 + k) for k in range(len(sizes))}
@@ -261,6 +264,6 @@ def _path(
     if len(sizes) > len(letters):
         return [(0, 1)] * (len(operands) - 1)
     arrays = [np.broadcast_to(np.float64(0), shape) for shape in shapes]
-    method = "optimal" if len(operands) <= SEARCHED else "greedy"
+    method = "optimal" if len(operands) <= MAX_SEARCHED else "greedy"
     found, _ = np.einsum_path(spec, *arrays, optimize=method)
     return [tuple(step) for step in found[1:]]

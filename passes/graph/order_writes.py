@@ -1,4 +1,4 @@
-"""The order in which stored values are computed, where some overwrite earlier ones."""
+"""The order in which stored values are computed, if some of them overwrite others."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Order(Record):
 
 
 def order_writes(graph: Graph, stored: Collection[Node]) -> Order:
-    """Put the stored ops in an order in which each version is read before the next is written.
+    """Order the stored ops so that each version is read before the next one is written.
 
-    If no such order exists, some versions are `late`: copies of them must be read. Without updates
-    the order is the graph's. Counts of selected elements come early, in the order of the graph, and
-    before their values are used. Ops that may raise an error come early.
+    If no such order exists, some versions are `late`: their readers must read copies. Without
+    updates the order is that of the graph. Counts of selected elements come early, in the order of
+    the graph, before values of these lengths. Ops that may raise an error come early, too.
 
     Needs: a legal graph in which only outputs are views, and its stored ops.
     Gives: every stored op once.
@@ -58,13 +58,15 @@ def _failing_first(units: list[Op], before: dict[Op, set[Node]]) -> list[Op]:
     """
     early: set[Node] = set()
     for unit in reversed(units):
-        if unit in early or (isinstance(unit.primitive, LibraryOperation) and unit.primitive.fails):
+        if unit in early or (
+            isinstance(unit.primitive, LibraryOperation) and unit.primitive.may_raise
+        ):
             early |= {unit, *before[unit]}
     return [unit for unit in units if unit in early] + [u for u in units if u not in early]
 
 
 def _count_first(graph: Graph, stored: Collection[Node], before: dict[Op, set[Node]]) -> None:
-    """Order each op after the counts of its lengths, and the counts in sequence."""
+    """Require that each op follows the counts of its lengths, and that counts keep their order."""
     counts: dict[Symbol, Node] = {}
     last: Node | None = None
     for choice, node in zip(graph.data_dependent, graph.counts, strict=True):
@@ -94,7 +96,7 @@ def _scheduled(
     rest = list(units)
     while rest:
         ready = (unit for unit in rest if before[unit] <= done)
-        free = next((unit for unit in ready if not _waits(unit, readers, done, late)), None)
+        free = next((unit for unit in ready if not _must_wait(unit, readers, done, late)), None)
         if free is None:
             # A cycle: an update waits for readers that wait for it.
             free = next(unit for unit in rest if before[unit] <= done)
@@ -105,10 +107,10 @@ def _scheduled(
     return Order(tuple(order), frozenset(late))
 
 
-def _waits(
+def _must_wait(
     unit: Op, readers: dict[Node, set[Op | None]], done: set[Node | None], late: set[Node]
 ) -> bool:
-    """True if an update must wait for ops that read the version it overwrites."""
+    """True if an update must wait for ops that read the version that it overwrites."""
     if not isinstance(unit, Update) or unit.operands[0] in late:
         return False
     return not readers[unit.operands[0]] - {unit} <= done

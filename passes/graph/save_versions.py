@@ -1,4 +1,4 @@
-"""Graph -> Graph: a value that is read after its storage is overwritten is copied before."""
+"""Graph -> Graph: copies save values that are read after their storage is overwritten."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from axiomjit.passes.ir.context import Context
 from axiomjit.symbolic.dims import Dim
 from axiomjit.symbolic.index_maps import IndexMap, compose, identity, iterator, iterators_of
 
-MANY: Final = 4
-"""Most parts of a version that are copied one by one; with more, the version is copied."""
+MAX_PARTS: Final = 4
+"""Most parts of a version that are copied one by one; beyond that the whole version is copied."""
 
 
 def save_versions(graph: Graph, context: Context) -> Graph:
     """Copy versions that are read after the next write, and values that alias their target.
 
     A version that must be read after the next one is written (two arrays that are swapped, an
-    output that is not the last version) is copied first, or only its part that is read (a row of a
-    matrix). A value that depends on other elements of the storage it is written into is computed in
-    a temporary.
+    output that is not the last version) is copied first; if only a part is read, such as a row of a
+    matrix, only that part is copied. A value that depends on other elements of the storage it is
+    written into is computed in a temporary.
 
     Needs: a legal graph in which only outputs are views.
     Gives: a graph whose writes have an order, each into the memory of the version before.
@@ -47,7 +47,7 @@ def save_versions(graph: Graph, context: Context) -> Graph:
     while True:
         graph = _with_one_successor(graph)
         stored = choose_storage(graph, context.scope)
-        changed = _beside(graph, stored)
+        changed = _in_own_storage(graph, stored)
         if changed is graph:
             late = order_writes(graph, stored).late
             changed = _saved(graph, late) if late else graph
@@ -57,7 +57,7 @@ def save_versions(graph: Graph, context: Context) -> Graph:
 
 
 def _with_one_successor(graph: Graph) -> Graph:
-    """The graph in which each version has one successor; a second one is written into a copy."""
+    """The graph with at most one next version per version; a second one is written into a copy."""
     followed: Counter[Node] = Counter()
 
     def rule(node: Node) -> Node:
@@ -82,8 +82,8 @@ def _saved_copy(node: Node, number: int = 0) -> Op:
     return Saved(node.dtype, SAVE, None, *parts, number=number)
 
 
-def _beside(graph: Graph, stored: Collection[Node]) -> Graph:
-    """The graph in which a value that reads other elements than it writes has its own storage."""
+def _in_own_storage(graph: Graph, stored: Collection[Node]) -> Graph:
+    """The graph in which a written value that reads other elements of its target is a temporary."""
 
     def rule(node: Node, new: dict[Node, Node]) -> Node:
         rebuilt = with_operands(node, [new[child] for child in node.children])
@@ -91,21 +91,21 @@ def _beside(graph: Graph, stored: Collection[Node]) -> Graph:
             return rebuilt
         operands, maps = list(rebuilt.operands), list(rebuilt.maps)
         for k in range(1, len(operands)):
-            if _shifts(node, k, stored):
-                operands[k] = _copy(operands[k], maps[k], rebuilt.walked)
+            if _reads_elsewhere(node, k, stored):
+                operands[k] = _copy(operands[k], maps[k], rebuilt.looped_extents)
                 maps[k] = identity(rebuilt.rank)
         return rebuilt.replace(operands=tuple(operands), maps=tuple(maps))
 
     return rebuild(graph, rule)
 
 
-def _shifts(op: Update, k: int, stored: Collection[Node]) -> bool:
+def _reads_elsewhere(op: Update, k: int, stored: Collection[Node]) -> bool:
     """True if an operand reads elements of the target other than those written.
 
     A scatter may write any element, so its operands must not read the target at all.
     """
     places = reads_of(op, stored, k).get(op.operands[0], set())
-    return any(place != op.maps[0] or op.walked != op.extents for place in places)
+    return any(place != op.maps[0] or op.looped_extents != op.extents for place in places)
 
 
 def _copy(value: Node, index: IndexMap, extents: tuple[Dim, ...]) -> Node:
@@ -114,7 +114,7 @@ def _copy(value: Node, index: IndexMap, extents: tuple[Dim, ...]) -> Node:
 
 
 def _saved(graph: Graph, late: frozenset[Node]) -> Graph:
-    """The graph in which copies of the late versions are read, except by the next write.
+    """The graph in which readers of late versions, except the next write, read copies.
 
     If only small parts of a version are read, only these are copied.
     """
@@ -126,7 +126,7 @@ def _saved(graph: Graph, late: frozenset[Node]) -> Graph:
         if isinstance(node, Update):
             read[0] = new[node.operands[0]]
         rebuilt = with_operands(node, read)
-        if isinstance(node, Op) and node.primitive is not SAVE:  # a copy already
+        if isinstance(node, Op) and node.primitive is not SAVE:  # it is a copy already
             rebuilt = _reading_parts(node, rebuilt, parts)
         if node in late and node not in parts:
             copies[node] = _saved_copy(rebuilt)
@@ -138,7 +138,7 @@ def _saved(graph: Graph, late: frozenset[Node]) -> Graph:
 
 
 def _parts(graph: Graph, late: frozenset[Node]) -> frozenset[Node]:
-    """The versions of which only a few parts of fewer dimensions are read."""
+    """The late versions of which only a few parts are read, each of fewer dimensions."""
     read: dict[Node, set[tuple[IndexMap, tuple[Dim, ...]]]] = {node: set() for node in late}
     ends = (*graph.counts, *graph.outputs)
     entire = {node for node in map(base_of, ends) if node in late}
@@ -150,13 +150,13 @@ def _parts(graph: Graph, late: frozenset[Node]) -> frozenset[Node]:
                 read[child].add((node.maps[k], _part_read(node, k)))
             else:
                 entire.add(child)
-    return frozenset(node for node in late - entire if len(read[node]) <= MANY)
+    return frozenset(node for node in late - entire if len(read[node]) <= MAX_PARTS)
 
 
 def _reads_part(op: Op, k: int) -> bool:
     """True if an operand is read only in a box of fewer dimensions, for instance a row."""
     read = iterators_of(op.maps[k])
-    small = len(read) < len(op.operands[k].shape) and all(i < len(op.walked) for i in read)
+    small = len(read) < len(op.operands[k].shape) and all(i < len(op.looped_extents) for i in read)
     return small and not op.regions and not op.conditions
 
 
@@ -165,7 +165,7 @@ def _part_read(op: Op, k: int) -> tuple[Dim, ...]:
 
 
 def _reading_parts(node: Op, rebuilt: Node, parts: frozenset[Node]) -> Node:
-    """The op with copies of the parts that it reads of some versions."""
+    """The op with copies in place of the parts of versions that it reads."""
     assert isinstance(rebuilt, Op)
     operands, maps = list(rebuilt.operands), list(rebuilt.maps)
     for k in range(1 if isinstance(node, Update) else 0, len(operands)):

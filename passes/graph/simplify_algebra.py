@@ -15,7 +15,7 @@ from axiomjit.symbolic.index_maps import identity
 class Rule(Record):
     """An identity: `simpler` gives the replacement of an operand, or None.
 
-    It applies to operands of the primitives in `readers`; if there are none, of all.
+    It applies to operands of the primitives in `readers`; without any, to all operands.
     """
 
     identity: str
@@ -29,7 +29,7 @@ def simplify_algebra(graph: Graph, context: Context) -> Graph:
     Only operands are rewritten: an output stays a fresh array.
 
     Needs: a legal graph.
-    Gives: a graph without such pairs in operand position.
+    Gives: a graph in which no operand is such a pair.
     Keeps: the value of every output, bit for bit.
     """
     return rewrite(graph, _simplify)
@@ -38,7 +38,7 @@ def simplify_algebra(graph: Graph, context: Context) -> Graph:
 def _simplify(node: Node) -> Node:
     if not isinstance(node, Op):
         return node
-    first = 1 if isinstance(node, Update) else 0  # an update writes its first operand
+    first = 1 if isinstance(node, Update) else 0  # the first operand of an update is written
     read = (_simplest(child, node) for child in node.operands[first:])
     return with_operands(node, (*node.operands[:first], *read))
 
@@ -57,7 +57,7 @@ def _negated_twice(child: Node) -> Node | None:
 
 
 def _cast_back(child: Node) -> Node | None:
-    """The operand of a cast to a wider type of the same kind and back; else None."""
+    """The operand of a cast to a wider dtype of the same kind and back; else None."""
     inner = _under(child, "cast")
     base = None if inner is None else _under(inner, "cast")
     if inner is None or base is None:
@@ -67,12 +67,12 @@ def _cast_back(child: Node) -> Node | None:
 
 
 def _negated(child: Node) -> Node | None:
-    """The operand of a negation; None of unsigned integers, whose negation wraps."""
+    """The operand of a negation; None for unsigned integers, whose negation wraps."""
     return _under(child, "negative") if not is_unsigned(child.dtype) else None
 
 
 def _under(node: Node, primitive: str) -> Node | None:
-    """The operand of a plain elementwise `primitive`, or None."""
+    """The operand of an elementwise op of this primitive, else None."""
     if not isinstance(node, Op) or node.primitive.name != primitive or node.fold is not None:
         return None
     return node.operands[0] if node.maps[0] == identity(node.rank) else None

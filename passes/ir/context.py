@@ -1,4 +1,4 @@
-"""Facts that passes know beside the program: lengths, layouts of arguments, the target CPU."""
+"""Facts that passes know in addition to the program: lengths, layouts, the target CPU."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from axiomjit.base.target import ChosenTarget
 from axiomjit.symbolic.dims import Dim, Scope
 
 Layouts = Mapping[int, tuple[Dim, ...]]
-"""The strides (elements) of each array argument, by its position."""
+"""The strides of each array argument by its position, in elements."""
 
 
 class Context(Record):

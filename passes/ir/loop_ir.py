@@ -11,7 +11,7 @@ and in values that an earlier step found to be valid positions; it counts elemen
 element of its buffer. A reduction has a state: `Alloc` opens it with the neutral value, `Fold`
 combines elements into it, `ReadState` gives its value. A `tree` collects the states of blocks:
 `Push` adds one, `Drain` leaves the total in the state. A state of several cells is a tile, with a
-cell per iteration of a loop over a block, its lanes. A storage of role tile is one, too: a loop
+cell per iteration of a loop over a block, its lanes. A storage of role TILE is a tile, too: a loop
 over a block stores values there for a later loop over the same block. `Select` computes one of
 several scalars, by the values of the iterators. A scatter is a `Store` at values, or with a
 combine; its loops run in order.
@@ -35,9 +35,9 @@ from axiomjit.symbolic.index_maps import Conditions
 class Cost(Record):
     """The bytes and operations of a step, or of a plan, as symbolic lengths.
 
-    `flops` weighs each operation in additions; `temporary_bytes` is memory that is neither an
-    argument nor a result; `scratch_bytes` are partial results of folds, at most one state per
-    65,536 elements, and rows of new values that wait until old ones have been read.
+    `flops` counts operations, each weighted in additions. `temporary_bytes` is memory that is
+    neither an argument nor a result. `scratch_bytes` is memory of partial results of folds, at most
+    one state per 65,536 elements, and of buffered rows.
     """
 
     bytes_read: Dim
@@ -79,8 +79,8 @@ class Name(str):
 class Index(Record):
     """offset + sum of stride * iterator or value, in elements; no stride is zero.
 
-    Terms are in order: the iterator that selects a private copy, values (of a gather), iterators in
-    loop order. `gathered` are the names in `terms` that are values.
+    The order of terms is: the iterator that selects a private copy, values of a gather, iterators
+    in loop order. `gathered` are the names in `terms` that are values.
     """
 
     offset: Dim
@@ -91,7 +91,7 @@ class Index(Record):
 class Block(Record):
     """The part of a loop's range that belongs to one iteration of the loop `outer`.
 
-    It is [outer * size, (outer + unroll) * size), with the outer loop's `unroll`.
+    The range is [outer * size, (outer + unroll) * size), with the `unroll` of the outer loop.
     """
 
     outer: str
@@ -100,9 +100,9 @@ class Block(Record):
 
 
 class Limit(Record):
-    """The condition low <= sum of factor * iterator < high; terms are in loop order.
+    """The condition low <= sum of factor * iterator < high, with terms in loop order.
 
-    In limits of a loop its own iterator has a positive factor, in an `If` all have.
+    In a limit of a loop, the factor of its own iterator is positive; in an `If` all factors are.
     """
 
     terms: tuple[tuple[str, Dim], ...]
@@ -122,16 +122,17 @@ class For(Record):
     block: Block | None = None
     """Only the iterations of one block."""
     span: tuple[Dim, Dim] | None = None
-    """Only the iterations from the first to before the second."""
+    """Only the iterations in [span[0], span[1])."""
     at: str | None = None
-    """Only the iteration whose number is this value."""
+    """Only the iteration with this number."""
     limits: tuple[Limit, ...] = ()
     """Only the iterations for which these hold."""
     unroll: int = 1
     """Iterations per body: the blocks of inner loops cover all of them."""
     under: str | None = None
-    """The first loop of the nest, around this one: the range given to the kernel then counts
-    iterations of this loop, over all iterations of the first."""
+    """The first loop of the nest, which surrounds this one. The range given to the kernel then
+    counts the iterations of this loop over all iterations of the first.
+    """
     poll_every: int = 0
     """Iterations between checks for cancellation; 0: no checks."""
 
@@ -144,7 +145,7 @@ class If(Record):
 
 
 class Let(Record):
-    """A scalar: a primitive of named scalars."""
+    """A scalar computed by a primitive from named scalars."""
 
     name: str
     dtype: DType
@@ -194,7 +195,7 @@ class State(Record):
 
     @property
     def parts(self) -> tuple[DType, ...]:
-        """The dtypes of its values; most folds have one."""
+        """The dtypes of the state's values; most folds have one."""
         return state_parts(self.dtype)
 
 
@@ -206,9 +207,9 @@ class Alloc(Record):
 
 
 class Fold(Record):
-    """Combine values, cast to the state's dtypes, into a state (into the cell of the lane).
+    """Combine values, cast to the state's dtypes, into a state or the current lane's cell of it.
 
-    With `kept` the values, saved from the state before, replace it.
+    With `kept`, the values are those of a saved state, and replace the state.
     """
 
     state: State
@@ -217,9 +218,9 @@ class Fold(Record):
 
 
 class ReadState(Record):
-    """Value number `part` of a state (of the cell of the lane).
+    """Value number `part` of a state, or of the current lane's cell of it.
 
-    With `including`, the value that it would have once these values are combined into it.
+    With `including`, the value that the state would have after combining these values.
     """
 
     name: str
@@ -234,14 +235,14 @@ class ReadState(Record):
 
 
 class Push(Record):
-    """Add the state of a finished block, or a `value` saved from it, to the tree of its blocks."""
+    """Add the state of a finished block, or a saved `value` of it, to the tree of block results."""
 
     state: State
     value: str | None = None
 
 
 class Drain(Record):
-    """Leave the total of all pushed blocks in the state."""
+    """Set the state to the total of all pushed blocks."""
 
     state: State
 
@@ -263,7 +264,7 @@ class Part(Record):
 
 
 class Select(Record):
-    """The value of the one part whose bounds hold."""
+    """The value of the part whose bounds hold."""
 
     name: str
     dtype: DType
@@ -288,14 +289,16 @@ class Nest(Record):
     tiles: tuple[Storage, ...] = ()
     """Scratch memory of the body."""
     prepass: bool = False
-    """The nest only fills the partials of the next nest, so that the chunks of that nest may run in
-    any order; it is skipped if they run in order."""
+    """True if the nest only fills the partials of the next nest, so that chunks of that nest may
+    run in any order. It is skipped if they run in order.
+    """
     chunk_chain: Dim | None = None
     """Iterations per chunk of the range. A chunk needs the partials that the chunk before it left,
     or those of a prepass."""
     parallel_variant: Dim | None = None
-    """The nest is a parallel variant of the next one, which runs in order and gives the same
-    results. One of the two runs: the next one if this number is negative."""
+    """A number if the nest is a parallel variant of the next nest, which runs in order and has the
+    same results. Only one of the two runs: the next one if the number is negative.
+    """
 
     @cached_property
     def statements(self) -> tuple[Stmt, ...]:
@@ -307,7 +310,7 @@ class LibraryCall(Record):
     """An operation of a library on views, into a storage.
 
     `labels` name the iterator of each dimension of the operands; the target's are 0, 1 and so on.
-    `where` is the user's source line. Points at which a condition fails are not read.
+    `where` is the user's source line. Points that violate a condition are not read.
     """
 
     operation: LibraryOperation
@@ -321,8 +324,8 @@ class LibraryCall(Record):
 class LoopProgram(Record):
     """Steps in order; storages, numbers and results as in the view program.
 
-    `updated` storages are written by several steps, in order, the others by one. `costs` has one
-    cost per step after `estimate_cost`.
+    Storages in `updated` are written by several steps, in order, others by one step. `costs` has
+    one cost per step after `estimate_cost`.
     """
 
     __slots__ = ("__dict__",)
@@ -391,7 +394,7 @@ def cell(iterator: str, block: Block) -> Index:
 
 
 def used(stmt: Stmt) -> tuple[str, ...]:
-    """The scalars that a statement needs."""
+    """The scalars that a statement uses."""
     match stmt:
         case Let(operands=operands):
             return operands
@@ -436,7 +439,7 @@ def accessed(step: Nest | LibraryCall) -> tuple[set[Storage], set[Storage]]:
 
 
 def needed(body: tuple[Stmt, ...], value: str) -> tuple[Stmt, ...]:
-    """The statements that compute a value; values from outside the body have none."""
+    """The statements of a body that compute a value; none for a value from outside."""
     wanted = {value}
     found: list[Stmt] = []
     for stmt in reversed(body):
@@ -447,7 +450,7 @@ def needed(body: tuple[Stmt, ...], value: str) -> tuple[Stmt, ...]:
 
 
 def outer_values(stmt: Stmt) -> set[str]:
-    """The scalars that a statement and the bodies inside it need."""
+    """The scalars that a statement and its bodies use but do not define."""
     every = walk((stmt,))
     made = {s.name for s in every if isinstance(s, Let | Load | ReadState | Select)}
     picked = {part.value for s in every if isinstance(s, Select) for part in s.parts}
@@ -455,6 +458,6 @@ def outer_values(stmt: Stmt) -> set[str]:
 
 
 def dtypes_of(body: Sequence[Stmt]) -> dict[str, DType]:
-    """The dtypes of the scalars that statements give, by name."""
+    """The dtypes of the scalars that statements define, by name."""
     loaded = {s.name: s.buffer.dtype for s in body if isinstance(s, Load)}
     return loaded | {s.name: s.dtype for s in body if isinstance(s, Let | ReadState | Select)}

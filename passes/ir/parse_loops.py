@@ -1,7 +1,7 @@
-"""Full text of a loop program, written and read by the fields of its records.
+"""Writes and reads the full text of a loop program, by the fields of its records.
 
-The text has the syntax of Python, of which only calls, tuples, names, numbers and arithmetic occur.
-Records that several others name come first, one a line; the program is last:
+The text is Python syntax with only calls, tuples, names, numbers and arithmetic. Records that
+several others use come first, one per line; the program is last:
 
     n0 = Symbol(n0)
     a0 = Storage(a0, argument, f8, (n0,), (1,), Input(f8, 0, (n0,)))
@@ -11,10 +11,10 @@ Records that several others name come first, one a line; the program is last:
           Load(v0, a0, Index(0, ((i0, 1),))),
           ...
 
-A record is its class and the arguments of its constructor, without those that have their default.
-Rows of the tables of primitives, folds, library operations and kinds stand by their name, with the
-fields in which they differ from the row: `sum(running=True)`. Text that is no word is quoted.
-Elements of arrays that the program holds are left out: an array that is read has zeros.
+A record is written as its class and the arguments of its constructor, without defaults. Rows of the
+tables of primitives, folds, library operations and kinds are written by name, with changed fields
+in parentheses: `sum(running=True)`. Text that is not a word is quoted. Elements of constant arrays
+are omitted, and read as zeros.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ from axiomjit.symbolic.dims import (
 )
 
 WIDTH: Final = 90
-"""A longer argument has a line for each of its parts."""
-SHARED: Final = (Symbol, Storage, State, StateFold, Op)
-"""Records that are written once and named where they occur."""
+"""The number of columns above which an argument is written over several lines."""
+SHARED_RECORDS: Final = (Symbol, Storage, State, StateFold, Op)
+"""Classes of records that are written once and referred to by a label."""
 
 
 class BoundProgram(Record):
@@ -71,7 +71,7 @@ class BoundProgram(Record):
 
 
 def print_loops(bound: BoundProgram) -> str:
-    """The full text of a loop program, from which `parse_loops` makes an equal one.
+    """The full text of a loop program; `parse_loops` turns it into an equal program.
 
     Raises:
         UnsupportedError: the program has an external call, or a draw of random numbers.
@@ -80,10 +80,10 @@ def print_loops(bound: BoundProgram) -> str:
 
 
 def parse_loops(text: str, source: str = "text") -> BoundProgram:
-    """The loop program of a full text; errors name the place in `source`.
+    """Parse the full text of a loop program; errors mention `source` and the line.
 
     Raises:
-        GraphValueError: the text is not that of a loop program.
+        GraphValueError: the text is not a loop program.
     """
     return _Reader(source).program(text)
 
@@ -104,14 +104,14 @@ def _fields(cls: Any) -> dict[str, tuple[Any, object]]:
 
 
 def _arguments(record: Any) -> list[tuple[str, Any, Any, object]]:
-    """Name, value, type and default of each argument that makes a record again."""
+    """Name, value, type and default of each constructor argument of a record."""
     cls: Any = type(record)
     return [(name, getattr(record, name), *field) for name, field in _fields(cls).items()]
 
 
 @lru_cache
 def _tables() -> dict[type, dict[str, Any]]:
-    """The rows that stand by their name, by class."""
+    """By class the table rows that are written by name."""
     library = [v for v in vars(library_operations).values() if isinstance(v, LibraryOperation)]
     library += [check(axis) for check in (check_positions, check_ends) for axis in range(32)]
     kinds = (LENGTH, DECLARED, STRIDE, BACKWARD, ANY, DATA_DEPENDENT)
@@ -129,7 +129,7 @@ def _is_word(text: str) -> bool:
 
 
 def _as_name(text: str) -> str:
-    """A `Name` equal to the text, where that is an iterator, value or state; else the text."""
+    """The text as a `Name` if it names an iterator, value or state; else unchanged."""
     letter = text.rstrip("0123456789")
     digits = text.removeprefix(letter)
     name = Name(letter, int(digits)) if digits and letter in ("i", "v", "s") else text
@@ -137,12 +137,12 @@ def _as_name(text: str) -> str:
 
 
 def _members(kind: Any) -> tuple[Any, ...]:
-    """The types of a union; of another type itself."""
+    """The types of a union; any other type alone."""
     return get_args(kind) if isinstance(kind, UnionType) else (kind,)
 
 
 def _has_several(kind: Any) -> bool:
-    """True of the type of tuples of records of several classes, as statements are."""
+    """True for tuples of records of several classes, such as statements."""
     return get_origin(kind) is tuple and len(_members(get_args(kind)[0])) > 1
 
 
@@ -151,9 +151,9 @@ def _same(value: object, default: object) -> bool:
 
 
 class _Text(NamedTuple):
-    """A word, or text in parentheses behind one: its parts, each with a prefix `name=` or none.
+    """A word, perhaps followed by parts in parentheses, each with or without a prefix `name=`.
 
-    A `long` text has a line for each part that is long, and for each part of a tuple.
+    A `long` text has one line per long part, and per part of a tuple.
     """
 
     word: str
@@ -168,7 +168,7 @@ class _Text(NamedTuple):
         return f"{self.word}({inside}{comma})"
 
     def lines(self, indent: int) -> list[str]:
-        """The text over lines; those behind the first are indented."""
+        """The text as lines; all but the first are indented."""
         if not self.long or self.parts is None:
             return [str(self)]
         short = [(p, t) for p, t in self.parts if self.word and not t.long]
@@ -189,7 +189,7 @@ class _Text(NamedTuple):
 
 
 def _grouped(text: str) -> str:
-    """A sum or product in parentheses, unless it stands in some already."""
+    """A sum or product in parentheses, unless it already has some."""
     outside = accumulate((c == "(") - (c == ")") for c in text)
     inside = all(depth or c not in " *" for c, depth in zip(text, outside, strict=True))
     return text if inside else f"({text})"
@@ -205,7 +205,7 @@ _WRITTEN: Final[Operators[str]] = {
 
 
 class _Writer:
-    """Writes records; shared ones once, with a label."""
+    """Writes records; a shared record is written once, with a label."""
 
     def __init__(self) -> None:
         self.labels: dict[Any, str] = {}
@@ -216,7 +216,7 @@ class _Writer:
         return "\n".join([*self.lines, *self.written(record).lines(0)]) + "\n"
 
     def share(self, value: Any) -> None:
-        """Write the shared records in a value, those that others need first."""
+        """Write the shared records in a value, each after those that it uses."""
         if isinstance(value, Dim):
             for symbol in sorted(value.symbols, key=lambda s: (len(s.name), s.name)):
                 self.share(symbol)
@@ -226,13 +226,13 @@ class _Writer:
         elif isinstance(value, Record) and value not in self.labels and self.row(value) is None:
             for _, part, _, _ in _arguments(value):
                 self.share(part)
-            if isinstance(value, SHARED):
+            if isinstance(value, SHARED_RECORDS):
                 first, *others = self.written(value).lines(0)
                 label = self.labels[value] = self.free_label(value)
                 self.lines += [f"{label} = {first}", *others]
 
     def free_label(self, record: Any) -> str:
-        """A label that no other record has: the record's name, where it has one."""
+        """A unique label for a record: its name, if it has one."""
         base, number = getattr(record, "name", ""), 0
         if not _is_word(base):
             base = type(record).__name__.lower()
@@ -241,7 +241,7 @@ class _Writer:
         return label
 
     def row(self, record: Any) -> str | None:
-        """The text of a row of a table, and of one with changed fields; None of other records."""
+        """The text of a table row, also with changed fields; None for other records."""
         row = _tables().get(type(record), {}).get(getattr(record, "name", ""))
         if row is None:
             return None
@@ -252,7 +252,7 @@ class _Writer:
         return f"{word}({', '.join(f'{f}={self.written(value)}' for f, value in changed)})"
 
     def written(self, value: Any, kind: Any = None) -> _Text:
-        """The text of a value that a field of some type has."""
+        """The text of a field's value, given the type of the field."""
         if isinstance(value, tuple):
             parts = tuple(("", self.written(part)) for part in value)
             several = bool(parts) and _has_several(kind)
@@ -289,7 +289,7 @@ class _Writer:
         )
 
     def record(self, record: Any) -> _Text:
-        """The class of a record and its arguments, long ones last; by name behind an omission."""
+        """The text of a record: its class and arguments, by name after an omitted one."""
         parts: list[tuple[str, _Text]] = []
         in_order = True
         for name, value, kind, default in _arguments(record):
@@ -306,7 +306,7 @@ class _Writer:
 
 
 def _scalar_text(value: np.generic) -> str:
-    """The dtype and the number of a scalar; its bytes where the number has not all of them."""
+    """The dtype and number of a scalar; its bytes if the number does not determine them."""
     code, number = CODES[value.dtype], value.item()
     parts = (number.real, number.imag) if isinstance(number, complex) else (number,)
     words = [float("nan") if part != part else part for part in parts]
@@ -350,7 +350,7 @@ class _Reader:
         for line in body[:-1]:
             if not (isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name)):
                 raise self.wrong(line, "a line such as `a0 = Storage(...)`")
-            self.shared[line.targets[0].id] = self.record(line.value, SHARED)
+            self.shared[line.targets[0].id] = self.record(line.value, SHARED_RECORDS)
         if not body:
             raise self.refusal("no text", "BoundProgram(...)")
         if not isinstance(body[-1], ast.Expr):
@@ -366,11 +366,11 @@ class _Reader:
         return GraphValueError("the text of a loop program", seen, f"write {expected}", at)
 
     def wrong(self, node: ast.AST, expected: str) -> GraphValueError:
-        """The error that says what was expected in the place of a part of the text."""
+        """The error for a part of the text, with the expected text."""
         return self.refusal(shorten(ast.unparse(node), 60), expected, node)
 
     def read(self, node: ast.expr, kind: Any) -> Any:
-        """The value of a part of the text that stands for a field of some type."""
+        """Read a part of the text as the value of a field of this type."""
         members = _members(kind)
         if NoneType in members and isinstance(node, ast.Constant) and node.value is None:
             return None
@@ -393,7 +393,7 @@ class _Reader:
         raise self.wrong(node, "nothing here: no text has such a value")
 
     def many(self, node: ast.expr, make: Any, kinds: tuple[Any, ...]) -> Any:
-        """The tuple or set of the values in parentheses or braces."""
+        """Read the values in parentheses or braces as a tuple or set."""
         if make is frozenset and isinstance(node, ast.Dict) and not node.keys:
             return frozenset()
         if not isinstance(node, ast.Tuple if make is tuple else ast.Set):
@@ -405,7 +405,7 @@ class _Reader:
         return make(self.read(part, kind) for part, kind in zip(node.elts, kinds, strict=True))
 
     def record(self, node: ast.expr, classes: tuple[Any, ...]) -> Any:
-        """A shared record, a row of a table, or a record of one of some classes."""
+        """Read a shared record by label, a table row by name, or a record of these classes."""
         tables = [table for kind, table in _tables().items() if issubclass(kind, classes)]
         known = {name: row for table in tables for name, row in table.items()}
         made = {cls.__name__: cls for each in classes for cls in _with_subclasses(each)}
@@ -422,7 +422,7 @@ class _Reader:
         raise self.wrong(node, f"one of {', '.join([*labels, *sorted(known), *sorted(made)])}")
 
     def built(self, node: ast.Call, cls: Any, row: Any) -> Any:
-        """The record of a class with the arguments of a call; a row with them changed."""
+        """The record made by a call: of a class, or a table row with changed fields."""
         fields, values = _fields(cls), {}
         if len(node.args) > len(fields):
             raise self.wrong(node.args[len(fields)], f"no more than {', '.join(fields)}")
@@ -442,7 +442,7 @@ class _Reader:
         return row if row == made else made
 
     def length(self, node: ast.expr) -> Dim:
-        """The length that arithmetic on integers and symbols stands for."""
+        """Read arithmetic on integers and symbols as a length."""
         match node:
             case ast.Constant(value=int(number)) if not isinstance(number, bool):
                 return dim(number)
@@ -483,7 +483,7 @@ class _Reader:
         raise self.wrong(node, expected)
 
     def dtype(self, node: ast.expr) -> DType:
-        """An element type by its code; a tuple of codes is that of a state."""
+        """Read the code of a dtype; a tuple of codes is the dtype of a state."""
         if isinstance(node, ast.Tuple) and len(node.elts) > 1:
             return state_dtype([self.dtype(part) for part in node.elts])
         if isinstance(node, ast.Name) and node.id in DTYPES:

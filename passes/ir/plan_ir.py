@@ -1,4 +1,4 @@
-"""The plan: buffers, steps in order, and results. The runtime knows nothing else.
+"""The plan: buffers, steps in order, and results. It is the only input of the runtime.
 
 Shapes and strides are symbolic; a plan is bound to lengths once per set of lengths and then runs
 with pointers alone.
@@ -22,13 +22,13 @@ from axiomjit.symbolic.dims import Dim
 from axiomjit.symbolic.index_maps import Conditions
 
 ABI: Final = "2"
-"""Changes when the meaning of a word or of a name in the source changes."""
+"""The version of the kernel interface: the meaning of words and of names in the source."""
 REPORT: Final = 4
-"""Words in front of those of a checked kernel."""
+"""The number of words in front of those of a checked kernel."""
 TILE: Final = 1
 """Number of all tiles."""
 FIRST: Final = 2
-"""Number of the first buffer."""
+"""The number of the first buffer."""
 
 
 class Parameter(Record):
@@ -40,7 +40,7 @@ class Parameter(Record):
 
 
 class Traits(Record):
-    """Facts about a kernel's loops that its compiler needs beside their text.
+    """Facts about a kernel's loops that the compiler needs in addition to the source.
 
     `functions` counts calls of elementary functions; `strips` is True if several loops walk a unit
     of the grid. The combine part is ignored.
@@ -51,11 +51,11 @@ class Traits(Record):
 
 
 class Kernel(Record):
-    """Source of `kernel(w, lo, hi)`, its words in order, its target, and the key of both.
+    """The source of `kernel(w, lo, hi)`, its words in order, its target, and its key.
 
-    `combines`: a call with lo == hi runs the combine part. The key covers the target's name and the
-    loop text, with buffers, iterators and lengths renumbered by first use: no names of the program,
-    ids or hash order.
+    If it `combines`, a call with lo == hi runs the combine part. The key covers the target's name
+    and the source, in which buffers, iterators and lengths are numbered by first use; it does not
+    depend on names of the program, ids or hash order.
 
     Compiled in its checked form (`config.bounds`), a kernel does not perform an access outside the
     bounds of its buffer. It reports the first one in words in front of those of the kernel, and the
@@ -76,7 +76,7 @@ class Kernel(Record):
 
     @property
     def polls(self) -> bool:
-        """True if its last word is a cancellation flag: if it is not 0, long loops end early."""
+        """True if the last word is a cancellation flag; long loops end early once it is not 0."""
         return bool(self.parameters) and self.parameters[-1].kind == "flag"
 
 
@@ -89,8 +89,8 @@ def kernel_key(source: str, parameters: Sequence[Parameter], target: ChosenTarge
 class Buffer(Record):
     """Memory of a plan, with the role of its storage.
 
-    An argument has a `position`, a held buffer an `array`; the others are allocated with these
-    strides (elements).
+    An argument has a `position`, a constant an `array`; other buffers are allocated with these
+    strides, in elements.
     """
 
     name: str
@@ -132,7 +132,7 @@ class Allocate(Record):
 
 
 class Launch(Record):
-    """Run a kernel over `grid` units; its nest gives `prepass` and the fields after it.
+    """Run a kernel over `grid` units; `prepass` and the fields after it are those of its nest.
 
     `work` is its cost in additions; a byte of memory traffic counts as one.
     """
@@ -152,9 +152,9 @@ class Call(Record):
     """A library operation on windows, into a window.
 
     `labels` name the dimensions of the operands; the target's are 0, 1 and so on. `where` is the
-    user's source line, for errors. Where one of the `conditions` fails, operands are out of bounds
-    and not read. `more` are other results of the same call, with their targets. A call that `makes`
-    its results allocates the targets.
+    user's source line, for errors. At points that violate one of the `conditions`, operands are out
+    of bounds and not read. `other_results` are other results of the same call, with their targets.
+    With `allocates_targets`, the call allocates the targets.
     """
 
     operation: LibraryOperation
@@ -163,23 +163,23 @@ class Call(Record):
     target: Window
     where: str | None = None
     conditions: Conditions = ()
-    more: tuple[tuple[LibraryOperation, Window], ...] = ()
-    makes: bool = False
+    other_results: tuple[tuple[LibraryOperation, Window], ...] = ()
+    allocates_targets: bool = False
 
     @property
     def targets(self) -> tuple[Window, ...]:
         """All windows that are written."""
-        return self.target, *(window for _, window in self.more)
+        return self.target, *(window for _, window in self.other_results)
 
 
 class Release(Record):
-    """The memory of a temporary is no longer needed."""
+    """Release the memory of a temporary that is no longer needed."""
 
     buffer: str
 
 
 class Reuse(Record):
-    """The memory of `source`, a temporary that is no longer needed, becomes that of `buffer`.
+    """Give the memory of `source`, a temporary that is no longer needed, to `buffer`.
 
     Both have the same number of bytes.
     """
@@ -189,7 +189,7 @@ class Reuse(Record):
 
 
 class WriteBack(Record):
-    """The memory of a buffer is the new value of the argument at a position.
+    """Make the elements of a buffer the new value of the argument at a position.
 
     Kernels write into the argument's own memory; only an argument that was converted for the call
     needs a copy of the result.
@@ -200,7 +200,7 @@ class WriteBack(Record):
 
 
 class Choose(Record):
-    """Set a data-dependent length to the number in a window; guards that name it are checked."""
+    """Set a data-dependent length to the number in a window, and check its guards."""
 
     choice: DataDependent
     count: Window
@@ -213,7 +213,7 @@ class Plan(Record):
     """Buffers, steps in order, one window per result, and the cost of all steps.
 
     `early` are the positions of arguments that are written before the last step that may raise an
-    error, or find that the plan does not fit the call.
+    error or find that the plan is invalid for the call.
     """
 
     buffers: tuple[Buffer, ...]
@@ -223,18 +223,18 @@ class Plan(Record):
     early: tuple[int, ...] = ()
 
     @property
-    def fails(self) -> bool:
-        """True if a step may raise an error of NumPy's."""
-        return any(isinstance(step, Call) and step.operation.fails for step in self.steps)
+    def may_raise(self) -> bool:
+        """True if a step may raise a NumPy error."""
+        return any(isinstance(step, Call) and step.operation.may_raise for step in self.steps)
 
     @property
-    def guesses(self) -> bool:
-        """True if a step may give a result of another shape or dtype than the plan assumes."""
-        return any(isinstance(step, Call) and step.operation.guesses for step in self.steps)
+    def is_speculative(self) -> bool:
+        """True if a result of a step may have another shape or dtype than assumed by the plan."""
+        return any(isinstance(step, Call) and step.operation.is_speculative for step in self.steps)
 
     @property
     def generators(self) -> tuple[object, ...]:
-        """The generators of random numbers that it draws from."""
+        """The generators of the random numbers that the plan draws."""
         operations = [step.operation for step in self.steps if isinstance(step, Call)]
         drawn = [one.generator for one in operations if one.generator is not None]
         return tuple({id(generator): generator for generator in drawn}.values())

@@ -286,7 +286,7 @@ def _loop_step_lines(step: Nest | LibraryCall) -> Iterator[str]:
 
 
 def _order_text(step: Nest | Launch) -> str:
-    """The order of the units of a kernel, and whether another kernel may run instead."""
+    """The order of a kernel's units, and the condition on which another kernel runs instead."""
     variant, chain = step.parallel_variant, step.chunk_chain
     text = " ahead" * step.prepass + ("" if variant is None else f" shared unless {variant} < 0")
     return text + ("" if chain is None else f" in chains of {chain}")
@@ -310,8 +310,10 @@ def _plan_step_text(step: Step) -> str:
         case Call():
             operands = "; ".join(map(_window_text, step.operands))
             called = f"{step.operation}({operands}) by {step.labels}"
-            more = "".join(f"; {_window_text(window)} = {one}" for one, window in step.more)
-            made = "make " if step.makes else ""
+            more = "".join(
+                f"; {_window_text(window)} = {one}" for one, window in step.other_results
+            )
+            made = "make " if step.allocates_targets else ""
             text = f"{_window_text(step.target)} = {called}{show_conditions(step.conditions)}"
             return f"{made}{text}{more}"
     words = [*step.buffers, *map(repr, step.numbers), *map(str, step.lengths)]

@@ -40,13 +40,13 @@ from axiomjit.passes.ir.view_ir import POSITIONS, Number, Storage
 from axiomjit.symbolic.dims import Dim, dim, product
 from axiomjit.views.dense_layout import row_major_strides
 
-DEEPEST: Final = 4
+MAX_PERMUTED: Final = 4
 """Most loops for which all orders are tried."""
 Body = tuple[Stmt, ...]
 
 
 def in_one_order(first: Body, second: Body) -> Iterator[tuple[Body, Body]]:
-    """Both bodies, with the loops of the one without folds in the order of the other's."""
+    """Both bodies with equal loop order: loops without folds take the order of the other body."""
     folded = [any(isinstance(stmt, Fold) for stmt in walk(body)) for body in (first, second)]
     if folded[0] == folded[1]:
         return
@@ -58,7 +58,7 @@ def in_one_order(first: Body, second: Body) -> Iterator[tuple[Body, Body]]:
         return
     wanted = extents_of(other)
     extents = [loop.extent for loop in chain]
-    if sorted(map(id, extents)) != sorted(map(id, wanted)) or len(chain) > DEEPEST:
+    if sorted(map(id, extents)) != sorted(map(id, wanted)) or len(chain) > MAX_PERMUTED:
         return
     for order in permutations(chain):
         if list(order) != chain and [loop.extent for loop in order] == wanted:
@@ -124,8 +124,8 @@ def keeps_order(loop: For) -> bool:
 def stride_cost(loop: For, accesses: Sequence[Load | Store]) -> tuple[float, float]:
     """The cost of putting a loop innermost, a pair that is compared in order.
 
-    The first counts the accesses with a stride of more than one element; the second, negated, those
-    with a stride of one element. A store counts one and a half.
+    The first number counts accesses with a stride of more than one element, the second one,
+    negated, those with a stride of one element. A store counts one and a half.
     """
     jumps = units = 0.0
     for access in accesses:
@@ -150,7 +150,7 @@ def rewrite_nests(program: LoopProgram, rule: Callable[[Stmt], tuple[Stmt, ...]]
 def replace_nests(
     program: LoopProgram, rule: Callable[[Nest, Cost], Sequence[tuple[Nest, Cost]] | None]
 ) -> LoopProgram:
-    """Replace nests by several with their costs, which `rule` returns, or None to keep one."""
+    """Replace each nest by the nests and costs that `rule` returns; None keeps the nest."""
     made: list[tuple[Nest | LibraryCall, Cost]] = []
     for step, cost in zip(program.steps, program.costs, strict=True):
         several = rule(step, cost) if isinstance(step, Nest) else None
@@ -253,7 +253,7 @@ def share_scalars(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
 
 def share_states(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """Replace states that fold the same value in one loop by one state."""
+    """Replace states that fold the same value in the same loop by one state."""
     opened = {stmt.state.name for stmt in body if isinstance(stmt, Alloc)}
     twins: dict[str, str] = {}
     for loop in walk(body):
@@ -275,14 +275,14 @@ def share_states(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
 
 class AddedNumbers:
-    """The numbers of a program, and those that are added to it."""
+    """The numbers of a program, and those added to it by a pass."""
 
     def __init__(self, numbers: Sequence[Number]) -> None:
         self.every = list(numbers)
         self._names = {number.origin: number.name for number in numbers}
 
     def named(self, origin: Scalar | LengthNode) -> str:
-        """The name of a number, which is added unless the program has it."""
+        """The name of a number, which is added if the program lacks it."""
         if origin not in self._names:
             number = Number(f"c{len(self.every)}", origin.dtype, origin)
             self.every.append(number)
@@ -325,10 +325,10 @@ def plain_walk(nest: Nest) -> PlainWalk | None:
 def in_one_walk(
     first: PlainWalk, second: PlainWalk, shared: Collection[Storage]
 ) -> tuple[PlainWalk, PlainWalk] | None:
-    """Both walks with the iterators of the first; None if their iteration spaces differ.
+    """Both walks with the iterators of the first one; None if their iteration spaces differ.
 
-    The second loads each `shared` element in the iteration in which the first stores it. A
-    collapsed loop is split if the other walk has its parts.
+    The second walk loads each `shared` element in the iteration in which the first one stores it. A
+    collapsed loop is split if the other walk has its parts as loops.
     """
     if len(first.loops) < len(second.loops):
         first = _expanded(first, second.loops)
@@ -367,7 +367,7 @@ def in_one_nest(pair: tuple[PlainWalk, PlainWalk], shared: Collection[Storage]) 
 
 
 def _other_values(first: PlainWalk, second: PlainWalk) -> dict[str, str]:
-    """Names for the values of the second that the first does not have."""
+    """New names for the values of the second walk, unused in the first."""
     made = [s.name for walk in (first, second) for s in walk.body if isinstance(s, Let | Load)]
     free = 1 + max((name.number for name in made if isinstance(name, Name)), default=0)
     own = (s.name for s in second.body if isinstance(s, Let | Load))

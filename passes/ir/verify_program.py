@@ -1,4 +1,4 @@
-"""Legality of a program in any form: the rules that each pass may rely on and must keep.
+"""Checks programs in any form: the rules that each pass may rely on and must keep.
 
 `verify_program` is the walk; `RULES` has, for each form, its name and the faults of a program.
 """
@@ -63,7 +63,7 @@ from axiomjit.views.complex_views import partition_fault
 
 NOTHING: Final = dim(0)
 Rule = Callable[[Any], Iterator[tuple[str, AnyProgram]]]
-"""The faults of a program, each with the part of the program to show."""
+"""A function that yields the faults of a program, each with the part of the program to show."""
 
 
 def verify_program(program: AnyProgram) -> None:
@@ -105,7 +105,7 @@ def _views_faults(program: ViewProgram) -> Iterator[str]:
         if definition.storage is not None:
             yield from _version_faults(definition.name, read, versions)
             yield from _write_faults(definition, versions)
-            yield from _piece_faults(definition, read, versions, pieces)
+            yield from _unfilled_faults(definition, read, versions, pieces)
             versions[definition.storage.name] = versions.get(definition.storage.name, -1) + 1
     for view in (*program.results, *(count.view for count in program.counts)):
         left = pieces.get(view.storage.name, NOTHING)
@@ -131,7 +131,7 @@ def _is_dense(storage: Storage) -> bool:
 
 
 def _read(definition: Definition, cones: dict[str, set[tuple[str, int]]]) -> set[tuple[str, int]]:
-    """The versions of storages that are read where a definition is computed."""
+    """The storages, with versions, that are read in the loops of a definition."""
     read: set[tuple[str, int]] = set()
     for operand in definition.operands:
         if isinstance(operand, View):
@@ -150,7 +150,7 @@ def _version_faults(
 
 
 def _write_faults(definition: Definition, versions: dict[str, int]) -> Iterator[str]:
-    """Check that a storage is written once, or its versions in order through a target."""
+    """Check that a storage is written once, or its versions in order."""
     storage, target = definition.storage, definition.target
     assert storage is not None
     if storage.role is ArrayRole.HELD or (storage.role is ArrayRole.ARGUMENT and target is None):
@@ -163,15 +163,15 @@ def _write_faults(definition: Definition, versions: dict[str, int]) -> Iterator[
         yield from _view_faults(definition.name, target)
 
 
-def _piece_faults(
+def _unfilled_faults(
     definition: Definition,
     read: set[tuple[str, int]],
     versions: Collection[str],
     pieces: dict[str, Dim],
 ) -> Iterator[str]:
-    """Check that a storage that is written in pieces is read only when they fill it.
+    """Check that a storage written in pieces is read only when all of them are written.
 
-    `pieces` counts the elements of each that are not yet written.
+    `pieces` has the number of unwritten elements of each such storage.
     """
     storage = definition.storage
     assert storage is not None
@@ -187,7 +187,7 @@ def _piece_faults(
 
 
 def _is_some(count: Dim) -> bool:
-    """True if a count is positive whenever all lengths are."""
+    """True if a count is positive for all positive lengths."""
     return bool(count.terms) and all(factor > 0 for _, factor in count.terms)
 
 
@@ -215,7 +215,7 @@ def _definition_faults(
     unfolded = definition.rank == len(definition.extents)
     whole = isinstance(definition.primitive, LibraryOperation)
     fold = definition.fold
-    runs = fold is not None and fold.may_run and unfolded and bool(definition.extents)
+    runs = fold is not None and fold.may_scan and unfolded and bool(definition.extents)
     if definition.primitive is GATHER or (definition.target is not None and not definition.regions):
         if len(definition.extents) - definition.rank != len(definition.operands) - 1:
             yield f"{definition.name} gathers by {len(definition.operands) - 1} positions"
@@ -240,7 +240,7 @@ def _definition_faults(
 
 
 def _distinct(definition: Definition) -> frozenset[int]:
-    """The iterators along which a definition writes distinct elements, or repeats in order."""
+    """The iterators along which a definition writes distinct elements, or the same one in order."""
     if definition.target is None or not (definition.combine or len(definition.operands) > 1):
         return frozenset(range(definition.rank))
     strides = enumerate(definition.target.strides)
@@ -266,7 +266,7 @@ def _loops_faults(program: LoopProgram) -> Iterator[str]:
             own = {buffer.name for buffer in (*step.partials, *step.tiles, POSITIONS)}
             writes -= own
             reads -= own
-            reads -= writes  # a nest may read its own writes; order is checked by names
+            reads -= writes  # a nest may read its own writes; names decide the order
         yield from (f"{name} is read before it is written" for name in sorted(reads - filled))
         again = (writes & filled) - program.updated
         yield from (f"{name} is written twice" for name in sorted(again))
@@ -282,7 +282,7 @@ def _loops_faults(program: LoopProgram) -> Iterator[str]:
         if (
             isinstance(one, Nest)
             and one.parallel_variant is not None
-            and _kept_by(one) != _kept_by(later)
+            and _outputs_of(one) != _outputs_of(later)
         ):
             yield "a shared nest before what does not give the same"
     if program.costs and len(program.costs) != len(program.steps):
@@ -292,8 +292,8 @@ def _loops_faults(program: LoopProgram) -> Iterator[str]:
             yield f"result {view.storage.name} is never written"
 
 
-def _kept_by(step: Nest | LibraryCall | None) -> set[str]:
-    """The storages that a nest writes beyond its own partials and tiles; else none."""
+def _outputs_of(step: Nest | LibraryCall | None) -> set[str]:
+    """The storages that a nest writes, other than its partials and tiles."""
     if not isinstance(step, Nest):
         return set()
     own = {buffer.name for buffer in (*step.partials, *step.tiles)}
@@ -322,7 +322,7 @@ def _nest_faults(nest: Nest, numbers: set[str]) -> Iterator[str]:
 
 
 def _scatter_faults(nest: Nest) -> Iterator[str]:
-    """Check that nothing else in the nest (for a partial: the loop) uses a scatter's target."""
+    """Check that a scatter's target has no other use in the nest; for a partial, in the loop."""
     every = nest.statements
     loops = [list(walk(s.body)) for s in every if isinstance(s, For) and s.kind == "scatter"]
     for buffer in {s.buffer for s in every if isinstance(s, Store) and s.scatters}:
@@ -341,7 +341,7 @@ def _body_faults(
 ) -> Iterator[str]:
     """Check that names are in scope: from their statement to the end of its body.
 
-    In a nest with a chain, iterations of the outer loops feed folds.
+    In a nest with a chunk chain, iterations of outer loops may feed folds.
     """
     names, states = set(names), set(states)
     for stmt in body:
@@ -384,7 +384,9 @@ def _place_faults(
                     yield f"index of {stmt.buffer.name} names {name} outside its loop"
             if isinstance(stmt, Store) and stmt.scatters:
                 own = {name for name, _ in stmt.index.terms}
-                for name in reversed(loops):  # from the innermost: blocks of blocks too
+                for name in reversed(
+                    loops
+                ):  # from the innermost loop, as a block may contain blocks
                     block = loops[name].block
                     own |= {block.outer} if name in own and block is not None else set()
                 lengths = *(loop.extent for loop in loops.values()), *stmt.buffer.shape
@@ -425,7 +427,7 @@ def _place_faults(
 def _limit_faults(
     limits: tuple[Limit, ...], loops: dict[str, For], forward: set[str]
 ) -> Iterator[str]:
-    """Faults of limits, in which the factors of `forward` iterators are positive."""
+    """Faults of limits; the factors of iterators in `forward` must be positive."""
     for limit in limits:
         for name, factor in limit.terms:
             if name not in loops:
@@ -435,9 +437,9 @@ def _limit_faults(
 
 
 def _partial_faults(nest: Nest) -> Iterator[str]:
-    """Check that each partial is stored before it is loaded, in the combine part or the same body.
+    """Check that each partial is stored before it is loaded.
 
-    Partials of a chain are filled by the prepass, or by the step before.
+    Partials of a chunk chain are filled by the prepass or by the step before.
     """
     kept = {buffer.name for buffer in nest.partials}
     stored: set[str] = set() if nest.chunk_chain is None else set(kept)
@@ -507,7 +509,8 @@ def _plan_faults(plan: Plan) -> Iterator[str]:
             case Call():
                 launched = True
                 user = str(step.operation)
-                made = {window.buffer for window in step.targets} if step.makes else set()
+                targets = step.targets if step.allocates_targets else ()
+                made = {window.buffer for window in targets}
                 for name in made & present:
                     yield f"{user} makes {name}, which has memory already"
                 present |= made
@@ -516,7 +519,7 @@ def _plan_faults(plan: Plan) -> Iterator[str]:
                 if len(step.labels) != len(step.operands):
                     yield f"{user} has labels for {len(step.labels)} operands"
             case Choose():
-                launched = False  # arrays of this length are allocated only now
+                launched = False  # arrays of this length are allocated from here on
                 yield from _window_faults((step.count,), present, "a length")
             case WriteBack(buffer=name, position=position):
                 if positions.get(name) != position:
@@ -545,16 +548,16 @@ def _window_faults(windows: tuple[Window, ...], present: set[str], user: str) ->
 
 
 def _sharing_faults(step: Call) -> Iterator[str]:
-    """Check that the results of a call are one function's, each in memory of its own."""
-    operations = [step.operation, *(operation for operation, _ in step.more)]
-    if step.more and len({shared(operation) for operation in operations} | {None}) != 2:
+    """Check that the results of a call are from one function, each in its own memory."""
+    operations = [step.operation, *(operation for operation, _ in step.other_results)]
+    if step.other_results and len({shared(operation) for operation in operations} | {None}) != 2:
         yield f"one call for {', '.join(map(str, operations))}"
     if len({window.buffer for window in step.targets}) < len(operations):
         yield f"two results of {step.operation} in one buffer"
 
 
 def _word_faults(step: Launch) -> Iterator[str]:
-    """Check that the words are buffers, numbers, lengths, and perhaps a flag, which is 0."""
+    """Check that the words are buffers, numbers, lengths, and at most one flag of value 0."""
     kinds = [parameter.kind for parameter in step.kernel.parameters]
     if step.kernel.polls:
         if kinds.pop() != "flag" or not step.lengths or step.lengths[-1].constant != 0:

@@ -1,9 +1,9 @@
-"""The view program: storages with strides, and for each value how its operands are read.
+"""The view program: storages with strides, and values with views of their operands.
 
-A storage is an l-tensor: memory with a dtype, a shape and a layout; a view names the tensor that it
-views (`axiomjit.views.descriptions`). A definition without a storage is an r-tensor: it only says
-how to provide its value at an index, and every reader computes it there (ngraph tensors: "An
-r-tensor only needs to be able to provide values; it does not need to store them").
+A storage is an l-tensor: memory with a dtype, a shape and a layout; a view refers to its base
+tensor (`axiomjit.views.descriptions`). A definition without a storage is an r-tensor: it only
+defines the value at an index, and every reader computes it there (ngraph tensors: "An r-tensor only
+needs to be able to provide values; it does not need to store them").
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class ArrayRole(StrEnum):
     MATERIALIZED = "materialized"
     """A temporary that the user asked for."""
     PARTIAL = "partial"
-    """Carries states of body parts to the combine part of a nest, or rows to a later step."""
+    """A buffer with states from body parts for the combine part, or with rows for a later step."""
     TILE = "tile"
-    """Scratch of a kernel: one cell per iteration of a loop over a block."""
+    """Scratch memory of a kernel, with a cell per iteration of a loop over a block."""
     POSITIONS = "positions"
-    """No memory: the element at an index is the index."""
+    """A storage without memory: the element at an index is the index."""
 
     @property
     def is_given(self) -> bool:
@@ -53,9 +53,9 @@ class ArrayRole(StrEnum):
 
 
 class Storage(Record):
-    """Memory: a description with a layout, and the role it plays.
+    """Memory: a description with a layout, and a role.
 
-    Strides count elements. `origin` is the node of an argument or held array.
+    Strides count elements. `origin` is the node of an argument or constant.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Storage(Record):
         strides: tuple[Dim, ...],
         origin: Input | Constant | None = None,
     ) -> None:
-        """An l-tensor of this dtype and shape, with these strides from its first element on."""
+        """Describe an l-tensor of this dtype and shape; its first element has offset 0."""
         tensor = BasicTensorDescription(shape, dtype, False, Layout(strides))
         super().__init__(name, role, tensor, origin)
 
@@ -126,7 +126,7 @@ class View(Record):
         dtype: DType | None = None,
         version: int = 0,
     ) -> None:
-        """A view of `storage`, with its dtype unless another one is given."""
+        """Describe a view of `storage`, by default with its dtype."""
         layout = Layout(strides, offset)
         tensor = SimpleTensorViewDescription(storage.tensor, shape, layout, not writable, dtype)
         super().__init__(storage, tensor, version)
@@ -183,8 +183,7 @@ ReadOperand = View | Value | Number
 class Library(Record):
     """A product of matrices, or an operation on whole operands, computed by a library.
 
-    `labels` name, for each dimension of each operand, the iterator along which it runs; `where` is
-    the user's source line.
+    `labels` are the iterators of the dimensions of each operand; `where` is the user's source line.
     """
 
     operation: LibraryOperation
@@ -193,15 +192,14 @@ class Library(Record):
 
 
 class Definition(Record):
-    """One op of the program, computed into its storage; without one it is an r-tensor.
+    """One op of the program, computed into its storage; without a storage it is an r-tensor.
 
-    `library`, if any, computes it instead of loops. A join has a region per operand. With a
-    `target` it writes the next version of an existing storage, at the elements that the target
-    views. Points where one of the `conditions` fails are skipped.
-
-    The operands of a scatter after the first are positions: the iterators of its target from rank
-    on. Along `ordered` iterators it may write one element again, so they run in C order; `combine`
-    merges the old element with the new.
+    With `library`, a library computes it instead of loops. A join has a region per operand. With a
+    `target` it writes the next version of an existing storage, at the elements in the target's
+    view. Points that violate one of the `conditions` are skipped. In a scatter, the operands after
+    the first are positions: the iterators of the target from rank on. Along `ordered` iterators an
+    element may be written again, so they run in C order; `combine` merges the old element with the
+    new one.
     """
 
     name: str
@@ -230,7 +228,7 @@ class Count(Record):
 class ViewProgram(Record):
     """Definitions in order; a result is a view with one stride per dimension.
 
-    `counts` are computed before values of these lengths.
+    Each length in `counts` is computed before values of that length.
     """
 
     storages: tuple[Storage, ...]
@@ -241,5 +239,5 @@ class ViewProgram(Record):
 
     @property
     def updated(self) -> frozenset[str]:
-        """The names of storages with several versions."""
+        """The names of storages that have several versions."""
         return frozenset(d.target.storage.name for d in self.definitions if d.target is not None)

@@ -34,22 +34,22 @@ from axiomjit.symbolic.dims import Dim, bound, dim, larger, product
 
 BLOCK: Final = 1024
 """Elements that are added in any order; block results are added as a tree."""
-SHORT: Final = 256
-"""Steps of a fold loop below which it is not cut; blocks are made of whole runs of it."""
-GROUP: Final = 64
+MIN_STEPS: Final = 256
+"""Fewest steps of a fold loop that is cut; blocks contain whole runs of shorter loops."""
+BLOCKS_PER_UNIT: Final = 64
 """Blocks in one unit of the grid: a power of two, so that groups are subtrees of the tree."""
 
 
 def block_folds(program: LoopProgram, context: Context) -> LoopProgram:
     """Cut fold loops into blocks, and a fold without map loops into groups of blocks.
 
-    Block results of sums and products form a tree. States that a graph combines, and states that
-    are read after each element, are combined block after block.
+    Block results of sums and products form a tree. States of a StateFold, and states that are read
+    after each element, are combined block after block.
 
     The blocks depend on extents alone, so a result has the same bits for every number of threads
     and every layout of chunks. A nest whose result has no dimensions gets a grid of groups and a
-    combine part that adds the groups' results. Extents that decide the form in this call leave
-    guards in the scope.
+    combine part that adds the groups' results. Extents that decide the form record guards in the
+    scope.
 
     Needs: ordered, collapsed, tiled nests.
     Gives: a legal loop program whose nests have one outer map loop, or no loop at all.
@@ -82,9 +82,9 @@ def _is_chained(state: State) -> bool:
 
 
 def _cut_rows(body: tuple[Stmt, ...], outer: Sequence[State] = ()) -> tuple[Stmt, ...]:
-    """Block every fold below map loops that is long enough to need it.
+    """Cut every fold below map loops that is long enough into blocks.
 
-    States of `outer` are opened outside, and folded in several runs of these loops.
+    States in `outer` are opened outside, and folded in several runs of these loops.
     """
     result: list[Stmt] = []
     for stmt in body:
@@ -104,13 +104,13 @@ def _cut_rows(body: tuple[Stmt, ...], outer: Sequence[State] = ()) -> tuple[Stmt
 
 
 def _cut_fold(loop: For, states: list[State], *, whole: bool) -> tuple[For, list[State]]:
-    """A fold loop in blocks, and the states that have blocks.
+    """A fold loop cut into blocks, and the states with blocks.
 
-    States folded in inner fold loops get a block per block of these. States folded directly in this
-    loop get blocks of it, unless it is short and folds the `whole` of the states.
+    States folded in inner fold loops get the blocks of those loops. States folded directly in this
+    loop get blocks of it, unless the loop is short and contains the whole fold.
     """
     inner = chain_of(loop)[1]
-    beside = {s.state.name for s in _beside(inner) if isinstance(s, Fold)}
+    beside = {s.state.name for s in _outside_folds(inner) if isinstance(s, Fold)}
     deep = [state for state in states if state.name not in beside]
     here = [state for state in states if state.name in beside]
     cut: For = loop
@@ -123,17 +123,17 @@ def _cut_fold(loop: For, states: list[State], *, whole: bool) -> tuple[For, list
     return _blocked(cut, here), states
 
 
-def _beside(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
-    """The statements of a body that are in no fold loop."""
+def _outside_folds(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    """The statements of a body outside of fold loops."""
     for stmt in body:
         if not isinstance(stmt, For):
             yield stmt
         elif stmt.kind == "map":
-            yield from _beside(stmt.body)
+            yield from _outside_folds(stmt.body)
 
 
 def _with_inner(loop: For, inner: tuple[Stmt, ...]) -> For:
-    """The loops of a chain around other statements."""
+    """The loops of a perfect nest, around other statements."""
     for each in reversed(chain_of(loop)[0]):
         inner = (each.replace(body=inner),)
     (outermost,) = inner
@@ -155,7 +155,7 @@ def _folded_in(loop: For, states: Sequence[State]) -> list[State]:
 
 
 def _as_tree(stmt: Stmt, trees: list[State]) -> Stmt:
-    """Open a state of `trees` as a tree; its own cell is opened in each block."""
+    """Open a state in `trees` as a tree; the state of a block is opened in each block."""
     is_tree = isinstance(stmt, Alloc) and stmt.state in trees
     return stmt.replace(scope="tree") if is_tree else stmt
 
@@ -171,11 +171,11 @@ def _ceil(length: Dim, size: int | Dim) -> Dim:
 
 
 def _blocked(loop: For, states: list[State]) -> For:
-    """The chain with one loop cut into blocks."""
+    """The perfect nest with one loop cut into blocks."""
     chain, inner = chain_of(loop)
     at = len(chain) - 1
     size: int | Dim = BLOCK
-    if at > 0 and chain[at].extent < SHORT:
+    if at > 0 and chain[at].extent < MIN_STEPS:
         size = larger(dim(BLOCK) // larger(chain[at].extent, 1), 1)
         at -= 1
     cut = chain[at]
@@ -212,7 +212,7 @@ class _Chained:
         return tuple(ReadState(name, self.block, k) for k, name in enumerate(self.names))
 
     def within_block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        """Fold into the block's state; values that are read include all earlier blocks."""
+        """The statements, folding into the block's state; reads include earlier blocks."""
         taken = False
 
         def rule(stmt: Stmt) -> tuple[Stmt, ...]:
@@ -227,7 +227,7 @@ class _Chained:
         return rewrite_body(body, rule)
 
     def after_block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        """Statements that combine the block's state into the state, in each lane."""
+        """Statements that combine the block's state into the whole state, in each lane."""
         taken: tuple[Stmt, ...] = (*self.reads(), Fold(self.state, self.names))
         if self.state.lanes is None:
             return taken
@@ -247,7 +247,7 @@ def _extents_inside(loop: For) -> Iterator[Dim]:
 def _in_groups(body: tuple[Stmt, ...], loop: For, numbers: Iterator[int]) -> Nest:
     """A grid of groups of blocks, and the part that combines their results.
 
-    Both repeat the statements before the loop; the combine part alone stores the result, once.
+    Both parts repeat the statements before the loop; only the combine part stores the result.
     """
     at = body.index(loop)
     states = [s.state for s in body[:at] if isinstance(s, Alloc)]
@@ -256,7 +256,9 @@ def _in_groups(body: tuple[Stmt, ...], loop: For, numbers: Iterator[int]) -> Nes
     trees = [state for state in cut if not _is_chained(state)]
     opened = tuple(_as_tree(stmt, trees) for stmt in body[:at])
     rows = product(tuple(_extents_inside(loop)))
-    size: int | Dim = GROUP if outermost else larger(dim(BLOCK * GROUP) // larger(rows, 1), 1)
+    size: int | Dim = (
+        BLOCKS_PER_UNIT if outermost else larger(dim(BLOCK * BLOCKS_PER_UNIT) // larger(rows, 1), 1)
+    )
     groups = _ceil(blocked.extent, size)
     unit = f"{blocked.iterator}g"
     here = Index(dim(0), ((unit, dim(1)),))

@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: rows are written some rows later, after their last reader."""
+"""LoopProgram -> LoopProgram: new rows wait in a buffer until the old ones have been read."""
 
 from __future__ import annotations
 
@@ -38,30 +38,30 @@ from axiomjit.passes.ir.rewriting import (
 from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Storage
 from axiomjit.symbolic.dims import Dim, bound, current_scope, dim, exact_quotient, smaller
 
-ROW: Final = 512
+MIN_ROW: Final = 512
 """Fewest elements of a row; shorter rows are grouped."""
-GROUP: Final = 16
+ROWS_PER_GROUP: Final = 16
 """Short rows in a group."""
-LARGEST: Final = 1 << 20
-"""Most elements of a row: larger ones leave the cache before they are written."""
-FAR: Final = 16
-"""Most rows between a read and a write; a copy costs less than a larger buffer."""
-LONG: Final = 1 << 16
+MAX_ROW: Final = 1 << 20
+"""Most elements of a row; larger rows leave the cache before they are written."""
+MAX_DISTANCE: Final = 16
+"""Most rows between a read and a write; beyond that, a copy costs less than the buffer."""
+MAX_CACHED_ROW: Final = 1 << 16
 """Most elements of a row that stay in the second-level cache, with the buffered rows."""
-SHARE: Final = 16
-"""The most buffers of rows in a block; where rows are few, the number of blocks."""
-LEAST: Final = 3
-"""The fewest buffers of rows in a block."""
+MAX_BUFFERS: Final = 16
+"""Most rows of a block, in multiples of the buffer; if rows are few, the number of blocks."""
+MIN_BUFFERS: Final = 3
+"""Fewest rows of a block, in multiples of the buffer."""
 
 
 def buffer_rows(program: LoopProgram, context: Context) -> LoopProgram:
     """Join a nest that computes new values of an array with the nest that writes them into it.
 
-    The values depend on old elements some rows before and behind, so a row is written only when no
-    later row reads it: until then its new values are stored in a buffer of rows. Rows are shared
-    out in blocks. Rows at the ends of a block are read by its neighbours, so the combine part
-    writes them after all blocks have run, and results do not depend on threads. The distances of
-    reads, and the lengths of rows, leave guards in the scope.
+    The values depend on old elements some rows before and after, so a row is written only when no
+    later row reads it. Until then its new values are in a buffer of rows. Threads share rows in
+    blocks. Neighbouring blocks read the rows at the ends of a block, so the combine part writes
+    these after all blocks have run, and results do not depend on threads. The distances of reads
+    and the lengths of rows record guards in the scope.
 
     Needs: a legal loop program with a cost per step.
     Gives: a legal loop program.
@@ -77,7 +77,7 @@ def buffer_rows(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 class _Steps:
-    """The steps of a program while some are joined; a step joined to another becomes None."""
+    """The steps of a program while pairs are joined; a step joined to another becomes None."""
 
     def __init__(self, program: LoopProgram) -> None:
         self.given = program
@@ -119,7 +119,7 @@ class _Steps:
         self.dropped |= kept
 
     def nest(self, pair: tuple[PlainWalk, PlainWalk], kept: set[Storage]) -> Nest | None:
-        """Both walks as one nest; None if one reads far from where the other writes."""
+        """Both walks as one nest; None if reads are too far from the writes."""
         pairs = _pairs(*pair, kept)
         near = [each for each in pairs if not _disjoint(_distances_of(*each, pair[0].loops))]
         if all(_is_one_place(*each) for each in near):
@@ -132,11 +132,11 @@ class _Steps:
         return _RowNest(rows, pair, kept, self.number, names).nest()
 
     def number(self, value: int) -> str:
-        """The name of a whole number."""
+        """The name of an integer constant."""
         return self.numbers.named(LengthNode(INT, dim(value)))
 
     def temporaries(self, k: int) -> set[Storage]:
-        """The storages written once, by step k only, and read only by its next reader."""
+        """The storages that only step k writes, once, and only its next reader reads."""
         reads, writes = self.accessed[k]
         fresh = {s for s in writes - reads - self.seen if s.role is ArrayRole.TEMPORARY}
         fresh = {s for s in fresh if s.name not in self.given.updated}
@@ -149,7 +149,7 @@ class _Steps:
         reads, writes = self.accessed[at]
         for n in range(k + 1, at):
             before, made = self.accessed[n]
-            called = isinstance(self.steps[n], LibraryCall)  # it may raise an error
+            called = isinstance(self.steps[n], LibraryCall)  # a library call may raise an error
             if called or writes & (before | made) or reads & made:
                 return False
         return k < at
@@ -166,7 +166,7 @@ class _Steps:
 
 
 def _rows(loops: Sequence[For], pairs: Sequence[tuple[Index, Index]]) -> Rows | None:
-    """The rows, and the distances at which they are read; None if these are too large or unknown.
+    """The rows, with the distances of their reads; None if these are too large or unknown.
 
     Rows are iterations of the outermost loop, or of a loop inside it if the outer ones read only
     what the same iteration writes, and its rows are shorter.
@@ -175,13 +175,13 @@ def _rows(loops: Sequence[For], pairs: Sequence[tuple[Index, Index]]) -> Rows | 
     for level in range(len(loops)):
         known = [_distances_of(*pair, loops, level) for pair in pairs]
         near = [each for each in known if each is not None and not each.is_disjoint]
-        rows = None if None in known else _cut(loops, level, near)
+        rows = None if None in known else _rows_of_loop(loops, level, near)
         if rows is None or (best is not None and rows.cells >= best.cells):
             break
         best = rows
-        if best.cells <= LONG or any(each != ZERO for each in near):
+        if best.cells <= MAX_CACHED_ROW or any(each != ZERO for each in near):
             break
-    return best if best is not None and best.cells <= LARGEST else None
+    return best if best is not None and best.cells <= MAX_ROW else None
 
 
 def _disjoint(found: Distances | None) -> bool:
@@ -193,29 +193,29 @@ def _is_one_place(read: Index, written: Index) -> bool:
     return read.offset is written.offset and dict(read.terms) == dict(written.terms)
 
 
-def _cut(loops: Sequence[For], level: int, near: Sequence[Distances]) -> Rows | None:
-    """The rows of one of the loops."""
+def _rows_of_loop(loops: Sequence[For], level: int, near: Sequence[Distances]) -> Rows | None:
+    """The rows formed by the iterations of one of the loops."""
     outer, inner = loops[level].extent, loops[level + 1 :]
     around, width = all_steps(loops[:level]), all_steps(inner)
     behind, ahead = 0, 0
     if inner:
-        height = dim(1 if width * around >= ROW else GROUP)
+        height = dim(1 if width * around >= MIN_ROW else ROWS_PER_GROUP)
         behind = max([0, *(-int(each.low) for each in near)])
         ahead = max([0, *(int(each.high) for each in near)])
-    else:  # a row is as long as the distance of reads, so that they are in the next one
-        height = dim(ROW)
+    else:  # a row is at least as long as the distances of reads, which then reach only the next row
+        height = dim(MIN_ROW)
         for each in near:
             height = max(height, each.high, -each.low)
             behind, ahead = behind | (each.low < 0), ahead | (each.high > 0)
-    if max(behind, ahead) > FAR or (height > ROW and height * FAR > outer):
+    if max(behind, ahead) > MAX_DISTANCE or (height > MIN_ROW and height * MAX_DISTANCE > outer):
         return None
     count, slots = (outer + (height - 1)) // height, behind + ahead + 1
-    size = smaller(SHARE * slots, outer // (height * SHARE) + LEAST * slots)
+    size = smaller(MAX_BUFFERS * slots, outer // (height * MAX_BUFFERS) + MIN_BUFFERS * slots)
     return Rows(level, height, width, around, count, size, int(behind), int(ahead))
 
 
 def _pairs(first: PlainWalk, second: PlainWalk, kept: set[Storage]) -> list[tuple[Index, Index]]:
-    """Reads of the first and writes of the second in one buffer; none if it uses other results."""
+    """Pairs of a read of the first walk and a write of the second in the same buffer."""
     reads, writes = first.reads, second.writes
     made = {store.buffer for store in first.writes} - kept
     used = {load.buffer for load in second.reads} | {store.buffer for store in writes}
@@ -225,7 +225,7 @@ def _pairs(first: PlainWalk, second: PlainWalk, kept: set[Storage]) -> list[tupl
 
 
 def _cost(first: Cost, second: Cost, kept: set[Storage]) -> Cost:
-    """The cost of both steps, without the traffic that the buffer saves."""
+    """The cost of both steps, less the traffic that the buffer saves."""
     saved = sum((storage.size_bytes for storage in kept), dim(0))
     return Cost(
         first.bytes_read + second.bytes_read - saved,
@@ -244,9 +244,9 @@ ONE: Final = dim(1)
 class Rows(Record):
     """The rows of a walk's loop at a `level`: `count` rows of `height` iterations, in blocks.
 
-    An iteration has `width` elements in each iteration of the loops `around`, a block has `size`
-    rows. A row is read by up to `behind` later rows, before which it must not be written, and by up
-    to `ahead` earlier rows.
+    An iteration has `width` elements in each iteration of the loops `around`; a block has `size`
+    rows. Up to `behind` later rows read a row, so it is written after them. Up to `ahead` earlier
+    rows read it, too.
     """
 
     level: int
@@ -260,12 +260,12 @@ class Rows(Record):
 
     @property
     def slots(self) -> int:
-        """The rows of a buffer: the first rows of the block, then those that wait in turn."""
+        """The number of rows in a buffer: the first rows of a block, and the waiting rows."""
         return self.behind + self.ahead + 1
 
     @property
     def cells(self) -> Dim:
-        """The elements of a row."""
+        """The number of elements of a row."""
         return self.around * self.height * self.width
 
     @property
@@ -278,8 +278,8 @@ class _RowNest:
     """Writes two walks over the same iterators as one nest.
 
     The second loads from buffers the values that the first stores in `kept` storages. Each row is
-    computed into the buffer of its block; then the row `behind` it in that buffer is written. The
-    first and the last rows of a block stay in the buffer until the combine part.
+    computed into the buffer of its block; then the row that is `behind` rows earlier is written.
+    The first and the last rows of a block stay in the buffer until the combine part.
 
     Args:
         rows: the size and the number of rows.
@@ -314,7 +314,7 @@ class _RowNest:
 
     def nest(self) -> Nest:
         rows = self.rows
-        made, slot = self.slot_made()
+        made, slot = self.slot_statements()
         compute = (*made, *self.row_statements(self.pair[0], slot, self.row))
         late = self.written(rows.behind)
         if rows.slots > 1:
@@ -322,11 +322,11 @@ class _RowNest:
             late = (For(self.late, rows.count, "map", late, Block(self.row, 1), limits=(after,)),)
         each = For(self.row, rows.count, "map", (*compute, *late), Block(self.block, rows.size))
         main = (For(self.block, rows.blocks, "map", (each,)),)
-        combine = (For(self.block, rows.blocks, "map", self.left_over()),)
+        combine = (For(self.block, rows.blocks, "map", self.remaining_rows()),)
         return Nest(main, combine if rows.slots > 1 else (), tuple(self.buffers.values()))
 
-    def left_over(self) -> tuple[Stmt, ...]:
-        """Write the first and the last rows of a block; the last block has fewer."""
+    def remaining_rows(self) -> tuple[Stmt, ...]:
+        """Write the first and the last rows of a block; the last block has fewer rows."""
         rows, found = self.rows, []
         of_block = Block(self.block, rows.size)
         if rows.ahead:
@@ -343,11 +343,11 @@ class _RowNest:
         return tuple(found)
 
     def within(self, low: int | Dim, high: Dim) -> Limit:
-        """The limit of a loop to these rows of the block."""
+        """The limit of a loop to rows low to high of the block."""
         return Limit(self.place(ONE).terms, dim(low), high)
 
     def place(self, factor: Dim) -> Index:
-        """The number of the written row in its block, times a factor."""
+        """The index of the written row in its block, times a factor."""
         return Index(dim(0), ((self.block, -self.rows.size * factor), (self.late, factor)))
 
     def slot(self, slot: Index) -> Index:
@@ -355,8 +355,8 @@ class _RowNest:
         size = self.rows.cells * self.rows.slots
         return _sum(slot, Index(dim(0), ((self.block, size),)))
 
-    def slot_made(self) -> tuple[tuple[Stmt, ...], Index]:
-        """Statements that find a row's slot, and the slot: the first rows have their own."""
+    def slot_statements(self) -> tuple[tuple[Stmt, ...], Index]:
+        """Statements that compute a row's slot, and the slot; first rows have fixed slots."""
         rows = self.rows
         if rows.slots == 1:
             return (), self.slot(Index(dim(0), ()))
@@ -390,7 +390,7 @@ class _RowNest:
     def row_statements(
         self, walk: PlainWalk, slot: Index, row: str, before: int = 0
     ) -> tuple[Stmt, ...]:
-        """The statements of a row, or of the whole row `before` rows earlier."""
+        """The statements of a walk for a row, or for the row `before` rows earlier."""
         rows, step = self.rows, self.outer.iterator
         shift = dim(-before) * rows.height
         whole = bool(before) or self.single
@@ -410,7 +410,7 @@ class _RowNest:
         return nested(self.around, body)
 
     def strides(self) -> Terms:
-        """The strides of the loops around and inside in the elements of a row."""
+        """The strides of the loops around and inside a row, in a buffered row."""
         step = self.rows.height * self.rows.width
         around = ((name, stride * step) for name, stride in counted_steps(self.around))
         return *around, *counted_steps(self.inner)
@@ -436,7 +436,7 @@ def _let(name: str, primitive: str, left: str, right: str) -> Let:
 
 
 def _sum(left: Index, right: Index) -> Index:
-    """The sum of two indices, values first."""
+    """The sum of two indices, with terms of values first."""
     total: dict[str, Dim] = {}
     for name, factor in (*left.terms, *right.terms):
         total[name] = total.get(name, dim(0)) + factor
@@ -448,14 +448,14 @@ def _sum(left: Index, right: Index) -> Index:
 
 
 class Distances(Record):
-    """Iteration j reads elements that iterations j + low to j + high write; none if low > high."""
+    """Bounds: iteration j reads elements written by iterations j + low to j + high."""
 
     low: Dim
     high: Dim
 
     @property
     def is_disjoint(self) -> bool:
-        """True if no element that is read is written."""
+        """True if no read element is written."""
         return self.low > self.high
 
 
@@ -466,15 +466,15 @@ ZERO: Final = Distances(dim(0), dim(0))
 def _distances_of(
     read: Index, written: Index, loops: Sequence[For], level: int = 0
 ) -> Distances | None:
-    """The distances in iterations of one of the loops; None if no bounds are known.
+    """The distances of a read, in iterations of one of the loops; None without known bounds.
 
-    The lengths and strides of this call decide, which leaves guards in the ambient scope.
+    The lengths and strides of this call decide, and guards are recorded in the ambient scope.
 
     Args:
-        read: the index that an iteration reads.
-        written: the index that an iteration writes, in the same buffer.
+        read: the index of the read.
+        written: the index of the write, in the same buffer.
         loops: the loops around both, outermost first.
-        level: the loop; the distances in iterations of the loops around it are 0.
+        level: the number of the loop; distances in iterations of outer loops are 0.
     """
     if read.gathered or written.gathered:
         return None
@@ -496,12 +496,12 @@ def _distances_of(
     value = current_scope().value
     least, most = -(-value(low) // value(pace)), value(high) // value(pace)
     if not (pace * (least - 1) < low and high < pace * (most + 1)):
-        return None  # cannot happen: the guards hold in other calls
+        return None  # excluded by the guards
     return Distances(dim(least), dim(most))
 
 
 def _distance_range(read: Index, written: Index, inner: Sequence[For]) -> tuple[Dim, Dim]:
-    """The least and the largest distance of a read from a write, in one outer iteration."""
+    """The least and the largest distance between a read and a write in one outer iteration."""
     distance = read.offset - written.offset
     low, high = _spans(inner, read, written)
     return distance + low, distance + high

@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: moments of a block are computed in two loops over it."""
+"""LoopProgram -> LoopProgram: two loops over a block compute its moments."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _is_moment(fold: Fold) -> bool:
 
 
 def _centered(body: tuple[Stmt, ...], numbers: Iterator[int]) -> tuple[Stmt, ...]:
-    """The statements with each loop that folds moments of elements split into two loops."""
+    """The statements, with each loop that folds moments of elements replaced by two loops."""
     result: list[Stmt] = []
     for stmt in body:
         if isinstance(stmt, For):
@@ -75,7 +75,7 @@ def _centered(body: tuple[Stmt, ...], numbers: Iterator[int]) -> tuple[Stmt, ...
 
 
 class _Block:
-    """A loop over a block, a fold of moments in it, and a prefix of names."""
+    """A loop over a block, its fold of moments, and a prefix for new names."""
 
     def __init__(self, loop: For, fold: Fold, name: str) -> None:
         self.chain, self.inner = chain_of(loop)

@@ -36,7 +36,7 @@ def collapse_loops(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 def _merge(stmt: Stmt) -> Stmt:
-    """The loop merged with the loop inside it, if possible; inner loops were merged before."""
+    """The loop merged with the loop inside it, if possible; inner loops are already merged."""
     if not isinstance(stmt, For) or len(stmt.body) != 1:
         return stmt
     inner = stmt.body[0]
@@ -61,7 +61,7 @@ def _walks_as_one(index: Index, outer: For, inner: For) -> bool:
 
 
 def _without(stmt: Stmt, iterator: str, flat: For) -> Stmt:
-    """The statement with the outer iterator merged into the flat one, which replaces it."""
+    """The statement with terms of the outer iterator merged into those of the flat iterator."""
     if isinstance(stmt, Select):
         return stmt.replace(parts=tuple(_scaled(p, iterator, flat) for p in stmt.parts))
     if not isinstance(stmt, Load | Store):
@@ -71,7 +71,7 @@ def _without(stmt: Stmt, iterator: str, flat: For) -> Stmt:
 
 
 def _scaled(part: Part, iterator: str, flat: For) -> Part:
-    """The part with bounds in rows turned into bounds in elements."""
+    """The part of a select with its bounds converted from rows to elements."""
     bounds = tuple(
         Bound(flat.iterator, b.low * flat.extent, b.high * flat.extent)
         if b.iterator == iterator

@@ -25,7 +25,7 @@ from axiomjit.symbolic.dims import Dim, dim, product
 
 
 def estimate_cost(program: LoopProgram, context: Context) -> LoopProgram:
-    """Give each step its cost: an element counts once per buffer and step, operations each time.
+    """Compute the cost of each step: traffic of distinct elements per buffer, and all operations.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: one cost per step; temporaries count at the first step that writes them.
@@ -95,7 +95,7 @@ def _nest_cost(nest: Nest, known: set[Storage]) -> Cost:
 def _library_cost(step: LibraryCall) -> Cost:
     read = dim(0)
     for view in step.operands:
-        seen = _walked(view) if step.operation.seen_once else view.storage.shape
+        seen = _walked(view) if step.operation.reads_each_once else view.storage.shape
         read += product(seen) * view.dtype.itemsize
     written = step.target.size_bytes
     temporary = written if step.target.role.is_temporary else dim(0)
@@ -104,6 +104,6 @@ def _library_cost(step: LibraryCall) -> Cost:
 
 
 def _walked(view: View) -> tuple[Dim, ...]:
-    """The lengths of dimensions whose stride is not 0."""
+    """The lengths of the dimensions with nonzero stride."""
     pairs = zip(view.shape, view.strides, strict=True)
     return tuple(length for length, stride in pairs if stride.constant != 0)

@@ -26,9 +26,9 @@ from axiomjit.symbolic.index_maps import is_backward
 def flip_loops(program: LoopProgram, context: Context) -> LoopProgram:
     """Reverse a loop if every access that moves along it goes backward.
 
-    Reversed arrays are then read in memory order, and loops over them can be collapsed (NumPy flips
-    axes of negative strides likewise). Loops of folds that do not commute, of scans, and loops
-    whose iterators have limits keep their direction.
+    Reversed arrays are then read in memory order, and loops over them can be collapsed (as NumPy
+    flips axes with negative strides). Loops with noncommutative folds, scans, or limits on the
+    iterator keep their direction.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program.

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from axiomjit.base.records import Record
-from axiomjit.passes.graph.choose_storage import STATEMENTS
+from axiomjit.passes.graph.choose_storage import MAX_SPLIT_STATEMENTS
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
@@ -45,15 +45,15 @@ from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 from axiomjit.symbolic.data_dependent import HeuristicScope, data_dependent_in
 from axiomjit.symbolic.dims import Dim, Symbol, bound
 
-ROW: Final = 65_536
-"""Most elements of a row that several loops in a loop over rows walk: it stays in the cache."""
-LONG: Final = 64
-"""Fewest steps of a fold whose every run may be a block of a fold around it."""
-LARGEST: Final = 200
+MAX_CACHED_ROW: Final = 65_536
+"""Most elements of a row that stays in the cache while several loops walk it."""
+MIN_BLOCK_STEPS: Final = 64
+"""Fewest steps of a fold loop whose runs may be blocks of an outer fold."""
+MAX_STATEMENTS: Final = 200
 """Most statements in one nest; beyond it compile time outgrows the gain of fusion."""
 
 Stored = dict[Storage, tuple[Index, str]]
-"""By storage the index that was written last, and the value there."""
+"""For each storage, the index last written and the value there."""
 
 
 def fuse_loops(program: LoopProgram, context: Context) -> LoopProgram:
@@ -62,10 +62,10 @@ def fuse_loops(program: LoopProgram, context: Context) -> LoopProgram:
     A value that one nest stores and the next loads at the same index is passed on as a scalar; a
     temporary that is no longer loaded is dropped. Loops with different extents, and a nest that
     reads elements that the other stores at another index, stay separate; so do nests that walk
-    memory in different directions. Loops that cannot be merged follow each other in a loop over
-    rows if the rows are short, which leaves a guard in the scope: data that they read again is in
-    the cache. Loops of a nest without folds take the order of a nest with folds that uses the same
-    memory.
+    memory in different directions. Loops that cannot be merged are placed one after another in a
+    loop over rows if the rows are short, so that data read again is in the cache; this records a
+    guard in the scope. The loops of a nest without folds take the order of a nest with folds that
+    uses the same memory.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program.
@@ -95,19 +95,19 @@ def _tidy(step: Nest | LibraryCall) -> Nest | LibraryCall:
 
 
 class _Facts(Record):
-    """Facts that rule out joining a step; `counts` hold the data-dependent lengths in it."""
+    """Facts about a step that may rule out joining it; `counts` are its data-dependent lengths."""
 
     reads: frozenset[Storage]
     writes: frozenset[Storage]
     size: int  # statements of the step
     extents: tuple[Dim, ...]
-    """The extents of its nested loops; none if it has no or several outer loops."""
+    """The extents of its nested loops; empty unless it has exactly one outer loop."""
     limited: bool = False
-    """True if some statements run only in a part of the iterations."""
+    """True if some statements run only in some iterations."""
     scattered: frozenset[Storage] = frozenset()
-    """The storages that are written in order; other steps must not use them meanwhile."""
-    fails: bool = False
-    """True if the step may raise an error; no argument may be written before it."""
+    """The storages written by scatters; a joined step must not use them."""
+    may_raise: bool = False
+    """True if the step may raise an error; arguments may only be written after it."""
     counts: frozenset[Storage] = frozenset()
 
     @property
@@ -116,7 +116,7 @@ class _Facts(Record):
         return self.reads | self.writes
 
     def may_join(self, other: _Facts) -> bool:
-        """True if the outer loops may become one, in their order or another one."""
+        """True if the outer loops of both may become one, perhaps in another order."""
         if self.scattered & other.storages or other.scattered & self.storages:
             return False
         if not self.extents or not other.extents or self.extents[0] is other.extents[0]:
@@ -125,13 +125,13 @@ class _Facts(Record):
 
 
 def _facts(step: Nest | LibraryCall, counts: Mapping[Symbol, Storage]) -> _Facts:
-    """The facts of a step; the counts of data-dependent lengths are among its reads."""
+    """The facts about a step; reads include the counts of its data-dependent lengths."""
     reads, writes = map(frozenset, accessed(step))
     if isinstance(step, LibraryCall):
-        return _Facts(reads, writes, 0, (), fails=step.operation.fails)
+        return _Facts(reads, writes, 0, (), may_raise=step.operation.may_raise)
     every = step.statements
     loops = [s for s in step.body if isinstance(s, For)]
-    known = frozenset(counts[s] for s in _chosen(every)) if counts else frozenset()
+    known = frozenset(counts[s] for s in _data_dependent_lengths(every)) if counts else frozenset()
     return _Facts(
         known | reads,
         writes,
@@ -143,7 +143,7 @@ def _facts(step: Nest | LibraryCall, counts: Mapping[Symbol, Storage]) -> _Facts
     )
 
 
-def _chosen(every: Sequence[Stmt]) -> frozenset[Symbol]:
+def _data_dependent_lengths(every: Sequence[Stmt]) -> frozenset[Symbol]:
     """The data-dependent lengths in statements."""
     extents = [s.extent for s in every if isinstance(s, For)]
     indices = [s.index for s in every if isinstance(s, Load | Store)]
@@ -159,14 +159,16 @@ def _host(
         step, facts = steps[k], known[k]
         if own.counts & facts.writes:
             return None
-        small = facts.size + len(own.writes) <= LARGEST and not (facts.limited or own.limited)
+        small = facts.size + len(own.writes) <= MAX_STATEMENTS and not (
+            facts.limited or own.limited
+        )
         if isinstance(step, Nest) and small and facts.may_join(own):
             fused = _join(step, nest, bool(facts.storages & own.storages))
             if fused is not None:
                 return k, fused
         if own.reads & facts.writes or own.writes & (facts.reads | facts.writes):
             return None
-        if facts.fails and any(storage.role is ArrayRole.ARGUMENT for storage in own.writes):
+        if facts.may_raise and any(storage.role is ArrayRole.ARGUMENT for storage in own.writes):
             return None
     return None
 
@@ -193,17 +195,17 @@ def _joined(first: tuple[Stmt, ...], second: tuple[Stmt, ...]) -> Nest | None:
         return None
     if _inner_loops(body) > 1 and not all(map(_is_row_walk, loops)):
         return None
-    if sum(1 for _ in walk(body)) > LARGEST or _split_count(body) > STATEMENTS:
+    if sum(1 for _ in walk(body)) > MAX_STATEMENTS or _split_count(body) > MAX_SPLIT_STATEMENTS:
         return None
     if _reads_other_place(body):
         return None
-    if _jumps(body) > _jumps(first) + _jumps(second):
+    if _large_strides(body) > _large_strides(first) + _large_strides(second):
         return None
     return Nest(body)
 
 
 def _split_count(body: tuple[Stmt, ...]) -> int:
-    """The most statements of a body once loops are split at the parts of a `Select`."""
+    """The number of statements of a body after loops are split at the parts of selects."""
     every = list(walk(body))
     selects = [s for s in every if isinstance(s, Select)]
     if not selects:
@@ -218,17 +220,19 @@ def _split_count(body: tuple[Stmt, ...]) -> int:
         and place is not extents.get(bound.iterator)
     }
     pieces = math.prod(1 + n for n in Counter(iterator for iterator, _ in cuts).values())
-    parts = [part for stmt in _outside(body) if isinstance(stmt, Select) for part in stmt.parts]
+    parts = [
+        part for stmt in _outside_selects(body) if isinstance(stmt, Select) for part in stmt.parts
+    ]
     once = sum(1 for part in parts for _ in walk(part.body))
     return (len(every) - once) * pieces + once
 
 
-def _outside(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
-    """Every statement that is not in a part of a select."""
+def _outside_selects(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    """Every statement outside of the parts of selects."""
     for stmt in body:
         yield stmt
         if isinstance(stmt, For):
-            yield from _outside(stmt.body)
+            yield from _outside_selects(stmt.body)
 
 
 def _is_row_walk(loop: For) -> bool:
@@ -242,17 +246,17 @@ def _is_row_walk(loop: For) -> bool:
         accesses = [s for s in walk(each.body) if isinstance(s, Load | Store)]
         if any(isinstance(s, For) for s in each.body) or stride_cost(each, accesses)[0]:
             return False
-    return inner[0].extent <= ROW
+    return inner[0].extent <= MAX_CACHED_ROW
 
 
-def _jumps(body: tuple[Stmt, ...]) -> float:
-    """The number of accesses that leave a cache line when the best loop is innermost."""
+def _large_strides(body: tuple[Stmt, ...]) -> float:
+    """The number of accesses with large strides when the best loop is innermost."""
     accesses = [s for s in walk(body) if isinstance(s, Load | Store)]
     return min((stride_cost(s, accesses)[0] for s in walk(body) if isinstance(s, For)), default=0.0)
 
 
 def _names(body: tuple[Stmt, ...]) -> Iterator[Name]:
-    """The names that `lower_to_loops` has made in a body: iterators, values and states."""
+    """The names in a body that `lower_to_loops` made: iterators, values and states."""
     for stmt in walk(body):
         match stmt:
             case For(iterator=Name() as name):
@@ -268,7 +272,7 @@ def _names(body: tuple[Stmt, ...]) -> Iterator[Name]:
 
 
 def _inner_loops(body: tuple[Stmt, ...]) -> int:
-    """The largest number of sibling loops below the outermost level."""
+    """The largest number of sibling loops inside of the outermost loops."""
     counts = [
         max(len([s for s in stmt.body if isinstance(s, For)]), _inner_loops(stmt.body))
         for stmt in body
@@ -298,17 +302,21 @@ def _reads_other_place(body: tuple[Stmt, ...]) -> bool:
 def _merge(body: tuple[Stmt, ...], within: bool = False) -> tuple[Stmt, ...]:
     """Join sibling loops of equal extents, level by level, and share equal scalars.
 
-    The body is that of the nest, or (`within`) of a loop.
+    The body is that of a nest or, if `within`, of a loop.
     """
     result: list[Stmt] = []
-    last = -1  # the index of the last loop
+    last = -1  # the position of the last loop
     for stmt in body:
         if not isinstance(stmt, For):
             result.append(stmt)
             continue
         host = result[last] if last >= 0 else None
         between = result[last + 1 :]
-        if not isinstance(host, For) or not _alike(host, stmt, within) or _depends(stmt, between):
+        if (
+            not isinstance(host, For)
+            or not _may_merge(host, stmt, within)
+            or _depends(stmt, between)
+        ):
             last = len(result)
             result.append(stmt)
             continue
@@ -323,10 +331,10 @@ def _merge(body: tuple[Stmt, ...], within: bool = False) -> tuple[Stmt, ...]:
     return share_scalars(share_states(inner))
 
 
-def _alike(host: For, guest: For, within: bool) -> bool:
-    """True if two loops can be one; a reduction loop can join a map loop without reductions.
+def _may_merge(host: For, guest: For, within: bool) -> bool:
+    """True if two loops can be merged; a fold loop can join a map loop without folds.
 
-    Within another loop the map loop may have a long reduction of its own: accumulators per rank.
+    If `within` another loop, the map loop may contain a long fold: accumulators of mixed rank.
     """
     if host.extent is not guest.extent or host.block is not None or guest.block is not None:
         return False
@@ -339,7 +347,12 @@ def _alike(host: For, guest: For, within: bool) -> bool:
     other = guest if mapped[0] is host else host
     inner = [s for s in other.body if isinstance(s, For)]
     alone = len(folds) == len(inner) == 1
-    return within and alone and folds[0].extent is inner[0].extent and folds[0].extent >= LONG
+    return (
+        within
+        and alone
+        and folds[0].extent is inner[0].extent
+        and folds[0].extent >= MIN_BLOCK_STEPS
+    )
 
 
 def _depends(loop: For, between: list[Stmt]) -> bool:

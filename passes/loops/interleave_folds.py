@@ -28,19 +28,19 @@ from axiomjit.symbolic.dims import bound, dim
 
 LANES: Final = 64
 """Elements that are folded side by side: several vectors of any dtype."""
-SHORT: Final = 256
+MIN_STEPS: Final = 256
 """Fewest steps of a loop that gets lanes."""
 
 
 def interleave_folds(program: LoopProgram, context: Context) -> LoopProgram:
     """Fold element k of a block into lane k modulo `LANES`, then one lane after the other.
 
-    A state that a graph of scalars combines depends on the previous iteration in each one, which is
-    scalar code. If the order of elements does not matter, `LANES` states are folded side by side:
-    the innermost loop runs over them and is vector code. Lanes are combined in order, and belong to
-    the fixed blocks of the fold, so that results depend on extents alone. Loops with other folds or
-    reads of states, and short loops, are not changed; whether a loop is short leaves a guard in the
-    scope.
+    Each iteration of a fold by a graph of scalars depends on the previous one, which makes scalar
+    code. If the order of elements does not matter, `LANES` states are folded side by side: the
+    innermost loop runs over them and is vector code. Lanes are combined in order, and belong to the
+    fixed blocks of the fold, so that results depend on extents alone. Short loops, and loops with
+    other folds or reads of states, are not changed. The test for a short loop records a guard in
+    the scope.
 
     Needs: blocked nests.
     Gives: a legal loop program.
@@ -59,7 +59,7 @@ def _interleaved(loop: For, numbers: Iterator[int]) -> tuple[Stmt, ...]:
     """The loop, or the loops over its lanes and the statements that combine the lanes."""
     states = [s.state for s in loop.body if isinstance(s, Fold)]
     size = LANES if loop.block is None else dim(loop.block.size).constant
-    if size is None or size % LANES or not _may_have_lanes(loop, states) or loop.extent < SHORT:
+    if size is None or size % LANES or not _may_have_lanes(loop, states) or loop.extent < MIN_STEPS:
         return (loop,)
     turns, own = f"{loop.iterator}l", loop.block
     within = None if own is None else Block(own.outer, size // LANES)
@@ -93,7 +93,7 @@ def _may_have_lanes(loop: For, states: Sequence[State]) -> bool:
 
 
 def _may_turn(state: State) -> bool:
-    """True if elements may be folded in any order, and the state has no lanes yet."""
+    """True if the order of elements does not matter and the state has no lanes yet."""
     fold = state.accumulator
     known = isinstance(fold, StateFold) and not isinstance(fold, ArgReduceFold)
     return known and fold.commutative and state.lanes is None

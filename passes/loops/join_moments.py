@@ -48,17 +48,17 @@ from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 from axiomjit.symbolic.data_dependent import HeuristicScope, data_dependent_in
 from axiomjit.symbolic.dims import bound
 
-ROW: Final = 65_536
-"""Most elements of a row that stays cached: two loops over it are as fast (see `fuse_loops`)."""
+MAX_CACHED_ROW: Final = 65_536
+"""Most elements of a row that stays cached; two loops over it are as fast (see `fuse_loops`)."""
 
 
 def join_moments(program: LoopProgram, context: Context) -> LoopProgram:
-    """Fold moments if one nest computes means and another the squares of distances from them.
+    """Fold moments if one nest computes means and another one squares of distances from them.
 
     The second nest has to wait for the mean of the whole row, and reads the row from memory again.
-    Moments of parts of the row can be merged, so that the row is read once. That is done if rows
-    are long, or if all elements are one row; loops that jump in memory are not changed. The length
-    of rows leaves a guard in the scope.
+    Moments of parts of a row can be merged, so that the row is read once. This is done if rows are
+    long, or if all elements are one row; loops with large strides are not changed. The length of
+    rows records a guard in the scope.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program.
@@ -72,7 +72,7 @@ def join_moments(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 class _Joining:
-    """Collects the steps, some of them joined."""
+    """Collects the steps of the resulting program, some of them joined."""
 
     def __init__(self, program: LoopProgram) -> None:
         self.before = program
@@ -118,7 +118,7 @@ class _Joining:
         self.uses.append(uses)
 
     def _may_move(self, uses: tuple[set[Storage], set[Storage]], earlier: int) -> bool:
-        """True if a nest with these uses may run in place of an earlier nest."""
+        """True if a nest with these uses may move to the place of an earlier nest."""
         reads, writes = uses
         if any(storage.name in self.before.updated for storage in writes):
             return False
@@ -186,7 +186,7 @@ class _Joining:
         inner = [s for stmt in one.inner for s in (steps if stmt is fold else (stmt,))]
         before = [Alloc(state) if s == Alloc(fold.state) else s for s in one.before]
         after = [_read_from(s, fold.state, state, 1) for s in one.after]
-        begun = [s for s in other.before if s != Alloc(squares.fold.state)]  # perhaps the mean
+        begun = [s for s in other.before if s != Alloc(squares.fold.state)]  # it may be the mean
         after += [*begun, *(_read_from(s, squares.fold.state, state, 3) for s in other.after)]
         walked = nested(one.chain, tuple(inner))
         ended = share_scalars(tuple(after))  # the mean may be used again
@@ -194,14 +194,14 @@ class _Joining:
 
 
 def _read_from(stmt: Stmt, old: State, new: State, part: int) -> Stmt:
-    """A statement, with reads of one state replaced by reads of a part of another."""
+    """The statement, with reads of one state replaced by reads of a part of another."""
     if isinstance(stmt, ReadState) and stmt.state == old:
         return ReadState(stmt.name, new, part)
     return stmt
 
 
 def _at_first(stmt: Stmt, loops: set[str]) -> Stmt:
-    """A statement at the first iteration of loops."""
+    """The statement at the first iteration of the loops."""
     if not isinstance(stmt, Load):
         return stmt
     terms = tuple(term for term in stmt.index.terms if term[0] not in loops)
@@ -209,7 +209,7 @@ def _at_first(stmt: Stmt, loops: set[str]) -> Stmt:
 
 
 class _Rows(Record):
-    """Loops over rows, the fold loops over a row with their body, statements before and after."""
+    """Loops over rows, fold loops over a row with their body, and statements before and after."""
 
     loops: tuple[For, ...]
     before: tuple[Stmt, ...]
@@ -228,14 +228,14 @@ class _Rows(Record):
 
     @property
     def is_long(self) -> bool:
-        """True if all is one row, or rows are long and walked by unit stride."""
+        """True if there is only one row, or if rows are long and have unit stride."""
         whole = all_steps(self.chain)
         loads = [s for s in self.inner if isinstance(s, Load)]
-        if data_dependent_in(whole):  # it may be empty, and a first element is read
+        if data_dependent_in(whole):  # a row may be empty, but its first element is read
             return False
         if not self.loops:
             return whole >= 1
-        return whole > ROW and not stride_cost(self.chain[-1], loads)[0]
+        return whole > MAX_CACHED_ROW and not stride_cost(self.chain[-1], loads)[0]
 
     def renamed(self, other: _Rows, suffix: str) -> _Rows:
         """The same rows with the iterators of another nest, and names that it does not use."""
@@ -254,7 +254,7 @@ class _Rows(Record):
 
 
 def _rows_of(body: tuple[Stmt, ...]) -> _Rows | None:
-    """The rows that a nest folds; None if it is anything else."""
+    """The rows that a nest folds; None if the nest has another form."""
     loops: list[For] = []
     while len(body) == 1 and isinstance(body[0], For) and body[0].kind == "map":
         loops.append(body[0])
@@ -280,7 +280,7 @@ class _Squares(Record):
 
 
 def _squares(rows: _Rows) -> _Squares | None:
-    """The sum of squares that a nest computes, if its reduction loops do nothing else."""
+    """The sum of squares that a nest computes, if its fold loops do nothing else."""
     folds = [s for s in rows.inner if isinstance(s, Fold)]
     lets = {s.name: s for s in rows.inner if isinstance(s, Let)}
     loads = {s.name: s for s in rows.inner if isinstance(s, Load)}
@@ -313,7 +313,7 @@ def _is_sum(fold: Fold) -> bool:
 
 
 def _is_same(one: _Rows, fold: Fold, other: _Rows, squares: _Squares) -> bool:
-    """True if one nest folds the value whose distances from the mean the other one squares."""
+    """True if the values in the mean are those in the squares of distances."""
     return _key(one.inner, fold.values[0]) == _key(other.inner, squares.value) is not None
 
 
@@ -332,18 +332,18 @@ def _key(body: tuple[Stmt, ...], value: str) -> Hashable:
 
 
 def _uncast(name: str, lets: dict[str, Let], least: DType) -> str:
-    """The value under casts that lose nothing; casts to integers or shorter floats stay."""
-    while name in lets and lets[name].primitive is CAST and _holds(lets[name].dtype, least):
+    """The operand of lossless casts; casts to integers or shorter floats are kept."""
+    while name in lets and lets[name].primitive is CAST and _can_hold(lets[name].dtype, least):
         (name,) = lets[name].operands
     return name
 
 
-def _holds(dtype: DType, least: DType) -> bool:
+def _can_hold(dtype: DType, least: DType) -> bool:
     return is_float(dtype) and dtype.itemsize >= least.itemsize
 
 
 def _shared(one: _Rows, other: _Rows) -> list[Load]:
-    """The loads of a nest from storages that an earlier one stores."""
+    """The loads of a nest from storages that an earlier nest writes."""
     stored = {s.buffer for s in walk((*one.inner, *one.after)) if isinstance(s, Store)}
     every = walk((*other.before, *other.inner, *other.after))
     return [s for s in every if isinstance(s, Load) and s.buffer in stored]

@@ -20,11 +20,11 @@ from axiomjit.symbolic.dims import bound
 
 
 def limit_loops(program: LoopProgram, context: Context) -> LoopProgram:
-    """Move limits of statements to the loop around them, so that it needs no condition.
+    """Move limits of statements to the loop around them, so that its body has no condition.
 
-    A limit moves to the innermost loop whose iterator it names, if all folds and stores of this
-    loop have it. A window at an edge then is a shorter loop, and an inner loop along a row is
-    vector code. Limits without iterators are decided, which leaves guards in the scope.
+    A limit moves to the innermost loop with an iterator in it, if all folds and stores of this loop
+    have the limit. A window at an edge then is a shorter loop, and an inner loop along a row is
+    vector code. Limits without iterators are evaluated, which records guards in the scope.
 
     Needs: a legal loop program; blocks and lanes are made before.
     Gives: a legal loop program.
@@ -41,7 +41,7 @@ def _limit(nest: Nest) -> Nest:
 
 
 def _moved(stmt: Stmt) -> tuple[Stmt, ...]:
-    """A loop with the limits that its whole body shares; limits without iterators are decided."""
+    """A loop with the limits common to its body; limits without iterators are evaluated."""
     if isinstance(stmt, If):
         held = {limit: limit.low <= 0 < limit.high for limit in stmt.limits if not limit.terms}
         if not all(held.values()):
@@ -67,7 +67,7 @@ def _under(limits: tuple[Limit, ...], body: tuple[Stmt, ...]) -> tuple[Stmt, ...
 
 
 def _shared(body: tuple[Stmt, ...]) -> tuple[Limit, ...] | None:
-    """The limits that all folds and stores of a body have; None if it has no folds or stores."""
+    """The limits common to all folds and stores of a body; None if it has neither."""
     found: tuple[Limit, ...] | None = None
     for stmt in body:
         if isinstance(stmt, Fold | Store):

@@ -1,4 +1,4 @@
-"""ViewProgram -> LoopProgram: one nest per stored value, r-tensors computed where they are read."""
+"""ViewProgram -> LoopProgram: one nest per stored value, r-tensors computed in their readers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def lower_to_loops(program: ViewProgram, context: Context) -> LoopProgram:
     """Turn each stored definition into a nest, or into a library call.
 
     Map loops are outside in the order of the result, fold loops inside in the listed order. An
-    r-tensor becomes scalars at each index where it is read, once per index.
+    r-tensor becomes a scalar for each index at which it is read.
 
     Needs: a legal view program.
     Gives: a legal loop program with one step per stored definition.
@@ -101,7 +101,7 @@ class _Emitter:
         return Nest(self.loops("map", range(last), body))
 
     def scan_of(self, definition: Definition) -> Definition | None:
-        """The scan that a definition is, or whose state it takes a part of; else None."""
+        """The scan that a definition is, or selects a value from; else None."""
         if definition.primitive.name == "part":
             (whole,) = definition.operands
             assert isinstance(whole, Value), "folds of several values are not stored"
@@ -110,7 +110,7 @@ class _Emitter:
         return definition if is_scan else None
 
     def step(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> State:
-        """The state of a fold that combines the element at a place into it."""
+        """The state of a fold after combining the element at a place into it."""
         fold = definition.fold
         assert isinstance(fold, UfuncFold | StateFold)
         state = State(Name("s", self.states), fold, fold.state_dtype(definition.dtype))
@@ -134,7 +134,7 @@ class _Emitter:
         return rounded
 
     def open_body(self) -> list[Stmt]:
-        """A new body; values computed in it are shared only within it."""
+        """A new body; values computed in the body are shared only within it."""
         self.bodies.append([])
         return self.bodies[-1]
 
@@ -145,9 +145,9 @@ class _Emitter:
         body: tuple[Stmt, ...],
         ordered: frozenset[int] = frozenset(),
     ) -> tuple[Stmt, ...]:
-        """Loops around a body, first iterator outermost, without loops of one iteration.
+        """Loops around a body, the first iterator outermost, without loops of one iteration.
 
-        A fold always keeps one loop: its element is computed inside a fold loop. Iterations of
+        A fold always has a loop, since its element is computed inside a fold loop. Iterations of
         `ordered` loops may write one element again.
         """
         inner = body
@@ -163,7 +163,7 @@ class _Emitter:
         return fixed(0) if self.extents[k].constant == 1 else iterator(k)
 
     def define(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
-        """The value of a definition with its map iterators at `place`, as a name."""
+        """The name of the value of a definition with its map iterators at `place`."""
         if definition.fold is None:
             return self.apply(definition, place, body)
         return self.read_state(self.fold(definition, place, body), 0, definition.dtype, body)
@@ -182,7 +182,7 @@ class _Emitter:
         return state
 
     def part(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
-        """One value of a fold with several, which is folded once per index and body."""
+        """One value of a fold with several values, which is computed once per index and body."""
         (whole,) = definition.operands
         assert isinstance(whole, Value), "folds of several values are not stored"
         index = tuple(apply_map(function, place) for function in whole.index)
@@ -212,12 +212,12 @@ class _Emitter:
         return name
 
     def gather(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
-        """The first operand, read with the values of the others as iterators from rank on."""
+        """The value of a gather: its first operand, at the positions in the others."""
         at = self.positions(definition, place, body)
         return self.read(definition.operands[0], (*place, *at), body)
 
     def positions(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> IndexMap:
-        """The values of the operands after the first, as iterators from rank on."""
+        """The values of the operands after the first, which are the iterators from rank on."""
         count = len(definition.extents) - definition.rank
         operands = definition.operands[1:] if count else ()
         return tuple(_value(self.read(operand, place, body)) for operand in operands)
@@ -260,7 +260,7 @@ class _Emitter:
         return self.values[key]
 
     def index(self, view: View, place: IndexMap) -> Index:
-        """The element that a view names at a place."""
+        """The index of a view's element at a place."""
         return _named(_element_offset(view, place))
 
     def fresh(self) -> Name:
@@ -297,13 +297,13 @@ def _bound(function: Affine, low: Dim, high: Dim) -> Bound:
 
 
 def _value(name: str) -> Affine:
-    """A scalar of the nest as an index function: values are numbered down from -1."""
+    """A scalar as an index function; scalars are numbered down from -1, below iterators."""
     assert isinstance(name, Name), "positions are computed in the nest"
     return iterator(-1 - name.number)
 
 
 def _named(function: Affine) -> Index:
-    """The index with names of iterators and values."""
+    """The index function as an Index with names of iterators and values."""
     names = [f"i{k}" if k >= 0 else f"v{-1 - k}" for k, _ in function.terms]
     terms = tuple((name, s) for name, (_, s) in zip(names, function.terms, strict=True))
     gathered = tuple(name for name, (k, _) in zip(names, function.terms, strict=True) if k < 0)

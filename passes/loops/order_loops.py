@@ -19,10 +19,10 @@ from axiomjit.symbolic.index_maps import stride_size
 def order_loops(program: LoopProgram, context: Context) -> LoopProgram:
     """Permute the loops of each chain so that memory is walked in small steps.
 
-    A chain is a perfect nest of loops of one kind. The innermost is the loop along which the fewest
-    accesses leave a cache line, then most have a stride of one element (stores count more than
-    loads); the others are sorted by falling stride; ties keep their order. Loops of a fold that
-    does not commute keep theirs.
+    A chain is a perfect nest of loops of one kind. The innermost loop is the one with the fewest
+    accesses of large stride, then the most accesses of unit stride (stores count more than loads).
+    The others are sorted by descending stride; ties keep their order. Loops of a noncommutative
+    fold keep their order.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program.

@@ -31,23 +31,23 @@ from axiomjit.symbolic.data_dependent import HeuristicScope, data_dependent_in
 from axiomjit.symbolic.dims import Dim, bound, dim, product, smaller
 from axiomjit.views.dense_layout import row_major_strides
 
-LONG: Final = 1 << 19
-"""Fewest positions of a scatter that is privatised: below, one thread is about as fast."""
+MIN_POSITIONS: Final = 1 << 19
+"""Fewest positions of a scatter that is privatised; below that, one thread is about as fast."""
 BLOCKS: Final = 16
-"""Blocks of positions, each with a copy of the target; further threads have no work."""
-SHARE: Final = 8
-"""Fewest positions for each element of all copies."""
-COPY: Final = 1 << 20
-"""Most bytes of the copies of one block: they stay in a core's own cache."""
+"""The number of blocks of positions, each with a copy of the target; more threads have no work."""
+MIN_POSITIONS_PER_CELL: Final = 8
+"""Fewest positions per element of all copies."""
+MAX_COPY_BYTES: Final = 1 << 20
+"""Most bytes of the copies of one block, which stay in a core's own cache."""
 PADDING: Final = 128
 """Bytes between copies, so that no two threads write into one cache line."""
 
 
 class Rule(Record):
-    """The rule that combines values in a copy and copies with the target, for kinds of dtypes.
+    """Combines values in a copy, and copies with the target, for some kinds of dtypes.
 
-    A copy begins as `neutral` elements of its dtype. The result is the same for every order, so
-    sums and products of floats have no rule.
+    A copy begins as `neutral` elements of its dtype. The result must be the same for every order,
+    so sums and products of floats have no rule.
     """
 
     kinds: str
@@ -73,20 +73,20 @@ RULES: Final = {
     "bitwise_or": Rule("biu", lambda _: 0, "bitwise_or"),
     "bitwise_xor": Rule("biu", lambda _: 0, "bitwise_xor"),
 }
-"""By the name of the primitive with which a scatter combines."""
+"""Rules by the name of the primitive with which a scatter combines."""
 
 
 def privatise_scatters(program: LoopProgram, context: Context) -> LoopProgram:
-    """Add, before long scatters into small memory, a parallel variant of them.
+    """Add a parallel variant before long scatters into small memory.
 
     Its units are blocks of the positions: each fills a copy of the target with the neutral element
-    and scatters into it; its combine part combines the copies with the target. One thread runs the
-    scatter itself, which has no copies to fill; the variant is run only if threads share it. Both
-    give the same bits: the variant exists only for operations that give the same result in every
-    order, on floats only minimum and maximum.
+    and scatters into it; its combine part combines the copies with the target. A single thread runs
+    the scatter itself, which has no copies to fill; the variant runs only if threads share it. Both
+    have the same bits: the variant exists only for operations with the same result in every order,
+    for floats only minimum and maximum.
 
-    The number of positions, and the size of the target, leave guards in the scope. A target with a
-    data-dependent length, as counts have, is checked when the length is known.
+    The number of positions and the size of the target record guards in the scope. A data-dependent
+    length of the target, as that of counts, is checked when known.
 
     Needs: nests with their costs.
     Gives: a legal loop program.
@@ -111,7 +111,7 @@ def privatise_scatters(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 def _scatter_in(nest: Nest, numbers: dict[str, DType]) -> _Scatter | None:
-    """The scatter that a nest is, if privatising pays; `numbers` have dtypes by name."""
+    """The scatter in a nest, if privatising pays; `numbers` are the dtypes of numbers by name."""
     loop = nest.body[0]
     if nest.partials or len(nest.body) > 1 or not isinstance(loop, For) or loop.kind != "scatter":
         return None
@@ -148,32 +148,32 @@ class _Scatter(Record):
         return all_steps(loop for loop in loops if loop.kind == "scatter")
 
     @property
-    def rooms(self) -> tuple[Dim, ...]:
-        """Numbers that must not be negative: many positions, in many iterations, and small copies.
+    def margins(self) -> tuple[Dim, ...]:
+        """Numbers that are not negative with many positions, many iterations and small copies.
 
-        With that many iterations no block is empty.
+        With many iterations no block is empty.
         """
         sizes = [product(store.buffer.shape) for store in self.stores]
         return (
-            self.positions - LONG,
+            self.positions - MIN_POSITIONS,
             self.loop.extent - BLOCKS * BLOCKS,
-            self.positions - sum(sizes, dim(0)) * (BLOCKS * SHARE),
-            dim(COPY) - sum((store.buffer.size_bytes for store in self.stores), dim(0)),
+            self.positions - sum(sizes, dim(0)) * (BLOCKS * MIN_POSITIONS_PER_CELL),
+            dim(MAX_COPY_BYTES) - sum((store.buffer.size_bytes for store in self.stores), dim(0)),
         )
 
     @property
     def may_pay(self) -> bool:
         """True if none of these numbers is known to be negative before the program runs."""
-        known = [room for room in self.rooms if not data_dependent_in(room)]
-        return not data_dependent_in(self.positions) and all(room >= 0 for room in known)
+        known = [margin for margin in self.margins if not data_dependent_in(margin)]
+        return not data_dependent_in(self.positions) and all(margin >= 0 for margin in known)
 
     def copies(self, numbers: Iterator[int]) -> tuple[Storage, ...]:
-        """Memory for a copy of each target in each block, at most as much as may pay."""
+        """Partials with a copy of each target for each block."""
         made: list[Storage] = []
         for store in self.stores:
             cells, dtype = _pitch(store) * BLOCKS, store.buffer.dtype
             if data_dependent_in(cells):
-                cells = smaller(cells, self.positions // SHARE + BLOCKS * PADDING)
+                cells = smaller(cells, self.positions // MIN_POSITIONS_PER_CELL + BLOCKS * PADDING)
             made.append(Storage(f"z{next(numbers)}", ArrayRole.PARTIAL, dtype, (cells,), (dim(1),)))
         return tuple(made)
 
@@ -208,10 +208,10 @@ class _Scatter(Record):
         block = Block(blocks.iterator, size)
         own_block = self.loop.replace(body=rewrite_body(self.loop.body, into_copies), block=block)
         body = blocks.replace(body=(*filled, own_block))
-        room, *rooms = self.rooms
-        for other in rooms:
-            room = smaller(room, other)
-        return Nest((body,), tuple(joined), tuple(copies), parallel_variant=room)
+        margin, *margins = self.margins
+        for other in margins:
+            margin = smaller(margin, other)
+        return Nest((body,), tuple(joined), tuple(copies), parallel_variant=margin)
 
 
 def _pitch(store: Store) -> Dim:

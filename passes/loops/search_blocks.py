@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: the position of an extreme is searched in the block that has it."""
+"""LoopProgram -> LoopProgram: the position of an extreme is found by searching one block."""
 
 from __future__ import annotations
 
@@ -40,27 +40,29 @@ from axiomjit.symbolic.data_dependent import HeuristicScope
 from axiomjit.symbolic.dims import Dim, bound, dim
 
 BLOCK: Final = 256
-"""Elements of a block: enough that the step from block to block costs little, few enough that the
-search is short beside a row."""
-AHEAD: Final = 2048
-"""Bytes between a load and its prefetch: while a block is searched, the processor prefetches no
-later loads."""
-NARROW: Final = np.dtype(np.int32)
+"""Elements of a block: enough that the step from block to block is cheap, few enough that searching
+one block is short compared with a row.
+"""
+PREFETCH_BYTES: Final = 2048
+"""Bytes between a load and its prefetch; while a block is searched, the processor itself prefetches
+no later loads.
+"""
+POSITION_DTYPE: Final = np.dtype(np.int32)
 """The dtype of positions in a block."""
-SHORT: Final = 64
-"""Fewest iterations of a loop that is searched in blocks."""
+MIN_ITERATIONS: Final = 64
+"""Fewest iterations of a loop that this pass changes."""
 
 
 def search_blocks(program: LoopProgram, context: Context) -> LoopProgram:
     """Fold extremes alone, block by block, and search the block of the extreme for its position.
 
-    A state of an element and its position needs the previous iteration's result for a comparison
-    and two selections, which is scalar code. So the innermost loop folds the elements of a block,
-    as vector code; the block is then one element of the fold, with its number as position. In the
-    end the elements of the winning block are computed a second time, and the first one that equals
-    the extreme gives the position. Loops whose elements depend on earlier iterations or are
-    overwritten, lanes of tiles, and short loops are not changed. The length of a loop leaves a
-    guard in the scope.
+    A state of an element and its position depends on the previous iteration by a comparison and two
+    selections, which makes scalar code. So the innermost loop folds the elements of a block, as
+    vector code; the block is then one element of the fold, with its number as position. In the end
+    the elements of the winning block are computed again, and the first element that equals the
+    extreme has the position. Loops whose elements depend on earlier iterations or are overwritten,
+    lanes of tiles, and short loops are not changed. The length of a loop records a guard in the
+    scope.
 
     Needs: blocked nests.
     Gives: a legal loop program.
@@ -80,9 +82,9 @@ def _searched(loop: For, numbers: Iterator[int]) -> tuple[Stmt, ...]:
     if loop.kind != "fold" or loop.limits or any(isinstance(s, For | If) for s in loop.body):
         return (loop,)
     searches = _searches(loop, numbers)
-    if not searches or not _is_cut(loop) or loop.extent < SHORT:
+    if not searches or not _is_cut(loop) or loop.extent < MIN_ITERATIONS:
         return (loop,)
-    body = rewrite_body(_without_places(loop.body, searches), lambda s: (_asking(s, loop),))
+    body = rewrite_body(_without_places(loop.body, searches), lambda s: (_with_prefetch(s, loop),))
     plain = loop.replace(body=body)
     blocks, inside = f"{loop.iterator}r", loop.block
     within = None if inside is None else Block(inside.outer, dim(inside.size) // BLOCK)
@@ -102,17 +104,17 @@ def _searched(loop: For, numbers: Iterator[int]) -> tuple[Stmt, ...]:
     return tuple(result)
 
 
-def _asking(stmt: Stmt, loop: For) -> Stmt:
-    """A load with unit stride, with a prefetch of data for the time after the search."""
+def _with_prefetch(stmt: Stmt, loop: For) -> Stmt:
+    """A load with unit stride, with a prefetch of data that is needed after the search."""
     if not isinstance(stmt, Load) or stmt.buffer is POSITIONS:
         return stmt
     if dict(stmt.index.terms).get(loop.iterator, dim(0)).constant != 1:
         return stmt
-    return stmt.replace(prefetch=dim(AHEAD // stmt.buffer.dtype.itemsize))
+    return stmt.replace(prefetch=dim(PREFETCH_BYTES // stmt.buffer.dtype.itemsize))
 
 
 def _is_cut(loop: For) -> bool:
-    """True if a loop may be cut into our blocks: it has no block, or one of several of ours."""
+    """True if a loop may be cut into blocks of this pass: it has no block, or a multiple of it."""
     if loop.block is None:
         return True
     size = dim(loop.block.size).constant
@@ -120,7 +122,7 @@ def _is_cut(loop: For) -> bool:
 
 
 def _searches(loop: For, numbers: Iterator[int]) -> list[_Search]:
-    """The searches for the positions that a loop folds; none if one of them is impossible."""
+    """The searches for the positions that a loop folds; empty if one of them is impossible."""
     made = {s.name: s for s in loop.body if isinstance(s, Let | Load | ReadState | Select)}
     written = {s.buffer for s in loop.body if isinstance(s, Store)}
     searches = []
@@ -144,7 +146,7 @@ def _searches(loop: For, numbers: Iterator[int]) -> list[_Search]:
 
 
 def _without_places(body: tuple[Stmt, ...], searches: list[_Search]) -> tuple[Stmt, ...]:
-    """The statements with folds of the extremes alone."""
+    """The statements with folds of extremes in place of folds of extremes and positions."""
     folds = {search.fold: search for search in searches}
     result: list[Stmt] = []
     for stmt in body:
@@ -169,21 +171,21 @@ class _Search(Record):
 
     @property
     def block(self) -> State:
-        """The extreme of a block; it is only compared, so that signs of zeros do not matter."""
+        """The state of a block's extreme; it is only compared, so signs of zeros do not matter."""
         rule = self.fold.state.accumulator
         assert isinstance(rule, ArgReduceFold)
         return State(f"{self.name}b", rule.extreme, rule.dtype, signs=False)
 
     @property
     def blocks(self) -> State:
-        """The extreme of the blocks, with the number of the block."""
+        """The state of the extreme of all blocks, with the number of its block."""
         return self.fold.state.replace(name=f"{self.name}s")
 
     def search(self, loop: For, best: str) -> tuple[Stmt, ...]:
         """Statements that search a block for an element, and fold it with its position."""
         assert loop.block is not None
         size, dtype = dim(loop.block.size), self.block.dtype
-        here, found = cell(loop.iterator, loop.block), State(f"{self.name}p", MIN, NARROW)
+        here, found = cell(loop.iterator, loop.block), State(f"{self.name}p", MIN, POSITION_DTYPE)
         element = self.fold.values[0]
         equal, missing, hit, long, short, nowhere, candidate, nearest, steps, start, place = (
             f"{self.name}{letter}" for letter in "eihcdowgmjq"
@@ -198,8 +200,8 @@ class _Search(Record):
             *self.body,
             *test,
             Load(long, POSITIONS, here),
-            Let(short, NARROW, CAST, (long,)),
-            Let(candidate, NARROW, WHERE, (hit, short, nowhere)),
+            Let(short, POSITION_DTYPE, CAST, (long,)),
+            Let(candidate, POSITION_DTYPE, WHERE, (hit, short, nowhere)),
             Fold(found, (candidate,)),
         )
         scaled = list[Stmt]()
@@ -213,7 +215,7 @@ class _Search(Record):
         del terms[loop.iterator]
         return (
             Load(f"{self.name}l", POSITIONS, Index(size, ())),
-            Let(nowhere, NARROW, CAST, (f"{self.name}l",)),
+            Let(nowhere, POSITION_DTYPE, CAST, (f"{self.name}l",)),
             Alloc(found),
             loop.replace(body=body),
             ReadState(f"{self.name}f", found),

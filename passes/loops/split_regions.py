@@ -24,10 +24,10 @@ from axiomjit.symbolic.dims import Dim, bound, current_scope, dim
 
 
 def split_regions(program: LoopProgram, context: Context) -> LoopProgram:
-    """Split each loop into ranges in which every select has one part.
+    """Split each loop into ranges in which each select has a single part.
 
     So a padded or concatenated operand is read through its selection (ngraph tensors: complex
-    views) by inner loops without conditions. The order of the ranges in this call leaves guards in
+    views) by inner loops without conditions. The order of the ranges in this call records guards in
     the scope.
 
     Needs: a legal loop program whose loops have no spans.
@@ -51,7 +51,7 @@ def _parted(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
 
 def _decided(body: tuple[Stmt, ...], verdict: Callable[[Bound], bool | None]) -> tuple[Stmt, ...]:
-    """The statements without bounds that hold, and without parts whose bounds do not."""
+    """The statements without bounds that `verdict` finds true, and parts that it finds false."""
 
     def rule(stmt: Stmt) -> tuple[Stmt, ...]:
         if not isinstance(stmt, Select):
@@ -59,7 +59,7 @@ def _decided(body: tuple[Stmt, ...], verdict: Callable[[Bound], bool | None]) ->
         parts = []
         for part in stmt.parts:
             verdicts = {b: verdict(b) for b in part.bounds}
-            if False not in verdicts.values() and not _is_nowhere(part.body):
+            if False not in verdicts.values() and not _is_outside_regions(part.body):
                 parts.append(part.replace(bounds=tuple(b for b in verdicts if not verdicts[b])))
         return (stmt.replace(parts=tuple(parts)),)
 
@@ -80,11 +80,11 @@ def _cut(loop: For) -> list[For]:
     own = [b for b in bounds_of(loop.body) if b.iterator == loop.iterator]
     if not own:
         return [loop.replace(body=_ranges(loop.body))]
-    if loop.extent.constant == 0:  # it has no iterations, so any part will do
+    if loop.extent.constant == 0:  # an empty loop: any part will do
         body = _decided(loop.body, lambda b: True if b.iterator == loop.iterator else None)
         return [loop.replace(body=_ranges(body))]
     cuts, ranks = _in_order([place for b in own for place in (b.low, b.high)], loop.extent)
-    starts = {**ranks, cuts[0]: 0}  # of an empty range the first place is also the last
+    starts = {**ranks, cuts[0]: 0}  # an empty range, whose first and last place are equal
     loops = []
     for k, span in enumerate(pairwise(cuts)):
 
@@ -92,18 +92,18 @@ def _cut(loop: For) -> list[For]:
             return starts[b.low] <= k < ranks[b.high] if b.iterator == loop.iterator else None
 
         inner = _decided(loop.body, verdict)
-        if not _is_nowhere(inner):
+        if not _is_outside_regions(inner):
             loops.append(loop.replace(body=_ranges(inner), span=span))
     return loops
 
 
-def _is_nowhere(body: tuple[Stmt, ...]) -> bool:
-    """True if statements are in no region of a join: regions fill it, so they never run."""
+def _is_outside_regions(body: tuple[Stmt, ...]) -> bool:
+    """True if statements are outside all regions of a join, so that they never run."""
     return any(isinstance(stmt, Select) and not stmt.parts for stmt in walk(body))
 
 
 def _in_order(places: list[Dim], extent: Dim) -> tuple[list[Dim], dict[Dim, int]]:
-    """The places within [0, extent], both ends added, in their order in this call; ranks of all."""
+    """The places within [0, extent] and both ends, in order in this call, and the ranks of all."""
     first = dim(0)
     ranks: dict[Dim, int] = {}
     inner: dict[Dim, None] = {}
@@ -114,13 +114,13 @@ def _in_order(places: list[Dim], extent: Dim) -> tuple[list[Dim], dict[Dim, int]
             inner[place] = None
     cuts = [first, *sorted(inner, key=current_scope().value), extent]
     for one, next_one in pairwise(cuts):
-        assert one <= next_one  # leaves a guard
+        assert one <= next_one  # records a guard
     ranks.update({place: k for k, place in enumerate(cuts)})
     return cuts, {place: ranks.get(place, len(cuts) - 1) for place in places}
 
 
 def _resolved(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """The statements with each select replaced by the statements of its one part."""
+    """The statements with each select replaced by the statements of its only part."""
     result: list[Stmt] = []
     names: dict[str, str] = {}
     rest = list(reversed(body))

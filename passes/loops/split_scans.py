@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: blocks of long scans may run in any order, and in threads."""
+"""LoopProgram -> LoopProgram: blocks of long scans may run in any order, and in parallel."""
 
 from __future__ import annotations
 
@@ -37,26 +37,26 @@ from axiomjit.passes.loops.estimate_cost import estimate_cost
 from axiomjit.symbolic.data_dependent import HeuristicScope
 from axiomjit.symbolic.dims import bound, dim
 
-LONG: Final = 1 << 18
-"""Fewest elements of a scan that is split: below, one thread is about as fast."""
-ROWS: Final = 64
-"""Fewest rows whose scans are not split: threads take whole rows."""
+MIN_ELEMENTS: Final = 1 << 18
+"""Fewest elements of a scan that is split; below that, one thread is about as fast."""
+MIN_UNSPLIT_ROWS: Final = 64
+"""The number of rows from which scans are not split, as threads take whole rows."""
 
 
 def split_scans(program: LoopProgram, context: Context) -> LoopProgram:
-    """Add, before long scans of few rows, a prepass that finds the state at the end of each block.
+    """Add a prepass that computes the state at the end of each block to long scans of few rows.
 
-    A block of a scan needs the state before it. The prepass folds each block by itself, as the scan
-    does, and its combine part goes from block to block: three phases, of which threads share the
-    first and the last. The scan becomes a loop over blocks that loads the state before a block and
-    stores the state after it. So one thread may run the blocks in order without the prepass, which
-    runs only if threads share the blocks of a row. Both ways combine the same states in the same
-    order: results have the same bits.
+    A block of a scan needs the state before it. The prepass folds each block separately, and its
+    combine part combines these states block after block. Threads share the prepass and the scan,
+    but not the combine part. The scan becomes a loop over blocks that loads the state before a
+    block and stores the state after it. So one thread may run the blocks in order without the
+    prepass, which runs only if threads share the blocks of a row. Both ways combine the same states
+    in the same order: results have the same bits.
 
-    Scans that need other states, and scans beside other folds, are not changed. Lengths leave
-    guards in the scope.
+    Scans that depend on other states, and scans in a nest with other folds, are not changed.
+    Lengths record guards in the scope.
 
-    Needs: blocked nests with their costs; folds that commute are in lanes already.
+    Needs: blocked nests with their costs; commutative folds have lanes.
     Gives: a legal loop program.
     Keeps: every result, bit for bit.
     """
@@ -69,7 +69,7 @@ def split_scans(program: LoopProgram, context: Context) -> LoopProgram:
         partials = scan.partials(numbers)
         alone = program.replace(steps=(Nest(scan.unblocked()),))
         (own,) = estimate_cost(alone, context).costs
-        waits = cost.bytes_written if scan.waits else 0
+        waits = cost.bytes_written if scan.is_sequential else 0
         first = scan.prepass(partials), own.replace(flops=own.flops + waits)
         return [first, (scan.chained(partials), cost)]
 
@@ -78,7 +78,7 @@ def split_scans(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 def _scan_in(nest: Nest, known: frozenset[str]) -> _Scan | None:
-    """The scan of a nest, if it is nothing else, long, and of few rows; else None.
+    """The scan in a nest, if the nest has no other work and the scan is long and has few rows.
 
     `known` are the names of numbers.
     """
@@ -104,9 +104,9 @@ def _scan_in(nest: Nest, known: frozenset[str]) -> _Scan | None:
 
 
 class _Scan(Record):
-    """Loops over rows, over blocks, and within a block; each state with its block's state.
+    """A scan: loops over rows, over blocks, and within a block; each state with its block's state.
 
-    `known` are names of scalars that are no values of the nest.
+    `known` are names of scalars from outside of the nest.
     """
 
     loops: tuple[For, ...]
@@ -124,7 +124,7 @@ class _Scan(Record):
 
     @property
     def is_plain(self) -> bool:
-        """True if all states are read after each element, and none of them needs another one."""
+        """True if all states are read after each element, and are independent of each other."""
         folded = {s.state for s in walk((self.blocks,)) if isinstance(s, Fold)}
         taken = {s.state for s in walk((self.within,)) if isinstance(s, ReadState) and s.including}
         return (
@@ -136,18 +136,18 @@ class _Scan(Record):
     @property
     def is_long(self) -> bool:
         """True if splitting pays for the current lengths; a loop over tiles has one iteration."""
-        if self.within.extent < LONG:
+        if self.within.extent < MIN_ELEMENTS:
             return False
         if not self.loops:
             return True
         first = self.loops[0]
-        return first.extent <= 1 if self._is_over_tiles(first) else first.extent < ROWS
+        return first.extent <= 1 if self._is_over_tiles(first) else first.extent < MIN_UNSPLIT_ROWS
 
     @property
-    def waits(self) -> bool:
-        """True if each iteration of a fold waits for the last: folding is as slow as scanning.
+    def is_sequential(self) -> bool:
+        """True if a fold's iterations are dependent, so that it is as slow as the scan.
 
-        Integers and extremes are folded in vectors.
+        It is False for integers and extremes, which are folded in vectors.
         """
         sums = (s for s, _ in self.states if s.accumulator.blocked and s.lanes is None)
         return any(isinstance(s.accumulator, StateFold) or is_inexact(s.dtype) for s in sums)
@@ -157,7 +157,7 @@ class _Scan(Record):
         return lanes is not None and lanes.block is not None and lanes.block.outer == loop.iterator
 
     def rows(self) -> tuple[For, ...]:
-        """The loops over rows, which have a state each, lanes included."""
+        """The loops over rows, including lanes; each row has its own state."""
         lanes = self.lanes
         rows = [loop for loop in self.loops if not self._is_over_tiles(loop)]
         return (*rows, *([] if lanes is None else [lanes]))
@@ -194,7 +194,7 @@ class _Scan(Record):
     def _loaded(
         self, states: Sequence[State], partials: Sequence[Storage], before: int
     ) -> Iterator[Stmt]:
-        """Combine the values of a block's cell into states, or set them from the block before."""
+        """Combine the values in a block's cell into states, or set states to an earlier block's."""
         each = iter(partials)
         for state in states:
             names = tuple(f"{state.name}r{part}" for part in range(len(state.parts)))
@@ -209,7 +209,7 @@ class _Scan(Record):
         return found if found and wanted <= self.known else None
 
     def _over_blocks(self, body: Sequence[Stmt]) -> tuple[Stmt, ...]:
-        """Statements for each block of each row; a unit of the grid is a block."""
+        """Loops over rows and blocks around statements; a unit of the grid is a block."""
         rows = bool(self.loops) and not self._is_over_tiles(self.loops[0])
         inner = nested(self.loops[int(rows) :], tuple(body))
         under = self.loops[0].iterator if rows else None
@@ -217,7 +217,7 @@ class _Scan(Record):
         return (self.loops[0].replace(body=inner),) if rows else inner
 
     def prepass(self, partials: Sequence[Storage]) -> Nest:
-        """The nest that folds each block; its combine part goes from block to block."""
+        """The nest that folds each block; its combine part combines them block after block."""
         within = self.folded()
         assert within is not None
         own = [state for _, state in self.states]
@@ -233,7 +233,7 @@ class _Scan(Record):
         return Nest(body, nested(rows, combine), tuple(partials), prepass=True)
 
     def chained(self, partials: Sequence[Storage]) -> Nest:
-        """The scan, block after block, from the state that the block before has stored."""
+        """The nest of the scan; each block starts with the state stored by the block before."""
         states = [state for state, _ in self.states]
         later = Limit(((self.blocks.iterator, dim(1)),), dim(1), self.blocks.extent)
         loaded = self._in_lanes([*self._loaded(states, partials, 1)])
@@ -244,7 +244,7 @@ class _Scan(Record):
         return Nest(self._over_blocks(body), (), tuple(partials), chunk_chain=chain)
 
     def unblocked(self) -> tuple[Stmt, ...]:
-        """The statements of the prepass, in loops without blocks."""
+        """The statements of the prepass, with loops over all elements in place of blocks."""
 
         def whole(stmt: Stmt) -> tuple[Stmt, ...]:
             return (stmt.replace(block=None),) if isinstance(stmt, For) else (stmt,)
@@ -254,7 +254,7 @@ class _Scan(Record):
 
 
 def _read_after(stmt: Stmt) -> tuple[Stmt, ...]:
-    """A fold whose state is read after each element, so that it keeps the order of the scan."""
+    """The fold with a read of its state after each element, which fixes the order of elements."""
     if not isinstance(stmt, Fold):
         return (stmt,)
     return stmt, ReadState(f"{stmt.state.name}t", stmt.state)
@@ -263,7 +263,7 @@ def _read_after(stmt: Stmt) -> tuple[Stmt, ...]:
 def _needed(body: tuple[Stmt, ...], states: set[State], wanted: set[str]) -> tuple[Stmt, ...]:
     """The statements that fold into states, and those that compute the folded values.
 
-    `wanted` are values that later statements use, or that were used here but not computed.
+    `wanted` are values that later statements use; values used here but not computed are added.
     """
     found: list[Stmt] = []
     for stmt in reversed(body):

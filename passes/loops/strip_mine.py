@@ -35,42 +35,43 @@ from axiomjit.symbolic.data_dependent import HeuristicScope
 from axiomjit.symbolic.dims import bound, dim
 
 STRIP: Final = 512
-"""Iterations of a strip: enough that entering a vector loop costs little, few enough that data that
-a strip reads twice stays in the first-level cache."""
-LEAST: Final = 64
-"""Fewest iterations of a strip: below, entering loops costs too much."""
-WHOLE: Final = 1024
+"""Iterations of a strip: enough that entering a vector loop is cheap, few enough that data read
+twice stays in the first-level cache.
+"""
+MIN_STRIP: Final = 64
+"""Fewest iterations of a strip; below that, entering loops costs too much."""
+MAX_WHOLE_BLOCK: Final = 1024
 """Most iterations of a block that is its own strip."""
-SCRATCH: Final = 16_384
-"""Most bytes of all tiles of a loop: they share the first-level cache with the data it reads."""
-SHORT: Final = 32
+MAX_TILE_BYTES: Final = 16_384
+"""Most bytes of all tiles of a loop, which share the first-level cache with the data it reads."""
+MIN_ITERATIONS: Final = 32
 """Fewest iterations of a loop that is split."""
-HIDDEN: Final = 10
-"""Additions per iteration that a processor can do while it waits for a scalar division."""
-LOOPS: Final = 3
-"""The most loops into which a chain of elementary functions is cut: each takes time to compile."""
-SHARES: Final = (0.75, 0.6, 0.5, 0.44, 0.38, 0.32)
-"""Shares of the longest chain of operations that a loop may have: the splits to choose from."""
-WORTH: Final = 0.97
+HIDDEN_ADDITIONS: Final = 10
+"""Additions per iteration that a processor can do during a scalar division."""
+MAX_LOOPS: Final = 3
+"""Most loops into which a chain of elementary functions is cut; each takes time to compile."""
+CHAIN_SHARES: Final = (0.75, 0.6, 0.5, 0.44, 0.38, 0.32)
+"""The candidate splits: the share of the longest chain of operations that each loop may have."""
+MAX_TIME_RATIO: Final = 0.97
 """A split is made if it takes at most this share of the time of the unsplit loop."""
-ENTRY: Final = 1.0
+ENTRY_CYCLES: Final = 1.0
 """Cycles per vector that entering and leaving one more loop takes."""
-CROSSING: Final = 2
+TILE_COST: Final = 2
 """The cost of storing a value in a tile and loading it from there, in additions."""
 
 
 def strip_mine(program: LoopProgram, context: Context) -> LoopProgram:
     """Split innermost loops that run faster as several loops.
 
-    One scalar operation makes the whole loop scalar code, and so does a running fold. Elementary
-    functions in sequence are long chains of dependent instructions: a processor, which looks some
-    hundred of them ahead, does not see the next iteration. Such a loop is cut into strips, and a
-    strip runs as several loops in turn: vector code, scalar operations, vector code; or the parts
-    of each chain in sequence, if `estimate_time` says that this is faster. Values that cross from
-    one loop to the next are stored in tiles, a cell per iteration of the strip, unless it is
-    cheaper to load or to compute them again. A loop over a short block is its own strip. Loops over
-    part of their extent, and loops that store into a buffer they load, or store or fold twice into
-    one place, are not changed. The length of a loop leaves a guard in the scope.
+    One scalar operation, or a running fold, makes the whole loop scalar code. Elementary functions
+    in sequence are long chains of dependent instructions, too long for a processor to start the
+    next iteration meanwhile. Such a loop is cut into strips, and a strip runs as several loops in
+    turn: vector code, scalar operations, vector code; or the parts of each chain in sequence, if
+    `estimate_time` says that this is faster. Values that cross from one loop to the next are stored
+    in tiles, a cell per iteration of the strip, unless it is cheaper to load or to compute them
+    again. A loop over a short block is its own strip. Loops over part of their extent are not
+    changed, nor are loops that load from a buffer they store into, or store or fold twice into one
+    place. The length of a loop records a guard in the scope.
 
     Needs: blocked nests.
     Gives: a legal loop program.
@@ -96,7 +97,7 @@ def strip_mine(program: LoopProgram, context: Context) -> LoopProgram:
 def _strips(
     loop: For, tiles: list[Storage], numbers: Iterator[int], target: ChosenTarget
 ) -> tuple[Stmt, ...]:
-    """The loop as several loops over strips if that is legal and faster, else the loop."""
+    """The loop as several loops over strips if this is legal and faster, else unchanged."""
     scalar = frozenset(let.name for let in _lets(loop) if _is_scalar(let, target))
     scalar |= {s.name for s in loop.body if isinstance(s, ReadState) and s.state in _running(loop)}
     if not _may_split(loop, scalar):
@@ -105,7 +106,7 @@ def _strips(
     if split is None:
         return (loop,)
     size = _strip(loop, sum(dtype.itemsize for dtype in split.tiles.values()))
-    if size is None or loop.extent < SHORT:
+    if size is None or loop.extent < MIN_ITERATIONS:
         return (loop,)
     strip, inside = Block(f"{loop.iterator}s", size), loop.block
     if inside is not None and inside.size == size:
@@ -128,15 +129,15 @@ def _strips(
 
 
 def _best_split(loop: For, scalar: Set[str]) -> _Split | None:
-    """The cheapest split of a loop: scalar operations in loops of their own, long chains cut."""
+    """The cheapest split of a loop: scalar operations in separate loops, long chains cut."""
     plain = _Split(loop, scalar, math.inf)
-    if plain.has_scalars and not plain.hides_scalars:
+    if plain.has_scalars and not plain.has_much_vector_code:
         return None
-    shares = SHARES if sum(map(_is_function, _lets(loop))) > 1 else ()
+    shares = CHAIN_SHARES if sum(map(_is_function, _lets(loop))) > 1 else ()
     splits = [_Split(loop, scalar, share * plain.longest) for share in shares]
-    cuts = [s for s in splits if 0 < s.vector_loops - plain.vector_loops < LOOPS]
+    cuts = [s for s in splits if 0 < s.vector_loops - plain.vector_loops < MAX_LOOPS]
     best = min(cuts, key=lambda cut: cut.time, default=None)
-    if best is not None and best.time < WORTH * plain.time:
+    if best is not None and best.time < MAX_TIME_RATIO * plain.time:
         return best
     return plain if plain.has_scalars else None
 
@@ -172,39 +173,39 @@ def _lets(loop: For) -> list[Let]:
 
 
 def _is_scalar(let: Let, target: ChosenTarget) -> bool:
-    """True if this makes the loop around it scalar code; few rules do so on any target."""
+    """True if the operation makes its loop scalar code on the target."""
     return bool(let.primitive.scalar) and let.primitive.is_scalar(code(let.dtype), target.record)
 
 
 def _is_function(let: Let) -> bool:
-    """True if this is an elementary function: only these results may differ from NumPy's."""
+    """True for an elementary function; only such results may differ from NumPy's."""
     return let.primitive.elementary
 
 
 def _strip(loop: For, bytes_per_step: int) -> int | None:
-    """The iterations of a strip; None if none is possible. Lanes need all of their block."""
+    """The iterations of a strip; None if impossible. Lanes need their whole block."""
     block = None if loop.block is None else dim(loop.block.size).constant
     if loop.block is not None and loop.block.unroll > 1:
         return None
-    if block is not None and block <= WHOLE and block * bytes_per_step <= SCRATCH:
+    if block is not None and block <= MAX_WHOLE_BLOCK and block * bytes_per_step <= MAX_TILE_BYTES:
         return block
     if any(isinstance(s, Fold | ReadState) and s.state.lanes is not None for s in loop.body):
         return None
     size = STRIP
-    while size * bytes_per_step > SCRATCH:
+    while size * bytes_per_step > MAX_TILE_BYTES:
         size //= 2
     aligned = loop.block is None or (block is not None and block % size == 0)
-    return size if aligned and size >= LEAST else None
+    return size if aligned and size >= MIN_STRIP else None
 
 
 class _Split:
     """The statements of a loop in groups that run in sequence.
 
-    Odd groups are scalar operations, each in the first group that has its operands; even groups are
-    vector code, with statements that no scalar operation needs in the last one. Within a budget of
-    cycles, the operations of a group form no longer chains; then the operands of elementary
-    functions are also in their first possible group. `tiles` are the values that cross groups, with
-    their dtypes.
+    Odd groups are scalar operations, each in the first group that has its operands. Even groups are
+    vector code; statements that no scalar operation needs are in the last one. With a budget of
+    cycles, no chain of operations in a group is longer than the budget; then the operands of
+    elementary functions are also in their first possible group. `tiles` are the values that cross
+    groups, with their dtypes.
     """
 
     def __init__(self, loop: For, scalar: Set[str], budget: float) -> None:
@@ -223,14 +224,14 @@ class _Split:
             self._fill(group)
 
     @property
-    def hides_scalars(self) -> bool:
-        """True if there is more vector code than scalar operations hide."""
+    def has_much_vector_code(self) -> bool:
+        """True if there is more vector code than scalar operations can hide."""
         work = 0
         for stmt in (s for group in self.groups[::2] for s in group):
             if isinstance(stmt, Let) and stmt.name in self.varying:
                 work += stmt.primitive.weight
             work += isinstance(stmt, Fold)
-        return work > HIDDEN
+        return work > HIDDEN_ADDITIONS
 
     @property
     def vector_loops(self) -> int:
@@ -245,11 +246,13 @@ class _Split:
             group = self.groups[level]
             body = [s for s in self.loop.body if s in group and self._varies(s)]
             kept = sum(self.level.get(name) == level for name in self.tiles)
-            total += (estimate_time(body, self.crossing[level], kept) + ENTRY) if group else 0.0
+            total += (
+                (estimate_time(body, self.crossing[level], kept) + ENTRY_CYCLES) if group else 0.0
+            )
         return total
 
     def bodies(self, kept: dict[str, tuple[Storage, Index]]) -> Iterator[tuple[Stmt, ...]]:
-        """The statements of each non-empty group, with loads from tiles and stores into them."""
+        """The statements of each nonempty group, with loads from tiles and stores into them."""
         for level, (group, crossing) in enumerate(zip(self.groups, self.crossing, strict=True)):
             body: list[Stmt] = [Load(n, *kept[n]) for n in kept if n in crossing]
             for stmt in self.loop.body:
@@ -280,7 +283,7 @@ class _Split:
         return names
 
     def _needed(self, stmt: Stmt) -> tuple[str, ...]:
-        """The scalars that a statement needs; a read of a running state needs the folded values."""
+        """The scalars that a statement uses; a read of a running state uses the folded values."""
         if isinstance(stmt, ReadState) and stmt.state in self.running:
             return self.running[stmt.state].values
         return used(stmt)
@@ -289,9 +292,9 @@ class _Split:
         return not isinstance(stmt, Let | Load | ReadState) or stmt.name in self.varying
 
     def _levels(self) -> tuple[dict[str, int], int]:
-        """The groups of varying values, and the number of groups.
+        """The number of the group of each varying value, and the number of groups.
 
-        Only values that are a separated operation, or needed by one, have a group.
+        Only values that are separated operations, or operands of these, have a group.
         """
         first = self._first_groups()
         early: set[str] = set()
@@ -332,13 +335,13 @@ class _Split:
         return isinstance(stmt, Let) and _is_function(stmt)
 
     def _fill(self, group: int) -> None:
-        """Put the statements that belong to a group into it, with the statements they depend on."""
+        """Add the statements of a group, with the statements they depend on."""
         last = len(self.groups) - 1
         for stmt in self.loop.body:
             match stmt:
                 case Let(name=name) | ReadState(name=name) if self.level.get(name) == group:
                     wanted = name in self.tiles or self._is_scalar(name)
-                case Store(value=value):  # in the group of its value, if that is early
+                case Store(value=value):  # in the group of its value, if that is an early one
                     early = isinstance(self.made.get(value), Let) or self._is_scalar(value)
                     wanted = group == (self.level.get(value, last) if early else last)
                 case Fold(state=state):
@@ -356,7 +359,7 @@ class _Split:
             self._supply(operand, group)
 
     def _supply(self, name: str, group: int) -> None:
-        """Provide a value in a group: load it from its tile, or load or compute it there."""
+        """Provide a value in a group: load it from its tile or memory, or compute it again."""
         stmt = self.made.get(name)
         if stmt is None or stmt in self.groups[group] or name in self.crossing[group]:
             return
@@ -369,10 +372,10 @@ class _Split:
         self._add(stmt, group)
 
     def _tile_price(self, name: str) -> int:
-        return CROSSING - 1 if name in self.tiles else CROSSING
+        return TILE_COST - 1 if name in self.tiles else TILE_COST
 
     def _price(self, name: str, group: int, limit: int) -> int:
-        """The cost of a value in a group without a tile for it, counted up to `limit`."""
+        """The cost of providing a value in a group without a tile, counted up to `limit`."""
         stmt = self.made.get(name)
         if name not in self.varying or stmt in self.groups[group] or name in self.crossing[group]:
             return 0

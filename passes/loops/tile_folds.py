@@ -25,24 +25,24 @@ from axiomjit.passes.ir.rewriting import chain_of, rewrite_nests, stride_cost
 from axiomjit.symbolic.dims import SMALL, bound
 
 LANES: Final = 512
-"""Fewest lanes of one thread: long enough for vector code."""
+"""Lanes of a block, the fewest of one thread: enough for vector code."""
 UNROLL: Final = 4
-"""Blocks of lanes that a thread takes as one, if there are enough: whole rows of memory."""
-NEAR: Final = 16_384
-"""Most bytes of all tiles of a loop: they stay in the first-level cache."""
-WINDOW: Final = 16
-"""Most elements of a window for which vectors of lanes are better; few are unrolled anyway."""
+"""Blocks of lanes that a thread takes together, if there are enough: longer runs of memory."""
+MAX_TILE_BYTES: Final = 16_384
+"""Most bytes of all tiles of a loop, which stay in the first-level cache."""
+MAX_WINDOW: Final = 16
+"""Most elements of a window for which vectors of lanes are faster than vectors of elements."""
 
 
 def tile_folds(program: LoopProgram, context: Context) -> LoopProgram:
-    """Put the innermost map loop inside the fold if it, not the fold, has unit stride.
+    """Put the innermost map loop inside the fold if only the map loop has unit stride.
 
     Folding a C-ordered matrix along its first dimension cell by cell would touch a cache line per
     element. Instead a block of `LANES` results is folded at once: the map loop is cut into blocks,
     the states become a tile with a cell per lane, and the lanes run innermost. If little is
-    computed, a thread takes up to `UNROLL` blocks as one, since memory is read fastest along
-    whole rows. Folds over short windows, and over windows that the edge of the array cuts off, are
-    tiled, too; the length of windows leaves a guard in the scope.
+    computed, a thread takes up to `UNROLL` blocks together, since memory is read fastest along
+    whole rows. Folds over short windows, and over windows cut off at the edges of the array, are
+    tiled, too; the length of windows records a guard in the scope.
 
     Needs: ordered loops; a fold directly inside a map loop has no map loop inside.
     Gives: a legal loop program.
@@ -87,7 +87,7 @@ def _tiled(stmt: Stmt) -> Stmt:
 
 
 def _unroll(allocs: tuple[Alloc, ...], fold: For) -> int:
-    """The blocks of lanes per iteration: one if the loop may be split, or tiles are large.
+    """The blocks of lanes per iteration: one if the loop may be split, or if tiles are large.
 
     A loop is split into strips of one block (see `strip_mine`).
     """
@@ -95,11 +95,11 @@ def _unroll(allocs: tuple[Alloc, ...], fold: For) -> int:
     if any(let.primitive.elementary or let.primitive.scalar for let in lets):
         return 1
     cell = sum(part.itemsize for alloc in allocs for part in alloc.state.parts)
-    return max(1, min(UNROLL, NEAR // (LANES * cell)))
+    return max(1, min(UNROLL, MAX_TILE_BYTES // (LANES * cell)))
 
 
 def _in_lanes(body: tuple[Stmt, ...], lane: str, unrolled: int) -> tuple[Stmt, ...]:
-    """The statements with states that have a cell per lane."""
+    """The statements, with states that have a cell per lane."""
 
     def rule(stmt: Stmt) -> tuple[Stmt, ...]:
         if isinstance(stmt, Alloc | Fold | ReadState):
@@ -123,7 +123,7 @@ def _walks_across(mapped: For, fold: For) -> bool:
 
 
 def _is_over_windows(mapped: For, fold: For) -> bool:
-    """True if the fold is over windows along the map loop, at edges or short ones."""
+    """True if the fold is over windows along the map loop that are short, or cut off at edges."""
     if mapped.iterator in limited_iterators(fold.body):
         return True
     innermost = chain_of(fold)[0][-1]
@@ -132,7 +132,7 @@ def _is_over_windows(mapped: For, fold: For) -> bool:
         return False
     if not any(_slides(access, mapped, innermost) for access in accesses):
         return False
-    return innermost.extent > SMALL and innermost.extent <= WINDOW
+    return innermost.extent > SMALL and innermost.extent <= MAX_WINDOW
 
 
 def _slides(access: Load | Store, one: For, other: For) -> bool:

@@ -39,7 +39,7 @@ def make_plan(program: LoopProgram, context: Context) -> Plan:
     Library calls for several results of one function of the same operands become one call.
 
     All memory is allocated before the first kernel runs, so that a failure leaves nothing
-    half-written; a temporary is released after its last reader, or a later one of as many bytes
+    half-written. After its last reader a temporary is released, or a later one of the same size
     takes its memory.
 
     Needs: a legal loop program of blocked nests with a cost per step.
@@ -53,13 +53,13 @@ def make_plan(program: LoopProgram, context: Context) -> Plan:
     }
     storages = [*program.storages, *_partials(program.steps)]
     groups = _groups(program.steps)
-    made = {target for k in groups for target in _made(program.steps[k], groups[k])}
+    made = {target for k in groups for target in _allocated_targets(program.steps[k], groups[k])}
     allocated = [s for s in storages if not s.role.is_given and s not in made]
     first, last = _uses(program, rendered, groups)
     written = _written(program)
     scratch = [s for s in storages if s.role.is_temporary or s.role is ArrayRole.PARTIAL]
     plain = [s for s in scratch if s not in made]
-    heirs = _heirs(plain, first, last)
+    heirs = _reused_memory(plain, first, last)
     choices = _choices(program, context)
     late = {s: data_dependent_in(*s.shape, *s.strides) for s in allocated if s.name not in heirs}
     steps: list[Step] = [Allocate(s.name) for s, symbols in late.items() if not symbols]
@@ -82,21 +82,21 @@ def make_plan(program: LoopProgram, context: Context) -> Plan:
         if storage.name in program.updated and isinstance(storage.origin, Input):
             steps.append(WriteBack(storage.name, storage.origin.position))
     results = tuple(map(_window, program.results))
-    early = _early(program, choices)
+    early = _written_early(program, choices)
     cost = _total(program, early)
     return Plan(tuple(map(_buffer, storages)), tuple(steps), results, cost, early)
 
 
 def _partials(steps: Steps) -> list[Storage]:
-    """The buffers of partial results; a chain has those of the nest before it."""
+    """The buffers of partial results; a chunk chain shares those of the nest before it."""
     nests = (step for step in steps if isinstance(step, Nest) and step.chunk_chain is None)
     return [buffer for nest in nests for buffer in nest.partials]
 
 
 def _groups(steps: Steps) -> dict[int, tuple[LibraryCall, ...]]:
-    """By the index of a library call the later calls for other results of it.
+    """For each library call, by index, the later calls for other results of the same function.
 
-    They are computed with the first one, and have no entry of their own.
+    The later calls run with the first one, and have no entry.
     """
     found: dict[int, tuple[LibraryCall, ...]] = {}
     known: dict[object, int] = {}
@@ -114,8 +114,8 @@ def _shared(call: LibraryCall) -> object:
     return found
 
 
-def _made(step: Nest | LibraryCall, others: Sequence[LibraryCall]) -> list[Storage]:
-    """The results that a call of a NumPy function allocates itself: those in C order."""
+def _allocated_targets(step: Nest | LibraryCall, others: Sequence[LibraryCall]) -> list[Storage]:
+    """The targets that a call of a NumPy function allocates: all of them if in C order."""
     if not isinstance(step, LibraryCall) or _shared(step) is None:
         return []
     targets = [step.target, *(other.target for other in others)]
@@ -126,7 +126,7 @@ def _made(step: Nest | LibraryCall, others: Sequence[LibraryCall]) -> list[Stora
 def _choices(program: LoopProgram, context: Context) -> list[Choose]:
     """The data-dependent lengths, in the order in which steps count them.
 
-    Each has the guards, from tracing or from passes, that can be checked once it is known.
+    Each has the guards from tracing and passes that can be checked once it is known.
     """
     written = _written(program)
     counts = sorted(program.counts, key=lambda count: written[count.view.storage.name])
@@ -143,25 +143,25 @@ def _choices(program: LoopProgram, context: Context) -> list[Choose]:
 
 
 def _written(program: LoopProgram) -> dict[str, int]:
-    """The last step that writes each storage."""
+    """For each storage the last step that writes it."""
     return {s.name: k for k, step in enumerate(program.steps) for s in accessed(step)[1]}
 
 
-def _early(program: LoopProgram, choices: Sequence[Choose]) -> tuple[int, ...]:
-    """The arguments written before, or by, a step that may fail or find the plan wrong."""
+def _written_early(program: LoopProgram, choices: Sequence[Choose]) -> tuple[int, ...]:
+    """The arguments written before or by the last step that may fail or find the plan invalid."""
     written = _written(program)
     asked = [written[c.count.buffer] for c in choices if c.choice.guards]
     calls = ((k, s.operation) for k, s in enumerate(program.steps) if isinstance(s, LibraryCall))
-    asked += [k for k, operation in calls if operation.fails or operation.guesses]
+    asked += [k for k, operation in calls if operation.may_raise or operation.is_speculative]
     before = program.steps[: max(asked, default=-1) + 1]
     origins = {storage.origin for step in before for storage in accessed(step)[1]}
     return tuple(sorted(origin.position for origin in origins if isinstance(origin, Input)))
 
 
 def _total(program: LoopProgram, early: Sequence[int]) -> Cost:
-    """The cost of all steps, the memory of their partial results, and that of kept arguments.
+    """The cost of all steps, with the memory of partial results and of saved arguments.
 
-    Of a parallel variant only the memory counts: the next step runs, or costs about as much.
+    For a parallel variant only memory counts, since the next step runs instead or costs as much.
     """
     scratch = sum((buffer.size_bytes for buffer in _partials(program.steps)), dim(0))
     pairs = zip(program.steps, program.costs, strict=True)
@@ -181,7 +181,7 @@ def _uses(
     rendered: dict[int, Rendered],
     groups: Mapping[int, tuple[LibraryCall, ...]],
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """The first and the last step that uses each storage; a parallel variant is the next step."""
+    """The first and the last step that use each storage; a parallel variant is the next step."""
     places = {more.target.name: k for k, calls in groups.items() for more in calls}
     first: dict[str, int] = {}
     last: dict[str, int] = {}
@@ -201,10 +201,10 @@ def _is_shared(step: Nest | LibraryCall) -> bool:
     return isinstance(step, Nest) and step.parallel_variant is not None
 
 
-def _heirs(
+def _reused_memory(
     scratch: Sequence[Storage], first: Mapping[str, int], last: Mapping[str, int]
 ) -> dict[str, str]:
-    """By temporary, the dead one with as many bytes whose memory it takes."""
+    """For a temporary, the dead one of the same size whose memory it reuses."""
     heirs: dict[str, str] = {}
     dead: dict[Dim, list[Storage]] = {}
     ends = sorted(scratch, key=lambda s: last[s.name], reverse=True)
@@ -263,7 +263,7 @@ def _call(step: LibraryCall, others: Sequence[LibraryCall]) -> Call:
     operands = tuple(map(_window, step.operands))
     more = tuple((other.operation, _whole(other.target)) for other in others)
     given = step.operation, operands, step.labels, _whole(step.target)
-    return Call(*given, step.where, step.conditions, more, bool(_made(step, others)))
+    return Call(*given, step.where, step.conditions, more, bool(_allocated_targets(step, others)))
 
 
 def _whole(storage: Storage) -> Window:

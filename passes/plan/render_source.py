@@ -1,6 +1,7 @@
-"""Nest -> Python source of one kernel, specialised for small lengths; runs in plain Python too.
+"""Nest -> Python source of one kernel, specialised for small lengths; plain Python runs it, too.
 
-Buffers, scalars, lengths, iterators and values are numbered by first use: equal nests, equal keys.
+Buffers, scalars, lengths, iterators and values are numbered by first use, so that equal nests have
+equal keys.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Number, Storage
 from axiomjit.symbolic.dims import SMALL, Dim, dim
 
 LEVELS: Final = 32
-"""Depth of a tree of blocks: enough for 2**32 of them."""
+"""The depth of a tree of blocks, enough for 2**32 blocks."""
 
 
 class Rendered(Record):
-    """A kernel and the program's names of its words, in the order of its parameters."""
+    """A kernel, and the program's names for its words, in the order of parameters."""
 
     kernel: Kernel
     buffers: tuple[Storage, ...]
@@ -86,12 +87,12 @@ class _Writer:
 
     @property
     def ranges(self) -> RangeSource:
-        """Writes ranges; built for each use, since a stored one would be a reference cycle."""
+        """The writer of ranges; made for each use, to avoid a reference cycle."""
         named = partial(self.named, "i"), self.value, self.length
         return RangeSource(*named, self.over_blocks, self.firsts, self.ends)
 
     def kernel(self, nest: Nest, target: ChosenTarget) -> Rendered:
-        """The whole function; its header is written last, when its words are known."""
+        """The kernel of a nest; the header is written last, when the words are known."""
         self.written = {s.buffer for s in nest.statements if isinstance(s, Store)}
         loops = [s for s in nest.statements if isinstance(s, For) and s.block is not None]
         self.over_blocks = {loop.iterator: loop for loop in loops}
@@ -134,7 +135,7 @@ class _Writer:
         return f"{letter}{self.counts[letter] - 1}"
 
     def named(self, letter: str, old: str) -> str:
-        """The name in the source of a name in the nest."""
+        """The source's name for a name in the nest."""
         if (letter, old) not in self.names:
             self.names[letter, old] = self.fresh(letter)
         return self.names[letter, old]
@@ -149,7 +150,7 @@ class _Writer:
         return self.named("v", old)
 
     def buffer(self, storage: Storage) -> str:
-        """The name of a buffer: a for read, o for written, p for partial results, x for tiles."""
+        """The name of a buffer: a.. if read, o.. if written, p.. for partials, x.. for tiles."""
         if storage in self.scratch:
             return self.scratch[storage]
         if storage not in self.buffers:
@@ -164,7 +165,7 @@ class _Writer:
         return self.buffers[storage]
 
     def length(self, value: int | Dim, baked: int = SMALL) -> str:
-        """A literal if it is at most `baked`, else the word that holds it."""
+        """A length in the source: a literal if at most `baked`, else the word that holds it."""
         constant = value if isinstance(value, int) else value.constant
         if isinstance(value, int) or (constant is not None and -baked <= constant <= baked):
             return str(constant)
@@ -187,7 +188,7 @@ class _Writer:
         return f"int64({element})" if storage is POSITIONS else f"{self.buffer(storage)}, {element}"
 
     def suffix(self, stmt: Load | Store) -> str:
-        """The suffix of an access in a kernel with function calls, if its stride is a word."""
+        """The suffix of an access whose stride is a word, in a kernel with function calls."""
         if not self.calls or stmt.buffer in self.scratch or stmt.buffer is POSITIONS:
             return ""
         step = dict(stmt.index.terms).get(next(reversed(self.open), ""), 0)
@@ -279,31 +280,35 @@ class _Writer:
         return name if self.dtypes[name] == dtype else f"{cast_name(code(dtype))}({name})"
 
     def values_of(self, state: State) -> list[str]:
-        """The names of a state's values, or of the tiles with a cell of it per lane."""
+        """The names of a state's values, or of the tiles that hold them for all lanes."""
         if _is_flagged(state):
             return [self.named(letter, state.name) for letter in "sgz"[: 2 + state.signs]]
         first = self.named("s", state.name)
         more = (self.named("s", f"{state.name}.{k}") for k in range(1, len(state.parts)))
         return [first, *more]
 
-    def begun(self, state: State) -> str | None:
-        """The name of the flag that a state has an element; None if it begins with its identity."""
+    def has_element_flag(self, state: State) -> str | None:
+        """The name of the flag for a state without identity that it has an element; else None."""
         fold = state.accumulator
         counts = isinstance(fold, UfuncFold) or fold.has_identity
         return None if counts else self.named("g", state.name)
 
-    def here(self, state: State, name: str) -> str:
-        """The value, or the cell of the current lane if the state has lanes."""
+    def lane_value(self, state: State, name: str) -> str:
+        """A value of a state, or of its cell for the current lane."""
         return name if state.lanes is None else f"load({name}, {self.ranges.step(state.lanes)})"
 
     def alloc(self, stmt: Alloc) -> Iterator[str]:
         """Open a state, or the tree of its blocks."""
-        state, begun = stmt.state, self.begun(stmt.state)
+        state, has_element_flag = stmt.state, self.has_element_flag(stmt.state)
         dtypes = [cast_name(code(dtype)) for dtype in state.parts]
         names = self.values_of(state)
         start = _start_source(state)
-        if begun is not None:
-            names, dtypes, start = [*names, begun], [*dtypes, "b1"], [*start, "b1(False)"]
+        if has_element_flag is not None:
+            names, dtypes, start = (
+                [*names, has_element_flag],
+                [*dtypes, "b1"],
+                [*start, "b1(False)"],
+            )
         if stmt.scope == "tree":
             yield f"{self.named('t', state.name)} = tile({LEVELS * state.cells}, {dtypes[0]})"
             yield f"{self.named('q', state.name)} = 0"
@@ -321,8 +326,12 @@ class _Writer:
             yield from (f"    store({n}, j0, {v})" for n, v in zip(names, start, strict=True))
 
     def fold(self, stmt: Fold) -> Iterator[str]:
-        """Combine values into a state; lanes of one state may be reordered, cells may not."""
-        state, fold, begun = stmt.state, stmt.state.accumulator, self.begun(stmt.state)
+        """Write lines that combine values into a state."""
+        state, fold, has_element_flag = (
+            stmt.state,
+            stmt.state.accumulator,
+            self.has_element_flag(stmt.state),
+        )
         names = self.values_of(state)
         values = [self.as_type(v, d) for v, d in zip(stmt.values, state.parts, strict=True)]
         if _is_flagged(state):
@@ -334,8 +343,8 @@ class _Writer:
             return
         lines, combined = ([], values) if stmt.kept else self.combined(state, values)
         yield from lines
-        if begun is not None:
-            names, combined = [*names, begun], [*combined, "b1(True)"]
+        if has_element_flag is not None:
+            names, combined = [*names, has_element_flag], [*combined, "b1(True)"]
         if state.lanes is None:
             yield f"{', '.join(names)} = {', '.join(combined)}"
         else:
@@ -343,8 +352,11 @@ class _Writer:
             yield from (f"store({n}, {step}, {c})" for n, c in zip(names, combined, strict=True))
 
     def combined(self, state: State, values: list[str]) -> tuple[list[str], list[str]]:
-        """Lines that combine values into a state, and its values; the first element is copied."""
-        begun, left = self.begun(state), [self.here(state, n) for n in self.values_of(state)]
+        """Lines that combine values into a state, and the new values; a first element is copied."""
+        has_element_flag, left = (
+            self.has_element_flag(state),
+            [self.lane_value(state, n) for n in self.values_of(state)],
+        )
         if isinstance(state.accumulator, StateFold) and state.lanes is not None:
             named = [self.fresh("u") for _ in left]
             loads = [f"{name} = {cell}" for name, cell in zip(named, left, strict=True)]
@@ -353,9 +365,9 @@ class _Writer:
             loads = []
         fold, dtype = state.accumulator, state.dtype
         lines, combined = _combine_source(fold, left, values, dtype, self.fresh)
-        if begun is not None:
+        if has_element_flag is not None:
             pairs = zip(combined, values, strict=True)
-            on = self.here(state, begun)
+            on = self.lane_value(state, has_element_flag)
             made = [(self.fresh("u"), f"select({on}, {c}, {v})") for c, v in pairs]
             lines += [f"{name} = {text}" for name, text in made]
             combined = [name for name, _ in made]
@@ -372,7 +384,7 @@ class _Writer:
         elif _is_flagged(state):
             value = _flagged_value(self.values_of(state))
         else:
-            value = self.here(state, self.values_of(state)[part])
+            value = self.lane_value(state, self.values_of(state)[part])
         yield f"{self.define(stmt.name, stmt.dtype)} = {value}"
 
     def push(self, stmt: Push) -> str:
@@ -397,12 +409,14 @@ class _Writer:
 
 
 EXTREMES: Final = {MAX.name: ("larger", "&", -1), MIN.name: ("smaller", "|", 0)}
-"""The step of a minimum or maximum of floats: its function of numbers, then the operator that joins
-the bits of all elements, and its start, to tell the sign of a zero."""
+"""For a minimum or maximum of floats: its function of two numbers, then an operator and a start.
+
+The operator joins the bits of all elements, which decide the sign of a zero.
+"""
 
 
 def _combined_element(combine: Primitive, held: str, kind: DType, value: str, dtype: DType) -> str:
-    """The expression that a scatter stores: the old element combined with a value."""
+    """The expression of the element that a scatter stores: the old one combined with a value."""
     result = resolve_loop(combine.ufunc, (dtype, dtype))[-1] if combine.ufunc else dtype
     codes = [code(dtype)] * 2
     cast = held if kind == dtype else f"{cast_name(code(dtype))}({held})"
@@ -411,10 +425,10 @@ def _combined_element(combine: Primitive, held: str, kind: DType, value: str, dt
 
 
 def _is_flagged(state: State) -> bool:
-    """True if NaN and the signs of zeros are kept beside the state, and joined when it is read.
+    """True if a state has flags for NaN and for the signs of zeros, used when it is read.
 
-    Then each step is a few independent instructions; `maximum`, which is exact in each step, is a
-    chain of six. Cells of tiles do not depend on each other, and are exact.
+    Each step then is a few independent instructions, while an exact `maximum` is a chain of six.
+    Cells of a tile are independent of each other, so their steps are exact.
     """
     fold = state.accumulator
     plain = isinstance(fold, UfuncFold) and not fold.running and state.lanes is None
@@ -430,7 +444,7 @@ def _flagged_step(state: State, names: Sequence[str], value: str) -> list[str]:
 
 
 def _flagged_value(names: Sequence[str]) -> str:
-    """The value of an extreme with its flags, which tell the sign of a zero."""
+    """The value of an extreme, given its flags, which decide NaN and the sign of a zero."""
     return f"extreme({', '.join(names)})"
 
 
@@ -442,9 +456,9 @@ def _literal(value: Any, dtype: DType) -> str:
 
 
 def _start_source(state: State) -> list[str]:
-    """The initial values of a state; without identity they are never combined.
+    """The initial values of a state; those of a state without identity are never combined.
 
-    A flagged extreme has seen no NaN, and no bits.
+    The flags of an extreme start without NaN and without bits.
     """
     fold = state.accumulator
     if isinstance(fold, StateFold):
@@ -508,10 +522,10 @@ Term = tuple[str, Dim]
 
 
 class RangeSource(Record):
-    """Writes ranges and limits with the names that a source has for iterators, values, lengths.
+    """Writes ranges and limits, given the source's names for iterators, values and lengths.
 
-    `over_blocks` are the loops over blocks by iterator, `firsts` the first iteration of each block,
-    `ends` the ends of unrolled loops.
+    `over_blocks` are the loops over blocks by iterator, `firsts` the names of each block's first
+    iteration, `ends` those of the ends of unrolled loops.
     """
 
     iterator: Callable[[str], str]
@@ -590,18 +604,18 @@ class RangeSource(Record):
         return [f"{start} + {block.size * block.unroll}", *last]
 
     def _stop(self, first: Dim, last: Dim) -> str:
-        """The end of a span; of a short one `start + n`, so that LLVM does not vectorise it."""
+        """The end of a span; `start + n` for a short one, so that LLVM does not vectorise it."""
         steps = (last - first).constant
         short = steps is not None and steps <= SMALL and first.constant is None
         return f"{self.length(first)} + {steps}" if short else self.length(last)
 
     def starts(self, loop: For) -> list[str]:
-        """First iterations of a loop, one per limit; the largest holds."""
-        return [self._passed(limit.low, limit, loop.iterator) for limit in loop.limits]
+        """The first iterations of a loop, one per limit; the loop starts at the largest."""
+        return [self._first_at(limit.low, limit, loop.iterator) for limit in loop.limits]
 
     def stops(self, loop: For) -> list[str]:
-        """Ends of a loop, one per limit; the smallest holds."""
-        return [self._passed(limit.high, limit, loop.iterator) for limit in loop.limits]
+        """The ends of a loop, one per limit; the loop stops at the smallest."""
+        return [self._first_at(limit.high, limit, loop.iterator) for limit in loop.limits]
 
     def tests(self, limits: Sequence[Limit]) -> list[str]:
         """Comparisons that are all true if the limits hold."""
@@ -612,8 +626,8 @@ class RangeSource(Record):
             found += [f"{total} < {self.length(limit.high)}"]
         return found
 
-    def _passed(self, place: Dim, limit: Limit, iterator: str) -> str:
-        """The first iteration at which the sum of a limit is not below a place."""
+    def _first_at(self, place: Dim, limit: Limit, iterator: str) -> str:
+        """The first iteration at which the sum in a limit is at least `place`."""
         own = dict(limit.terms)[iterator]
         others = [term for term in limit.terms if term[0] != iterator]
         left = " - ".join([self.length(place + own - 1), *map(self._product, others)])
@@ -625,7 +639,7 @@ class RangeSource(Record):
 
 
 def _shared_walk(loop: For) -> tuple[str, str] | None:
-    """The iterator and block iterator that sibling loops over one whole block share, or None."""
+    """The iterator and block iterator common to sibling loops over one whole block, or None."""
     whole = loop.span is None and not loop.limits
     return (loop.iterator, loop.block.outer) if loop.block and whole else None
 

@@ -29,17 +29,17 @@ from axiomjit.symbolic.index_maps import IndexMap, identity, magnitude, stride_s
 Order = tuple[int, ...]
 """Dimensions, outermost first."""
 StrideKey = tuple[int, ...] | None
-"""The sort key of a value's stride; None without a stride."""
+"""The sort key of a stride; None for a broadcast dimension."""
 _NEAR: Final[dict[int | None, int]] = {0: 0, 1: 1, -1: 1}
-_KEPT: Final = (*PACKS, GATHER, SAVE)
+_KEEP_ORDER: Final = (*PACKS, GATHER, SAVE)
 """Primitives whose results keep NumPy's memory order."""
-GAIN: Final = 0.8
-"""Another order is chosen if it lowers the cost of loops to this fraction or less."""
-LINE: Final = 64
+MAX_COST_RATIO: Final = 0.8
+"""Another order is chosen if the cost of loops falls to this fraction or less."""
+LINE_BYTES: Final = 64
 """Bytes of a cache line."""
-TYPICAL: Final = 64
-"""The value assumed for an unknown length, so that all lengths get the same choice."""
-STORE: Final = 1.5
+TYPICAL_LENGTH: Final = 64
+"""The value assumed for an unknown length, so that the choice does not depend on it."""
+STORE_COST: Final = 1.5
 """The cost of a store, in loads."""
 
 
@@ -52,8 +52,9 @@ def choose_layouts(
     """The dimensions of each op, from the outermost in memory to the innermost.
 
     Results are stored in the order of their operands (NumPy's K). A temporary that only loops write
-    and read is stored in the order that is cheapest for these loops at any lengths; K if the gain
-    is small. So are `variables`, inputs whose layout may be chosen; their default is C order.
+    and read is stored in the order that is cheapest for these loops at any lengths, or in K order
+    if the gain is small. The same holds for `variables`, inputs whose layout may be chosen, with C
+    order as default.
 
     Needs: a legal graph in which only outputs are views, and its stored values.
     Gives: an order for every op that is no view, and for variables.
@@ -68,7 +69,7 @@ def choose_layouts(
 def _memory_orders(
     graph: Graph, layouts: Layouts
 ) -> tuple[dict[Node, Order], dict[Node, tuple[Dim, ...]]]:
-    """NumPy's order for each op, and the strides of arguments and held arrays."""
+    """NumPy's order for each op, and the strides of arguments and constants."""
     orders: dict[Node, Order] = {}
     strides: dict[Node, tuple[Dim, ...]] = {}
     keys: dict[Node, tuple[StrideKey, ...]] = {}
@@ -147,7 +148,7 @@ class _Choice:
         self.shown = {root_of(base_of(node)) for node in graph.outputs}
         self.nodes = graph.nodes
         self.free = [node for node in self.nodes if node in orders and self._is_free(node)]
-        # the loads in the loops of each op, and the ops whose loops load each value
+        # the loads in the loops of each op; the ops whose loops load each value
         self.loads: dict[Op, list[tuple[Node, IndexMap]]] = {}
         self.readers: dict[Node, Readers] = {}
 
@@ -162,8 +163,8 @@ class _Choice:
         return self.orders
 
     def _is_free(self, node: Node) -> bool:
-        """True if a value is a variable or a temporary, and only loops write it, once."""
-        if isinstance(node, Op) and (node not in self.stored or node.primitive in _KEPT):
+        """True if a value is a variable, or a temporary that only loops write, once."""
+        if isinstance(node, Op) and (node not in self.stored or node.primitive in _KEEP_ORDER):
             return False
         written = any(isinstance(u, Update) and u.operands[0] is node for u in self.users[node])
         long = sum(length.constant != 1 for length in node.shape)
@@ -188,7 +189,7 @@ class _Choice:
             self.orders[node] = order
             costs[order] = sum(_moved_bytes(op.extents, self._walks(op)) for op in loops)
         best = min(costs, key=lambda order: costs[order])
-        self.orders[node] = best if costs[best] <= GAIN * costs[plain] else plain
+        self.orders[node] = best if costs[best] <= MAX_COST_RATIO * costs[plain] else plain
 
     def _walks(self, op: Op) -> Iterator[_Walk]:
         count = len(op.extents)
@@ -196,7 +197,7 @@ class _Choice:
             yield _Walk(node.dtype.itemsize, self._steps(node, index, count))
         if op in self.stored and op in self.orders:
             steps = self._steps(op, identity(op.rank), count)
-            yield _Walk(op.dtype.itemsize, steps, STORE)
+            yield _Walk(op.dtype.itemsize, steps, STORE_COST)
 
     def _steps(self, node: Node, index: IndexMap, count: int) -> tuple[int | None, ...]:
         """The stride of each iterator in the memory of a value; None if more than one element."""
@@ -213,9 +214,9 @@ class _Choice:
 
 
 class _Walk(NamedTuple):
-    """An access: the bytes of an element, and its step along each loop.
+    """A memory access: the bytes of an element, and the step along each loop.
 
-    A step is 0 or 1 elements, or None if larger.
+    A step is 0 or 1 elements; None stands for a larger one.
     """
 
     itemsize: int
@@ -236,8 +237,8 @@ def _moved_bytes(extents: Sequence[Dim], walks: Iterable[_Walk]) -> float:
 
 def _bytes(walk: _Walk, loop: int) -> int:
     step = walk.steps[loop]
-    return max(LINE, walk.itemsize) if step is None else step * walk.itemsize
+    return max(LINE_BYTES, walk.itemsize) if step is None else step * walk.itemsize
 
 
 def _volume(points: Dim) -> int:
-    return sum(abs(factor) * TYPICAL ** len(monomial) for monomial, factor in points.terms)
+    return sum(abs(factor) * TYPICAL_LENGTH ** len(monomial) for monomial, factor in points.terms)

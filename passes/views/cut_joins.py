@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from axiomjit.graph.primitives import VIEW
-from axiomjit.passes.graph.choose_storage import PARTS
+from axiomjit.passes.graph.choose_storage import MAX_PARTS
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.view_ir import (
     Definition,
@@ -20,19 +20,19 @@ from axiomjit.symbolic.dims import Dim, dim
 from axiomjit.symbolic.index_maps import Region, shift
 
 Part = tuple[ReadOperand, Region]
-PIECE: Final = 8
-"""Most parts of one piece of a join: up to here compile time per part does not grow."""
+MAX_PIECE: Final = 8
+"""Most parts of one piece of a join; up to this number compile time per part does not grow."""
 
 
 def cut_joins(program: ViewProgram, context: Context) -> ViewProgram:
-    """Split stored joins of more than `PARTS` parts into several, each of a box of the whole.
+    """Split stored joins of more than `MAX_PARTS` parts into pieces, each for a box of the whole.
 
-    Each part becomes a loop, and compile time grows faster than the number of loops. Pieces that
-    compute the same have equal source, which is compiled once.
+    Each part becomes a loop, and compile time grows faster than the number of loops. Pieces with
+    the same computation have equal source, which is compiled once.
 
     Needs: a legal view program.
     Gives: a legal view program; the storage of a split join is written by several definitions, none
-    of more than `PIECE` parts unless one operand alone has more.
+    of more than `MAX_PIECE` parts unless one operand alone has more.
     Keeps: every value, bit for bit, and where it is stored.
     """
     counts = _parts(program)
@@ -51,7 +51,7 @@ def cut_joins(program: ViewProgram, context: Context) -> ViewProgram:
 
 
 def _parts(program: ViewProgram) -> dict[str, int]:
-    """The number of parts of the loops that compute each r-tensor; 1 for one that joins nothing."""
+    """For each r-tensor the number of parts of the loops that compute it; 1 without a join."""
     counts: dict[str, int] = {}
     for definition in program.definitions:
         if definition.storage is None:
@@ -67,10 +67,10 @@ def _count(operand: ReadOperand, counts: Mapping[str, int]) -> int:
 
 
 def _pieces(definition: Definition, counts: Mapping[str, int]) -> Iterator[Definition]:
-    """The pieces of a definition; itself if it is no join of many parts."""
+    """The pieces of a definition; itself unless it is a join of many parts."""
     storage, regions = definition.storage, definition.regions
     total = sum(_count(operand, counts) for operand in definition.operands)
-    if not regions or storage is None or definition.target is not None or total <= PARTS:
+    if not regions or storage is None or definition.target is not None or total <= MAX_PARTS:
         yield definition
         return
     for number, (box, parts) in enumerate(_boxes(definition, counts)):
@@ -100,7 +100,7 @@ def _boxes(
     size = 0
     for operand, region in zip(definition.operands, definition.regions, strict=True):
         count = _count(operand, counts)
-        larger = None if box is None or size + count > PIECE else _joined(box, region)
+        larger = None if box is None or size + count > MAX_PIECE else _joined(box, region)
         if larger is None and box is not None:
             yield box, group
             group, size = [], 0
@@ -112,7 +112,7 @@ def _boxes(
 
 
 def _joined(first: Region, second: Region) -> Region | None:
-    """Two boxes as one, where the second follows the first along one dimension."""
+    """The union of two boxes, the second of which follows the first along one dimension."""
     differ = [d for d, (one, other) in enumerate(zip(first, second, strict=True)) if one != other]
     if len(differ) != 1 or first[differ[0]][1] is not second[differ[0]][0]:
         return None
@@ -137,7 +137,7 @@ def _place(index: tuple[Dim, ...], strides: tuple[Dim, ...]) -> Dim:
 
 
 def _renumbered(definition: Definition, later: Mapping[Storage, int]) -> Definition:
-    """The definition with the versions of storages counted anew: pieces are versions, too."""
+    """The definition with new version numbers, since pieces are versions, too."""
     if not later:
         return definition
     operands = tuple(_later(o, later) if isinstance(o, View) else o for o in definition.operands)

@@ -45,9 +45,8 @@ from axiomjit.views.dense_layout import ordered_strides
 def lower_to_views(graph: Graph, context: Context) -> ViewProgram:
     """Give memory to stored values, and turn every read into strides.
 
-    Outputs, operands and results of library calls, folds that others broadcast, and values too
-    expensive to compute twice are stored, in the order of dimensions that `choose_layouts` finds;
-    everything else is an r-tensor. A version of a storage overwrites the version before.
+    Values selected by `choose_storage` are stored, in the order of dimensions that `choose_layouts`
+    finds; all others are r-tensors. A version of a storage overwrites the version before.
 
     Needs: a legal graph in which only outputs are views, and versions are read before the next one.
     Gives: a legal view program with one result per output.
@@ -97,7 +96,9 @@ class _Lowering:
     def _nodes(self) -> list[Node]:
         """All nodes, operands before users, and readers of a version before the next one."""
         if any(isinstance(node, Update) for node in self.stored):
-            late = lazy_import("axiomjit.passes.graph.order_writes")  # few programs write
+            late = lazy_import(
+                "axiomjit.passes.graph.order_writes"
+            )  # only programs with writes need this order
             order = late.order_writes(self.graph, self.stored)
             assert not order.late, "versions with later readers are saved before"
             return post_order((*order.ops, *self.graph.outputs))
@@ -196,13 +197,13 @@ class _Lowering:
         return _view(below, node.maps[0], node.shape).replace(writable=writable)
 
     def _whole(self, node: Node) -> View:
-        """A view of the whole storage of a node, at the present version."""
+        """A view of the whole storage of a node, at its current version."""
         storage = self.storages[node]
         version = self.versions.get(node, 0)
         return View(storage, storage.shape, dim(0), storage.strides, version=version)
 
     def _copy_number(self, node: Node) -> None:
-        """Store a number that is returned unchanged in a storage without dimensions."""
+        """Copy a number that is returned unchanged into a storage without dimensions."""
         if node in self.storages:
             return
         storage = self._storage(node, ArrayRole.RESULT)
@@ -216,9 +217,9 @@ class _Lowering:
 def _ordered(op: Update) -> frozenset[int]:
     """The iterators along which an update may write one element again.
 
-    An iterator that alone indexes a dimension of the target is none of them.
+    An iterator that indexes a dimension of the target alone is not one of these.
     """
-    if op.walked == op.extents and op.combine is None:
+    if op.looped_extents == op.extents and op.combine is None:
         return frozenset()
     once = {function.terms[0][0] for function in op.maps[0] if len(function.terms) == 1}
     return frozenset(range(op.rank)) - once

@@ -1,7 +1,8 @@
 """Casts between dtypes, as Numba intrinsics.
 
-Each gives what NumPy's `astype` gives on x86-64, for values that do not fit as well: a bare
-`fptosi` of one would be poison. `axiomjit.runtime.codegen.plain_builtins` has the twins.
+Each returns the result of NumPy's `astype` on x86-64, also for values out of range, for which a
+bare `fptosi` would be poison. `axiomjit.runtime.codegen.plain_builtins` has the same casts in plain
+Python.
 
 Casts between float16 and float32 are instructions of the target: for a cast without one, such as
 one that rounds float64 to float16, LLVM calls a function of `compiler-rt`, which is not linked.
@@ -24,7 +25,7 @@ SIGN: Final = 1 << 31
 SHIFT: Final = 13
 """The difference in significand bits between float32 and float16."""
 BIAS: Final = 112 << 23
-"""The difference of the exponents' biases, in the place of a float32's exponent."""
+"""The difference of the exponents' biases, shifted to the exponent field of a float32."""
 INFINITE: Final = 0x7C00
 QUIET: Final = 0x7E00
 SMALLEST: Final = 113 << 23
@@ -32,17 +33,17 @@ SMALLEST: Final = 113 << 23
 TOO_LARGE: Final = 143 << 23
 """2**16."""
 HALF_BITS: Final = 126 << 23
-"""0.5: the last bit of a float32 between it and 1 is that of a subnormal float16."""
+"""0.5: from here to 1, float32 numbers have the spacing of subnormal float16 numbers."""
 
 
 def narrowed(builder: Any, value: Any) -> Any:
     """A float32 rounded to float16."""
     target = target_of(builder.module)
-    if target.computes_halves:
+    if target.computes_float16:
         return builder.fptrunc(value, HALF)
-    if target.converts_halves:
-        # LLVM rounds the operands of copysign in place of its result, and so a float64 to float16.
-        # It leaves alone what must be a canonical number.
+    if target.converts_float16:
+        # LLVM would round the operands of copysign in place of its result, and so a float64 to
+        # float16. It does not move canonicalize.
         return builder.fptrunc(call_intrinsic(builder, "llvm.canonicalize", [value]), HALF)
     bits = builder.bitcast(value, INT)
     size = builder.and_(bits, INT(SIGN - 1))
@@ -64,7 +65,7 @@ def narrowed(builder: Any, value: Any) -> Any:
 def widened(builder: Any, value: Any) -> Any:
     """A float16 as float32."""
     target = target_of(builder.module)
-    if target.computes_halves or target.converts_halves:
+    if target.computes_float16 or target.converts_float16:
         return builder.fpext(value, SINGLE)
     bits = builder.zext(builder.bitcast(value, SHORT), INT)
     size = builder.and_(bits, INT(SIGN - 1 >> 16))
@@ -84,9 +85,9 @@ def widened(builder: Any, value: Any) -> Any:
 
 
 def _float_to_signed(builder: Any, value: Any, bits: int) -> Any:
-    """C's cast to a signed integer; NaN and what does not fit give the smallest one.
+    """C's cast to a signed integer; NaN and numbers out of range give the smallest integer.
 
-    That is what the instruction does on x86-64, and so what NumPy gives there.
+    This is the result of the instruction on x86-64, and therefore NumPy's.
     """
     lowest = -(2.0 ** (bits - 1))
     low = ir.Constant(value.type, lowest)
@@ -98,7 +99,7 @@ def _float_to_signed(builder: Any, value: Any, bits: int) -> Any:
 
 
 def _float_to_u8(builder: Any, value: Any) -> Any:
-    """The upper half of the range is cast as its distance from 2**63, as C compilers do."""
+    """C's cast to uint64; numbers from 2**63 on are cast as their distance from 2**63."""
     half = ir.Constant(value.type, 2.0**63)
     upper = builder.fcmp_ordered(">=", value, half)
     signed = _float_to_signed(
@@ -117,9 +118,9 @@ def _float_to_int(builder: Any, value: Any, code: str, target: Any) -> Any:
 
 
 def _to_odd(builder: Any, value: Any) -> Any:
-    """A float64 as the float32 that is equal to it, or the one beside it with an odd last bit.
+    """A float64 rounded to odd: the equal float32, else the neighbour with an odd last bit.
 
-    Rounded to float16 it gives what the float64 gives; rounded to nearest it might not.
+    Rounding it to float16 gives the same result as rounding the float64 directly.
     """
     nearest = builder.fptrunc(value, ir.FloatType())
     bits = builder.bitcast(nearest, ir.IntType(32))

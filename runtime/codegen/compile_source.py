@@ -4,10 +4,10 @@ A kernel is compiled to `i32 k(result*, exception*, words*, lo, hi)`: Numba's ra
 without CPython or C wrapper, without reference counting, without fastmath, serial. The first two
 pointers are Numba's; a kernel leaves them alone.
 
-`lower_source` writes LLVM code with Numba's types, models and intrinsics. What Numba does before
-that for Python in general (byte code, inference of types, registries of functions) is left out,
-since the language of kernels needs none of it. `KernelLibrary`, Numba's code library, has LLVM
-optimise it and make an object file, which is loaded as those from disk are.
+`lower_source` writes LLVM code with Numba's types, models and intrinsics. Numba's front end (byte
+code, type inference, registries of functions) is not used, since the language of kernels does not
+need it. `KernelLibrary`, a code library of Numba's, has LLVM optimise the code and write an object
+file, which is loaded like those from disk.
 
 LLVM's inliner runs before loops become vector loops, but the functions that these call for a step
 of a recipe are known only then (`vector_steps`): the library inlines them afterwards. Loops over
@@ -50,10 +50,10 @@ class KernelLibrary(TargetLibrary):
     """A library that runs further LLVM passes after the vectoriser."""
 
     loops_apart = False
-    """Whether loops inside the outer one become functions, which have all registers for themselves.
+    """True if loops inside the outer one become functions, each of which can use all registers.
 
-    LLVM takes constants out of all loops at once, and loads them again in every step where several
-    loops need more of them than there are registers."""
+    LLVM moves the constants of all loops out at once, and reloads them in every step if several
+    loops together need more than there are registers."""
 
     def create_ir_module(self, name: str) -> Any:
         """A module whose recipes and steps are linked."""
@@ -80,7 +80,7 @@ class KernelLibrary(TargetLibrary):
                 self._run("loop_extract")
 
     def _drop_kept(self) -> bool:
-        """Drop what was kept for the vectoriser and is not called; whether anything was kept."""
+        """Drop uncalled functions that were kept for the vectoriser; True if any was kept."""
         try:
             kept = self._final_module.get_global_variable(COMPILER_USED)
         except NameError:
@@ -90,7 +90,7 @@ class KernelLibrary(TargetLibrary):
         return True
 
     def _run(self, *names: str) -> None:
-        """Run passes of LLVM over the module."""
+        """Run LLVM passes over the module."""
         passes = binding.create_new_module_pass_manager()
         for name in names:
             getattr(passes, f"add_{name}_pass")()
@@ -98,10 +98,10 @@ class KernelLibrary(TargetLibrary):
 
 
 def new_library(name: str, traits: Traits, target: Target) -> Any:
-    """An empty library for a target's code of a kernel whose loops have these traits.
+    """An empty library for the code of a kernel with these traits, for a target.
 
-    Inner loops become functions where a unit of the grid is a strip. In rows, which may be short,
-    a call would cost more than it gains.
+    Inner loops become functions if a unit of the grid is a strip. In rows, which may be short, a
+    call would cost more than it gains.
     """
     library = KernelLibrary(target_context(target).codegen(), name)
     library.loops_apart = traits.strips
@@ -117,14 +117,14 @@ NAMES: dict[str, Any] = {
     **value_builtins.NAMES,
     **tree_builtins.NAMES,
 }
-"""The names of a kernel source but elementary functions; `plain_builtins.plain_names` has both."""
+"""The names of a kernel source, except elementary functions (see `plain_builtins.plain_names`)."""
 CHECKED_NAMES: dict[str, Any] = {**NAMES, **memory_builtins.CHECKED_NAMES}
 """The same names in a kernel that checks each access (see `report`)."""
 
 TRAITS: Final = Traits()
 """The traits of a kernel without elementary functions, strips or rows."""
-# Packed work on x86: anything but a move in a wide register, or arithmetic in a 128-bit one (scalar
-# code also uses packed logic and moves there).
+# Packed instructions on x86: all but moves in wide registers, and arithmetic in 128-bit ones
+# (scalar code also uses packed logic and moves there).
 _WIDE = re.compile(r"^\s+(?!\w*mov)v\w+\s.*%[yz]mm", re.MULTILINE)
 _NARROW = re.compile(
     r"^\s+v?(?:(?:add|sub|mul|div|sqrt|max|min|cmp\w*|fn?m(?:add|sub)\d+)p[sd]"
@@ -141,11 +141,11 @@ class CompiledKernel:
     symbol: str
     """Name of the kernel in the first object file."""
     objects: tuple[bytes, ...]
-    """The relocatable object file, and those of the functions that it calls."""
+    """The relocatable object file, followed by those of the functions that it calls."""
     compile_ms: float
-    """What compiling took, in milliseconds."""
+    """The compile time in milliseconds."""
     checked: bool
-    """Whether the argument block has the words of a checked kernel (see `report`)."""
+    """True if the argument block has the words of a checked kernel (see `report`)."""
 
     def __init__(self, library: Any, symbol: str, compile_ms: float, checked: bool) -> None:
         """Wrap the function `symbol` of Numba's code library."""
@@ -166,7 +166,7 @@ class CompiledKernel:
             return str(self._library.get_llvm_str())
 
     def packed_instructions(self) -> int:
-        """How many x86 instructions of the kernel work on several elements at once."""
+        """The number of x86 instructions of the kernel that work on several elements at once."""
         own = re.compile(rf"^{re.escape(self.symbol)}[\w.]*:$.*?\.size", re.MULTILINE | re.DOTALL)
         text = "".join(own.findall(self.asm))  # of the kernel, and of its loops that are functions
         return len(_WIDE.findall(text)) + len(_NARROW.findall(text))
@@ -178,7 +178,7 @@ def _remedy(source: str) -> str:
 
 
 def _namespace(traits: Traits, checked: bool) -> dict[str, Any]:
-    """What the names in a kernel source mean; elementary functions are imported by need."""
+    """The meaning of each name in a kernel source; elementary functions are imported if needed."""
     names = CHECKED_NAMES if checked else NAMES
     if not traits.functions:
         return names
@@ -202,7 +202,7 @@ def compile_source(
         The kernel, not loaded. Safe to call from several threads; compilations take turns.
 
     Raises:
-        CompileError: Numba or LLVM refused the source, or what it calls is nowhere.
+        CompileError: Numba or LLVM refused the source, or a function that it calls does not exist.
     """
     try:
         with global_compiler_lock:
@@ -218,7 +218,7 @@ def compile_source(
             took_ms = (time.perf_counter() - started) * 1e3
     except AxiomError:
         raise
-    except Exception as error:  # whatever Numba or LLVM throws; their traceback helps no user
+    except Exception as error:  # any error of Numba or LLVM; their traceback does not help users
         asked = f"compile a kernel of {len(parameters)} parameters"
         raise CompileError(asked, f"{type(error).__name__}: {error}", _remedy(source)) from None
     return CompiledKernel(library, symbol, took_ms, checked)

@@ -1,10 +1,10 @@
 """The elementary functions as Numba intrinsics: inlined, or called as vector functions.
 
 A kernel with at most `INLINED` calls inlines them, and the vectoriser vectorises the recipes
-themselves, which is fastest. In larger kernels this takes too long to compile. Their loops call
-scalar functions, whose attributes name vector forms by LLVM's vector function ABI; the vectoriser
-calls these forms, which are compiled once per target (`library`). A scalar call that remains
-computes a whole vector. Both ways give the same bits.
+themselves, which is fastest. In larger kernels this takes too long to compile. Loops of larger
+kernels call scalar functions, whose attributes name vector forms by LLVM's vector function ABI; the
+vectoriser calls these forms, which are compiled once per target (`library`). A scalar call that
+remains computes a whole vector. Both ways give the same bits.
 """
 
 import inspect
@@ -31,7 +31,7 @@ from axiomjit.runtime.elementary.functions import RECIPES, Recipe
 INLINED = 6
 """The most calls that a kernel inlines; with more it inlines none.
 
-One remaining call costs as much as many: the loop has to save registers around it.
+A single remaining call costs as much as several, since the loop must save registers around it.
 """
 LANE = ir.IntType(32)
 FunctionDefiner = Callable[[Any, str, Any, Recipe, int], Any]

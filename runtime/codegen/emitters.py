@@ -1,13 +1,13 @@
 """Building blocks of the rules of intrinsics: emitters of LLVM code, and `Real` numbers in it.
 
-`Real` and `Bit` are values of a kernel with Python's operators, so that a formula over several
-of them reads as one.
+`Real` and `Bit` are values of a kernel with Python's operators, so that code for a formula looks
+like the formula.
 
 Operations on complex numbers are NumPy's formulas, one real part at a time. A product uses fused
 multiply-add and an absolute value a ratio of its parts, as NumPy's packed loops do; a quotient is
 Smith's; order is lexicographic. Where NumPy calls the C library (hypot, csqrt, tangents, inverse
-functions), so do these, but for `elementary.complex_functions`. Powers with small whole exponents
-are NumPy's products, others the C library's.
+functions), these rules do too, except for functions in `elementary.complex_functions`. Powers with
+small integer exponents are NumPy's products, others the C library's.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numba.core import cgutils
 
 Emitter = Callable[[Any, list[Any]], Any]
 Rules = dict[str, Emitter]
-"""The emission for operands of the kinds whose letters the key lists."""
+"""A table from the letters of dtype kinds to the emission for operands of these kinds."""
 
 
 def call_function(
@@ -54,7 +54,7 @@ def method(name: str) -> Emitter:
 
 
 def hidden(builder: Any, number: Any, *attributes: str) -> Any:
-    """The same whole number; LLVM does not know how it was computed."""
+    """The same integer, made opaque: LLVM does not know how it was computed."""
     kind = ir.FunctionType(number.type, [number.type])
     kept = builder.asm(kind, "", "=r,0", [number], side_effect=False)
     for attribute in ("nounwind", "memory(none)", *attributes):
@@ -63,7 +63,7 @@ def hidden(builder: Any, number: Any, *attributes: str) -> Any:
 
 
 def kept_plain(module: Any) -> Any:
-    """The mark of a loop that LLVM leaves as it is; its first operand is itself."""
+    """The metadata of a loop that LLVM must not transform; its first operand is itself."""
     vectorize = [ir.MetaDataString(module, "llvm.loop.vectorize.enable"), ir.IntType(1)(0)]
     unroll = [ir.MetaDataString(module, "llvm.loop.unroll.disable")]
     marks = [module.add_metadata(mark) for mark in (vectorize, unroll)]
@@ -90,7 +90,7 @@ class Bit:
         return Bit(self.builder, self.builder.not_(self.value))
 
     def choose(self, yes: Real, no: Real) -> Real:
-        """`yes` where this holds, else `no`, both evaluated."""
+        """`yes` if this is true, else `no`; both are evaluated."""
         return Real(self.builder, self.builder.select(self.value, yes.value, no.value))
 
 
@@ -151,19 +151,19 @@ class Real:
         return self.compare(">=", other)
 
     def equals(self, value: float) -> Bit:
-        """Whether this is the number."""
+        """True if this equals the number."""
         return self.compare("==", self.constant(value))
 
     def is_nan(self) -> Bit:
-        """Whether this is NaN."""
+        """True if this is NaN."""
         return Bit(self.builder, self.builder.fcmp_unordered("uno", self.value, self.value))
 
     def is_infinite(self) -> Bit:
-        """Whether this is one of the infinities."""
+        """True if this is infinite."""
         return abs(self).equals(float("inf"))
 
     def is_finite(self) -> Bit:
-        """Whether this is a number."""
+        """True if this is neither infinite nor NaN."""
         return abs(self) < self.constant(float("inf"))
 
 
@@ -189,12 +189,12 @@ def _to_number(rule: Callable[..., RealPair]) -> Emitter:
 
 
 def _to_part(rule: Callable[..., Real | Bit]) -> Emitter:
-    """Emission of a formula whose result is real, or a truth."""
+    """Emission of a formula whose result is real or a truth value."""
     return lambda b, args: rule(*(parts_of(b, value) for value in args)).value
 
 
 def _each(function: Callable[..., Real]) -> Emitter:
-    """Emission of a function of the parts, one after the other."""
+    """Emission of a function applied to each part."""
     return _to_number(lambda *numbers: tuple(map(function, *numbers)))
 
 
@@ -208,12 +208,12 @@ def _product(x: RealPair, y: RealPair) -> RealPair:
 
 
 def _swapped(keep: Bit, x: RealPair) -> RealPair:
-    """The parts, in the other order where `keep` does not hold."""
+    """The parts, swapped where `keep` does not hold."""
     return keep.choose(*x), keep.choose(x[1], x[0])
 
 
 def _quotient(x: RealPair, y: RealPair) -> RealPair:
-    """Smith's: scaled by the larger part of the divisor."""
+    """The quotient by Smith's formula, scaled by the larger part of the divisor."""
     by_real = abs(y[0]) >= abs(y[1])
     (p, q), (large, small) = _swapped(by_real, x), _swapped(by_real, y)
     ratio = small / large
@@ -244,7 +244,7 @@ def _absolute(x: RealPair) -> Real:
 
 
 def _sign(x: RealPair) -> RealPair:
-    """x / |x|; of a number whose length is infinite the direction of its infinite part."""
+    """x / |x|; for an infinite number the direction of its infinite part."""
     re, im = x
     length = re.library("hypot", im)
     zero, one, nan = map(length.constant, (0.0, 1.0, float("nan")))
@@ -277,9 +277,9 @@ def _equal(x: RealPair, y: RealPair) -> Bit:
 
 
 def _extreme(sign: str, *, ignores_nan: bool = False) -> Emitter:
-    """The first operand where it is not less (greater) than the second one, else the second.
+    """The maximum or minimum, by a lexicographic comparison of the operands.
 
-    Where NaN wins the first one is tested for it, else the second one.
+    If NaN wins, the first operand is tested for NaN, otherwise the second one.
     """
     compare = _ordered(sign)
 
@@ -291,7 +291,7 @@ def _extreme(sign: str, *, ignores_nan: bool = False) -> Emitter:
 
 
 def _clip(x: RealPair, low: RealPair, high: RealPair) -> RealPair:
-    """As NumPy's ufunc, whose order looks at the imaginary parts of equal real parts alone."""
+    """NumPy's `clip`, which compares imaginary parts only if real parts are equal."""
 
     def stays(a: RealPair, greater: RealPair, less: RealPair) -> Bit:
         same = greater[0].compare("==", less[0])
@@ -379,7 +379,7 @@ COMPLEX: dict[str, Emitter] = {
         )
     },
 }
-"""Per name of an intrinsic its rule for complex operands."""
+"""The rule for complex operands of each intrinsic, by name."""
 
 
 LARGEST_POWER = 100.0
@@ -388,7 +388,7 @@ INT = ir.IntType(32)
 
 
 def complex_power(builder: Any, args: list[Any]) -> Any:
-    """Emission of a call of the module's function for numbers of this type."""
+    """Emission of a power, as a call of a function that is defined once per module and type."""
     kind = args[0].type
     name = f"axiomjit_power_{kind.elements[0]}"
     function = builder.module.globals.get(name) or _function(builder.module, name, kind)
@@ -418,13 +418,13 @@ def _function(module: Any, name: str, kind: Any) -> Any:
 
 
 def _rounded_product(x: RealPair, y: RealPair) -> RealPair:
-    """Without fused multiply-add, as NumPy's powers multiply."""
+    """The product without fused multiply-add, as in NumPy's powers."""
     (a, b), (c, d) = x, y
     return a * c - b * d, a * d + b * c
 
 
 def _by_products(builder: Any, base: RealPair, exponent: Real) -> Any:
-    """Square and multiply; the exponents 1 to 3 in as many products as they need."""
+    """The power by squaring and multiplying; exponents 1 to 3 use the fewest products."""
     one, zero = exponent.constant(1.0), exponent.constant(0.0)
     square = _rounded_product(base, base)
     for count, result in ((1.0, base), (2.0, square), (3.0, _rounded_product(base, square))):

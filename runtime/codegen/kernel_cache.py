@@ -1,14 +1,13 @@
-"""Compiled kernels by key: in memory, else on disk, else compiled, once whoever asks first.
+"""Compiled kernels by key: from memory, else from disk, else compiled once.
 
-A kernel and its checked form (`config.bounds`) are two. A kernel lives as long as a plan may run
-it; beyond that, as long as it is one of the last `MAX_IDLE_KERNELS` that were asked for. Of all
-these no more than `config.kernels` are loaded: those that were not run for longest are dropped, and
-loaded or compiled again when they are.
+A kernel and its checked form (`config.bounds`) are different kernels. A kernel is kept as long as a
+plan may run it, and after that while it is one of the last `MAX_IDLE_KERNELS` requested. At most
+`config.kernels` kernels are loaded: the least recently run ones are dropped, and loaded or compiled
+again when run.
 
-With `config.background` a thread compiles kernels while NumPy answers the calls that need them. It
-is started by the first kernel that waits and ends after the last one, or with the program: after
-the end of the main thread it compiles no further one. A forked child has no such thread; a kernel
-that waited is asked for again by the next call there.
+With `config.background` a thread compiles kernels while NumPy answers the calls that need them. The
+first waiting kernel starts it; it ends after the last one, or with the main thread. A forked child
+has no such thread; there the next call requests a waiting kernel again.
 
 Plans and native calls hold a kernel as a `KernelHandle`: its machine code may be dropped and comes
 back. A `LoadedKernel` is machine code in memory, compiled just now or read from disk, called as a
@@ -55,7 +54,9 @@ if TYPE_CHECKING:
     from axiomjit.runtime.codegen.compile_source import CompiledKernel
 
 KernelEntry = Callable[[int, int, int], int]
-"""`entry(words_address, lo, hi)` runs a kernel without the GIL; the status, 0 if done."""
+"""`entry(words_address, lo, hi)` runs a kernel without the GIL and returns a status, 0 for
+success.
+"""
 _ENTRY: Final = ctypes.CFUNCTYPE(
     ctypes.c_int32,
     ctypes.c_void_p,
@@ -70,7 +71,7 @@ _SCRATCH: Final = ctypes.create_string_buffer(64)
 
 
 def kernel_entry(address: int, owner: object) -> KernelEntry:
-    """The function at an address; `owner` keeps its code loaded and lives as long."""
+    """The function at an address; it keeps `owner`, which keeps the code loaded, alive."""
     function = _ENTRY(address)
     function.library = owner  # type: ignore[attr-defined]
     scratch = ctypes.addressof(_SCRATCH)
@@ -78,16 +79,16 @@ def kernel_entry(address: int, owner: object) -> KernelEntry:
 
 
 class LoadedKernel:
-    """Machine code of one kernel; it stays loaded as long as this object or its `entry` lives."""
+    """Machine code of one kernel, loaded as long as this object or its `entry` lives."""
 
     __slots__ = ("__weakref__", "checked", "compile_ms", "entry")
 
     entry: KernelEntry
-    """`entry(words_address, lo, hi)` runs the kernel without the GIL; the status, 0 if done."""
+    """`entry(words_address, lo, hi)` runs the kernel without the GIL and returns a status."""
     compile_ms: float
-    """What compiling took, in milliseconds."""
+    """The compile time in milliseconds."""
     checked: bool
-    """Whether the argument block has the words of a checked kernel (see `report`)."""
+    """True if the argument block has the words of a checked kernel (see `report`)."""
 
     def __init__(self, code: LoadedCode, compile_ms: float, checked: bool) -> None:
         """Wrap loaded code."""
@@ -96,10 +97,10 @@ class LoadedKernel:
 
 
 def load_kernel(compiled: Entry, checked: bool) -> LoadedKernel:
-    """Load what was just compiled.
+    """Load a kernel that was just compiled.
 
     Raises:
-        CompileError: LLVM refuses it, or there is no memory for code.
+        CompileError: LLVM refuses the code, or there is no memory for it.
     """
     try:
         code = load(compiled)
@@ -128,59 +129,59 @@ class NativeUser(Protocol):
     hits_natively: array[int]
 
     def drop_tables(self, kernel: object = None) -> None:
-        """Let no further call run a kernel natively."""
+        """Drop the guard tables that run a kernel, so that no further call runs it natively."""
 
 
 class KernelHandle:
-    """A kernel that is loaded when it is run, and may be dropped in between.
+    """A kernel that is loaded when it is run and may be dropped between runs.
 
-    What `get` gives stays loaded while somebody holds it: a call that runs it does so.
+    The result of `get` stays loaded while referenced, for example by a running call.
     """
 
     __slots__ = (
         *("__weakref__", "_dropped", "_hits", "_last", "_load", "_users"),
-        *("checked", "failure", "is_told", "kernel", "loaded"),
+        *("checked", "failure", "was_reported", "kernel", "loaded"),
     )
 
     kernel: Kernel
     checked: bool
-    """Whether it is the form that checks each access."""
+    """True for the form that checks each access."""
     loaded: LoadedKernel | None
-    """Its machine code, as long as that is in memory."""
+    """A weak reference to the machine code in memory."""
     failure: Exception | None
-    """Why it could not be compiled in the background."""
-    is_told: bool
-    """Whether the user has been told of the failure."""
+    """The error of a failed compilation in the background."""
+    was_reported: bool
+    """True once the user has been warned of the failure."""
 
     def __init__(
         self, kernel: Kernel, checked: bool, load: Callable[[KernelHandle], LoadedKernel]
     ) -> None:
-        """Begin without machine code; `load` provides it, and enters it here."""
+        """Start without machine code; `load` loads it and stores it here."""
         self.kernel, self.checked, self.loaded, self._load = kernel, checked, None, load
-        self.failure, self.is_told = None, False
+        self.failure, self.was_reported = None, False
         self._users: dict[int, weakref.ref[NativeUser]] = {}
         self._hits: dict[int, int] = {}
         self._dropped: Callable[[], LoadedKernel | None] = _nothing
         self._last = 0
 
     def get(self) -> LoadedKernel:
-        """The kernel, to run it; a dropped one that somebody holds is as good as a loaded one.
+        """The loaded kernel; a dropped one that is still referenced counts as loaded.
 
         Raises:
-            As `KernelCache.get`, where it has to be loaded.
+            As `KernelCache.get`, if it must be loaded.
         """
         found = self.loaded or self._dropped() or self._load(self)
         self._last = next(_USES)
         return found
 
     def add_user(self, user: NativeUser) -> None:
-        """Take notice of a function whose native calls run the kernel."""
+        """Record a function whose native calls run the kernel."""
         users, number = self._users, id(user)
         self._hits[number] = user.hits_natively[0]
         users[number] = weakref.ref(user, lambda _: users.pop(number, None))
 
     def last_use(self) -> int:
-        """The number of its last use; native ones since this was last asked count as now."""
+        """The number of the last use; native uses since the last query count as now."""
         users = [reference() for reference in list(self._users.values())]
         hits = {id(user): user.hits_natively[0] for user in users if user is not None}
         if any(self._hits.get(number, found) != found for number, found in hits.items()):
@@ -189,7 +190,7 @@ class KernelHandle:
         return self._last
 
     def drop(self) -> None:
-        """Give up the machine code; calls that run it now keep it until they end."""
+        """Drop the machine code; running calls keep it until they end."""
         dropped = self.loaded
         if dropped is not None:
             self._dropped = weakref.ref(dropped)
@@ -206,10 +207,10 @@ def _nothing() -> None:
 
 
 def load_all(handles: Sequence[KernelHandle]) -> list[LoadedKernel]:
-    """The kernels of a plan, to run them.
+    """Load the kernels of a plan.
 
     Raises:
-        As `KernelHandle.get`; a thread that compiles has got all of them then.
+        As `KernelHandle.get`, after all kernels have been requested.
     """
     try:
         return [handle.get() for handle in handles]
@@ -226,7 +227,7 @@ def entry_of(made: CompiledKernel, key: str = "") -> Entry:
 
 
 def refuse_report(kernel: Kernel, block: ArgumentBlock) -> None:
-    """Raise what a checked kernel reported in its argument block, if anything.
+    """Raise an error for the access that a checked kernel reported in its argument block, if any.
 
     Raises:
         BoundsError: the kernel reached outside a buffer.
@@ -245,17 +246,17 @@ def refuse_report(kernel: Kernel, block: ArgumentBlock) -> None:
     )
 
 
-Wish = tuple[KernelHandle, Context]
-"""A kernel and the context of the call that asked first, with the clock of its function."""
+CompileRequest = tuple[KernelHandle, Context]
+"""A kernel, and the context of the first call that requested it, with its function's clock."""
 
 
 class BackgroundCompiler:
-    """Kernels that are to be compiled, in the order in which they were asked for."""
+    """A queue of kernels to compile, and the thread that compiles them."""
 
     def __init__(self, load: Callable[[KernelHandle], object]) -> None:
         """Start no thread yet; `load` compiles a kernel and enters it in its handle."""
         self._load = load
-        self._wishes: dict[int, Wish] = {}
+        self._wishes: dict[int, CompileRequest] = {}
         self._thread: threading.Thread | None = None
         self._lock = new_lock()
         self._knows_forks = False
@@ -265,9 +266,9 @@ class BackgroundCompiler:
         return id(handle) in self._wishes
 
     def ask(self, handle: KernelHandle) -> None:
-        """Have a kernel compiled; the thread starts where there is none.
+        """Queue a kernel for compilation; the thread is started if there is none.
 
-        Where the system has no further thread nothing is kept, and a later call asks again.
+        If the system cannot start a thread, the kernel is not queued, and a later call tries again.
         """
         with self._lock:
             self._wishes.setdefault(id(handle), (handle, copy_context()))
@@ -275,7 +276,7 @@ class BackgroundCompiler:
                 if not self._knows_forks:
                     after_fork(self._forget)
                 self._knows_forks = True
-                # No daemon, also where the caller is one: LLVM must not run while the process ends.
+                # Not a daemon, even if the caller is one: LLVM must not run while the process ends.
                 thread = threading.Thread(target=self._work, name="axiomjit-compile", daemon=False)
                 try:
                     thread.start()
@@ -285,7 +286,7 @@ class BackgroundCompiler:
                 self._thread = thread
 
     def join(self) -> None:
-        """Wait until nothing is left to be compiled."""
+        """Wait until the queue is empty."""
         thread = self._thread
         if thread is not None:
             thread.join()
@@ -308,7 +309,9 @@ class BackgroundCompiler:
         try:
             with waiting():
                 self._load(handle)
-        except Exception as error:  # of Numba, LLVM or the disk: a call of the user tells it
+        except (
+            Exception
+        ) as error:  # an error of Numba, LLVM or the disk; the user's next call reports it
             handle.failure = error
 
     def _forget(self) -> None:
@@ -317,16 +320,16 @@ class BackgroundCompiler:
 
 
 def refuse_failed(handle: KernelHandle) -> None:
-    """Refuse a kernel whose compilation has failed in the background, and say so once.
+    """Refuse a kernel whose compilation failed in the background; warn once.
 
     Raises:
-        NotNowError: it has: NumPy answers the call, and later ones.
+        NotNowError: the compilation failed; NumPy answers this and later calls.
     """
     failure = handle.failure
     if failure is None:
         return
-    if not handle.is_told:
-        handle.is_told = True
+    if not handle.was_reported:
+        handle.was_reported = True
         warn(f"such calls run in NumPy, not compiled: {failure}", FallbackWarning)
     raise NotNowError(str(failure))
 
@@ -339,13 +342,13 @@ Compiler = Callable[[Kernel, bool], "CompiledKernel"]
 Key = tuple[str, bool]
 
 MAX_IDLE_KERNELS: Final = 256
-"""Kernels that are kept although nobody may run them any more."""
+"""Kernels that are kept although no plan may run them any more."""
 EVICT_FRACTION: Final = 1 / 8
 """Share of kernels that are evicted at once beyond the limit, so that sorting is rare."""
 
 
 class KernelCache:
-    """Kernels in memory; numba is imported by the first that has to be compiled."""
+    """Kernels in memory; numba is imported when the first one is compiled."""
 
     def __init__(
         self,
@@ -357,8 +360,8 @@ class KernelCache:
 
         Args:
             compiler: `compiler(kernel, checked)` stands in for Numba in tests.
-            objects: where machine code is kept on disk; None keeps it in memory.
-            kept: how many kernels are kept although nobody may run them any more.
+            objects: the machine code on disk; None for memory only.
+            kept: the number of kernels that are kept although no plan may run them any more.
         """
         self._compile, self._most = compiler or _compile, kept
         self._objects = objects
@@ -370,18 +373,18 @@ class KernelCache:
         self.background = BackgroundCompiler(self._load)
 
     def get(self, kernel: Kernel) -> LoadedKernel:
-        """The loaded kernel; threads that ask for one key at once wait for one compilation.
+        """The loaded kernel; simultaneous requests for one key wait for one compilation.
 
-        A signal handler that asks for what its own thread is compiling compiles it, too.
+        A signal handler that requests the kernel its own thread is compiling compiles it as well.
 
         Raises:
             CompileError: Numba refused the source; the next call tries again.
-            NotNowError: it is not loaded, and this thread cannot do it now, or does not wait.
+            NotNowError: it is not loaded, and this thread cannot load it now, or does not wait.
         """
         return self.handle(kernel).get()
 
     def handle(self, kernel: Kernel) -> KernelHandle:
-        """The kernel for a plan that runs it; it is loaded when that asks for it."""
+        """The handle of the kernel for a plan; the kernel is loaded when first run."""
         key = kernel.key, config.bounds
         with self._lock:
             found = self._alive.get(key)
@@ -393,16 +396,16 @@ class KernelCache:
         return found
 
     def compiled(self, kernel: Kernel) -> CompiledKernel:
-        """The kernel compiled anew, to be read; raises as `get`."""
+        """The kernel compiled anew, for its texts; raises as `get`."""
         self._require_now()
         return self._compiled(kernel, config.bounds)
 
     def forget(self) -> None:
-        """Keep no kernel that nobody runs."""
+        """Drop all kernels that no plan may run."""
         self._recent.clear()
 
     def _keep(self, key: Key, handle: KernelHandle) -> None:
-        """Make a kernel the last one that was asked for; other threads may do so meanwhile."""
+        """Mark a kernel as the last one requested; other threads may do the same meanwhile."""
         self._recent[key] = handle
         with suppress(KeyError):
             self._recent.move_to_end(key)
@@ -436,7 +439,7 @@ class KernelCache:
 
     def _require_now(self) -> None:
         reason = why_not_compile()
-        if reason is not None:  # who compiles this key may be waiting for this thread
+        if reason is not None:  # the thread that compiles this key may be waiting for this thread
             raise NotNowError(reason)
 
     def _make_room(self, new: KernelHandle) -> None:
@@ -455,7 +458,7 @@ class KernelCache:
                 handle.drop()
 
     def _disk_key(self, kernel: Kernel, checked: bool) -> str | None:
-        """The key of a kernel on disk; None where none is looked for there."""
+        """The key of a kernel on disk; None if the disk is not used."""
         objects = self._objects
         if objects is None or not objects.folders() or not _compiles_here():
             return None
@@ -463,7 +466,7 @@ class KernelCache:
             return disk_key(kernel, objects.record_of(kernel.target), checked, config.cache_tag)
 
     def _from_disk(self, key: str | None, checked: bool) -> LoadedKernel | None:
-        """A kernel loaded from disk; None where it is not there."""
+        """The kernel loaded from disk; None if it is not there."""
         if key is None or self._objects is None:
             return None
         with stage("loading"):
@@ -474,7 +477,7 @@ class KernelCache:
             return LoadedKernel(found[1], found[0].compile_ms, checked)
 
     def _new(self, kernel: Kernel, checked: bool, key: str | None) -> LoadedKernel:
-        """A kernel compiled, loaded and kept on disk."""
+        """The kernel compiled, loaded and stored on disk."""
         if key is not None:
             _count_disk_miss()
         with stage("compiling"):
@@ -493,7 +496,7 @@ class KernelCache:
 
 
 def _compiles_here() -> bool:
-    """True if Numba's setting lets it compile, as far as is known without importing it."""
+    """True unless Numba's environment variables disable compilation."""
     numba = imported("numba")
     if numba is not None:
         return not numba.config.DISABLE_JIT
@@ -504,7 +507,7 @@ def _compile(kernel: Kernel, checked: bool) -> CompiledKernel:
     """Compile with Numba.
 
     Raises:
-        ImportError: there is no Numba, or it is told to compile nothing.
+        ImportError: there is no Numba, or its compilation is disabled.
         GraphValueError: this CPU cannot run code of the kernel's target.
     """
     with FORKS_WAIT:

@@ -4,9 +4,9 @@ Two Numba types carry facts known when a kernel is compiled: `WordsType`, the ke
 list, and `BufferType`, the dtype and alias scope of one buffer. So every name is one global
 intrinsic, and compiling a kernel registers nothing.
 
-A name is defined as Numba's intrinsics are: by a function of the operands' types that gives the
-signature and the emission, or None where it takes no such operands. Numba registers each of its
-own for inference; these are looked up in a kernel's names, and nothing is inferred.
+A name is defined like an intrinsic of Numba: by a function of the operands' types that returns the
+signature and the emission, or None for types that it does not accept. Numba registers its own
+intrinsics for inference; these are looked up among a kernel's names, without inference.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from axiomjit.base.dtypes import DTYPES, HALF, code, is_complex, part_dtype
 
 
 class HalfType(types.Type):
-    """float16, to be stored, chosen and cast; Numba's own has no representation on CPUs."""
+    """float16, which kernels store, select and cast; Numba's type has no form on CPUs."""
 
     def __init__(self) -> None:
         super().__init__(name="Half")
@@ -39,7 +39,7 @@ class _HalfModel(models.PrimitiveModel):
 
 
 class FlagType(types.Type):
-    """Where the word is that tells long loops to end."""
+    """The type of a pointer to the cancellation flag."""
 
     def __init__(self) -> None:
         super().__init__(name="Flag")
@@ -59,7 +59,7 @@ NUMBA_TYPES: dict[str, types.Type] = {
 }
 CODES: dict[types.Type, str] = {ty: name for name, ty in NUMBA_TYPES.items()}
 PARTS: dict[str, str] = {c: code(part_dtype(d)) for c, d in DTYPES.items() if is_complex(d)}
-"""The dtypes of the real and imaginary parts of the complex ones."""
+"""For each complex dtype the dtype of its parts."""
 
 WORD = ir.IntType(64)
 BYTE = ir.IntType(8)
@@ -69,7 +69,7 @@ Typed = tuple[Any, Emit] | None
 
 
 class BufferType(types.Type):
-    """Pointer to elements of one dtype; `scope` of `count` says which buffer of the kernel it is.
+    """A pointer to elements of one dtype, of buffer number `scope` of `count` in the kernel.
 
     A tile has count 0: LLVM sees for itself that a stack array aliases nothing.
     """
@@ -83,16 +83,16 @@ class BufferType(types.Type):
 
 
 class CheckedBufferType(BufferType):
-    """A buffer that knows its first element and the end of its last, counted from its pointer."""
+    """A buffer with its bounds: the first element and the end, counted from the pointer."""
 
     prefix = "CheckedBuffer"
 
 
 class WordsType(types.Type):
-    """The argument block: per parameter its kind ("buffer", "scalar", "length", "flag") and dtype.
+    """The argument block: for each parameter its kind (buffer, scalar, length, flag) and dtype.
 
-    A scalar takes as many 64-bit words as it needs, everything else takes one.
-    The name is short and alphanumeric because it becomes part of the kernel's symbol.
+    A scalar takes one or more 64-bit words, any other parameter one. The name is short and
+    alphanumeric because it becomes part of the kernel's symbol.
     """
 
     def __init__(self, words: Sequence[tuple[str, str]]) -> None:
@@ -142,7 +142,7 @@ class Intrinsic:
         self.__name__: Final = define.__name__
         self.define: Final = define
         self.takes_literals: Final = takes_literals
-        """Whether a number in the source has a type of its own, which tells the number."""
+        """True if numbers in the source have literal types, which carry the number."""
 
     def typed(self, operands: list[Any]) -> Typed:
         """The signature and the emission for operands of these types, or None."""
@@ -150,5 +150,5 @@ class Intrinsic:
 
     @classmethod
     def of_literals(cls, define: Definition) -> Self:
-        """The intrinsic of a definition that has to know the numbers in the source."""
+        """The intrinsic of a definition that gets the values of numbers in the source."""
         return cls(define, takes_literals=True)

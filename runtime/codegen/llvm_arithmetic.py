@@ -22,7 +22,7 @@ FLOATS = {"f4": ir.FloatType(), "f8": ir.DoubleType()}
 INTEGERS = {"f4": ir.IntType(32), "f8": ir.IntType(64)}
 INDEX = ir.IntType(32)
 USUAL_PER_SLOW = 2000
-"""The number of usual values that LLVM expects per slow one, when it assigns registers."""
+"""A branch weight for LLVM: the number of usual values per slow one."""
 
 
 def of_lanes(element: Any, lanes: int) -> Any:
@@ -141,7 +141,7 @@ class LlvmArithmetic(Arithmetic):
         return self._called("llvm.fma", a, b, c)
 
     def select(self, condition: Numeric, yes: Numeric, no: Numeric) -> Lane:
-        """`yes` where the condition holds, else `no`; one of them may be a Python number."""
+        """`yes` if the condition holds, else `no`; one of them may be a Python number."""
         chosen = self.builder.select(condition.value, *self._operands(yes, no))
         return Lane(self.builder, chosen)
 
@@ -311,7 +311,7 @@ def _one_by_one(builder: Any, form: Any, single: Any) -> Any:
 def _test(function: Any, builder: Any, bound: float) -> None:
     """Emit the test: return the second operand, unless |x| > bound in a lane.
 
-    The builder is left in the block for such lanes.
+    Afterwards the builder is in the block for such lanes.
     """
     x, usual = function.args
     size = call_intrinsic(builder, "llvm.fabs", [x])

@@ -1,17 +1,17 @@
-"""LLVM functions beside kernels: defined in a kernel's module, linked into it, or called by it.
+"""LLVM functions for kernels: defined in a kernel's module, linked into it, or called by it.
 
 Functions that loops inline are written once per target and linked: recipes before LLVM's passes
 run; steps of recipes after loops have become vector loops, and only the forms that these call. So a
-kernel's module holds no functions that most kernels do not use. Other modules hold their callees.
+kernel's module has no functions that most kernels do not use; they are in linked modules.
 
-Library functions are compiled once per target. Of an elementary one a kernel's module declares the
-scalar form. Its attribute names, by LLVM's vector function ABI, the vector forms that loops call
-instead once they are vectorised.
+Library functions are compiled once per target. For an elementary function, a kernel's module
+declares the scalar form. By LLVM's vector function ABI, its attribute names the vector forms, which
+vectorised loops call instead.
 
 `TargetContext` is Numba's code generation for the target, whose libraries end as object files and
-are not loaded. LLVM writes calls of its own for what a CPU has no instructions for. Such a function
-may be nowhere: a call of it would go to address 0. So machine code is looked through before anybody
-loads it.
+are not loaded. LLVM adds calls of functions for operations that a CPU lacks. Such a function may
+not exist, and calling it would jump to address 0. So machine code is checked for calls before it is
+loaded.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from axiomjit.runtime.object_cache.store import run_passes
 
 
 class TargetLibrary(JITCodeLibrary):
-    """Machine code of which all that it calls is there, once it is finalized."""
+    """Machine code, which once finalized calls only functions that exist."""
 
     _codegen: Any
     _final_module: Any
@@ -53,7 +53,7 @@ class TargetLibrary(JITCodeLibrary):
     def _optimize_functions(self, ll_module: Any) -> None:
         """Leave functions to the passes over the whole module.
 
-        Numba runs these passes three times, to bring together what counts references.
+        Numba runs these passes three times, for reference counting, which kernels do not use.
         """
         ll_module.data_layout = self._codegen._data_layout
 
@@ -75,7 +75,7 @@ class TargetLibrary(JITCodeLibrary):
         self.object_code, self._finalized = code, True
 
     def share(self) -> None:
-        """Let other libraries of the target call what this one defines."""
+        """Let other libraries of the target call the functions of this one."""
         self._codegen.shared |= dict.fromkeys(self.tables.defined, self)
 
     def _has(self, name: str) -> bool:
@@ -85,7 +85,7 @@ class TargetLibrary(JITCodeLibrary):
 
 
 class TargetCodegen(JITCPUCodegen):
-    """Code generation for one target, with a machine of its own; its engine loads nothing."""
+    """Code generation for one target, with its own LLVM target machine; it loads no code."""
 
     _library_class = TargetLibrary
 
@@ -108,10 +108,10 @@ class TargetCodegen(JITCPUCodegen):
 
 
 class TargetContext(CPUContext):
-    """Numba's context for code of a target: how types are represented, and how code is made.
+    """Numba's target context: the representation of types, and code generation.
 
-    A kernel calls nothing of what Numba's registries hold, so none is filled: that is half of what
-    the first compilation of a process would take. A user's own Numba has another context.
+    A kernel uses nothing from Numba's registries, so they stay empty, which halves the time of a
+    process's first compilation. Numba functions of the user have another context.
     """
 
     def __init__(self, target: Target) -> None:
@@ -120,7 +120,7 @@ class TargetContext(CPUContext):
         super().__init__(None)
 
     def init(self) -> None:
-        """Nothing is left to be done."""
+        """Do nothing: Numba would fill its registries here."""
 
 
 @global_compiler_lock
@@ -131,7 +131,7 @@ def target_context(target: Target) -> Any:
 
 
 def target_of(module: Any) -> Target:
-    """The target of a module of LLVM code: rules of emission ask it what instructions there are."""
+    """The target of an LLVM module; emissions depend on its instructions."""
     found: Target = module.axiomjit_target
     return found
 
@@ -229,7 +229,7 @@ def define_recipe(module: Any, name: str, write: Callable[[Any], None]) -> Any:
 
 
 def define_step(module: Any, names: Sequence[str], write: Callable[[Any], None]) -> None:
-    """Define or declare the forms of a step, the scalar one first, which loops inline later."""
+    """Define or declare the forms of a step, the scalar one first; loops inline them later."""
     if _links(module) is None:
         write(module)
         return

@@ -1,13 +1,12 @@
-"""Kernel source -> LLVM code, in one walk over its statements; a stage of its own, read alone.
+"""Kernel source -> LLVM code, in one walk over the statements.
 
-The language of kernels is closed: assignments, `for` over ranges of whole numbers, `if`, operators
-on operands of one dtype, and calls of intrinsics. The type of every value follows from its operands
-when it is written, so nothing is inferred, and a name that is assigned again in a loop or a branch
-becomes a phi there. A name ends with the block that assigned it first.
+The language of kernels is closed: assignments, `for` over ranges of integers, `if`, operators on
+operands of one dtype, and calls of intrinsics. The type of a value follows from its operands, so no
+inference is needed, and a name that is assigned again in a loop or a branch becomes a phi. The
+scope of a name is the block that first assigns it.
 
-Operators have a rule for each kind of dtype. Whole numbers of 64 bits count and address elements,
-so LLVM may assume that they do not overflow; it makes nothing else of it. Narrower ones wrap
-around, as NumPy's do.
+Operators have a rule for each kind of dtype. Integers of 64 bits count and address elements, so
+LLVM may assume that they do not overflow. Narrower integers wrap around, as NumPy's do.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ def _compared(instruction: str, sign: str) -> Emitter:
 
 
 def _comparison(sign: str, name: str) -> Rules:
-    """Rules of a comparison; NaN is unequal to everything, and nothing else."""
+    """Rules of a comparison; comparisons with NaN are false, except unequal."""
     floats = "fcmp_unordered" if sign == "!=" else "fcmp_ordered"
     kinds = {"f": floats, "i": "icmp_signed", "ub": "icmp_unsigned"}
     rules = {letters: _compared(rule, sign) for letters, rule in kinds.items()}
@@ -87,7 +86,7 @@ _LITERALS: Final = {bool: types.boolean, int: types.int64, float: types.float64}
 
 
 class Value(NamedTuple):
-    """A value: its type and what holds it; `literal` is the number where the source has one."""
+    """A value: its type and LLVM value; `literal` is the number if the source has one."""
 
     type: Any
     llvm: Any
@@ -95,7 +94,7 @@ class Value(NamedTuple):
 
     @property
     def exact_type(self) -> Any:
-        """The type that tells the number where the source has one."""
+        """The literal type of a number in the source; else the type."""
         return self.type if self.literal is None else types.IntegerLiteral(self.literal)
 
 
@@ -115,13 +114,13 @@ def lower_source(
     Args:
         source: one function definition.
         words: the type of the argument block.
-        names: what the names in the source mean: intrinsics and numbers.
-        context: Numba's, for the representation of types.
-        module: of LLVM code.
-        symbol: the name of the function there.
+        names: the intrinsics and numbers that names in the source stand for.
+        context: Numba's context, for the representation of types.
+        module: the LLVM module.
+        symbol: the name of the function in the module.
 
     Raises:
-        SyntaxError: the source is no Python.
+        SyntaxError: the source is not Python.
         KeyError: it defines no kernel.
         TypeError: it is not in the language of kernels.
     """
@@ -142,14 +141,14 @@ def lower_source(
 
 
 class _Writer:
-    """Writes statements where its builder stands."""
+    """Writes statements at the position of its builder."""
 
     def __init__(self, builder: Any, names: Mapping[str, Any], context: Any) -> None:
         self.builder, self.names, self.context = builder, names, context
         self.nested = self.rare = 0
 
     def block(self, body: Sequence[ast.stmt], scope: Scope) -> None:
-        """Write statements, and keep in `scope` what the names mean after them."""
+        """Write statements, and store the values of names in `scope`."""
         for stmt in body:
             match stmt:
                 case ast.Assign(targets=[ast.Name(id=name)], value=expression):
@@ -170,13 +169,13 @@ class _Writer:
                     raise _refused(stmt, "is no statement of kernels")
 
     def assigned(self, name: str, value: Value, scope: Scope) -> Value:
-        """A value as a name has it, whose type never changes."""
+        """The value to assign to a name; the type of a name never changes."""
         if name in scope and scope[name].type != value.type:
             raise TypeError(f"{name} is {scope[name].type} and becomes {value.type}")
         return Value(value.type, value.llvm)
 
     def loop(self, stmt: ast.For, name: str, scope: Scope) -> None:
-        """Write a loop; its condition stands before it and at its end, as LLVM wants it."""
+        """Write a loop with its condition before it and at its end, as LLVM needs."""
         builder = self.builder
         start, stop, step = self.bounds(stmt, scope)
         over_block = not isinstance(start, ir.Constant) or isinstance(stop, ir.SelectInstr)
@@ -206,18 +205,18 @@ class _Writer:
         self.join(results, carried, scope)
 
     def unrelated(self, number: Any) -> Any:
-        """The same number, of which LLVM does not know where it comes from.
+        """The same number, made opaque: LLVM does not know how it was computed.
 
-        The ends of a loop over a block are formulas of the loops around it. LLVM would write all
-        addresses and counts as such formulas: that takes longer, and the code is no better. Nor is
-        it better where LLVM writes all outer loops twice, with and without steps of an inner one.
+        The ends of a loop over a block are formulas of outer iterators. LLVM would express all
+        addresses and counts by such formulas, which takes longer and does not improve the code.
+        Neither does a second copy of outer loops, for an inner loop without steps.
         """
         if isinstance(number, ir.Constant):
             return number
         return hidden(self.builder, number, "noduplicate")
 
     def parts(self, names: Sequence[str], scope: Scope) -> list[Any]:
-        """The values of names, complex numbers as two: LLVM does not split a phi."""
+        """The values of names, complex numbers as two values, since LLVM does not split a phi."""
         return [part for name in names for part in self.split(scope[name].llvm)]
 
     def split(self, value: Any) -> list[Any]:
@@ -233,7 +232,7 @@ class _Writer:
         return phis
 
     def join(self, parts: Sequence[Any], names: Sequence[str], scope: Scope) -> None:
-        """Let names stand for what was taken apart."""
+        """Assign values to names, joining the parts of complex numbers."""
         left = iter(parts)
         for name in names:
             kind = scope[name].llvm.type
@@ -246,7 +245,7 @@ class _Writer:
             scope[name] = Value(scope[name].type, whole)
 
     def bounds(self, stmt: ast.For, scope: Scope) -> tuple[Any, Any, int]:
-        """The first step of a loop, the end of its last one, and how far the next step is."""
+        """The start, end and step of a loop."""
         match stmt.iter:
             case ast.Call(func=ast.Name(id="range"), args=[stop], keywords=[]):
                 return WORD(0), self.whole(stop, scope), 1
@@ -261,17 +260,17 @@ class _Writer:
         raise _refused(stmt.iter, "is no range of one or two numbers, or with a positive step")
 
     def whole(self, node: ast.expr, scope: Scope) -> Any:
-        """A whole number of 64 bits."""
+        """The value of an expression, which must be a 64-bit integer."""
         value = self.value(node, scope)
         if value.type != types.int64:
             raise _refused(node, f"is {value.type}, not a whole number of 64 bits")
         return value.llvm
 
     def choice(self, stmt: ast.If, scope: Scope) -> None:
-        """Write both branches of a condition, and a phi for what either assigns.
+        """Write both branches of a condition, and a phi for each name that either assigns.
 
-        Branches are for what is done once, as to combine the results of groups: their loops are
-        short, and what LLVM does to make loops fast would take longer than they run.
+        Code in branches runs once, for instance to combine the results of groups. Its loops are
+        short, so LLVM would take longer to optimise them than they run.
         """
         builder = self.builder
         condition = self.value(stmt.test, scope)
@@ -318,13 +317,13 @@ class _Writer:
         raise _refused(node, "is no expression of kernels")
 
     def number(self, name: str) -> Value:
-        """A number with a name, as `inf` is."""
+        """A number with a name, such as `inf`."""
         if not isinstance(self.names.get(name), float):
             raise TypeError(f"{name} is neither a number nor assigned before")
         return Value(types.float64, ir.DoubleType()(self.names[name]))
 
     def literal(self, node: ast.expr, number: Any) -> Value:
-        """A number that the source has."""
+        """A literal of the source."""
         kind = _LITERALS.get(type(number))
         if kind is None:
             raise _refused(node, "is no number of kernels")
@@ -344,7 +343,7 @@ class _Writer:
         return Value(kind, fitting[0](self.builder, [value.llvm for value in values]))
 
     def extreme(self, name: str, args: Sequence[ast.expr], scope: Scope) -> Value:
-        """The smallest or the largest of whole numbers."""
+        """The smallest or the largest of several integers."""
         first, *others = (self.whole(arg, scope) for arg in args)
         for other in others:
             here = self.builder.icmp_signed(_EXTREMES[name], first, other)
@@ -352,7 +351,7 @@ class _Writer:
         return Value(types.int64, first)
 
     def operand(self, node: ast.expr, scope: Scope) -> Value:
-        """An operand of a call: a value, or a cast that stands for its dtype."""
+        """An operand of a call: a value, or a cast, which denotes its dtype."""
         if isinstance(node, ast.Name) and node.id not in scope:
             named = self.names.get(node.id)
             if isinstance(named, Intrinsic):
@@ -375,7 +374,7 @@ class _Writer:
 
 
 def _enter(phis: Sequence[Any], values: Sequence[Any], block: Any) -> None:
-    """Add the values that phis take where their block is entered from another one."""
+    """Add the values of phis for an edge from another block."""
     for phi, value in zip(phis, values, strict=True):
         phi.add_incoming(value, block)
 
@@ -386,7 +385,7 @@ def _names(targets: Sequence[ast.expr]) -> list[str]:
 
 
 def _carried(body: Sequence[ast.stmt], scope: Scope) -> list[str]:
-    """The names that statements assign and that mean something before them, in order."""
+    """The names in scope that statements assign, in order."""
     found: dict[str, None] = {}
     left = [*reversed(body)]
     while left:

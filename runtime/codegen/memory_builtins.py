@@ -1,14 +1,13 @@
 """The names by which a kernel source reads and writes memory, as Numba intrinsics.
 
 `plain_builtins` has the same names for plain Python; a kernel means the same in both. They emit
-LLVM code directly, as those of `cast_builtins`, `value_builtins` and `tree_builtins` do. In a
-checked kernel each access passes a check first (see `report`).
+LLVM code directly, as in `cast_builtins`, `value_builtins` and `tree_builtins`. In a checked kernel
+each access passes a check first (see `report`).
 
-Some loads prefetch memory further on: arithmetic of an elementary function fills the window in
-which a processor looks for loads that it can begin early. LLVM does not vectorise a loop with a
-prefetch instruction; so a loaded number passes through a function whose vector forms have that
-instruction. They become part of the loop after it has been made a vector loop, as steps of recipes
-do (`compile_source`).
+Some loads prefetch later elements: the arithmetic of an elementary function fills the window in
+which a processor starts loads early. LLVM does not vectorise a loop with a prefetch instruction, so
+a loaded number passes through a function whose vector forms contain it. These are inlined after the
+loop is vectorised, like steps of recipes (`compile_source`).
 
 Importing this module imports numba; only modules that compile do so.
 """
@@ -52,17 +51,17 @@ from axiomjit.runtime.codegen.llvm_functions import (
 from axiomjit.runtime.memory.allocation import poison
 
 AHEAD_BYTES = 2048
-"""The distance of prefetches: 1024 to 8192 gain the same, 512 half as much."""
+"""The distance of prefetches; 1024 to 8192 have the same gain, 512 half of it."""
 ARGUMENT = ir.IntType(32)
 FOR_READING, INTO_EVERY_CACHE, OF_DATA = ARGUMENT(0), ARGUMENT(3), ARGUMENT(1)
 POINTER = ir.IntType(8).as_pointer()
 
 
 def passed(builder: Any, value: Any, buffer: Any, index: Any, ahead: Any = None) -> Any:
-    """The float32 or float64 that was loaded from a place of a buffer.
+    """The loaded float32 or float64, after a prefetch.
 
-    A load of a contiguous vector prefetches the cache line so many elements, or else AHEAD_BYTES,
-    further on, where the target gains by that.
+    A load of a contiguous vector prefetches the cache line `ahead` elements, or by default
+    AHEAD_BYTES, further on, if the target gains by it.
     """
     module, size = builder.module, 4 if isinstance(value.type, ir.FloatType) else 8
     if not target_of(module).prefetches:
@@ -78,10 +77,10 @@ def passed(builder: Any, value: Any, buffer: Any, index: Any, ahead: Any = None)
 
 
 def _with_forms(module: Any, name: str, kind: Any, size: int) -> None:
-    """The scalar function, and its vector forms by the kind of their addresses."""
+    """The scalar function, and its vector forms for each kind of addresses."""
     full = lanes_of(module, kind)
     forms = {}
-    for lanes in (full[0] // 2, *full):  # half of a vector, for loops that take no wider ones
+    for lanes in (full[0] // 2, *full):  # half of a vector, for loops that use no wider ones
         vector = ir.VectorType(kind, lanes)
         for address, emit in ((WORD, _ask), (ir.VectorType(WORD, lanes), _ask_nothing)):
             parameters = f"vl{size}" if address == WORD else "vv"
@@ -136,15 +135,15 @@ def within(
     *,
     stores: bool = False,
 ) -> Any:
-    """`perform(pointer)` to a buffer, a checked one only if the elements reached are inside.
+    """Emit `perform(pointer)` on a buffer; a checked one is accessed only inside its bounds.
 
     Args:
-        builder: of the kernel's own function.
+        builder: the builder of the kernel's function.
         kind: the type of the buffer; an unchecked buffer is its pointer.
-        buffer: its value.
+        buffer: the value of the buffer.
         reached: the first and the last element that is accessed.
         perform: emits the access; its result is an element, unless it stores.
-        stores: whether it stores.
+        stores: True for a store.
 
     Returns:
         The result of `perform`; poison if the access was refused.
@@ -181,7 +180,7 @@ def poison_cell(kind: BufferType, element: Any) -> Any:
 
 
 def _report(module: Any) -> Any:
-    """The module's function that keeps the first report of all threads; written at first use."""
+    """The module's function that stores the first report of all threads; defined at first use."""
     name = "axiomjit_report"
     if name in module.globals:
         return module.globals[name]
@@ -202,7 +201,7 @@ def _report(module: Any) -> Any:
 
 
 def _word_index(words: Any, k: Any, kind: str) -> int | None:
-    """The literal `k` if parameter `k` exists and is of `kind`, else None (no such overload)."""
+    """The literal `k` if parameter `k` exists and has this kind, else None."""
     if not isinstance(words, WordsType) or not isinstance(k, types.IntegerLiteral):
         return None
     index = int(k.literal_value)
@@ -211,7 +210,7 @@ def _word_index(words: Any, k: Any, kind: str) -> int | None:
 
 
 def _read_word(builder: Any, words: Any, at: int, kind: Any = WORD) -> Any:
-    """The value in the words from `at` on; nothing writes them while a kernel runs."""
+    """The value in the words from `at` on, which do not change while a kernel runs."""
     cell = builder.bitcast(builder.gep(words, [WORD(at)]), kind.as_pointer())
     word = builder.load(cell)
     word.set_metadata("invariant.load", builder.module.add_metadata([]))
@@ -254,7 +253,7 @@ def checked_buffer(w: Any, k: Any) -> Typed:
 
 @Intrinsic.of_literals
 def scalar(w: Any, k: Any) -> Typed:
-    """`scalar(w, k)`: the value at the start of its words."""
+    """`scalar(w, k)`: the number in the words of parameter `k`."""
     index = _word_index(w, k, "scalar")
     if index is None:
         return None
@@ -280,7 +279,7 @@ def length(w: Any, k: Any) -> Typed:
 
 @Intrinsic.of_literals
 def flag(w: Any, k: Any) -> Typed:
-    """`flag(w, k)`: where word `k` is; others may write it while the kernel runs."""
+    """`flag(w, k)`: a pointer to word `k`, which others may write while the kernel runs."""
     index = _word_index(w, k, "flag")
     if index is None:
         return None
@@ -290,12 +289,12 @@ def flag(w: Any, k: Any) -> Typed:
 
 @Intrinsic
 def live(h: Any, n: Any) -> Typed:
-    """`live(h, n)`: the end `n` of a loop, or one before its first step where the flag is not 0."""
+    """`live(h, n)`: the end `n` of a loop; an end before its start once the flag is not 0."""
     if h is not FLAG or not isinstance(n, types.Integer):
         return None
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        word = builder.load_atomic(args[0], "monotonic", 8)  # each time: others may write it
+        word = builder.load_atomic(args[0], "monotonic", 8)  # a volatile load: others may write it
         return builder.select(builder.icmp_signed("==", word, WORD(0)), args[1], WORD(-1))
 
     return types.int64(h, types.int64), emit
@@ -326,14 +325,14 @@ def _element(builder: Any, a: BufferType, pointer: Any, index: Any) -> Any:
 
 
 def _apart(builder: Any, a: BufferType, pointer: Any, index: Any) -> Any:
-    """The same by a number of bytes: LLVM makes vector code without taking the step for 1."""
+    """The same by a number of bytes, so that LLVM makes no loop version for a step of 1."""
     address = builder.mul(index, WORD(np.dtype(CODES[a.dtype]).itemsize))
     place = builder.gep(builder.bitcast(pointer, BYTE.as_pointer()), [address])
     return builder.bitcast(place, pointer.type)
 
 
 def _make_load(name: str, place: Place, *, prefetching: bool = False) -> Intrinsic:
-    """The intrinsic `load`, or one which asks for floats further on where it loads vectors."""
+    """The intrinsic `load`; in PREFETCHING_NAMES a load of a vector also prefetches."""
 
     def load(a: Any, i: Any) -> Typed:
         """`load(a, i)`: the element `i` items away from where `a` points."""
@@ -362,7 +361,7 @@ load, load_apart = _make_load("load", _element), _make_load("load_apart", _apart
 
 @Intrinsic
 def load_ahead(a: Any, i: Any, n: Any) -> Typed:
-    """`load(a, i)`; a vector of floats asks for memory n elements further on, too."""
+    """`load(a, i)`, which for vectors of floats also prefetches n elements further on."""
     if not isinstance(a, BufferType) or i != types.int64 or n != types.int64:
         return None
 
@@ -381,7 +380,7 @@ def load_ahead(a: Any, i: Any, n: Any) -> Typed:
 
 
 def _make_store(name: str, place: Place) -> Intrinsic:
-    """The intrinsic `store` for elements at such places."""
+    """The intrinsic `store`, with elements addressed by `place`."""
 
     def store(a: Any, i: Any, v: Any) -> Typed:
         """`store(a, i, v)`: write the element `i` items away; `v` must have the buffer's dtype."""
@@ -408,7 +407,7 @@ store, store_apart = _make_store("store", _element), _make_store("store_apart", 
 
 
 def _cells_of(n: Any, dtype: Any) -> tuple[int, types.Type] | None:
-    """How many cells `tile(n, dtype)` has, and of which type."""
+    """The number and the type of the cells of `tile(n, dtype)`."""
     code = next((c for c, f in CASTS.items() if f is dtype), None)
     if code is None or not isinstance(n, types.IntegerLiteral):
         return None
@@ -461,5 +460,5 @@ _INTRINSICS = (
 )
 NAMES: dict[str, Any] = {function.__name__: function for function in _INTRINSICS}
 PREFETCHING_NAMES: dict[str, Any] = {"load": _make_load("load", _element, prefetching=True)}
-"""The same for loops with elementary functions (see `passed`)."""
+"""The names for kernels with elementary functions, whose loads prefetch (see `passed`)."""
 CHECKED_NAMES: dict[str, Any] = {"buffer": checked_buffer, "tile": checked_tile}

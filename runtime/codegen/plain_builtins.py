@@ -1,8 +1,8 @@
-"""The names of a kernel source in plain Python: what a kernel means, without numba.
+"""The names of a kernel source in plain Python, which define the meaning of a kernel.
 
 Values are NumPy scalars, so that float32 arithmetic stays float32. A buffer refuses any access
-outside the memory that its array spans. `axiomjit.runtime.codegen.memory_builtins` and its
-neighbours hold the compiled twins.
+outside the memory that its array spans. `memory_builtins` and its neighbours compile the same
+names.
 """
 
 import math
@@ -46,12 +46,12 @@ class KernelWord(Protocol):
 
 
 class PlainBuffer:
-    """The memory an array spans, addressed in elements from the array's first element."""
+    """The memory that an array spans, addressed in elements from the array's first element."""
 
     __slots__ = ("first", "name", "window")
 
     def __init__(self, name: str, array: np.ndarray[Any, Any]) -> None:
-        """Window onto `array`, a view of any shape with strides of whole elements.
+        """Address the memory of `array`, whose strides must be whole elements.
 
         Raises:
             ValueError: a stride is not a multiple of the element size.
@@ -108,7 +108,7 @@ def store_apart(a: PlainBuffer, i: int, v: Any) -> None:
 
 
 def live(h: int, n: int) -> int:
-    """The end `n` of a loop, or one before its first step where the flag is not 0."""
+    """The end `n` of a loop; an end before its start if the flag is not 0."""
     return n if h == 0 else -1
 
 
@@ -150,7 +150,7 @@ def tile(n: int, dtype: Callable[[Any], Any]) -> PlainBuffer:
 
 
 def push(t: PlainBuffer, q: int, s: Any) -> int:
-    """Add the sum of the next block to the tree of q blocks; the new count."""
+    """Add the sum of the next block to the tree of q blocks; return the new count."""
     _push_cell(t, q, s, 0, 1)
     return q + 1
 
@@ -235,7 +235,7 @@ def complex_of(re: Any, im: Any) -> Any:
 
 
 def select(c: Any, a: Any, b: Any) -> Any:
-    """`a` where `c` else `b`."""
+    """`a` if `c` else `b`."""
     return a if c else b
 
 
@@ -258,42 +258,42 @@ def minimum(a: Any, b: Any) -> Any:
 
 
 def larger(s: Any, v: Any) -> Any:
-    """The greater of two numbers, either zero of two; anything if either is NaN."""
+    """The greater of two numbers; of two zeros either one; undefined for NaN."""
     return v if v > s else s
 
 
 def smaller(s: Any, v: Any) -> Any:
-    """The smaller of two numbers, either zero of two; anything if either is NaN."""
+    """The smaller of two numbers; of two zeros either one; undefined for NaN."""
     return v if v < s else s
 
 
 def extreme(s: Any, g: Any, z: Any = None) -> Any:
-    """NaN where g, else s, with the sign of the number whose bits are z."""
+    """NaN if g, else s with the sign of the number whose bits are z."""
     if g:
         return type(s)(math.nan)
     return s if z is None else np.copysign(s, z.view(s.dtype))
 
 
 def bits(v: Any) -> Any:
-    """The bits of a float as a whole number, negative where the sign bit is set."""
+    """The bits of a float as an integer, negative if the sign bit is set."""
     return v.view(f"i{v.itemsize}")
 
 
 def fmax(a: Any, b: Any) -> Any:
-    """The greater; the other one where one is NaN."""
+    """The greater; if one is NaN, the other one."""
     if isinstance(a, np.complexfloating):
         return np.fmax(a, b)
     return b if a != a else a if b != b else maximum(a, b)
 
 
 def fmin(a: Any, b: Any) -> Any:
-    """The smaller; the other one where one is NaN."""
+    """The smaller; if one is NaN, the other one."""
     if isinstance(a, np.complexfloating):
         return np.fmin(a, b)
     return b if a != a else a if b != b else minimum(a, b)
 
 
-# What NumPy's function of that name does to scalars of one dtype.
+# NumPy's function of the same name, for scalars of one dtype.
 NUMPYS: tuple[np.ufunc, ...] = (
     *(np.sqrt, np.absolute, np.sign, np.floor, np.ceil, np.trunc, np.rint),
     *(np.isnan, np.isinf, np.isfinite, np.signbit, np.copysign),
@@ -306,7 +306,7 @@ NUMPYS: tuple[np.ufunc, ...] = (
 
 
 def _reader(parameters: Sequence[KernelWord], kind: str) -> Callable[[Sequence[Any], int], Any]:
-    """The function that reads words of one kind."""
+    """A function that reads words of one kind."""
 
     def read(w: Sequence[Any], k: int) -> Any:
         if parameters[k].kind != kind:

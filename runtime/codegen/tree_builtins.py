@@ -1,11 +1,12 @@
 """The tree of a blocked sum or product, as Numba intrinsics: a counter of finished subtrees.
 
-Where bit k of the count is set, level k of the tree holds the sum of 2**k blocks, so that block
-results are added in pairs whatever their number. A level is one cell, or one cell per lane of a
-tile. Names that end in `_mul` multiply. `axiomjit.runtime.codegen.plain_builtins` has the twins.
+If bit k of the count is set, level k of the tree holds the sum of 2**k blocks, so that block
+results are added in pairs for any number of blocks. A level is one cell, or one cell per lane of a
+tile. Names that end in `_mul` multiply. `axiomjit.runtime.codegen.plain_builtins` has the same
+names in plain Python.
 
-Each is a function that kernels call, compiled once per process: LLVM would otherwise spend as long
-on these few additions as on the loop they serve.
+Each is a function that kernels call, compiled once per process: otherwise LLVM would spend as much
+time on these few additions as on the loop.
 """
 
 from collections.abc import Callable
@@ -47,8 +48,8 @@ PRODUCT = TreeCombine(
 def _called(module: Any, name: str, element: Any, body: TreeBody, joint: Joint, lanes: bool) -> Any:
     """The function `name(tree, count, state)` for calls in a module.
 
-    With lanes it takes their count, too. Without, its loops take a few steps: LLVM shall not spend
-    time on making them long.
+    With lanes it also takes their number. Without lanes, loops have few steps, and LLVM is told not
+    to unroll them.
     """
     cells = element.as_pointer()
     kinds = [cells, WORD, cells, *([WORD] if lanes else [])]
@@ -113,12 +114,12 @@ def _push(builder: Any, tree: Any, count: Any, state: Any, width: Any, joint: Jo
 
 
 def _depth(builder: Any, count: Any) -> Any:
-    """How many levels a tree of `count` blocks has."""
+    """The number of levels of a tree of `count` blocks."""
     return builder.sub(WORD(64), builder.ctlz(count, BIT(0)))
 
 
 def _drain(builder: Any, tree: Any, count: Any, state: Any, width: Any, joint: Joint) -> None:
-    """Leave the total in the cells at `state`: the smallest and latest subtree first."""
+    """Store the total in the cells at `state`, adding the smallest and latest subtree first."""
     start = joint.neutral
     _each_cell(builder, width, lambda lane: builder.store(start, builder.gep(state, [lane])))
     with cgutils.for_range(builder, _depth(builder, count), intp=WORD) as levels:
@@ -137,7 +138,7 @@ def _call(
 ) -> None:
     """Call the function of `body` on a tree of type `t` and cells of type `s`, None for a pointer.
 
-    A checked tree and its cells have room for what the function touches, or it is not called.
+    With checks, the function is called only if the tree and cells are large enough.
     """
     tree, count, state, *lanes = arguments
     width = lanes[0] if lanes else WORD(1)
@@ -168,7 +169,7 @@ def _call(
 def _make_push(kind: TreeCombine) -> Any:
     @Intrinsic
     def push(t: Any, q: Any, s: Any) -> Typed:
-        """Add the sum s of the next block to the tree of q blocks, giving the new q."""
+        """`push(t, q, s)`: add the sum s of the next block to the tree of q blocks; the new q."""
         if not isinstance(t, BufferType) or s != t.dtype:
             return None
 
@@ -205,7 +206,7 @@ def _make_drain(kind: TreeCombine) -> Any:
 def _make_push_lanes(kind: TreeCombine) -> Any:
     @Intrinsic
     def push_lanes(t: Any, q: Any, s: Any, width: Any) -> Typed:
-        """`push` for each of the first cells of a tile, giving the new count."""
+        """`push` for each of the first cells of a tile; the new count."""
         if not isinstance(t, BufferType) or s != t:
             return None
 

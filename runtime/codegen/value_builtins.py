@@ -1,12 +1,12 @@
-"""Operations on values, as Numba intrinsics: per name one rule for each kind of dtype.
+"""Operations on values, as Numba intrinsics with a rule for each kind of dtype.
 
 Operands have one dtype, which is also the result's unless a row says otherwise.
-`axiomjit.runtime.codegen.plain_builtins` has the twins.
+`axiomjit.runtime.codegen.plain_builtins` has the same operations in plain Python.
 
-Division rounds down, and remainders are NumPy's. Integers: x // 0 and x % 0 are 0, and the smallest
-// -1 is itself. They are divided as floats that hold them exactly, without a branch, so that the
-loop stays vector code; 64-bit ones where the CPU converts vectors of them. Floats follow NumPy's
-`npy_divmod` step by step.
+Division rounds down, and remainders are NumPy's. For integers, x // 0 and x % 0 are 0, and the
+smallest // -1 is the smallest. Integers are divided without a branch as floats that hold them
+exactly, so that the loop stays vector code; 64-bit integers only if the CPU converts vectors of
+them. Floats follow NumPy's `npy_divmod` step by step.
 """
 
 from collections.abc import Callable, Sequence
@@ -105,7 +105,7 @@ def _magnitude(builder: Any, args: list[Any]) -> Any:
 
 
 def _number_beside_nan(rule: Emitter) -> Emitter:
-    """The other operand where one is NaN."""
+    """The rule, but the other operand if one is NaN."""
 
     def emit(builder: Any, args: list[Any]) -> Any:
         a, b = args
@@ -117,7 +117,7 @@ def _number_beside_nan(rule: Emitter) -> Emitter:
 
 
 def _float_sign(builder: Any, args: list[Any]) -> Any:
-    """-1, 0 or 1; NaN stays, and -0 is 0."""
+    """The sign of a float: -1, 0 or 1; NaN for NaN, and 0 for -0."""
     (v,) = args
     zero = ir.Constant(v.type, 0.0)
     chosen = builder.select(builder.fcmp_ordered("==", v, zero), zero, v)
@@ -128,14 +128,14 @@ def _float_sign(builder: Any, args: list[Any]) -> Any:
 
 
 def _int_sign(builder: Any, args: list[Any]) -> Any:
-    """-1, 0 or 1 of a signed integer."""
+    """The sign of a signed integer: -1, 0 or 1."""
     (v,) = args
     positive = builder.zext(builder.icmp_signed(">", v, v.type(0)), v.type)
     return builder.select(builder.icmp_signed("<", v, v.type(0)), v.type(-1), positive)
 
 
 def _some(builder: Any, args: list[Any]) -> Any:
-    """The sign of an unsigned integer: 0 of 0, else 1."""
+    """The sign of an unsigned integer: 0 for 0, else 1."""
     (v,) = args
     return builder.zext(builder.icmp_unsigned("!=", v, v.type(0)), v.type)
 
@@ -161,13 +161,13 @@ def _sign_bit(builder: Any, args: list[Any]) -> Any:
 
 
 def _shift(instruction: str) -> Emitter:
-    """A shift; by the width or more, or by a negative number, it shifts out all bits."""
+    """A shift; a shift by the width or more, or by a negative number, shifts out all bits."""
 
     def emit(builder: Any, args: list[Any]) -> Any:
         v, by = args
         width = v.type.width
         inside = builder.icmp_unsigned("<", by, v.type(width))
-        if instruction == "ashr":  # as far as the sign in every bit
+        if instruction == "ashr":  # a shift that leaves the sign in every bit
             return builder.ashr(v, builder.select(inside, by, v.type(width - 1)))
         shifted = getattr(builder, instruction)(v, builder.select(inside, by, v.type(0)))
         return builder.select(inside, shifted, v.type(0))
@@ -234,7 +234,7 @@ def _reordered(instruction: str, integers: str) -> Rules:
 
 @Intrinsic
 def select(c: Any, a: Any, b: Any) -> Typed:
-    """`select(c, a, b)`: a where c else b, both evaluated, without a branch."""
+    """`select(c, a, b)`: a if c else b, both evaluated, without a branch."""
     if c != types.boolean or a != b or a not in CODES:
         return None
     chosen = select_complex if CODES[a] in PARTS else ir.IRBuilder.select
@@ -243,7 +243,7 @@ def select(c: Any, a: Any, b: Any) -> Typed:
 
 @Intrinsic
 def extreme(s: Any, g: Any, z: Any = None) -> Typed:
-    """`extreme(s, g, z)`: NaN where g, else s, with the sign of the number whose bits are z."""
+    """`extreme(s, g, z)`: NaN if g, else s with the sign of the number whose bits are z."""
     code = CODES.get(s, "")
     if code not in ("f4", "f8") or g != types.boolean:
         return None
@@ -252,7 +252,7 @@ def extreme(s: Any, g: Any, z: Any = None) -> Typed:
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         number, nan, *signs = args
-        # LLVM shall not decide ahead, where nothing was met: it would not make vector loops then.
+        # LLVM must not hoist the case of no elements, which would prevent vector loops.
         met = hidden(builder, builder.zext(nan, ir.IntType(32)))
         for bits in signs:
             sign = builder.bitcast(hidden(builder, bits), number.type)
@@ -301,7 +301,7 @@ def _signs_differ(builder: Any, x: Any, y: Any) -> Any:
 
 
 def _or_zero(rule: Emitter) -> Emitter:
-    """The rule, but 0 where the divisor is 0; the rule's own result is dropped there."""
+    """The rule, but 0 if the divisor is 0."""
 
     def emit(builder: Any, args: list[Any]) -> Any:
         zero = args[1].type(0)
@@ -311,7 +311,7 @@ def _or_zero(rule: Emitter) -> Emitter:
 
 
 def _lowered(builder: Any, quotient: Any, rest: Any, divisor: Any) -> tuple[Any, Any]:
-    """Quotient and remainder with the remainder on the divisor's side of 0."""
+    """Quotient and remainder, adjusted so that the remainder has the divisor's sign."""
     zero = rest.type(0)
     some = builder.icmp_signed("!=", rest, zero)
     low = builder.and_(some, _signs_differ(builder, rest, divisor))
@@ -320,7 +320,7 @@ def _lowered(builder: Any, quotient: Any, rest: Any, divisor: Any) -> tuple[Any,
 
 
 def _by_instruction(builder: Any, args: list[Any]) -> tuple[Any, Any]:
-    """Signed division by the CPU's instruction, which traps where no result fits."""
+    """Signed division by the CPU's instruction, which traps on overflow."""
     a, b = args
     lowest = a.type(1 << a.type.width - 1)
     overflows = builder.and_(
@@ -334,8 +334,8 @@ def _by_instruction(builder: Any, args: list[Any]) -> tuple[Any, Any]:
 def _by_float(builder: Any, args: list[Any], signed: bool) -> tuple[Any, Any]:
     """Division of integers of up to 32 bits.
 
-    A correctly rounded quotient of integers that the float type holds exactly reaches no integer
-    that the exact quotient does not reach, so that its floor is right.
+    The float type holds the operands exactly, so rounding the quotient never reaches the next
+    integer, and its floor is exact.
     """
     a, b = args
     through, between = ir.FloatType(), ir.IntType(32)
@@ -346,7 +346,7 @@ def _by_float(builder: Any, args: list[Any], signed: bool) -> tuple[Any, Any]:
     quotient = getattr(builder, leave)(call_intrinsic(builder, "llvm.floor", [real]), between)
     if a.type.width < 32:
         quotient = builder.trunc(quotient, a.type)
-    elif signed:  # the smallest by -1 does not fit, and wraps
+    elif signed:  # the smallest by -1 overflows, and wraps
         by_minus_one = builder.icmp_signed("==", b, b.type(-1))
         quotient = builder.select(by_minus_one, builder.neg(a), quotient)
     return quotient, builder.sub(a, builder.mul(quotient, b))
@@ -355,9 +355,9 @@ def _by_float(builder: Any, args: list[Any], signed: bool) -> tuple[Any, Any]:
 def _by_double_twice(builder: Any, args: list[Any]) -> tuple[Any, Any]:
     """Signed division of 64-bit integers, in two steps of float64.
 
-    The first quotient is off by less than 2**13. What is left is divided again, to the nearest
-    integer: then at most half the divisor is left, give or take 2**-38 of it. The smallest
-    integer by -1 wraps.
+    The error of the first quotient is less than 2**13. The remainder is divided again, to the
+    nearest integer; after that it is at most half the divisor, up to a relative error of 2**-38.
+    The smallest integer by -1 wraps.
     """
     a, b = args
     double = ir.DoubleType()
@@ -382,7 +382,7 @@ def _signed(builder: Any, args: list[Any]) -> tuple[Any, Any]:
 
 
 def _unsigned(builder: Any, args: list[Any]) -> tuple[Any, Any]:
-    """Quotient and remainder; of 64-bit integers by way of half the dividend, which is signed."""
+    """Quotient and remainder; 64-bit dividends are halved to be signed."""
     a, b = args
     one, zero = a.type(1), a.type(0)
     if a.type.width < 64:
@@ -451,7 +451,7 @@ NAMES: dict[str, Any] = {
     "complex_of": complex_of,
     "clip": clip,
     "extreme": extreme,
-    # What LLVM may reorder: the accumulator add of a sum, and of a product.
+    # LLVM may reorder these: the accumulator add of a sum, and of a product.
     "add_reassoc": make_binary("add_reassoc", _reordered("fadd", "add")),
     "mul_reassoc": make_binary(
         "mul_reassoc", _reordered("fmul", "mul") | {"c": COMPLEX["multiply"]}
@@ -459,7 +459,7 @@ NAMES: dict[str, Any] = {
     # NaN if either is NaN; +0 above -0.
     "maximum": make_binary("maximum", MAXIMUM),
     "minimum": make_binary("minimum", MINIMUM),
-    # Anything if either is NaN, either zero of two.
+    # Undefined for NaN; of two zeros either one.
     "larger": make_binary("larger", {"f": call_declared("llvm.maximum", _OF_NUMBERS)}),
     "smaller": make_binary("smaller", {"f": call_declared("llvm.minimum", _OF_NUMBERS)}),
     "bits": make_unary("bits", {"f": _bits}, _bits_of),
@@ -469,7 +469,7 @@ NAMES: dict[str, Any] = {
     "sqrt": make_unary("sqrt", {"f": call_declared("llvm.sqrt")}),
     "absolute": make_unary("absolute", ABSOLUTE, _part),
     "sign": make_unary("sign", {"f": _float_sign, "i": _int_sign, "u": _some}),
-    # Of complex numbers; floats have operators or need none.
+    # For complex numbers; floats have operators or need none.
     **{name: make_binary(name, {}) for name in ("multiply", "divide")},
     **{name: make_unary(name, {}) for name in ("conjugate", "reciprocal")},
     **{name: make_unary(name, {}, _part) for name in ("real", "imag")},

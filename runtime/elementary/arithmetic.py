@@ -74,7 +74,7 @@ class Arithmetic(ABC):
 
     @abstractmethod
     def select(self, condition: Numeric, yes: Numeric, no: Numeric) -> Numeric:
-        """`yes` where the condition holds, else `no`; one of them may be a Python number."""
+        """`yes` if the condition holds, else `no`; one of them may be a Python number."""
 
     @abstractmethod
     def sqrt(self, x: Numeric) -> Numeric:

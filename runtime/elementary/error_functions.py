@@ -43,7 +43,7 @@ STEP = (0.02166748046875, -6.631076303165173e-06)
 LOW = -122.0
 """If the exponent of the power is below this, the result is below 2**-126, and subnormal."""
 UNITS = 2.0**23
-"""From here to its double, float32 numbers are integers: adding it rounds, the last bits count."""
+"""From here to its double, float32 numbers are integers, so adding it rounds to an integer."""
 ERF_BEND = 0.96
 """Below this erf is computed as a polynomial of x and x**2."""
 ERF_FLAT = 6.0

@@ -12,7 +12,7 @@ import numpy as np
 from axiomjit.runtime.elementary.arithmetic import Arithmetic, Numeric, two_sum
 
 _SAFE = 2.0**400
-"""For operands between this and its reciprocal `_fma_of_doubles` does not leave float64's range."""
+"""`_fma_of_doubles` stays in float64's range for operands between this and its reciprocal."""
 
 
 def _to_odd(total: Any, rest: Any) -> Any:
@@ -108,7 +108,7 @@ class NumpyArithmetic(Arithmetic):
         return _fma_of_doubles(*operands)
 
     def select(self, condition: Numeric, yes: Numeric, no: Numeric) -> Numeric:
-        """`yes` where the condition holds, else `no`; one of them may be a Python number."""
+        """`yes` if the condition holds, else `no`; one of them may be a Python number."""
         like = no if isinstance(yes, float | int) and not isinstance(yes, np.generic) else yes
         chosen: Any = np.where(condition, yes, no)
         return chosen.astype(like.dtype)[()]

@@ -126,7 +126,7 @@ def _tangent(m: Arithmetic, odd: Numeric, r: Numeric, off: Numeric) -> Numeric:
     return m.select((odd & 1) == 0, tangent, inverse)
 
 
-def _far(m: Arithmetic, x: Numeric) -> tuple[Numeric, Numeric, Numeric]:
+def _reduced_exactly(m: Arithmetic, x: Numeric) -> tuple[Numeric, Numeric, Numeric]:
     """Reduce a float64 beyond REACH, with the results of `_reduced`."""
     whole, angle, rest = quarter_turns(m, x, m.rint)
     return m.nearest_whole(whole, 1.0)[1], angle, -rest
@@ -136,7 +136,7 @@ def _of_angle(m: Arithmetic, x: Numeric, name: str, finish: Callable[..., Numeri
     def far(m: Arithmetic, x: Numeric) -> Numeric:
         if m.code == "f4":
             return m.narrowed(_of_angle(m.wide, m.widened(x), name, finish))
-        return finish(m, *_far(m, x))
+        return finish(m, *_reduced_exactly(m, x))
 
     return m.beyond(REACH[m.code], x, finish(m, *_reduced(m, x)), f"far_{name}", far)
 

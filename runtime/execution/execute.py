@@ -1,8 +1,8 @@
 """Runs plans: in Python, or in one native call.
 
-A plan is prepared once, then bound to the lengths of calls. Another kind of step is a record in
-`passes/ir/plan_ir.py` and a row of `STEP_KINDS`. Only this package turns elements into bytes and
-arrays into addresses.
+A plan is prepared once, then bound to the lengths of calls. To add a kind of step, add a record to
+`passes/ir/plan_ir.py` and a row to `STEP_KINDS`. Only this package converts elements to bytes and
+arrays to addresses.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ if TYPE_CHECKING:  # imported when a plan gets a native call
 
 
 def _library_call(step: Call, plan: PlanForm) -> StepForm:
-    """The form of a library call; its module is imported by the first plan that has one."""
+    """The form of a library call; the first plan with one imports its module."""
     late = lazy_import("axiomjit.runtime.execution.library_calls")
     form: StepForm = late.CallForm(step, plan)
     return form
 
 
 class ContinuationForm(StepForm):
-    """The steps of a plan after a count, which are a plan of their own."""
+    """The steps of a plan after the count of a data-dependent length, as a separate plan."""
 
     __slots__ = ("buffers", "later", "step")
 
@@ -71,12 +71,12 @@ class ContinuationForm(StepForm):
         return self.later.launches
 
     def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> Continuation:
-        """The steps, which are bound when the count is known."""
+        """The continuation, which binds the steps when the count is known."""
         return Continuation(self, lengths)
 
 
 class Continuation(BoundStep):
-    """Counts, and runs the steps after the count; they are bound once per count."""
+    """Computes a count, then runs the steps after it, which are bound once per count."""
 
     __slots__ = ("_lengths", "_plans", "count", "form")
 
@@ -87,7 +87,7 @@ class Continuation(BoundStep):
 
     @property
     def handles(self) -> Sequence[KernelHandle]:
-        """The kernels that any count may run."""
+        """The kernels that may run for some count."""
         return [kernel_handle(launch.step.kernel) for launch in self.form.launches]
 
     def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> Any:
@@ -110,7 +110,7 @@ class Continuation(BoundStep):
         return found
 
     def emit(self, native: NativeWriter) -> bool:
-        """Write a call of a function that has a native call per count."""
+        """Write a call of a function that runs the steps after the count."""
         return native.go_on(self, self.count)
 
 
@@ -123,25 +123,25 @@ STEP_KINDS: Final[Mapping[type[Step], Callable[[Any, PlanForm], StepForm | None]
     WriteBack: WritingBack,
     Choose: ContinuationForm,
 }
-"""By kind of step the function that prepares it for any lengths; a form binds both back ends."""
+"""For each kind of step the function that makes its form, which has both back ends."""
 
 
 class Otherwise(Protocol):
-    """Runs in place of a plan whose kernels are not available now."""
+    """The protocol of an object that runs in place of a plan whose kernels are not available."""
 
     def run(self, arguments: Sequence[Any], given: Sequence[object] | None) -> Sequence[Array]:
         """As `BoundPlan.run`."""
 
 
 class PlanForm(PlanMemory):
-    """A plan for any lengths: its memory by name, and its steps in order."""
+    """A plan for any lengths: its memory by name, and the forms of its steps."""
 
     def __init__(self, plan: Plan) -> None:
         """Name all lengths; none is evaluated yet."""
         super().__init__(plan)
         self.writes = any(isinstance(step, WriteBack) for step in plan.steps)
         self.is_entire = not any(isinstance(step, Choose) for step in plan.steps)
-        """True if all lengths are known before it runs."""
+        """True if all lengths are known before the plan runs."""
         self.steps: list[StepForm] = []
         for step in plan.steps:
             form = STEP_KINDS[type(step)](step, self)
@@ -160,7 +160,7 @@ class PlanForm(PlanMemory):
 
 
 class BoundPlan:
-    """A plan for certain lengths: a run only fills in addresses and calls the kernels."""
+    """A plan bound to lengths: a run only fills in addresses and calls the kernels."""
 
     __slots__ = ("_otherwise", "actions", "form", "handles", "lengths")
 
@@ -234,7 +234,7 @@ class BoundPlan:
     def go_on(
         self, arrays: Arrays, arguments: Sequence[object], given: Sequence[object] | None = None
     ) -> list[Array]:
-        """As `run`, with existing memory; all kernels are loaded."""
+        """As `run`, with existing memory and loaded kernels."""
         results: Any = None
         for action in self.actions:
             results = action(arrays, arguments, given)
@@ -250,21 +250,21 @@ class BoundPlan:
         examples: Sequence[Any] | None = None,
         kind: type | None = None,
     ) -> NativePlan | None:
-        """The native call of the plan; None if it cannot have one.
+        """The native plan of a call; None if the plan cannot run natively.
 
-        It can have one with a kernel that is work for one thread, or with library calls, if its
-        results are arrays that it makes, views of these, or arguments. Python makes large arrays,
-        and runs kernels that threads share, between the other steps. Kernels that check each access
-        run in Python, which reads their report. Guards check that written arguments are writable
-        and share no memory with others.
+        A plan can run natively if it has a kernel for one thread, or library calls, and if its
+        results are arrays that it makes, views of these, or arguments. Large arrays are made by
+        Python, and kernels that threads share are run by Python, as steps of the native plan.
+        Checked kernels run in Python, which reads their report. Guards check that written arguments
+        are writable and share no memory with others.
 
         Args:
-            count: the number of results that the call gives; further ones are lengths.
-            form: how results are put together; None if only one function may do that.
-            live: buffers whose arrays exist already, if steps ran before this call.
-            of_arguments: the results that are arguments or views of them, by number.
-            examples: arguments of a call that gives all results in order, unchanged.
-            kind: the container in which it gives them; None for one array.
+            count: the number of results of the call; further ones are lengths.
+            form: the bits for the container of results; None if one function must return them all.
+            live: buffers whose arrays already exist, because steps ran before this call.
+            of_arguments: the numbers of results that are arguments or views of them.
+            examples: arguments of a call that returns all results in order, unchanged.
+            kind: the container of the results; None for one array.
         """
         if config.bounds or allocation.empty is not np.empty:
             return None

@@ -1,4 +1,4 @@
-"""Steps of plans that a library computes, on views of the buffers, and the threads they may use.
+"""Library calls as steps of plans, on views of buffers, and the threads that libraries may use.
 
 A library that computes matrix products has threads of its own, and a plan calls it only between its
 parallel sections, so that they do not run beside our workers. `threads(n)` and
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
 
 SMALL: Final = 1024
-"""Most elements of an array for which no library starts threads, so that no limit is needed."""
+"""Most elements of an array for which no library starts threads, so that none is limited."""
 FIRST_PARTS: Final = 8
-"""Parts in the first uninterrupted call; `ChunkSize` finds the number that takes 5 to 20 ms."""
+"""The number of parts in the first uninterrupted call; `ChunkSize` adjusts it."""
 _lock: Final = new_lock()
 _count_call: Final = counter("library_calls")
 
@@ -59,11 +59,11 @@ class CallForm(StepForm):
 
     def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep:
         """The step for these lengths."""
-        return (Making if self.step.makes else Calling)(self, lengths)
+        return (Making if self.step.allocates_targets else Calling)(self, lengths)
 
 
 class Calling(BoundStep):
-    """A library operation for certain lengths, which writes into existing memory."""
+    """A library operation bound to lengths, which writes into existing memory."""
 
     __slots__ = ("_bounds", "_operands", "_step", "_targets", "_work")
 
@@ -71,7 +71,10 @@ class Calling(BoundStep):
         self._step, buffers = form.step, form.buffers
         self._operands = [BoundWindow(one, buffers, lengths) for one in self._step.operands]
         self._targets = [BoundWindow(one, buffers, lengths) for one in self._step.targets]
-        operations = [self._step.operation, *(operation for operation, _ in self._step.more)]
+        operations = [
+            self._step.operation,
+            *(operation for operation, _ in self._step.other_results),
+        ]
         shapes = [window.shape for window in (*self._operands, *self._targets)]
         self._work = [(one.parts, _within_limits(one.evaluate, shapes)) for one in operations]
         self._bounds = at_lengths(self._step.conditions, lengths)
@@ -103,27 +106,39 @@ class Calling(BoundStep):
     def emit_alone(
         self, plan: Plan, native: NativeWriter, examples: Sequence[Any], kind: type | None
     ) -> bool:
-        """Write a call of a function that makes the only result, small and in C order, itself.
+        """Write a call of a function that returns the only result, if small and in C order.
 
-        It takes no views of its operands: that costs more than a product of small matrices. Memory
-        of large results is recycled, so they are made by the plan.
+        The call makes no views of operands, which would cost more than a product of small matrices.
+        Large results are made by the plan, since their memory is recycled.
         """
         step, target = self._step, self._targets[0]
-        shorten, positions = step.operation.shorten, native.positions(self._operands)
-        if shorten is None or positions is None or [*map(type, plan.steps)] != [Allocate, Call]:
+        direct_function, positions = (
+            step.operation.direct_function,
+            native.positions(self._operands),
+        )
+        if (
+            direct_function is None
+            or positions is None
+            or [*map(type, plan.steps)] != [Allocate, Call]
+        ):
             return False
-        if kind is not None or step.conditions or step.more or step.operation.guesses:
+        if (
+            kind is not None
+            or step.conditions
+            or step.other_results
+            or step.operation.is_speculative
+        ):
             return False
         large = math.prod(target.shape) * target.window.dtype.itemsize >= LARGE
         if large or sorted(target.strides, reverse=True) != [*target.strides]:
             return False
         operands = [examples[position] for position in positions]
-        function = shorten(operands, step.labels)
+        function = direct_function(operands, step.labels)
         return function is not None and native.call_alone(_counted(function, operands), positions)
 
 
 class Making(BoundStep):
-    """A function that makes its results, each of which becomes a buffer of the plan."""
+    """A call of a function that allocates its results, which become buffers of the plan."""
 
     __slots__ = ("_function", "_operands", "_results", "_step", "_targets")
 
@@ -132,7 +147,10 @@ class Making(BoundStep):
         self._operands = [BoundWindow(window, buffers, lengths) for window in step.operands]
         self._targets = [window.buffer for window in step.targets]
         self._results: list[tuple[Any, Any, Any]] = []
-        functions: list[Any] = [step.operation.evaluate, *(one.evaluate for one, _ in step.more)]
+        functions: list[Any] = [
+            step.operation.evaluate,
+            *(one.evaluate for one, _ in step.other_results),
+        ]
         for function, window in zip(functions, step.targets, strict=True):
             shape = tuple(
                 None if data_dependent_in(n) - set(lengths) else evaluate(n, lengths)
@@ -149,11 +167,14 @@ class Making(BoundStep):
         arrays.update(zip(self._targets, made, strict=True))
 
     def _make(self, *seen: Array) -> tuple[Array, ...]:
-        """The results, given the operands: arrays of their own in C order."""
+        """The results for these operands, as new arrays in C order."""
         _count_call()
         try:
             made = self._function(*seen)
-            found = [function.alone(made, dtype, shape) for function, dtype, shape in self._results]
+            found = [
+                function.selected_copy(made, dtype, shape)
+                for function, dtype, shape in self._results
+            ]
         except Exception as error:
             raise _located(error, self._step.where) from None
         for k, one in enumerate(found):
@@ -169,21 +190,28 @@ class Making(BoundStep):
     def emit_alone(
         self, plan: Plan, native: NativeWriter, examples: Sequence[Any], kind: type | None
     ) -> bool:
-        """Write a call of the function itself, if it gives the results in order."""
+        """Write a call of the function itself, if it returns the plan's results in order."""
         later = [step for step in plan.steps if step is not self._step]
         if any(not isinstance(one, Choose) or one.choice.guards for one in later):
             return False
         functions = [function for function, _, _ in self._results]
         made = dict(zip(self._targets, functions, strict=True))
         positions, names = native.positions(self._operands), [one.buffer for one in plan.results]
-        if positions is None or self._step.operation.guesses or not made.keys() >= set(names):
+        if (
+            positions is None
+            or self._step.operation.is_speculative
+            or not made.keys() >= set(names)
+        ):
             return False
         results = [made[name] for name in names]
         wanted = [None] if kind is None else [*range(len(results))]
         measured = any(one.measured is not None for one in results)
         if measured or [one.part for one in results] != wanted:
             return False
-        function, operands = results[0].shorten(), [examples[position] for position in positions]
+        function, operands = (
+            results[0].direct_function(),
+            [examples[position] for position in positions],
+        )
         if function is None:
             return False
         found: Any = function(*operands)
@@ -196,7 +224,7 @@ class Making(BoundStep):
 def _within_limits(
     function: Callable[..., Any], shapes: Sequence[tuple[int, ...]]
 ) -> Callable[..., Any]:
-    """The function; with large arrays it uses no more threads than the caller may."""
+    """The function, limited to the caller's threads if an array is large."""
     large = any(math.prod(shape) > SMALL for shape in shapes)
     return partial(_keep_limits, function) if large else function
 
@@ -209,7 +237,7 @@ def _keep_limits(function: Callable[..., Any], *operands: Any) -> Any:
 
 
 def _counted(function: Callable[..., Any], operands: Sequence[Any]) -> Callable[..., Any]:
-    """The function of operands like these, counted as a library call."""
+    """The function for operands like these, counted as a library call."""
     function = _within_limits(function, [operand.shape for operand in operands])
 
     def call(*seen: Any) -> Any:
@@ -229,7 +257,7 @@ def _located(error: Exception, where: str | None) -> Exception:
 
 
 class _Limits:
-    """The limits of running calls, and the numbers of threads before them."""
+    """The limits of running calls, and the numbers of threads without them."""
 
     under_way: tuple[int, ...] = ()
     before: tuple[tuple[Any, int], ...] = ()
@@ -242,7 +270,7 @@ def _is_asked() -> bool:
 
 
 def is_limited() -> bool:
-    """True if this call may use fewer threads than a library takes by itself."""
+    """True if this call may use fewer threads than a library would by default."""
     return asked_threads() is not None or _is_asked()
 
 
@@ -258,7 +286,7 @@ def _libraries() -> tuple[Any, ...]:
 
 
 def share_parts(count: int, compute: Chunk) -> None:
-    """Compute parts of work that call these libraries, on the threads that the caller may use.
+    """Compute parts of work, each calling libraries, on the threads that the caller may use.
 
     If the libraries cannot be limited to one thread, the parts run in sequence with their threads.
     """

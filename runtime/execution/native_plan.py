@@ -1,4 +1,4 @@
-"""Native plans: the instructions of a native call, written by the steps of a plan."""
+"""Writes native plans: the steps of a plan emit the instructions of a native call."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ from axiomjit.symbolic.dims import Symbol
 
 Runner = Callable[..., Any]
 RELEASING_WORK: Final = 300_000
-"""Additions after which a native call releases the GIL and checks signals: about 10 us."""
+"""The work, in additions, from which a native call releases the GIL: about 10 us."""
 
 
 class Gives(Record):
-    """The number of results of a call, their `form`, and which of them are of arguments."""
+    """The results of a call: their number, their `form`, and those that are of arguments."""
 
     count: int
     form: int
@@ -50,7 +50,7 @@ class Gives(Record):
 class NativeWriter:
     """Writes the instructions of a plan, and assigns slots to its buffers.
 
-    Each method returns True if a native call can do it.
+    A method returns False if a native call cannot do the step.
     """
 
     def __init__(
@@ -61,13 +61,13 @@ class NativeWriter:
         live: Sequence[str],
         numbers: Sequence[tuple[int, int, str]],
     ) -> None:
-        """Assign slots to arguments and held arrays; slots of the plan's own follow.
+        """Assign slots to arguments and constants; slots of the plan follow.
 
         Args:
             plan: the memory of the plan.
             lengths: the value of each symbol.
             gives: the results of the call.
-            live: buffers whose arrays exist already.
+            live: buffers whose arrays already exist.
             numbers: the arguments that kernels take as numbers, as in `LaunchForm.given`.
         """
         self._plan, self._lengths, self._gives = plan, lengths, gives
@@ -104,14 +104,14 @@ class NativeWriter:
         return self._count - 1
 
     def _number(self, position: int, dtype: str) -> bool:
-        """True if a number among the arguments has a slot for this dtype, or gets one."""
+        """True if a number among the arguments has, or now gets, a slot for this dtype."""
         if position not in self.given:
             self.given[position] = self._count, dtype
             self._count += -(-np.dtype(dtype).itemsize // 8)
         return self.given[position][1] == dtype
 
     def load(self, handles: Sequence[KernelHandle]) -> bool:
-        """Keep references to the kernels, which others may drop; True if all can be called."""
+        """Load the kernels and keep references; True if all can be called."""
         self._loaded = {handle: handle.loaded for handle in handles}
         there = None not in self._loaded.values()
         return there and self._has_numbers and not any(one.checked for one in handles)
@@ -140,7 +140,7 @@ class NativeWriter:
         source: str | None,
         make: Callable[[], tuple[Any]],
     ) -> bool:
-        """The array of a buffer, in the memory of `source` or its own; Python makes large ones."""
+        """Make the array of a buffer, in new memory or in that of `source`."""
         base = -1 if source is None else self.slots.pop(source)
         new = NewArray(buffer.dtype, shape, strides, self._slot(buffer.name), base, takes=base >= 0)
         large = source is None and new.size_bytes >= LARGE
@@ -166,7 +166,7 @@ class NativeWriter:
         grid: int,
         combines: bool,
     ) -> bool:
-        """A run of a kernel; `fills` are words of its argument block that come from slots."""
+        """Write a run of a kernel; `fills` are words of its argument block from slots."""
         kernel: Any = self._loaded[handle]
         # The address of its code: its entry is a ctypes function with two arguments.
         address = ctypes.cast(kernel.entry.func, ctypes.c_void_p).value or 0
@@ -177,7 +177,7 @@ class NativeWriter:
         return True
 
     def call_python(self, function: Runner, slots: Sequence[int]) -> bool:
-        """A call for its effect on the objects at slots."""
+        """Write a call of a function for its effect on the objects at slots."""
         self._steps.append(CallPython(function, tuple(slots), ()))
         return True
 
@@ -188,7 +188,7 @@ class NativeWriter:
         targets: Sequence[BoundWindow],
         made: Sequence[str] = (),
     ) -> bool:
-        """A call, with views of partial buffers; it must not make a buffer that exists."""
+        """Write a call with views of windows; targets in `made` must not exist yet."""
         if not self.slots.keys().isdisjoint(made):
             return False
         slots: list[int] = []
@@ -207,14 +207,14 @@ class NativeWriter:
         return all(self._drop(view.slot) for view in views)
 
     def positions(self, operands: Sequence[BoundWindow]) -> list[int] | None:
-        """The positions of the arguments that operands are; None if one is no entire argument."""
+        """The argument positions of operands; None if an operand is not an entire argument."""
         names = [window.window.buffer for window in operands]
         found = [self._plan.buffers[name].position for name in names]
         known = [position for position in found if position is not None]
         return known if len(known) == len(found) and all(map(self._is_entire, operands)) else None
 
     def call_alone(self, function: Runner, positions: Sequence[int]) -> bool:
-        """A call of a function of arguments that gives the results of the call."""
+        """Write a call of a function of arguments that returns all results."""
         return self._call_entire(function, [self.given[position][0] for position in positions])
 
     def _call_entire(self, function: Runner, slots: Sequence[int]) -> bool:
@@ -223,7 +223,7 @@ class NativeWriter:
         return True
 
     def go_on(self, continuation: Any, count: BoundWindow) -> bool:
-        """A call of the steps after a count, with all arrays and numbers that exist then."""
+        """Write a call of the steps after a count, with all existing arrays and numbers."""
         arguments = {position: slot for position, (slot, _) in self.given.items() if position >= 0}
         lent = {name for name, _ in self._plan.arguments} | self._plan.held.keys()
         names = [name for name in self.slots if name not in lent]
@@ -234,14 +234,16 @@ class NativeWriter:
         return self._call_entire(later, slots)
 
     def give(self, names: Sequence[str], windows: Sequence[BoundWindow] | None) -> bool:
-        """Give the results; none may be a view of an array that the program holds."""
+        """Set the results; none may be a view of a constant."""
         names = names[: self._gives.count]
         for number, (name, window) in enumerate(zip(names, windows or repeat(None), strict=False)):
             slot, of = self.slots[name], self._gives.of_arguments.get(number)
             step: NewArray | Share | None = None
             if of is not None and of.is_itself:
                 slot, dtype = self.given.get(of.position, (0, ""))
-                if dtype is not None or window is None or not window.shape:  # no array to share
+                if (
+                    dtype is not None or window is None or not window.shape
+                ):  # there is no array to share
                     return False
                 step = Share(self._next(), slot)
             elif window is not None and (of is not None or not self._is_entire(window)):
@@ -256,7 +258,7 @@ class NativeWriter:
         return len(set(self._results)) == len(self._results)
 
     def _result_view(self, window: BoundWindow) -> NewArray | None:
-        """A view that is a result; None if it is of an array that the program holds."""
+        """The slot of a view that is a result; None for a view of a constant."""
         slot = self.slots[window.window.buffer]
         if slot < self._owned:
             lent = [position for position, given in self.given.items() if given[0] == slot]
@@ -268,7 +270,7 @@ class NativeWriter:
         return self._view(window, window.window.writable and not repeats)
 
     def _view(self, window: BoundWindow, writable: bool) -> NewArray | None:
-        """A window at a slot of its own; None if it is beyond its buffer, which Python refuses."""
+        """The slot of a window; None if it exceeds its buffer, which Python refuses."""
         if not self._is_within(window):
             return None
         shape, base = window.shape, self.slots[window.window.buffer]
@@ -286,7 +288,7 @@ class NativeWriter:
         return same and window.window.dtype == buffer.dtype and window.window.writable
 
     def _is_within(self, window: BoundWindow) -> bool:
-        """True if a window is inside the memory of its buffer; if not, Python refuses it."""
+        """True if a window is inside the memory of its buffer."""
         shape, strides = self._layout(window)
         itemsize = self._plan.buffers[window.window.buffer].dtype.itemsize
         low, high = allocation.span(window.shape, window.strides, window.window.dtype.itemsize)
@@ -301,9 +303,9 @@ class NativeWriter:
 
 
 class NativeContinuation:
-    """The steps after a count as a function of the objects that exist then.
+    """The steps after a count, as a function of the objects that exist before it.
 
-    It is a native call for each repeated count, and runs in Python for others.
+    A repeated count gets a native call; for other counts the steps run in Python.
     """
 
     def __init__(
@@ -314,13 +316,13 @@ class NativeContinuation:
         names: Sequence[str],
         gives: Gives,
     ) -> None:
-        """Keep the parts that do not depend on the count.
+        """Store the parts that do not depend on the count.
 
         Args:
-            continuation: gives the plan after each count.
+            continuation: binds the plan after a count.
             plan: the memory of the plan.
-            positions: the positions of the arguments that are given first.
-            names: the buffers whose arrays are given after them.
+            positions: the positions of the arguments that come first.
+            names: the buffers whose arrays come after them.
             gives: the results of the call.
         """
         self._continuation, self._held, self._gives = continuation, plan.held, gives
@@ -377,5 +379,5 @@ class NativeContinuation:
 
 
 def given_key(number: int) -> int:
-    """The key, in place of a position, of an array that is no argument of a native plan."""
+    """The key of an array that is not an argument of a native plan, in place of a position."""
     return -1 - number

@@ -1,9 +1,9 @@
 """The kinds of plan steps with their two back ends, Python and native.
 
-A form has all that does not depend on lengths, and a bound step is one small object beside it, so
-that a function that is called with many shapes keeps little for each. A bound step is called to run
-in Python, and emits instructions of a native call. `execute.STEP_KINDS` maps kinds of steps to
-forms; library calls, which few plans have, are in `library_calls`.
+A form has everything that does not depend on lengths, and a bound step is a small object that
+refers to it, so that a function called with many shapes stores little for each. Calling a bound
+step runs it in Python; `emit` writes instructions of a native call. `execute.STEP_KINDS` maps kinds
+of steps to forms; library calls are in `library_calls`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from axiomjit.passes.ir.plan_ir import (
 from axiomjit.runtime.codegen.kernel_cache import KERNELS, KernelHandle, refuse_report
 from axiomjit.runtime.execution.windows import Array, Arrays, BoundWindow, PlanMemory, at_positions
 from axiomjit.runtime.execution.workers import (
-    WORTH,
+    MIN_SPEEDUP,
     ChunkSize,
     available_threads,
     chunk_edges,
@@ -45,39 +45,39 @@ if TYPE_CHECKING:  # native calls are written only when calls repeat
     from axiomjit.runtime.execution.native_plan import NativeWriter
 
 SERIAL_WORK: Final = 6_000_000
-"""Additions below which one thread is faster: about 0.2 ms."""
+"""The work, in additions, below which one thread is faster: about 0.2 ms."""
 FIRST_WORK: Final = 40_000_000
-"""Additions in the first uninterrupted call: about 1 ms; `ChunkSize` then learns from calls."""
+"""Additions in the first uninterrupted call, about 1 ms; `ChunkSize` adjusts it later."""
 LARGEST: Final = 2**63 - 1
 _WORD_BYTES: Final = ctypes.sizeof(ctypes.c_int64)
 _count_run: Final = counter("kernels_run")
 
 
 class BoundStep:
-    """A step of a plan for certain lengths."""
+    """A step of a plan, bound to lengths."""
 
     __slots__ = ()
 
     @property
     def handles(self) -> Sequence[KernelHandle]:
-        """The kernels that it may run."""
+        """The kernels that the step may run."""
         return ()
 
     def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> Any:
-        """Run it in Python, given the memory by name; the last step gives the results.
+        """Run the step in Python, given the memory by name; the last step returns the results.
 
         `given` are the arguments before conversion, None if they were not converted.
         """
         raise NotImplementedError
 
     def emit(self, native: NativeWriter) -> bool:
-        """Write its instructions of a native call; False if it has none."""
+        """Write the step's instructions of a native call; False if it cannot run natively."""
         raise NotImplementedError
 
     def emit_alone(
         self, plan: Plan, native: NativeWriter, examples: Sequence[Any], kind: type | None
     ) -> bool:
-        """As `emit`, if one function gives all results of the plan; see `native_plan`."""
+        """As `emit`, for a step that is one function returning all results of the plan."""
         return False
 
 
@@ -88,16 +88,16 @@ class StepForm:
 
     @property
     def launches(self) -> list[LaunchForm]:
-        """The launches of kernels in it."""
+        """The launches of kernels in the step."""
         return []
 
     def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep:
-        """The step for these lengths; `values` are those of the lengths it has named."""
+        """The step bound to these lengths; `values` has the values of all named lengths."""
         raise NotImplementedError
 
 
 class AllocateForm(StepForm):
-    """The memory that a plan makes for a buffer, or takes from another one."""
+    """The allocation of a buffer, or the reuse of another one's memory."""
 
     __slots__ = ("_shape", "_strides", "buffer", "source")
 
@@ -124,7 +124,7 @@ class Allocation(BoundStep):
     def __init__(
         self, form: AllocateForm, laid_out: tuple[int, ...], back: tuple[int, ...] | None
     ) -> None:
-        """Keep the shape in memory order, and the transposition back, None if in C order.
+        """Store the shape in memory order, and the transpose back; None for C order.
 
         Raises:
             MemoryError: it would exceed 2**63 - 1 bytes.
@@ -148,12 +148,12 @@ class Allocation(BoundStep):
         arrays[form.buffer.name] = taken if self._back is None else taken.transpose(self._back)
 
     def _make(self) -> tuple[Array]:
-        """The array, alone in a tuple."""
+        """A tuple of the new array."""
         fresh = allocation.allocate(self._laid_out, self._form.buffer.dtype, self._size_bytes)
         return (fresh if self._back is None else fresh.transpose(self._back),)
 
     def emit(self, native: NativeWriter) -> bool:
-        """Write an instruction that makes it, with strides in bytes unless it is in C order."""
+        """Write an instruction that allocates it, with strides in bytes unless in C order."""
         form, laid_out, back = self._form, self._laid_out, self._back
         shape, strides = laid_out, None
         if back is not None:
@@ -165,7 +165,7 @@ class Allocation(BoundStep):
 
 
 class Releasing(StepForm, BoundStep):
-    """Gives up the memory of a temporary; the same for all lengths."""
+    """Releases the memory of a temporary; the same step for all lengths."""
 
     __slots__ = ("_name",)
 
@@ -181,12 +181,12 @@ class Releasing(StepForm, BoundStep):
         del arrays[self._name]
 
     def emit(self, native: NativeWriter) -> bool:
-        """Write an instruction that drops it."""
+        """Write an instruction that drops the array."""
         return native.drop(self._name)
 
 
 class WritingBack(StepForm, BoundStep):
-    """Copies the new value of a converted argument back; the same for all lengths."""
+    """Copies the new value of a converted argument back; the same step for all lengths."""
 
     __slots__ = ("_step",)
 
@@ -198,7 +198,7 @@ class WritingBack(StepForm, BoundStep):
         return self
 
     def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> None:
-        """Write into the original argument; one that was not converted has the value already."""
+        """Write into the original argument, if it was converted."""
         owner, array = (given or arguments)[self._step.position], arrays[self._step.buffer]
         if isinstance(owner, Array) and owner is not array:
             owner[...] = array
@@ -209,7 +209,7 @@ class WritingBack(StepForm, BoundStep):
 
 
 class GivingResults(BoundStep):
-    """Gives the results, through windows unless all are arrays that the plan allocates."""
+    """Returns the results: views by windows, unless all are arrays that the plan allocates."""
 
     __slots__ = ("_names", "_windows")
 
@@ -225,15 +225,15 @@ class GivingResults(BoundStep):
         return [window.of(arrays) for window in self._windows]
 
     def emit(self, native: NativeWriter) -> bool:
-        """Write slots of results, with instructions that make views."""
+        """Write the slots of results, after instructions that make views."""
         return native.give(self._names, self._windows)
 
 
 class LaunchForm(StepForm):
-    """A launch of a kernel, for any lengths: its words, except those that depend on lengths.
+    """A launch of a kernel for any lengths: the words that do not depend on lengths.
 
-    `given` are the words of numbers among the arguments: word, position and dtype. The kernel
-    `before` runs first if threads share chains, or is a parallel variant that replaces this one.
+    `given` lists the words of numbers among the arguments, as word, position and dtype. The kernel
+    `before` is a prepass, run first if threads share chains, or a parallel variant.
     """
 
     __slots__ = (
@@ -264,7 +264,7 @@ class LaunchForm(StepForm):
 
     @staticmethod
     def prepare(step: Launch, plan: PlanMemory) -> LaunchForm | None:
-        """The form of a launch; None if it is the next one's prepass or parallel variant."""
+        """The form of a launch; None for the prepass or parallel variant of the next launch."""
         form = LaunchForm(step, plan.lengths, plan.waiting)
         waits = step.prepass or step.parallel_variant is not None
         plan.waiting = form if waits else None
@@ -272,11 +272,11 @@ class LaunchForm(StepForm):
 
     @property
     def launches(self) -> list[LaunchForm]:
-        """The launches of kernels in it."""
+        """The launches of kernels in the step."""
         return [*([] if self.before is None else self.before.launches), self]
 
     def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> Launching:
-        """The kernels, not loaded yet, and their words; raises as `words`."""
+        """The bound step, with kernels not loaded yet; raises as `words`."""
         room, before = 1 if self._room is None else values[self._room], None
         if self.before is not None and (self.before.step.prepass or room >= 0):
             before = self.before.bind(values, lengths)
@@ -317,8 +317,8 @@ def kernel_handle(kernel: Kernel) -> KernelHandle:
 class Launching(BoundStep):
     """Runs a kernel: in one call if the work is small, else in chunks on threads.
 
-    `grid` units are `work` additions. Units form chains of `chain`, each of which one thread runs
-    in order, unless threads share all units after the kernel `before`.
+    All `grid` units together are `work` additions. A chain of `chain` units is run in order by one
+    thread, unless threads share all units after the kernel `before`.
     """
 
     __slots__ = (
@@ -347,12 +347,12 @@ class Launching(BoundStep):
 
     @property
     def handles(self) -> Sequence[KernelHandle]:
-        """The kernels that it may run."""
+        """The kernels that the step may run."""
         return [*(() if self.before is None else self.before.handles), self.handle]
 
     @property
     def is_serial(self) -> bool:
-        """True if one thread runs it."""
+        """True if one thread runs the kernel."""
         return self.work < SERIAL_WORK
 
     def words(self) -> tuple[int, ...]:
@@ -365,7 +365,7 @@ class Launching(BoundStep):
         if before is None:
             self.run(arrays, arguments, threads)
         elif not before.form.step.prepass:
-            pays = threads > 1 and before.work * WORTH < self.work * threads
+            pays = threads > 1 and before.work * MIN_SPEEDUP < self.work * threads
             (before if pays else self).run(arrays, arguments, threads)
         elif cuts_chains(self.grid // self.chain, before.work, self.work, threads):
             before.run(arrays, arguments, threads)
@@ -376,10 +376,10 @@ class Launching(BoundStep):
     def run(
         self, arrays: Arrays, arguments: Sequence[object], threads: int, chain: int = 1
     ) -> None:
-        """Run all units on `threads` threads, every `chain` of them in order in one thread.
+        """Run all units on `threads` threads; a thread runs `chain` units in order.
 
         Raises:
-            RuntimeError: the kernel has failed.
+            RuntimeError: the kernel returned an error status.
         """
         step, handle, chunk_size, grid = self.form.step, self.handle, self._chunk_size, self.grid
         front = REPORT if handle.checked else 0
@@ -409,7 +409,7 @@ class Launching(BoundStep):
             refuse_report(step.kernel, words)
 
     def emit(self, native: NativeWriter) -> bool:
-        """Write a run of the kernel, or a call of Python, which shares it among threads."""
+        """Write a run of the kernel or, if threads share it, a call of Python."""
         form, step = self.form, self.form.step
         if self.is_serial:
             fills = [(word, native.slots[name]) for word, name in enumerate(step.buffers)]
@@ -426,7 +426,7 @@ class Launching(BoundStep):
         return native.call_python(partial(self._run_on, names, positions), slots)
 
     def _run_on(self, names: Sequence[str], positions: Sequence[int], *objects: Any) -> None:
-        """Run it, given the arrays of its buffers, and the numbers that it takes."""
+        """A function that runs it, given the arrays of its buffers and the numbers it takes."""
         # Kernels read memory, which a NumPy scalar does not have.
         arrays: Any = dict(zip(names, map(np.asarray, objects), strict=False))
         self(arrays, at_positions(positions, objects[len(names) :]))
@@ -438,7 +438,7 @@ def _check(status: int) -> None:
 
 
 def _bits(value: object, dtype: str) -> list[int]:
-    """A scalar as 64-bit words, as many as its dtype needs."""
+    """A scalar as one or more 64-bit words."""
     size = np.dtype(dtype).itemsize
     raw = np.zeros(-(-size // 8) * 8, np.uint8)
     raw[:size] = np.asarray(value, dtype).reshape(1).view(np.uint8)

@@ -1,4 +1,4 @@
-"""The memory of plans, and windows for certain lengths: views of arrays that hold buffers."""
+"""The memory of plans, and bound windows: views of the arrays of buffers."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Arrays = dict[str, Array]
 
 
 def lengths_at(dims: tuple[Dim, ...], lengths: Mapping[Symbol, int]) -> tuple[int, ...]:
-    """The values of lengths."""
+    """The values of these lengths."""
     return tuple(evaluate(d, lengths) for d in dims)
 
 
 def at_positions(positions: Sequence[int], values: Sequence[object]) -> list[object]:
-    """Arguments of a plan, None at all positions but these."""
+    """A list of arguments with these values at these positions, else None."""
     arguments: list[object] = [None] * (max(positions, default=-1) + 1)
     for position, value in zip(positions, values, strict=False):
         arguments[position] = value
@@ -33,7 +33,7 @@ def at_positions(positions: Sequence[int], values: Sequence[object]) -> list[obj
 
 
 def is_whole(window: Window, buffers: Mapping[str, Buffer]) -> bool:
-    """True if the window is all that the plan allocates for its buffer."""
+    """True if the window is the whole buffer, as allocated by the plan."""
     owner = buffers[window.buffer]
     return (
         owner.role in (ArrayRole.RESULT, ArrayRole.TEMPORARY)
@@ -45,12 +45,12 @@ def is_whole(window: Window, buffers: Mapping[str, Buffer]) -> bool:
 
 
 def _are_same(some: tuple[Dim, ...], others: tuple[Dim, ...]) -> bool:
-    """True if lengths are equal for all values; `==` may compare the values of this call."""
+    """True if lengths are equal for all values of symbols, compared without guards."""
     return len(some) == len(others) and all(map(operator.is_, some, others))
 
 
 class PlanMemory:
-    """The memory of a plan by name, and its lengths by number, shared by all its steps."""
+    """The memory of a plan by name, and its lengths by number; all steps share it."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.lengths = plan, Lengths()
@@ -61,13 +61,13 @@ class PlanMemory:
         self.names = [window.buffer for window in plan.results]
         self.windows = None if all(whole) else plan.results
         self.is_fresh = all(whole) and len(set(self.names)) == len(self.names)
-        """True if each result is an array that the plan allocates, and no two are the same."""
+        """True if the results are distinct arrays that the plan allocates."""
         self.waiting: Any = None
-        """The form of a launch that is the next one's prepass or parallel variant."""
+        """The launch that is the prepass or parallel variant of the next launch."""
 
 
 class BoundWindow:
-    """A window of a plan for certain lengths; strides and offset are in bytes."""
+    """A window bound to lengths; strides and offset are in bytes."""
 
     __slots__ = ("allocated", "offset", "shape", "strides", "window")
 
@@ -82,7 +82,7 @@ class BoundWindow:
         self.strides = tuple(s * itemsize for s in lengths_at(window.strides, lengths))
 
     def of(self, arrays: Arrays, beyond: bool = False) -> Array:
-        """The array that the window shows; for a whole buffer its array itself.
+        """The view of the window; for a whole buffer the array itself.
 
         The window may reach `beyond` the buffer if the reader skips these elements.
         """
@@ -103,7 +103,7 @@ class BoundWindow:
         """Refuse a window that is not inside the memory of its buffer.
 
         Raises:
-            BoundsError: it reaches beyond.
+            BoundsError: the window exceeds the buffer.
         """
         low, high = allocation.span(self.shape, self.strides, self.window.dtype.itemsize)
         first, end = allocation.span(array.shape, array.strides, array.itemsize)

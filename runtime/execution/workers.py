@@ -1,8 +1,8 @@
 """Worker threads, their number, and the calls whose chunks they help to run.
 
 A kernel releases the GIL, so the standard library's threads are enough. The caller always works
-itself and waits only for chunks that are running, never for a thread to wake up; so nested and
-concurrent calls cannot block each other: they merely find fewer idle workers.
+itself and waits only for running chunks, never for a thread to wake up. So nested and concurrent
+calls cannot block each other; they only find fewer idle workers.
 
 A signal handler may interrupt the calling thread at any instruction, call us again, and raise. So
 the caller changes shared state only by single, atomic operations of lists, dicts, queues and locks,
@@ -30,19 +30,19 @@ from axiomjit.base.locks import after_fork, new_gate, new_lock
 
 Chunk = Callable[[int, int], int]
 AnyPath = str | os.PathLike[str]
-WORTH: Final = 1.1
-"""Work is divided further only if that makes it this many times shorter."""
-SMALLEST: Final = 16
-"""The smallest chunk is this part of each thread's share."""
+MIN_SPEEDUP: Final = 1.1
+"""Threads share units of chains only if that is faster by this factor."""
+SHARE_DIVISOR: Final = 16
+"""The smallest chunk is a thread's share of units divided by this."""
 VARIABLES: Final = ("AXIOMJIT_NUM_THREADS", "OMP_NUM_THREADS")
-EVERYTHING: Final = 2**62
-"""The chunk size of calls that are short anyway, in units."""
+UNDIVIDED: Final = 2**62
+"""The chunk size, in units, of calls that need not be divided."""
 LONG_S: Final = 0.02
-"""After an uninterrupted call that takes longer, shorter ones follow, so that Ctrl-C is noticed."""
+"""After a longer uninterrupted call, the next ones are made shorter, so that Ctrl-C is noticed."""
 PATIENCE_S: Final = 1.0
 """The time that a watching caller waits for a helper before it works itself."""
 SHORT_S: Final = 0.005
-"""After an uninterrupted call that takes less, longer ones follow."""
+"""After a shorter uninterrupted call, the next ones are made longer."""
 
 
 class ChunkSize:
@@ -51,11 +51,11 @@ class ChunkSize:
     __slots__ = ("most",)
 
     def __init__(self, most: int) -> None:
-        """Begin with a guess; a low one costs little."""
+        """Start with a guess; a low one costs little."""
         self.most = max(1, most)
 
     def learn(self, units: int, seconds: float) -> None:
-        """Adjust the size after a call of that many units that took this long."""
+        """Adjust the size, given the units and the duration of a call."""
         if seconds > LONG_S:
             self.most = max(1, int(units * (LONG_S / 2 / seconds)))
         elif seconds < SHORT_S and units >= self.most:
@@ -63,7 +63,7 @@ class ChunkSize:
 
 
 class Job:
-    """One parallel call: the chunks that no thread has taken yet, and a seat for each helper."""
+    """One parallel call: the chunks not taken yet, and a seat for each possible helper."""
 
     __slots__ = ("call", "chunks", "failures", "give_up", "is_open", "chunk_size", "seats")
 
@@ -83,7 +83,7 @@ class Job:
         self.is_open = True
 
     def work(self) -> None:
-        """Run chunks until none is left.
+        """Run chunks until all are taken.
 
         Raises:
             RuntimeError: the call returned another status than 0.
@@ -112,7 +112,7 @@ class Job:
             if seat.acquire(blocking=False):
                 try:
                     self.work()
-                except BaseException as error:  # handed to the caller, whatever it is
+                except BaseException as error:  # any exception is passed to the caller
                     self.failures.append(error)
                     self.stop()
                 finally:
@@ -121,9 +121,9 @@ class Job:
         return False
 
     def watch(self) -> None:
-        """Leave the work to helpers, so that signals are handled meanwhile, within a unit too.
+        """Leave the work to helpers, so that this thread handles signals even during a unit.
 
-        If no helper takes a seat for long, work.
+        If no helper takes a seat for PATIENCE_S, work.
         """
         ends = perf_counter() + PATIENCE_S
         while self.chunks and True not in [seat.locked() for seat in self.seats]:
@@ -141,7 +141,7 @@ class Job:
                 pass
 
     def stop(self) -> None:
-        """Start no further call, not even for the rest of a chunk that is running."""
+        """Start no further call, not even for the rest of a running chunk."""
         self.chunks.clear()
         self.is_open = False
         if self.give_up is not None:
@@ -165,7 +165,7 @@ class Job:
             raise interrupt
 
     def abandon(self) -> None:
-        """Give up chunks that helpers had taken, which do not exist in this forked process."""
+        """Forget chunks taken by helpers, which do not exist in this forked process."""
         self.failures.append(RuntimeError("the process was forked while it ran chunks"))
         self.stop()
         self.seats = ()
@@ -185,7 +185,7 @@ class _Worker(threading.Thread):
         pool = self.pool
         pool.workers.append(self)
         needed = len(pool.workers) <= pool.most
-        if not needed:  # the caller was interrupted before it saw another one
+        if not needed:  # the caller may have been interrupted before it saw this worker
             pool.workers.remove(self)
         self.is_entered.release()
         while needed:
@@ -195,7 +195,7 @@ class _Worker(threading.Thread):
 
 
 class Pool:
-    """The workers and open jobs of this process; it grows to the most workers ever needed."""
+    """The workers and open jobs of this process; the number of workers only grows."""
 
     def __init__(self) -> None:
         self.jobs: dict[Job, None] = {}
@@ -215,7 +215,7 @@ class Pool:
                 self.jobs[job] = None
                 if job.give_up is None:
                     self._call_workers(len(job.seats))
-                else:  # it gets a helper whatever other jobs have
+                else:  # it gets a helper even if other jobs have them all
                     self._call_workers(sum([len(other.seats) for other in list(self.jobs)]))
                 if job.give_up is None or not self.workers:
                     job.work()
@@ -289,11 +289,11 @@ after_fork(_forget_workers)
 def chunk_edges(grid: int, threads: int) -> tuple[int, ...]:
     """The starts of the chunks of a grid, and its end.
 
-    Chunks shrink, so that a thread that wakes up late or is slow ends with the others: each has
-    half of an equal share of the rest (C. Polychronopoulos and D. Kuck, "Guided
-    self-scheduling", 1987), but no less than a part of SMALLEST.
+    Chunks shrink, so that a late or slow thread ends with the others: each chunk is half of a
+    thread's share of the rest (C. Polychronopoulos and D. Kuck, "Guided self-scheduling", 1987),
+    but no less than a part of SHARE_DIVISOR.
     """
-    edges, least = [0], -(-grid // (SMALLEST * threads))
+    edges, least = [0], -(-grid // (SHARE_DIVISOR * threads))
     while edges[-1] < grid:
         rest = grid - edges[-1]
         share = max(-(-rest // (2 * threads)), least) if threads > 1 else rest
@@ -302,11 +302,11 @@ def chunk_edges(grid: int, threads: int) -> tuple[int, ...]:
 
 
 def cuts_chains(chains: int, ahead: int, work: int, threads: int) -> bool:
-    """True if threads should share the units of chains, after the work ahead, not whole chains."""
+    """True if threads should share the units of chains after a prepass, not whole chains."""
     if threads == 1 or not chains:
         return False
-    longest = -(-chains // min(threads, chains))  # chains that one thread takes
-    return (ahead + work) * WORTH / threads < work * longest / chains
+    longest = -(-chains // min(threads, chains))  # the chains of one thread
+    return (ahead + work) * MIN_SPEEDUP / threads < work * longest / chains
 
 
 def run_chunks(
@@ -319,7 +319,7 @@ def run_chunks(
     """Run `call(lo, hi)` for each pair of neighbours among the edges, in one or several calls.
 
     Args:
-        call: runs units lo to hi and returns a status, 0 for success; it should release the GIL.
+        call: runs units lo to hi without the GIL and returns a status, 0 for success.
         edges: ascending numbers of units (see `chunk_edges`).
         threads: the most threads that work at once, the caller included. With one thread or
             one chunk, the caller runs everything in order. Simultaneous calls share the threads.
@@ -339,7 +339,7 @@ def run_chunks(
     most = min(threads, len(chunks)) - (not watched) - workers.busy()
     helpers = max(int(watched and bool(chunks)), most)
     job = Job(
-        call, chunks, helpers, chunk_size or ChunkSize(EVERYTHING), give_up if watched else None
+        call, chunks, helpers, chunk_size or ChunkSize(UNDIVIDED), give_up if watched else None
     )
     if helpers:
         workers.run(job)
@@ -352,10 +352,10 @@ _LIMIT: Final[ContextVar[int | None]] = ContextVar("axiomjit_threads", default=N
 
 @contextmanager
 def threads(n: int) -> Iterator[None]:
-    """Use at most `n` threads for what is started inside the block, in this thread or task.
+    """Use at most `n` threads for work started inside the block, in this thread or task.
 
-    In a block inside another one the smaller number holds. The libraries that compute matrix
-    products are limited too where `threadpoolctl` can be imported.
+    In nested blocks the smallest number holds. Libraries that compute matrix products are limited
+    too if `threadpoolctl` can be imported.
 
     Raises:
         GraphValueError: n is less than 1.
@@ -380,7 +380,7 @@ def threads(n: int) -> Iterator[None]:
 
 
 def asked_threads() -> int | None:
-    """The number of the innermost `threads(n)`; None outside of all."""
+    """The number of the innermost `threads(n)` block; None outside of any."""
     return _LIMIT.get()
 
 
@@ -395,10 +395,10 @@ def available_threads() -> int:
 
 @lru_cache(maxsize=1)
 def granted() -> int:
-    """The number of threads that CPUs, control group and environment allow this process.
+    """The number of threads allowed by CPUs, control groups and environment.
 
-    It is found once, by the first call that could use threads, and again after a fork. The first
-    variable that has a number counts.
+    It is determined by the first call that could use threads, and again after a fork. Of the
+    environment variables the first one with a number counts.
     """
     affinity = getattr(os, "sched_getaffinity", None)
     cpus = len(affinity(0)) if affinity else os.cpu_count() or 1

@@ -1,19 +1,19 @@
 """Memory of arrays: where it comes from, how far an array reaches, and how it is recycled.
 
-Memory of large arrays is given out again after NumPy has freed it. Such an array owns its memory as
-any other does (`base` is None): NumPy asks the handler that is set while the array is made, and
-tells the same handler when the memory is free (NEP 49). Fresh memory costs as much as the work on
-it: the system clears each page when it is first touched.
+Memory of large arrays is given out again after NumPy has freed it. Such an array owns its memory
+like any other (`base` is None): NumPy allocates and frees it by the memory handler that is set
+while the array is made (NEP 49). Fresh memory costs as much as the work on it: the system clears
+each page when it is first touched.
 
 The handler is machine code, since NumPy also calls it while Python ends. It calls nothing by name,
-so that it can be kept on disk. A block has one of eight sizes for each power of two, lies at a
-multiple of 64 bytes, and has behind it the address that malloc gave and, nearest, the number of its
-size. A free block begins with the address of the next free one of its size. The state: a lock, the
-bytes that are kept, the most that may be, counts of blocks given out again and of new ones, the
-addresses of malloc, free and madvise, and a list per size.
+so that it can be stored on disk. A block has one of eight sizes for each power of two and is
+aligned to 64 bytes; behind it are the address from malloc and the number of its size. A free block
+begins with the address of the next free block of its size. The state has a lock, the bytes kept and
+their limit, counts of recycled and of new blocks, the addresses of malloc, free and madvise, and a
+list per size.
 
-Everything that the executor allocates comes from `empty` and `block`, looked up here at each call;
-tests put an allocator in their place that ends every buffer at a protected page.
+All allocations of the runtime use `empty` and `block` of this module, looked up at each call. Tests
+replace them by an allocator that ends every buffer at a protected page.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from axiomjit.runtime.object_cache.loader import function_address
 from axiomjit.runtime.object_cache.store import cached_code
 
 NEW_FROM_DESCRIPTION, AS_SCALAR, SET_BASE, SET_HANDLER = 94, 76, 282, 304
-"""Places of PyArray_NewFromDescr, PyArray_Return, PyArray_SetBaseObject, PyDataMem_SetHandler."""
+"""Indices of PyArray_NewFromDescr, PyArray_Return, PyArray_SetBaseObject, PyDataMem_SetHandler."""
 _WORD: Final = 8
 
 
 def numpy_function(place: int) -> int:
-    """The address of a function by its place in the table.
+    """The address of a NumPy function by its index in the table of NumPy's C interface.
 
     Raises:
         ImportError, AttributeError: NumPy shows no table.
@@ -63,7 +63,7 @@ State = ctypes.c_uint64 * (LISTS_AT + SIZES)
 
 
 def new_state() -> ctypes.Array[ctypes.c_uint64]:
-    """The state of an allocator that keeps nothing yet.
+    """The initial state of an allocator.
 
     Raises:
         AttributeError: a function of the C library is nowhere.
@@ -79,7 +79,7 @@ def new_state() -> ctypes.Array[ctypes.c_uint64]:
 
 
 def load_allocator() -> dict[str, int]:
-    """The addresses of malloc, calloc, realloc, free and trim; they stay loaded for good.
+    """The addresses of malloc, calloc, realloc, free and trim, which are never unloaded.
 
     Raises:
         ImportError: there is no llvmlite.
@@ -95,7 +95,7 @@ def load_allocator() -> dict[str, int]:
 Array = np.ndarray[Any, Any]
 Maker = Callable[[Sequence[int], np.dtype[Any]], Array]
 LARGE: Final = 1 << 17
-"""Bytes from which memory is recycled; malloc keeps smaller blocks itself."""
+"""Fewest bytes of a recycled block; malloc itself recycles smaller ones."""
 NAME: Final = b"axiomjit"
 
 
@@ -114,7 +114,7 @@ class _Allocator(ctypes.Structure):
 
 
 class _Pool:
-    """The state of the allocator, and what NumPy is given to use it."""
+    """The state of the allocator, and the handler for NumPy."""
 
     def __init__(self) -> None:
         """Load it.
@@ -139,7 +139,7 @@ class _Pool:
         self.check()
 
     def check(self) -> None:
-        """Make an array and look whose memory it has."""
+        """Make an array and check that the handler allocated it."""
         from numpy._core.multiarray import get_handler_name
 
         before = self.set_handler(self.capsule)
@@ -151,7 +151,7 @@ class _Pool:
             raise RuntimeError("NumPy does not use the handler that it was given")
 
     def trim(self) -> None:
-        """Give what is kept back to the system."""
+        """Return kept memory to the system."""
         self._trim(ctypes.addressof(self.state))
 
 
@@ -163,14 +163,14 @@ def _capsule(address: int) -> Any:
 
 
 class _Process:
-    """Whether there is a pool in this process."""
+    """The pool of this process, if any."""
 
     pool: _Pool | None = None
 
 
 @lru_cache(maxsize=1)
 def _start() -> None:
-    """Make the pool, where that is possible."""
+    """Make the pool, if possible."""
     if os.name != "posix":
         return
     try:
@@ -203,7 +203,7 @@ def recycled(make: Maker, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
 
 
 def trim() -> int:
-    """Give memory that is kept for further results back to the system; how many bytes."""
+    """Return memory kept for later results to the system; the number of bytes."""
     pool = _Process.pool
     if pool is None:
         return 0
@@ -213,12 +213,12 @@ def trim() -> int:
 
 
 def kept_bytes() -> int:
-    """Bytes that are kept now."""
+    """The bytes kept now."""
     return 0 if _Process.pool is None else int(_Process.pool.state[POOLED])
 
 
 def counts() -> tuple[int, int]:
-    """Blocks that were given out again, and new ones."""
+    """The numbers of recycled and of new blocks."""
     if _Process.pool is None:
         return 0, 0
     return int(_Process.pool.state[RECYCLED]), int(_Process.pool.state[FRESH])
@@ -239,16 +239,16 @@ def block(kind: type[ArgumentBlock], words: bytes) -> ArgumentBlock:
 
 
 def address(values: Array) -> int:
-    """Where the array's data begins.
+    """The address of the array's data.
 
-    The pointer stands behind the object's head, as NumPy's C interface has it for good; asking
-    through Python takes four times as long, which calls on small arrays notice.
+    The pointer is read behind the object's header, a fixed place in NumPy's C interface, since
+    Python's attributes take four times as long, too long for small arrays.
     """
     return _POINTER_AT(id(values) + _HEAD).value
 
 
 def poison(dtype: np.dtype[Any]) -> Any:
-    """What memory holds that nobody has written, so that reading it shows."""
+    """The value with which new memory is filled, so that reading it is noticed."""
     if is_inexact(dtype):
         return math.nan
     least, greatest = value_range(dtype)
@@ -256,10 +256,10 @@ def poison(dtype: np.dtype[Any]) -> Any:
 
 
 def allocate(shape: Sequence[int], dtype: np.dtype[Any], size_bytes: int = 0) -> Array:
-    """A dense array, poisoned under `config.check`; its memory is recycled if `size_bytes` is much.
+    """A dense array, poisoned under `config.check`; memory of large arrays is recycled.
 
     Raises:
-        MemoryError: there is not so much memory.
+        MemoryError: there is not enough memory.
     """
     fresh = empty(shape, dtype) if size_bytes < LARGE else recycled(empty, shape, dtype)
     if config.check:
@@ -268,7 +268,7 @@ def allocate(shape: Sequence[int], dtype: np.dtype[Any], size_bytes: int = 0) ->
 
 
 def reused(array: Array, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
-    """The memory of an array that nobody needs, as a dense array of as many bytes."""
+    """The memory of an unneeded array, as a dense array of the same number of bytes."""
     taken: Array = np.ndarray(shape, dtype, buffer=array.ravel(order="K"))
     if config.check:
         taken.fill(poison(dtype))
@@ -278,7 +278,8 @@ def reused(array: Array, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
 def span(shape: Sequence[int], strides: Sequence[int], size: int = 1) -> tuple[int, int]:
     """The lowest offset of an element from the first one, and the end of the highest.
 
-    Both count what the strides count; an element has `size` of it. Without elements both are 0.
+    Both are in the unit of the strides, in which an element has `size`. Without elements both are
+    0.
     """
     if 0 in shape:
         return 0, 0
@@ -287,6 +288,6 @@ def span(shape: Sequence[int], strides: Sequence[int], size: int = 1) -> tuple[i
 
 
 def element_bounds(array: Array) -> tuple[int, int]:
-    """`span` of an array in elements; [low, high) is what a kernel may touch."""
+    """`span` of an array in elements; a kernel may access [low, high)."""
     low, high = span(array.shape, array.strides, array.itemsize)
     return low // array.itemsize, high // array.itemsize

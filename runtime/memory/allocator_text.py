@@ -17,7 +17,7 @@ from axiomjit.runtime.memory.allocation import (
 from axiomjit.runtime.object_cache.llvm_text import Builder, Value
 
 HUGE: Final = 1 << 22
-"""Bytes from which the system is asked for large pages."""
+"""Fewest bytes of a block with large pages."""
 ADVICE: Final = 14
 """MADV_HUGEPAGE."""
 MOST: Final = 1 << 47
@@ -45,7 +45,7 @@ class _Function(Builder):
         self.state = self.parameters[0]
 
     def lock(self) -> None:
-        """Wait for the lock, and take it."""
+        """Wait for the lock, and acquire it."""
         again, taken = self.label(), self.label()
         self.go(again)
         self.begin(again)
@@ -61,11 +61,11 @@ class _Function(Builder):
         self.store(self.add(self.word(self.state, word), amount), self.state, 8 * word)
 
     def list(self, number: Value) -> Value:
-        """The place of the first free block of a size."""
+        """The address of the word that points to the first free block of a size."""
         return self.add(self.at(self.state, number), 8 * LISTS_AT)
 
     def number(self, wanted: Value) -> Value:
-        """The number of the least size with so many bytes."""
+        """The number of the smallest size with this number of bytes."""
         below = self.add(wanted, -1)
         zeros = self._result(f"call i64 @llvm.ctlz.i64(i64 {below}, i1 false)")
         power = self.subtract(63, zeros)
@@ -78,11 +78,11 @@ class _Function(Builder):
         return self.shift_left(self.add(self.both(number, 7), 9), shift)
 
     def give_back(self, block: Value) -> None:
-        """Give a block to the C library."""
+        """Return a block to the C library."""
         self.call(self.word(self.state, OUTSIDE + 1), self.load(block, -16))
 
     def drop_all(self) -> None:
-        """Give all free blocks to the C library."""
+        """Return all free blocks to the C library."""
         with self.count(SIZES) as number:
             place, again, some, none = self.list(number), self.label(), self.label(), self.label()
             self.go(again)
@@ -196,5 +196,5 @@ def _realloc() -> str:
 
 
 def allocator_text() -> str:
-    """LLVM text of the allocator, and of a function that gives the addresses of its functions."""
+    """The LLVM text of the allocator, and of a function that returns its functions' addresses."""
     return "".join((HEAD, _trim(), _malloc(), _free(), _calloc(), _realloc()))

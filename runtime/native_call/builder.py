@@ -30,7 +30,7 @@ block."""
 
 
 class Row:
-    """The words of a record in a table, by name; the `tail` is behind them."""
+    """The named words of a record in a table; further words are the `tail`."""
 
     def __init__(self, entry: Builder, address: Value, words: tuple[str, ...]) -> None:
         self._entry, self._address, self._words = entry, address, ("kind", "size", *words)
@@ -46,7 +46,7 @@ class Row:
 
 
 class EntryBuilder(Builder):
-    """Writes the entry: its parameters, its memory, and the current table are values."""
+    """Writes the entry; its parameters, its memory and the current table are values."""
 
     def __init__(self) -> None:
         super().__init__(NAME, 4)
@@ -67,7 +67,7 @@ class EntryBuilder(Builder):
         return self.word(self.head("runtime"), [*RUNTIME].index(name))
 
     def fill_slot(self, slot: Value, thing: Value, word: Value) -> None:
-        """Store an object in a slot, with the word that kernels get of it."""
+        """Store an object in a slot, with its word for kernels."""
         self.store(thing, self.at(self.objects, slot))
         self.store(word, self.at(self.values, slot))
 
@@ -142,5 +142,5 @@ class EntryBuilder(Builder):
             self.call(self.runtime("drop_memory"), taken)
 
     def drop_tables(self) -> None:
-        """Release the tables, which are freed if this call kept the last reference."""
+        """Release the tables, which are freed if this call had the last reference."""
         self.call(self.runtime("drop"), self.tables)

@@ -57,17 +57,17 @@ from axiomjit.symbolic.data_dependent import OtherLengthError
 
 Array = np.ndarray[Any, Any]
 MOST_TABLES: Final = 8
-"""Most tables of one entry; further ones replace the oldest."""
+"""Most tables of one entry; a further one replaces the oldest."""
 _NUMBERS: Final = {float: 1, complex: 2}
 """The size in words of Python numbers whose values go to kernels."""
 _PLAIN: Final = {np.dtype(code).type for code in DTYPES}
 """Classes of NumPy's scalars whose bits are their value."""
 UNUSED_SLOTS: Final = 2
-"""Slots behind the last one, for guarded values that no step uses; a complex number has two."""
+"""Slots for guarded values that no step uses; a complex number takes two."""
 
 
 def _guard_array(e: EntryBuilder, row: Row, array: Value, missed: str) -> None:
-    """Check an array by its layout; the address 0 stands for any."""
+    """Check the layout of an array, and its address unless that is 0."""
     e.require(e.test("eq", e.load(array, fields.TYPE), e.runtime("array_type")), missed)
     dtype = e.both(e.load(e.load(array, fields.DTYPE), fields.DTYPE_KIND), fields.DTYPE_BYTES)
     e.require(e.test("eq", dtype, row["dtype"]), missed)
@@ -88,7 +88,7 @@ def _guard_array(e: EntryBuilder, row: Row, array: Value, missed: str) -> None:
 
 
 def _guard_number(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
-    """Check a float or complex number by its type; kernels get its value."""
+    """Check the type of a float or complex number; kernels get its value."""
     e.require(e.test("eq", e.load(value, fields.TYPE), row["type"]), missed)
     slot = row["slot"]
     e.store(value, e.at(e.objects, slot))
@@ -98,13 +98,13 @@ def _guard_number(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
 
 
 def _guard_scalar(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
-    """Check a NumPy scalar by its type; kernels read it."""
+    """Check the type of a NumPy scalar; kernels read its value."""
     e.require(e.test("eq", e.load(value, fields.TYPE), row["type"]), missed)
     e.fill_slot(row["slot"], value, e.add(value, fields.VALUE))
 
 
 def _guard_integer(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
-    """Check an int by its value; an overflow fails."""
+    """Check the value of an int; an overflow fails the guard."""
     e.require(e.test("eq", e.load(value, fields.TYPE), row["type"]), missed)
     number = e.call(e.runtime("int_value"), value, e.scratch)
     e.require(e.test("eq", e.load(e.scratch, 0, bits=32), 0), missed)
@@ -112,14 +112,14 @@ def _guard_integer(e: EntryBuilder, row: Row, value: Value, missed: str) -> None
 
 
 def _guard_same(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
-    """Check an object by its identity."""
+    """Check the identity of an object."""
     e.require(e.test("eq", value, row["same"]), missed)
 
 
 def _guard_disjoint(e: EntryBuilder, row: Row, array: Value, missed: str) -> None:
-    """Check that two arrays share no byte between their first and last ones.
+    """Check that the byte ranges of two arrays do not overlap.
 
-    Other records guard both; elements begin and end at these distances from the first one.
+    Other records guard the layouts of both; the range is given by distances from the first element.
     """
     other = e.word(e.vector, row["other"])
     one, two = e.load(array, fields.DATA), e.load(other, fields.DATA)
@@ -173,7 +173,7 @@ class Guards:
     """The records of one table, and the objects they refer to."""
 
     def __init__(self, plan: NativePlan | None, writes: Sequence[int] = ()) -> None:
-        """Begin; guarded objects get the slots of the plan."""
+        """Start without records; guarded objects get the slots of the plan."""
         self._plan, lent = plan, () if plan is None else plan.lent
         self._writable = {*writes, *lent}
         self._unused = 0 if plan is None else plan.slots
@@ -216,12 +216,12 @@ class Guards:
         return True
 
     def _slot(self, position: int) -> tuple[int, str | None]:
-        """The slot of an argument in the plan, and the dtype of a number; else an unused slot."""
+        """The slot of an argument in the plan and the dtype of a number; or an unused slot."""
         given = {} if self._plan is None else self._plan.given
         return given.get(position, (self._unused, None))
 
     def _add_static(self, source: int, value: Any) -> bool:
-        """Guard an argument by its value: an int, or an object that never changes."""
+        """Guard the value of a static argument: an int, or an immutable object."""
         if type(value) is int:
             if not -(2**63) <= value < 2**63:
                 return False
@@ -252,7 +252,7 @@ class Guards:
         self._array(self.fixed(array), array, slot, 0, 0)
 
     def hold_argument(self, array: Array, position: int) -> None:
-        """Give a plan an array in place of an argument, at its address in each call."""
+        """Put an array into the slot of an argument; its address is read in each call."""
         self.hold(array, self._slot(position)[0])
 
     def disjoint(self, source: int, array: Array, other_source: int, other: Array) -> None:
@@ -470,7 +470,7 @@ class Guards:
         errors: type[Exception] = OtherLengthError,
         passed: Sequence[int] = (),
     ) -> Table:
-        """The table of a call that the plan answers, or else `runner`, given all arguments.
+        """The table of a call that the plan or the function `runner` answers.
 
         If these raise one of `errors`, they do not fit the call, and `otherwise` answers it.
         `passed` are the numbers of values from outside that `runner` is given behind them.
@@ -547,7 +547,7 @@ def _signed(word: int) -> int:
 
 
 def with_table(tables: tuple[object, ...], table: Table) -> tuple[object, ...]:
-    """The tables of a cell with a new one in front, which replaces an equal one."""
+    """The tables of a cell with a new one in front; an equal one is replaced."""
     pairs = list(zip(tables[::2], tables[1::2], strict=True))
     others = [pair for pair in pairs if pair[0] != table.words][: MOST_TABLES - 1]
     return tuple(part for pair in ((table.words, table.kept), *others) for part in pair)

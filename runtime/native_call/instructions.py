@@ -1,8 +1,8 @@
-"""The instructions of native calls: for each its record in a guard table and the code that runs it.
+"""The instructions of native calls, each with its record in a guard table and its code.
 
-Instructions work on slots. A slot holds one object: an argument, an array of the plan, or one that
-an instruction makes; and the word that kernels get of it: the address of its data, or the bits of a
-number. Another instruction is one more class with its row in `INSTRUCTIONS`.
+Instructions work on slots. A slot holds one object (an argument, an array of the plan, or one made
+by an instruction) and its word for kernels: the address of its data, or the bits of a number. To
+add an instruction, add a class and its row in `INSTRUCTIONS`.
 """
 
 from __future__ import annotations
@@ -24,28 +24,29 @@ from axiomjit.runtime.object_cache.llvm_text import Value
 Array = np.ndarray[Any, Any]
 Words = tuple[str, ...]
 SCALARS, TUPLE, NOTHING = 1, 2, 4
-"""Bits of a plan's `form`: results without dimensions are NumPy scalars; results come in a tuple;
-the call gives None."""
+"""Bits of a plan's `form`: results without dimensions are NumPy scalars; results are in a tuple;
+the call returns None.
+"""
 
 
 class Instruction(Record):
     """One step of a native plan."""
 
     def words(self) -> Sequence[int]:
-        """The words of its record: those that `INSTRUCTIONS` names, then any number of others."""
+        """The words of the record: those named in `INSTRUCTIONS`, then any number of others."""
         return [getattr(self, name) for name in INSTRUCTIONS[type(self)][0]]
 
     def record(self) -> list[int]:
-        """Its record in a table: kind, size and words."""
+        """The record in a table: kind, size and words."""
         words = self.words()
         return [[*INSTRUCTIONS].index(type(self)), 2 + len(words), *words]
 
 
 class NewArray(Instruction):
-    """An array: in memory of its own, or of the array at `base`, from `offset` bytes on.
+    """Make an array in new memory, or in that of the array at `base` from `offset` bytes on.
 
-    It is a view of that array, or `takes` its memory and empties its slot. Without strides it is in
-    C order.
+    The new array is a view of the array at `base`, or with `takes` gets its memory and empties its
+    slot. Without strides it is in C order.
     """
 
     dtype: np.dtype[Any]
@@ -59,14 +60,14 @@ class NewArray(Instruction):
 
     @property
     def size_bytes(self) -> int:
-        """The bytes of its elements."""
+        """The number of bytes of its elements."""
         size: int = self.dtype.itemsize
         for length in self.shape:
             size *= length
         return size
 
     def words(self) -> Sequence[int]:
-        """It is filled with poison under `config.check`; flags are for memory of a base."""
+        """The words; under `config.check` the array is poisoned. Flags need a base."""
         flags = WRITEABLE if self.writable and self.base >= 0 else 0
         is_filled = config.check and (self.base < 0 or self.takes)
         fill = np.full(8, poison(self.dtype), self.dtype).tobytes()[:8] if is_filled else b""
@@ -79,7 +80,7 @@ class NewArray(Instruction):
 
 
 def _make_array(e: EntryBuilder, row: Row, failed: str) -> None:
-    """The one place where the entry makes arrays; without data NumPy allocates memory itself."""
+    """Make an array; without data NumPy allocates the memory."""
     base, dtype, rank, shape = row["base"], row["dtype"], row["rank"], row.tail
     data, owner, strides = e.variable(0), e.variable(0), e.variable(0)
     with e.when(e.test("sge", base, 0)):
@@ -113,9 +114,9 @@ def _make_array(e: EntryBuilder, row: Row, failed: str) -> None:
 
 
 class Run(Instruction):
-    """A run of a kernel over all its units; if it `releases`, the GIL is free meanwhile.
+    """Run a kernel over all its units; with `releases` the GIL is released meanwhile.
 
-    `fills` are pairs of a word of its argument block and the slot that it comes from.
+    `fills` are pairs of a word index in the argument block and the slot of its value.
     """
 
     kernel: int
@@ -126,14 +127,14 @@ class Run(Instruction):
     releases: bool
 
     def words(self) -> Sequence[int]:
-        """After the named words come the block's words, then the pairs."""
+        """The named words, followed by the block's words and the pairs."""
         facts = self.kernel, self.grid, self.combines, self.releases
         pairs = [word for pair in self.fills for word in pair]
         return *facts, len(self.block), len(self.fills), *self.block, *pairs
 
 
 def _run_kernel(e: EntryBuilder, row: Row, failed: str) -> None:
-    """A run that releases the GIL checks signals afterwards: a plan may take long."""
+    """Run a kernel; after releasing the GIL, signals are checked, since a plan may take long."""
     _fill_block(e, row)
     status, thread, counted = e.variable(0), e.variable(0), e.runtime("kernels_run")
     e.store(e.add(e.load(counted), 1), counted)
@@ -162,7 +163,7 @@ def _run_kernel(e: EntryBuilder, row: Row, failed: str) -> None:
 
 
 def _fill_block(e: EntryBuilder, row: Row) -> None:
-    """Copy the words that do not depend on the call, then those from slots."""
+    """Fill the argument block: copy the constant words, then the words from slots."""
     template, words = row.tail, row["words"]
     e.copy_words(template, e.argument_block, words)
     cursor = e.variable(e.at(template, words))
@@ -174,10 +175,10 @@ def _fill_block(e: EntryBuilder, row: Row) -> None:
 
 
 class CallPython(Instruction):
-    """A call of a Python function with the objects at slots.
+    """Call a Python function with the objects at slots.
 
-    It returns a tuple of the results, new arrays as the plan expects them; without results, its
-    value is ignored. The value of an `entire` call is one result of any type.
+    The function returns a tuple of new arrays, the results; without results its value is ignored.
+    With `entire`, its value is one result of any type.
     """
 
     function: Callable[..., Any]
@@ -186,7 +187,7 @@ class CallPython(Instruction):
     entire: bool = False
 
     def words(self) -> Sequence[int]:
-        """After the named words come the slots of operands, then of results."""
+        """The named words, followed by the slots of operands and of results."""
         counts = len(self.operands), len(self.results), self.entire
         return id(self.function), *counts, *self.operands, *self.results
 
@@ -228,7 +229,7 @@ def _drop_array(e: EntryBuilder, row: Row, failed: str) -> None:
 
 
 class Share(Instruction):
-    """Hold the object at a slot of the caller's in a slot of the plan's own, too."""
+    """Copy the reference at one of the caller's slots to a slot of the plan."""
 
     slot: int
     source: int
@@ -310,16 +311,16 @@ INSTRUCTIONS: Final[dict[type[Instruction], tuple[Words, Callable[..., None]]]] 
     Share: (("slot", "source"), _share_object),
     Store: (("setter", "is_taken", "target", "key", "slot", "number", "convert"), _store),
 }
-"""By instruction the names of its words, in the order in which it gives them, and its code."""
+"""For each instruction the names of its words, in order, and its code."""
 
 
 class NativePlan(Record):
     """A plan bound to lengths: the sources of its objects, its steps, and its results.
 
-    `given` has the slot of each argument by position, with the dtype of a number; `held` are the
-    arrays of the plan with their slots. Slots below `owned` belong to the caller; results are in
-    the others, put together by `form`. Of arguments at positions that are `lent`, results are
-    writable views. `kernels` pairs the handle of each kernel with the owner of its code.
+    `given` has the slot of each argument by position, with the dtype of a number; `held` has the
+    constants of the plan with their slots. Slots below `owned` belong to the caller; results are in
+    the others, and `form` describes their container. Arguments at positions in `lent` have writable
+    views as results. `kernels` pairs the handle of each kernel with the owner of its code.
     """
 
     given: dict[int, tuple[int, str | None]]
@@ -334,16 +335,16 @@ class NativePlan(Record):
 
     @property
     def operands(self) -> int:
-        """The largest number of objects that a Python function is called with."""
+        """The largest number of arguments of a call of a Python function."""
         return max([len(s.operands) for s in self.steps if isinstance(s, CallPython)], default=0)
 
     @property
     def block_words(self) -> int:
-        """The words of the largest argument block."""
+        """The number of words of the largest argument block."""
         return max([len(s.block) for s in self.steps if isinstance(s, Run)], default=0)
 
     def kept(self) -> tuple[object, ...]:
-        """The objects its records refer to; tables of a kernel are found by the kernel's owner."""
+        """The objects that records refer to, with the owners of kernels."""
         return (*(owner for _, owner in self.kernels), self)
 
 
@@ -392,7 +393,7 @@ def _run_python(e: EntryBuilder, runner: Value) -> Value:
 
 
 def _results(e: EntryBuilder, failed: str) -> Value:
-    """The variable of the call's result; arrays that are results leave their slots."""
+    """The variable with the call's result; arrays that are results are moved from their slots."""
     numbers, form, result = e.at(e.table, e.head("results_at")), e.head("form"), e.variable(0)
     tuples, single, behind = e.label(), e.label(), e.label()
     with e.when(e.test("ne", e.both(form, NOTHING), 0)):
@@ -413,7 +414,7 @@ def _results(e: EntryBuilder, failed: str) -> Value:
     with e.count(total) as number:
         item = _as_result(e, form, e.word(numbers, number))
         e.call(e.runtime("set_item"), together, number, item)
-        with e.when(e.test("eq", item, 0)):  # no memory: the tuple frees its items
+        with e.when(e.test("eq", item, 0)):  # out of memory: the tuple frees its items
             e.call(e.runtime("drop"), together)
             e.store(0, result)
             e.go(behind)
@@ -424,7 +425,7 @@ def _results(e: EntryBuilder, failed: str) -> Value:
 
 
 def _as_result(e: EntryBuilder, form: Value, slot: Value) -> Value:
-    """The array at a slot, or the NumPy scalar instead; the slot is empty then."""
+    """The array at a slot, or its NumPy scalar; the slot is empty afterwards."""
     result = e.variable(e.word(e.objects, slot))
     e.store(0, e.at(e.objects, slot))
     with e.when(e.test("ne", e.both(form, SCALARS), 0)):
@@ -441,7 +442,7 @@ def _drop_all(e: EntryBuilder) -> None:
 
 
 def _answer_otherwise(e: EntryBuilder) -> None:
-    """After an error that says that the call does not fit, let the table's function answer."""
+    """After an error in `errors`, let the table's function `otherwise` answer."""
     otherwise = e.head("otherwise")
     with e.when(e.test("ne", otherwise, 0)):
         found = e.call_short(e.runtime("is_error"), e.head("errors"))

@@ -1,9 +1,9 @@
 """Native entries: `(cell, arguments, number, keyword names) -> result`, and their code.
 
-The cell is a list of a tuple of tables, each followed by the objects it keeps alive, and of the
-function that answers a call that no table fits. All addresses come from the tables; the code, the
-same for all entries, calls nothing by name, so that its object file can be stored and loaded
-anywhere. It is loaded when it is first needed.
+The cell is a list of two items: a tuple of tables, each followed by the objects it keeps alive, and
+the function that answers a call that no table fits. All addresses come from the tables. The code is
+the same for all entries and calls nothing by name, so that its object file can be stored and loaded
+anywhere. It is loaded at first use.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _guard_call(e: EntryBuilder, missed: str) -> None:
 
 
 def _guard_errors(e: EntryBuilder, missed: str) -> None:
-    """Check that NumPy's error state asks for no more than warnings."""
+    """Check that NumPy's error state requests at most warnings."""
     state = e.variable(0)
     e.call(e.runtime("context_value"), e.runtime("error_states"), 0, state)
     capsule, asked = e.load(state), e.variable(0)
@@ -108,7 +108,7 @@ _refused: str | None = None
 
 
 def refusal() -> str:
-    """The reason why calls of this process go through Python; empty if they have native entries."""
+    """The reason why calls in this process go through Python; empty if there are native entries."""
     global _refused, _code
     if _refused is None:
         with _lock:
@@ -125,12 +125,12 @@ def refusal() -> str:
 
 
 def new_cell(slow: Entry) -> list[object]:
-    """The object of an entry: its tables, and the function for calls that none of them fits."""
+    """The cell of an entry: its tables, and the function for calls that no table fits."""
     return [(), slow, runtime_block()]
 
 
 def new_entry(cell: list[object]) -> Entry:
-    """A C callable over a cell; `refusal()` must have been empty."""
+    """A C callable with this cell; `refusal()` must be empty."""
     assert _code is not None, "asked after refusal()"
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype = ctypes.py_object
@@ -141,7 +141,7 @@ def new_entry(cell: list[object]) -> Entry:
 
 @lru_cache(maxsize=1)
 def _method(address: int) -> _Method:
-    """The description of the entry at an address; entries refer to it as long as they live."""
+    """The description of the entry at an address; all entries refer to it."""
     return keep_alive(_Method(b"axiomjit_entry", address, _FLAGS, None))
 
 

@@ -25,17 +25,17 @@ from axiomjit.runtime.memory.allocation import (
 
 TYPE: Final = 8
 SIZE: Final = 16
-"""The length of a tuple; a list and bytes have it there too."""
+"""The offset of the length of a tuple, list or bytes."""
 TUPLE_ITEMS, LIST_ITEMS, BYTES = 24, 24, 32
 VALUE: Final = 16
-"""The value of a float, a complex number or a NumPy scalar; a capsule's pointer."""
+"""The offset of the value of a float, complex number or NumPy scalar; a capsule's pointer."""
 DATA, RANK, SHAPE, STRIDES, DTYPE, FLAGS = 16, 24, 32, 40, 56, 64
 DTYPE_KIND: Final = 24
-"""Kind, letter, byte order, an ignored byte, and the number of a dtype."""
+"""The offset of a dtype's kind, letter, byte order, flags (ignored) and number."""
 DTYPE_BYTES: Final = 0xFFFFFFFF_00FFFFFF
 ALIGNED, WRITEABLE = 0x100, 0x400
 ERROR_BITS: Final = 0o6666
-"""Bits of NumPy's error state (three for each kind of error) that ask for more than warnings."""
+"""Bits of NumPy's error state (three per kind of error) that request more than warnings."""
 
 
 def word_at(address: int) -> int:
@@ -70,7 +70,7 @@ def first_failed(checks: Sequence[Callable[[], bool]]) -> str:
 
 
 def _failed(check: Any) -> str:
-    """The name of the objects of a check that fails; empty if it holds."""
+    """The name of the first failing check; empty if all hold."""
     try:
         good = check()
     except (AttributeError, TypeError, ValueError):
@@ -126,7 +126,7 @@ def _is_laid_out(array: np.ndarray) -> bool:
 
 
 def _dtypes() -> bool:
-    """True if different dtypes have different words, and each one has one however it was made."""
+    """True if dtypes have equal words exactly if they are equal."""
     foreign = (">i2", ">f8", ">c8", "M8[s]", "S8", "V8", "U2", "O")
     codes = (*DTYPES, *foreign)
     words = [dtype_word(np.dtype(code)) for code in codes]
@@ -138,7 +138,7 @@ def _dtypes() -> bool:
 
 
 _NATIVE: Final = (ord("=") ^ ord("<")) << 16
-"""One byte order in two spellings; arrays whose dtype has the other one run in Python."""
+"""The two marks of native byte order; arrays with the other byte order run in Python."""
 
 
 def error_state_variable() -> Any:
@@ -149,7 +149,7 @@ def error_state_variable() -> Any:
 
 
 def _error_states() -> bool:
-    """True if its value is a capsule of a number with three bits for each kind of error."""
+    """True if the error state is a capsule of a number with three bits per kind of error."""
     modes = {"ignore": 0, "warn": 1, "raise": 2, "call": 3, "print": 4, "log": 5}
     shifts = {"divide": 0, "over": 3, "under": 6, "invalid": 9}
     changed: Any = np.errstate
@@ -163,7 +163,7 @@ def _error_states() -> bool:
 
 
 def _python(name: str) -> Callable[[], int]:
-    """A function that finds the address of a function of CPython."""
+    """A function that returns the address of a function of CPython."""
     return lambda: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
 
 
@@ -205,10 +205,10 @@ RUNTIME: Final[Mapping[str, Callable[[], int]]] = {
     "set_key": _python("PyDict_SetItem"),
     "set_position": _python("PyList_SetItem"),
 }
-"""Functions of CPython and NumPy, objects and addresses of words: how each is found."""
+"""For each function, object and address used by the entry, the function that finds it."""
 
 
 @lru_cache(maxsize=1)
 def runtime_block() -> bytes:
-    """The words of `RUNTIME`; the tables that point into it need it for good."""
+    """The words of `RUNTIME`; tables point into it, so it is never freed."""
     return b"".join(find().to_bytes(8, "little") for find in RUNTIME.values())

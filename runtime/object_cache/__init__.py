@@ -1,4 +1,4 @@
-"""Machine code of kernels on disk: entries, where they lie, and how they are loaded.
+"""Machine code of kernels on disk: entries, their folders, and their loader.
 
 An entry is metadata in JSON and object files, never a pickle. Nothing here imports numba.
 

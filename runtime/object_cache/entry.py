@@ -1,11 +1,12 @@
-"""An entry of the cache as bytes and back.
+"""Converts entries of the cache to bytes and back.
 
     axiomjit kernel 1 | SHA-256 of all that follows | length of the metadata | metadata | objects
 
-The metadata are one line of JSON, texts and numbers only, which Python reads as a literal; the
-object files follow without a gap. What is not exactly of this form, was made for another key or
-calls what a kernel may not call is no entry: the kernel is compiled again. The tables of object
-files (ELF) say what they call. They are read with care: LLVM ends the process over damaged ones.
+The metadata are one line of JSON with only texts and numbers, which Python reads as a literal; the
+object files follow without a gap. Bytes that have another form, were made for another key or call a
+function that kernels may not call are rejected: the kernel is compiled again. The tables of object
+files (ELF) say what they call. The tables are checked, because LLVM aborts the process on damaged
+ones.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from axiomjit.base.records import Record
 
 ELF: Final = b"\x7fELF"
 _IDENTITY: Final = ELF + b"\x02\x01\x01"
-"""64 bits, the lowest byte first, the only version."""
+"""The ELF header's start: 64 bits, little endian, version 1."""
 MACHINES: Final = {"x86_64": 62, "AMD64": 62, "aarch64": 183, "arm64": 183, "riscv64": 243}
-"""ELF's number for the CPUs of a machine, as Python names it."""
+"""ELF's number of a machine, by Python's name of the machine."""
 SYMBOLS, STRINGS, RELOCATIONS, NO_BITS = 2, 3, 4, 8
 """Types of sections."""
 _HEADER: Final = struct.Struct("<16sHHIQQQIHHHHHH")
@@ -34,11 +35,11 @@ _RELOCATION: Final = struct.Struct("<QQq")
 _RELOCATABLE: Final = 1
 _LOCAL: Final = 0
 _RESERVED: Final = 0xFF00
-"""Numbers of sections from here on are none: absolute and common symbols."""
+"""Section numbers from here on are special: absolute and common symbols."""
 
 
 class Section(NamedTuple):
-    """One section: its type, the bytes that it has in the file, and what it refers to."""
+    """One section: its type, its bytes in the file, and the sections that it refers to."""
 
     kind: int
     flags: int
@@ -50,7 +51,7 @@ class Section(NamedTuple):
 
 
 class Symbol(NamedTuple):
-    """One name, the section that defines it, 0 for none, and its place there."""
+    """One symbol: its name, the section that defines it (0 for none), and its offset."""
 
     name: str
     section: int
@@ -59,7 +60,7 @@ class Symbol(NamedTuple):
 
 
 Relocation = tuple[int, int, int, int]
-"""A place in a section, the form of the address that it gets, the symbol's number, an addend."""
+"""The place in a section, the type of relocation, the symbol's number, and an addend."""
 
 
 class ObjectFile(Record):
@@ -85,7 +86,7 @@ class ObjectFile(Record):
         return {symbol.name for symbol in self.symbols if symbol.name and symbol.section}
 
     def relocations(self) -> Iterator[tuple[int, Relocation]]:
-        """The places that get addresses, each with the number of its section."""
+        """The relocations, each with the number of its section."""
         for section in self.sections:
             if section.kind == RELOCATIONS:
                 for place, info, addend in _RELOCATION.iter_unpack(section.content):
@@ -105,7 +106,7 @@ def read_object(code: bytes) -> ObjectFile:
     """The tables of an object file.
 
     Raises:
-        ValueError: it is none, or one of its tables is not whole.
+        ValueError: the bytes are not an object file, or one of its tables is incomplete.
     """
     try:
         found = _tables(code)
@@ -197,9 +198,9 @@ PROVIDED: Final = frozenset(
 
 MAGIC: Final = b"axiomjit kernel 1\n"
 UNREADABLE: Final = (SyntaxError, MemoryError, RecursionError)
-"""What `literal_eval` raises over some texts, beside ValueError and TypeError."""
+"""Errors of `literal_eval` for some texts, in addition to ValueError and TypeError."""
 LARGEST: Final = 16 * 2**20
-"""A larger file is none of ours."""
+"""The largest size of an entry; a larger file is rejected."""
 _HEAD: Final = struct.Struct("<32sI")
 _START: Final = len(MAGIC) + _HEAD.size
 
@@ -221,7 +222,7 @@ class Entry(Record):
 
 
 def make_entry(key: str, symbol: str, objects: tuple[bytes, ...], compile_ms: float) -> Entry:
-    """The entry of object files that were just made.
+    """The entry of newly compiled object files.
 
     Raises:
         ValueError: an object file is damaged.
@@ -241,7 +242,7 @@ def pack(entry: Entry) -> bytes:
         "sizes": [len(code) for code in entry.objects],
         "compile_ms": round(entry.compile_ms, 3),
     }
-    lazy_import("json")  # here, since most processes write nothing
+    lazy_import("json")  # imported here, since most processes write nothing
     import json
 
     line = json.dumps(metadata).encode()
@@ -250,7 +251,7 @@ def pack(entry: Entry) -> bytes:
 
 
 def unpack(key: str, data: bytes) -> Entry | None:
-    """The entry of a key; None if the bytes are not exactly that."""
+    """The entry in some bytes; None unless they are an entry for this key."""
     try:
         if not data.startswith(MAGIC):
             return None
@@ -268,7 +269,7 @@ def unpack(key: str, data: bytes) -> Entry | None:
 
 
 def _read(metadata: Any, code: bytes) -> Entry:
-    """The entry that the metadata describe.
+    """The entry described by the metadata.
 
     Raises:
         ValueError: they do not describe what follows them, or an object file is damaged.
@@ -286,7 +287,7 @@ def _read(metadata: Any, code: bytes) -> Entry:
 
 
 def _calls(files: Iterable[ObjectFile]) -> set[str]:
-    """What the objects need from outside."""
+    """The functions that the objects need from outside."""
     needed: set[str] = set()
     defined: set[str] = set()
     for file in files:

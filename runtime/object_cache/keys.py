@@ -28,16 +28,16 @@ from axiomjit.runtime.object_cache.entry import UNREADABLE
 from axiomjit.runtime.object_cache.loader import plain_code
 
 ROOMS: Final = ("codegen", "elementary")
-"""The packages of the runtime whose code decides machine code."""
+"""The packages of the runtime whose code determines machine code."""
 FILES: Final = (
     *("base/target.py", "base/dtypes.py", "passes/ir/plan_ir.py"),
     *("runtime/object_cache/store.py", "runtime/object_cache/entry.py"),
 )
-"""What it takes from elsewhere."""
+"""Modules of other packages whose code determines machine code."""
 
 
 def disk_key(kernel: Kernel, target: Target, checked: bool, tag: str) -> str | None:
-    """The key of a kernel for a target; None where what decides cannot be known."""
+    """The key of a kernel for a target; None if a part of it is unknown."""
     maker = maker_digest()
     if maker is None:
         return None
@@ -49,17 +49,17 @@ def disk_key(kernel: Kernel, target: Target, checked: bool, tag: str) -> str | N
 
 
 def numba_settings() -> list[tuple[str, str]]:
-    """Numba's environment variables, any of which may change what it makes."""
+    """Numba's environment variables, any of which may change the machine code."""
     return sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))
 
 
 @cache
 def maker_digest() -> str | None:
-    """A digest of the code that makes machine code: ours, and Numba's and LLVM's versions.
+    """A digest of all code that makes machine code: ours, and the versions of Numba and LLVM.
 
-    Of our files it has the hashes by which Python knows whether byte code is that of a source:
-    nobody gains by two sources of one hash, and SHA-256 of all of them takes 2 ms of each process.
-    None if our code cannot be read, as in an archive, or one of them is not installed.
+    Our files enter by the hashes that Python uses for byte code, since SHA-256 of all of them would
+    take 2 ms in each process. None if our code cannot be read, as in an archive, or if Numba or
+    llvmlite is not installed.
     """
     try:
         sources = [source_hash(_content(path)) for path in maker_files()]
@@ -70,7 +70,7 @@ def maker_digest() -> str | None:
 
 @cache
 def compiler_versions() -> tuple[object, ...]:
-    """What tells Numba, llvmlite and the LLVM in it from others; importing them takes too long.
+    """The versions of Numba, llvmlite and its LLVM, found without importing them.
 
     Raises:
         ImportError: one of them is not installed.
@@ -84,7 +84,7 @@ def compiler_versions() -> tuple[object, ...]:
 
 
 def _folder(package: str) -> str:
-    """Where a package lies."""
+    """The folder of a package."""
     finders = (finder for finder in sys.meta_path if hasattr(finder, "find_spec"))
     found = next(filter(None, (finder.find_spec(package, None) for finder in finders)), None)
     if found is None or found.origin is None:
@@ -130,7 +130,7 @@ _SAVED: Final = bytes.fromhex(
     "0f01d0"  # xgetbv
     "c3"  # ret
 )
-"""Which registers the system saves: the lower half, in which all bits of use are."""
+"""The name of the answer about registers that the system saves; only its lower half is used."""
 _WHOLE: Final = (1, 1, 1, 1)
 _LEAVES: Final = (
     (0, 0, _WHOLE),
@@ -150,14 +150,15 @@ _LEAVES: Final = (
     (0x80000008, 0, (0, 1, 0, 0)),
     (0x80000021, 0, _WHOLE),
 )
-"""The questions by which LLVM knows a processor, and the words of the answers that are the same on
-each core and in each process."""
+"""The CPUID queries by which LLVM identifies a processor, and the words of the answers that are the
+same on each core and in each process.
+"""
 _HAS_SAVED: Final = 1 << 27
 
 
 @cache
 def processor_answers() -> tuple[int, ...] | None:
-    """The words by which LLVM knows this processor; None where they cannot be asked for."""
+    """The words by which LLVM identifies this processor; None if they cannot be queried."""
     if platform.machine() not in ("x86_64", "AMD64") or platform.system() == "Windows":
         return None
     try:
@@ -187,7 +188,7 @@ MAGIC: Final = b"axiomjit target 1\n"
 
 
 def target_key(name: str) -> str | None:
-    """The key of the record of a target; None where what decides cannot be known."""
+    """The key of the record of a target; None if a part of it is unknown."""
     answers, maker = processor_answers(), maker_digest()
     if answers is None or maker is None:
         return None
@@ -206,7 +207,7 @@ def pack_target(key: str, target: Target) -> bytes:
 
 
 def unpack_target(key: str, name: str, data: bytes) -> Target | None:
-    """The record of a key and a name; None if the bytes are not exactly that."""
+    """The record in some bytes; None unless they are a record for this key and name."""
     digest, line = data[len(MAGIC) :][:32], data[len(MAGIC) + 32 :]
     if not data.startswith(MAGIC) or sha256(line).digest() != digest:
         return None

@@ -1,4 +1,4 @@
-"""Builders of our own LLVM text: every value is a 64-bit integer, every variable is memory.
+"""The builder of the runtime's LLVM text: values are 64-bit integers, variables are memory.
 
 LLVM's own passes turn the variables into registers; addresses are integers until they are used.
 """
@@ -23,7 +23,7 @@ class Builder:
         self._count = 0
 
     def text(self) -> str:
-        """The function; its memory comes first, so that it is taken once a call."""
+        """The text of the function; its stack memory comes first, so that it is allocated once."""
         return "\n".join((*self._head, *self._lines, " unreachable", "}")) + "\n"
 
     def _name(self) -> str:
@@ -41,7 +41,7 @@ class Builder:
     # --- memory -------------------------------------------------------------------------------
 
     def block(self, words: int) -> Value:
-        """The address of new memory of that many words."""
+        """The address of new stack memory of this number of words."""
         name = "%" + self._name()
         self._head.append(f" {name} = alloca [{words} x i64], align 16")
         return self._result(f"ptrtoint ptr {name} to i64")
@@ -53,53 +53,53 @@ class Builder:
         return address
 
     def load(self, address: Value, offset: Value | int = 0, bits: int = 64) -> Value:
-        """The unsigned integer at `offset` bytes behind an address."""
+        """The unsigned integer `offset` bytes behind an address."""
         pointer = self._pointer(self.add(address, offset))
         found = self._result(f"load i{bits}, ptr {pointer}, align {bits // 8}")
         return found if bits == 64 else self._result(f"zext i{bits} {found} to i64")
 
     def store(self, value: Value | int, address: Value, offset: Value | int = 0) -> None:
-        """Store a word at `offset` bytes behind an address."""
+        """Store a word `offset` bytes behind an address."""
         pointer = self._pointer(self.add(address, offset))
         self._lines.append(f" store i64 {value}, ptr {pointer}, align 8")
 
     def exchange(self, address: Value, old: int, new: int) -> Value:
-        """True if the word at an address was `old` and is `new` now, in one step."""
+        """True if the word at an address was `old`, which is atomically replaced by `new`."""
         operands = f"ptr {self._pointer(address)}, i64 {old}, i64 {new}"
         pair = self._result(f"cmpxchg {operands} acquire monotonic")
         return self._result(f"extractvalue {{i64, i1}} {pair}, 1")
 
     def store_released(self, value: Value | int, address: Value) -> None:
-        """Store a word after all that was stored before."""
+        """Store a word with release order, after all earlier stores."""
         pointer = self._pointer(address)
         self._lines.append(f" store atomic i64 {value}, ptr {pointer} release, align 8")
 
     def clear(self, address: Value, size: Value) -> None:
-        """Fill so many bytes with zeros."""
+        """Fill `size` bytes with zeros."""
         pointer = self._pointer(address)
         self._lines.append(
             f" call void @llvm.memset.p0.i64(ptr {pointer}, i8 0, i64 {size}, i1 false)"
         )
 
     def copy(self, to: Value, source: Value, size: Value) -> None:
-        """Copy so many bytes between places that do not overlap."""
+        """Copy `size` bytes between memory that does not overlap."""
         pointers = f"ptr {self._pointer(to)}, ptr {self._pointer(source)}"
         self._lines.append(f" call void @llvm.memcpy.p0.p0.i64({pointers}, i64 {size}, i1 false)")
 
     def store_byte(self, value: Value, address: Value, offset: Value) -> None:
-        """Store the low byte of a value there."""
+        """Store the low byte of a value `offset` bytes behind an address."""
         pointer = self._pointer(self.add(address, offset))
         low = self._result(f"trunc i64 {value} to i8")
         self._lines.append(f" store i8 {low}, ptr {pointer}, align 1")
 
     def word(self, address: Value, number: Value | int) -> Value:
-        """The word of that number behind an address."""
+        """Word `number` of the memory at an address."""
         if isinstance(number, int):
             return self.load(address, 8 * number)
         return self.load(self.at(address, number))
 
     def at(self, address: Value, number: Value) -> Value:
-        """The address of the word of that number behind an address."""
+        """The address of word `number` of the memory at an address."""
         return self.add(address, self.shift_left(number, 3))
 
     # --- arithmetic ---------------------------------------------------------------------------
@@ -116,7 +116,7 @@ class Builder:
         return self._binary("sub", left, right)
 
     def multiply(self, left: Value, right: Value) -> tuple[Value, Value]:
-        """The product, and True if it has at most 64 bits."""
+        """The product, and True if it fits in 64 bits."""
         operands = f"i64 {left}, i64 {right}"
         pair = self._result(f"call {{i64, i1}} @llvm.umul.with.overflow.i64({operands})")
         product, over = (self._result(f"extractvalue {{i64, i1}} {pair}, {k}") for k in (0, 1))
@@ -146,7 +146,7 @@ class Builder:
         return self._result(f"call i64 {self._pointer(function)}({given})")
 
     def call_named(self, name: str, *arguments: Value | int) -> Value:
-        """The result of a function of this text, or of one of LLVM's."""
+        """The result of a function in this text, or of an LLVM intrinsic."""
         given = ", ".join(f"i64 {a}" for a in arguments)
         return self._result(f"call i64 @{name}({given})")
 
@@ -202,7 +202,7 @@ class Builder:
 
     @contextmanager
     def count(self, end: Value | int, step: int = 1, first: Value | int = 0) -> Iterator[Value]:
-        """Run the body for `first`, and every `step` numbers from there, below `end`."""
+        """Run the body for the numbers from `first` below `end`, by `step`."""
         number = self.variable(first)
         again, inside, behind = self.label(), self.label(), self.label()
         self.go(again)

@@ -1,11 +1,11 @@
-"""Load the object files of an entry as code in memory; a function is then at an address.
+"""Loads the object files of an entry as code in memory.
 
-Most are linked here, without LLVM, which takes 30 ms to import and start. What LLVM writes for code
-in memory (its large code model, x86-64) needs little of a linker: sections are laid out one after
-the other, and whole addresses are put into their places. Everything else, such as jumps through
-tables, is refused, and LLVM's linker takes it. There each kernel is a library of its own, so that
-equal names in two of them do not meet. A missing name is an error of either linker, never a call of
-address 0; which functions of the process an entry may call is checked when it is read (`entry`).
+Most are linked here, without LLVM, which takes 30 ms to import and start. The object files that
+LLVM writes for code in memory (large code model, x86-64) need little linking: sections are placed
+one after another, and absolute addresses are filled in. Other files, for instance with jump tables,
+are left to LLVM's linker. In LLVM's linker each kernel is a separate library, so that equal names
+do not collide. A missing name is an error in both linkers, never a call of address 0. The functions
+that an entry may call are checked when it is read (`entry`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from axiomjit.runtime.object_cache.entry import (
 
 MACHINE: Final = MACHINES["x86_64"]
 PROGRAM, UNWINDING = 1, 0x70000001
-"""Types of sections: what is loaded, and tables for exceptions, of which kernels have none."""
+"""Types of sections: loaded content, and unwind tables for exceptions, which kernels do not use."""
 WRITTEN, LOADED, THREADS_OWN = 1, 2, 0x400
 """Flags of sections: written at run time, in memory at run time, one for each thread."""
 WHOLE, DISTANCE, CALL, WHOLE_DISTANCE = 1, 2, 4, 24
@@ -43,11 +43,11 @@ Place = tuple[int, int]
 
 
 class NotLinkedError(Exception):
-    """Object files that this linker does not take; its text says why."""
+    """Object files need more than this linker supports; the text has the reason."""
 
 
 class LinkedCode:
-    """Code in memory, which is given back when nobody holds this object."""
+    """Code in memory, which is freed with this object."""
 
     __slots__ = ("_memory", "address")
 
@@ -56,7 +56,7 @@ class LinkedCode:
 
 
 def link(files: Sequence[ObjectFile], symbol: str, outside: Mapping[str, int]) -> LinkedCode:
-    """Lay object files out in memory as code that can run.
+    """Link object files in memory as executable code.
 
     Args:
         files: the object files, which may use each other's symbols.
@@ -64,8 +64,8 @@ def link(files: Sequence[ObjectFile], symbol: str, outside: Mapping[str, int]) -
         outside: addresses of symbols that no file defines.
 
     Raises:
-        NotLinkedError: they need more than this linker does.
-        OSError: the system gives no memory that can be executed.
+        NotLinkedError: they need more than this linker supports.
+        OSError: the system provides no executable memory.
     """
     if any(file.machine != MACHINE for file in files):
         raise NotLinkedError("another machine")
@@ -85,10 +85,10 @@ def link(files: Sequence[ObjectFile], symbol: str, outside: Mapping[str, int]) -
 
 
 def plain_code(instructions: bytes) -> LinkedCode:
-    """Put instructions into memory as code that can run; its address is that of the first one.
+    """Copy instructions into executable memory; its address is that of the first one.
 
     Raises:
-        OSError: the system gives no memory that can be executed.
+        OSError: the system provides no executable memory.
     """
     memory, base = _memory(len(instructions))
     memory[: len(instructions)] = instructions
@@ -97,13 +97,13 @@ def plain_code(instructions: bytes) -> LinkedCode:
 
 
 def _memory(size: int) -> tuple[mmap.mmap, int]:
-    """New memory, and where it begins."""
+    """New memory and its address."""
     memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     return memory, ctypes.addressof(ctypes.c_char.from_buffer(memory))
 
 
 def _protect(base: int, size: int) -> None:
-    """Let memory be read and executed, and no longer be written.
+    """Make memory readable and executable, and no longer writable.
 
     Raises:
         OSError: the system refuses.
@@ -113,10 +113,10 @@ def _protect(base: int, size: int) -> None:
 
 
 def _layout(files: Sequence[ObjectFile]) -> tuple[dict[Place, int], int, int]:
-    """Where each section begins, where those end that are not written, and where all end.
+    """The offset of each section, the end of the read-only sections, and the end of all.
 
     Raises:
-        NotLinkedError: a section is of no kind that kernels have, or all are too large.
+        NotLinkedError: a section has an unsupported type, or the sections are too large.
     """
     kept: list[tuple[Place, Section]] = []
     for number, file in enumerate(files):
@@ -160,10 +160,10 @@ def _relocate(
     places: Mapping[Place, int],
     addresses: Mapping[str, int],
 ) -> None:
-    """Put addresses into the sections of a file.
+    """Fill addresses into the sections of a file.
 
     Raises:
-        NotLinkedError: an address is unknown, too far, or wanted in another form.
+        NotLinkedError: an address is unknown, too far, or needed in an unsupported form.
     """
     known = [
         base + places[number, symbol.section] + symbol.place
@@ -200,7 +200,7 @@ def _process() -> ctypes.CDLL:
 
 
 def function_address(name: str) -> int | None:
-    """Where a function of the C library is in this process; None if it is nowhere."""
+    """The address of a function of the C library in this process; None if it does not exist."""
     try:
         return ctypes.cast(_process()[name], ctypes.c_void_p).value
     except AttributeError:
@@ -208,11 +208,11 @@ def function_address(name: str) -> int | None:
 
 
 LIBRARIES: Final = 64
-"""Libraries to one linker: what it keeps of unloaded ones, 8 KB each, goes when it goes."""
+"""Most libraries per linker, which keeps 8 KB for each unloaded one until it is freed."""
 
 
 class _Linkers:
-    """The linker that takes the next library; earlier ones live as long as libraries in them."""
+    """The linker for the next library; earlier linkers live as long as their libraries."""
 
     current: Any = None
     left = 0
@@ -220,24 +220,24 @@ class _Linkers:
 
 
 class LoadedCode:
-    """The code of one kernel in memory, for as long as somebody holds this object."""
+    """The code of one kernel in memory, unloaded with this object."""
 
     __slots__ = ("_library", "address")
 
     address: int
-    """Of the function."""
+    """The address of the function."""
 
     def __init__(self, library: Any, address: int) -> None:
         self._library, self.address = library, address
 
 
 def load(entry: Entry) -> LoadedCode | None:
-    """Load an entry; None if it calls what is not there or LLVM refuses it.
+    """Load an entry; None if a function that it calls does not exist, or LLVM refuses it.
 
-    Safe to call from several threads. A fork waits until LLVM has linked.
+    Safe to call from several threads. A fork waits until LLVM has finished linking.
 
     Raises:
-        OSError: the system gives no memory that can be executed, to LLVM neither.
+        OSError: the system provides no executable memory, also not to LLVM.
     """
     trouble: OSError | None = None
     try:
@@ -258,7 +258,7 @@ def _linked(entry: Entry) -> LinkedCode:
 
     Raises:
         NotLinkedError: it needs more than our linker does.
-        OSError: the system gives no memory that can be executed.
+        OSError: the system provides no executable memory.
     """
     outside = {name: function_address(name) for name in entry.calls or ()}
     known = {name: address for name, address in outside.items() if address is not None}
@@ -266,7 +266,7 @@ def _linked(entry: Entry) -> LinkedCode:
 
 
 def _load_by_llvm(entry: Entry) -> LoadedCode | None:
-    """Let LLVM link an entry; None if it calls what is not there or LLVM refuses it."""
+    """Let LLVM link an entry; None if a function that it calls does not exist, or LLVM refuses."""
     with FORKS_WAIT:
         from llvmlite import binding
 
@@ -286,7 +286,7 @@ def _load_by_llvm(entry: Entry) -> LoadedCode | None:
         except RuntimeError:
             return None
         _Linkers.left -= 1
-        library.linker = linker  # goes after the library
+        library.linker = linker  # freed after the library
         return LoadedCode(library, int(library[entry.symbol]))
 
 

@@ -1,13 +1,13 @@
-"""The folders where this process finds and keeps machine code, asked in order.
+"""The folders in which this process finds and stores machine code.
 
-The user's own folder comes first, then one that others filled and this process only reads. A
-damaged or foreign entry is dropped and compiled again, without a word; an entry that cannot be
-written is kept in memory only.
+The user's own folder comes first, then a shared folder that this process only reads. A damaged or
+foreign entry is dropped and compiled again silently; an entry that cannot be written is kept in
+memory only.
 
-A folder is one of files that only its owner can write, each written whole; the oldest are dropped.
-Nothing is read from a folder or file that is a symbolic link, belongs to another user, or that
-other users can write: its content could be anybody's. A folder is opened and looked at for each
-use, and files are reached through it, so that it cannot be exchanged in between.
+Only the owner can write in a folder; files are written atomically, and the oldest are dropped.
+Nothing is read from a folder or file that is a symbolic link, belongs to another user, or is
+writable by others. A folder is opened and checked for each use, and files are opened relative to
+it, so that it cannot be exchanged in between.
 
 LLVM text of our own that is the same in every program (`cached_code`) is kept there, too; kernels
 have more in their keys. Such code is called until the process ends, also after Python has cleared
@@ -43,27 +43,27 @@ SUFFIX: Final = ".kernel"
 TARGET_SUFFIX: Final = ".target"
 CODE_SUFFIX: Final = ".code"
 SUFFIXES: Final = (SUFFIX, TARGET_SUFFIX, CODE_SUFFIX)
-"""Kernels, records of processors, code that is the same in every program."""
+"""The suffixes of files: kernels, records of targets, and code common to all programs."""
 TEMPORARY: Final = ".new"
 KEY_DIGITS: Final = 64
-"""Digits of a key in hexadecimal."""
+"""The number of hexadecimal digits of a key."""
 TEMPORARY_DIGITS: Final = 16
 STALE_SECONDS: Final = 3600
-"""A temporary file of this age is nobody's; a use is noted that much later than the last one."""
+"""The age at which a temporary file is abandoned; uses of a file are recorded this far apart."""
 COUNTED: Final = 32
-"""One process in this many adds up the sizes of all files when it writes one."""
+"""When writing a file, one process in this many adds up the sizes of all files."""
 TRIM_FRACTION: Final = 0.8
-"""The part of the bound that is left when files are dropped."""
+"""The fraction of the size limit that is kept when files are dropped."""
 ROOT: Final = 0
 SUPPORTED: Final = os.open in os.supports_dir_fd and hasattr(os, "geteuid")
 """True if this system opens files relative to a folder, and has owners."""
 
 
-class Unusable(Exception):
-    """A folder that is not used; its text says why."""
+class UnusableFolderError(Exception):
+    """A folder cannot be used; the text has the reason."""
 
 
-class Found(Record):
+class StoredFile(Record):
     """A file of the folder: its key, size in bytes, and when it was last used."""
 
     key: str
@@ -72,36 +72,36 @@ class Found(Record):
 
 
 class Directory:
-    """The files of a folder by key; `read_only` folders may also be root's and are never made."""
+    """The files of a folder by key; a `read_only` folder may belong to root and is never made."""
 
     def __init__(self, path: str, *, read_only: bool = False) -> None:
-        """Name a folder; it is made by the first file that is written."""
+        """Store the path of a folder, which is made when the first file is written."""
         self.path, self.read_only = path, read_only
         self._known_bytes: int | None = None
 
     def refusal(self) -> str | None:
-        """The reason why the folder is not used; None if it is, or would be made."""
+        """The reason why the folder is not used; None if it is used, or will be made."""
         try:
             with self._opened():
                 return None
         except FileNotFoundError:
             return None
-        except (OSError, Unusable) as error:
+        except (OSError, UnusableFolderError) as error:
             return str(error)
 
     def read(self, key: str, suffix: str = SUFFIX) -> bytes | None:
-        """The content of a file; None if there is none, or it is not to be trusted."""
+        """The content of a file; None if it does not exist or is not trusted."""
         try:
             with self._opened() as folder:
                 return self._content(folder, key + suffix)
-        except (OSError, Unusable):
+        except (OSError, UnusableFolderError):
             return None
 
     def write(self, key: str, data: bytes, bound_bytes: int, suffix: str = SUFFIX) -> None:
-        """Put a file in place of the one with this key, and drop the oldest beyond the bound.
+        """Write the file of a key, and drop the oldest files beyond the size limit.
 
         Raises:
-            OSError, Unusable: the folder cannot be used, or has no room.
+            OSError, UnusableFolderError: the folder cannot be used, or the disk is full.
         """
         try:
             self._put(key + suffix, data)
@@ -110,7 +110,7 @@ class Directory:
             with suppress(FileExistsError):
                 os.mkdir(self.path, mode=0o700)
             self._put(key + suffix, data)
-        if self._known_bytes is None:  # whose turn it is to count is left to chance
+        if self._known_bytes is None:  # a random choice of the processes that add up sizes
             counts = int.from_bytes(os.urandom(1)) < 256 // COUNTED
         else:
             self._known_bytes += len(data)
@@ -119,23 +119,23 @@ class Directory:
             self._known_bytes = self._trim(bound_bytes)
 
     def remove(self, key: str, suffix: str = SUFFIX) -> bool:
-        """Drop the file of a key; True if it is gone."""
+        """Remove the file of a key; True if it no longer exists."""
         try:
             with self._opened() as folder:
                 return _dropped(folder, key + suffix)
-        except (OSError, Unusable):
+        except (OSError, UnusableFolderError):
             return False
 
-    def files(self, suffix: str = SUFFIX) -> list[Found]:
+    def files(self, suffix: str = SUFFIX) -> list[StoredFile]:
         """The files of the folder, the most recently used first.
 
         Raises:
-            Unusable: the folder is not used.
+            UnusableFolderError: the folder is not used.
         """
         try:
             with self._opened() as folder:
                 found = [
-                    Found(name.removesuffix(suffix), status.st_size, status.st_mtime)
+                    StoredFile(name.removesuffix(suffix), status.st_size, status.st_mtime)
                     for name, status in _listed(folder)
                     if _is_named(name, KEY_DIGITS, suffix)
                 ]
@@ -145,24 +145,26 @@ class Directory:
 
     @contextmanager
     def _opened(self) -> Iterator[int]:
-        """A descriptor of the folder, looked at.
+        """A file descriptor of the folder, after checking it.
 
         Raises:
-            OSError: there is none, or it is none.
-            Unusable: others can write what is in it.
+            OSError: it does not exist, or is not a folder.
+            UnusableFolderError: others can write in it.
         """
         if not SUPPORTED:
-            raise Unusable("this system tells no owners of folders")
+            raise UnusableFolderError("this system tells no owners of folders")
         try:
             folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENOTDIR):
-                raise Unusable(f"{self.path} is no folder, or a link") from None
+                raise UnusableFolderError(f"{self.path} is no folder, or a link") from None
             raise
         try:
             status = os.fstat(folder)
             if not self._is_ours(status):
-                raise Unusable(f"{self.path} belongs to another user, or others can write it")
+                raise UnusableFolderError(
+                    f"{self.path} belongs to another user, or others can write it"
+                )
             yield folder
         finally:
             os.close(folder)
@@ -188,7 +190,7 @@ class Directory:
             os.close(file)
 
     def _put(self, name: str, data: bytes) -> None:
-        """Write a file under another name, then give it this one."""
+        """Write a temporary file, then rename it."""
         with self._opened() as folder:
             temporary = os.urandom(TEMPORARY_DIGITS // 2).hex() + TEMPORARY
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
@@ -207,7 +209,7 @@ class Directory:
                 raise
 
     def _trim(self, bound_bytes: int) -> int:
-        """Drop abandoned temporary files, and the oldest beyond the bound; the bytes that are left.
+        """Remove abandoned temporary files, and the oldest beyond the limit; the bytes that remain.
 
         Other processes may do the same at the same time.
         """
@@ -243,7 +245,7 @@ def _listed(folder: int) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def _dropped(folder: int, name: str) -> bool:
-    """Remove the file or empty folder of this name; True if it is gone."""
+    """Remove the file or empty folder of this name; True if it no longer exists."""
     try:
         os.unlink(name, dir_fd=folder)
     except FileNotFoundError:
@@ -261,7 +263,7 @@ _LASTING: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.
 
 
 class ObjectStore:
-    """Machine code by key, in the folders that the settings name now."""
+    """Machine code by key, in the folders of the current settings."""
 
     def __init__(self) -> None:
         self._settings: tuple[object, ...] | None = None
@@ -283,7 +285,7 @@ class ObjectStore:
         return [folder for folder in (self._own, self._shared) if folder]
 
     def find(self, key: str, suffix: str = SUFFIX) -> tuple[Entry, LoadedCode] | None:
-        """The entry of a key and its code, loaded; None if there is none that can be loaded."""
+        """The entry of a key with its loaded code; None if none can be loaded."""
         for folder in self.folders():
             data = folder.read(key, suffix)
             if data is None:
@@ -291,7 +293,7 @@ class ObjectStore:
             entry = unpack(key, data)
             try:
                 code = None if entry is None else load(entry)
-            except OSError:  # there is no memory for code now: the file is as good as before
+            except OSError:  # there is no memory for code now; the file is valid
                 continue
             if entry is not None and code is not None:
                 return entry, code
@@ -300,7 +302,7 @@ class ObjectStore:
         return None
 
     def record_of(self, chosen: ChosenTarget) -> Target:
-        """The record of a target, from disk where LLVM was asked before; LLVM's is kept there.
+        """The record of a target, from disk if stored there, else from LLVM and then stored.
 
         Raises:
             GraphValueError: this CPU cannot run code of the target.
@@ -317,18 +319,18 @@ class ObjectStore:
         return chosen.record
 
     def keep(self, entry: Entry, suffix: str = SUFFIX) -> None:
-        """Write an entry, unless other processes could not load it or there is no place for it."""
+        """Write an entry, unless other processes could not load it or no folder can be written."""
         if entry.calls is not None:
             self._write(entry.key, pack(entry), suffix)
 
     def _write(self, key: str, data: bytes, suffix: str) -> None:
-        """Write a file where there is a place for it."""
+        """Write a file if a folder can be written."""
         self.folders()
         if self._own is None or self.trouble is not None:
             return
         try:
             self._own.write(key, data, config.cache_mb * MEGABYTE, suffix)
-        except Unusable as error:
+        except UnusableFolderError as error:
             self.trouble = str(error)
         except OSError as error:
             if error.errno in _LASTING:
@@ -336,7 +338,7 @@ class ObjectStore:
 
 
 def own_path() -> str | None:
-    """The user's folder: the one that is set, else in the folder for caches; None if there is none.
+    """The user's folder: by default one in the folder for caches; None without a home.
 
     The path is absolute; a user without a home has none.
     """
@@ -352,7 +354,7 @@ OBJECTS: Final = ObjectStore()
 
 
 def run_passes(manager: Any, module: Any, builder: Any) -> None:
-    """Run a manager's passes over a module, and free the manager: 75 KB for a whole pipeline."""
+    """Run a manager's passes over a module, and free the manager (75 KB for a whole pipeline)."""
     from llvmlite.binding.newpassmanagers import NewPassManager
 
     try:
@@ -363,13 +365,13 @@ def run_passes(manager: Any, module: Any, builder: Any) -> None:
 
 
 PASSES: Final = ("sroa", "instruction_combine", "simplify_cfg")
-"""What LLVM does with a text, in this order."""
+"""The LLVM passes for a text, in order."""
 MACHINE: Final = {"opt": 2, "codemodel": "jitdefault", "jit": True}
-"""How it writes machine code."""
+"""The options of LLVM's target machine."""
 
 
 def cached_code(text: str, symbol: str) -> LoadedCode:
-    """The function `symbol` of a text, in memory for good.
+    """The address of the function `symbol` of a text; it is never unloaded.
 
     Raises:
         ImportError: there is no llvmlite.
@@ -414,7 +416,7 @@ def _machine(binding: Any) -> Any:
 
 
 def _key(text: str) -> str:
-    """The key of its code on disk; empty where it cannot be known what compiles."""
+    """The key of the text's code on disk; empty if the compiler's version is unknown."""
     try:
         parts = "own code", text, PASSES, MACHINE, compiler_versions(), config.cache_tag
     except (ImportError, OSError):

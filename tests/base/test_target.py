@@ -33,8 +33,8 @@ LEVELS_HERE = [name for name in target_runs.runnable() if name in LEVELS]
 
 def facts(found):
     return (
-        *(found.vector_bytes, found.divides_long_vectors, found.converts_halves),
-        *(found.computes_halves, found.fuses),
+        *(found.vector_bytes, found.divides_long_vectors, found.converts_float16),
+        *(found.computes_float16, found.has_fma),
     )
 
 
@@ -83,8 +83,8 @@ def test_native_is_the_cpu_at_hand():
     found, host = find_target("native", {}), dict(binding.get_host_cpu_features())
     assert found.cpu == binding.get_host_cpu_name()
     assert found.features == binding.get_host_cpu_features().flatten()
-    assert found.computes_halves == host["avx512fp16"]
-    assert found.fuses == host["fma"]
+    assert found.computes_float16 == host["avx512fp16"]
+    assert found.has_fma == host["fma"]
     assert targets._features(binding, found.cpu, found.features, host) == {
         feature for feature, on in host.items() if on
     }
@@ -117,10 +117,10 @@ def test_a_feature_taken_from_native_is_not_used(feature):
     gone = {
         "avx512f": found.vector_bytes < 64,
         "avx512dq": found.vector_bytes < 64 and not found.divides_long_vectors,
-        "avx512fp16": not found.computes_halves,
+        "avx512fp16": not found.computes_float16,
         "avx2": found.vector_bytes == 16,
-        "f16c": not found.converts_halves,
-        "fma": not found.fuses,
+        "f16c": not found.converts_float16,
+        "fma": not found.has_fma,
     }
     assert gone[feature]
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from axiomjit.bench.suite.processes import Lost
+from axiomjit.bench.suite.processes import WorkerLostError
 from axiomjit.bench.suite.records import NUMPY, OK, OURS, UNSUPPORTED, Limits, Peer, Triad
 
 CALL_S = {NUMPY: 1e-3, OURS: 5e-4, "numexpr": 8e-4, "numba": 4e-4, "jax": 9e-4}
@@ -89,6 +89,9 @@ def install(monkeypatch, slower=None, answers=None, seed=0):
     )
 
 
-LOST = {"late": Lost(True, "no answer"), "died": Lost(False, "ended with status -11")}
+LOST = {
+    "late": WorkerLostError(True, "no answer"),
+    "died": WorkerLostError(False, "ended with status -11"),
+}
 REFUSED = {"status": UNSUPPORTED, "reason": "the case has no expression for it"}
 ONE_LIMIT = Limits(2, (Triad(10**6, 1e11), Triad(10**8, 1e10)), {"f8": 1e11, "f4": 2e11})

@@ -131,11 +131,11 @@ def test_ratios_divide_by_the_peer():
     made = result()
     ranking = Ranking(made, 1)
     jacobi = made.case("jacobi")
-    assert ranking.against(jacobi, NUMPY).ratio == jacobi.run(OURS).at(1).ratio == 0.27
-    against = ranking.against(jacobi, "jax")
+    assert ranking.ratio_to(jacobi, NUMPY).ratio == jacobi.run(OURS).at(1).ratio == 0.27
+    against = ranking.ratio_to(jacobi, "jax")
     assert against.ratio == pytest.approx(0.27 / 2.2)
     assert against.low <= against.ratio <= against.high
-    assert ranking.against(made.case("exp"), "jax") is None
+    assert ranking.ratio_to(made.case("exp"), "jax") is None
 
 
 def test_ratios_without_samples_combine_the_two_intervals():
@@ -151,7 +151,7 @@ def test_ratios_without_samples_combine_the_two_intervals():
             for case in made.cases
         )
     )
-    found = Ranking(kept, 1).against(kept.case("jacobi"), "jax")
+    found = Ranking(kept, 1).ratio_to(kept.case("jacobi"), "jax")
     # Both medians are known to 2 %, so the ratio to about 2.8 %.
     assert found.ratio == pytest.approx(0.27 / 2.2)
     assert found.low == pytest.approx(found.ratio * 0.972, rel=1e-3)
@@ -164,7 +164,7 @@ def test_ratios_of_a_kept_result_are_those_of_its_samples(threads):
     ranking, kept = Ranking(made, threads), shortened(made)
     assert {t.samples_s for c in kept.cases for r in c.runs for t in r.timings} == {()}
     found = [
-        (own, ranking.against(case, own.peer))
+        (own, ranking.ratio_to(case, own.peer))
         for case in kept.cases
         for own in Ranking(kept, threads).ratios(case)
     ]

@@ -86,7 +86,7 @@ def test_the_summary_names_every_loss_and_every_mean(make):
     ranking = Ranking(made, made.threads[-1])
     to_numpy, _, to_others = text.partition("**Slower than another library**")
     for case in made.cases:
-        numpy = ranking.against(case, NUMPY)
+        numpy = ranking.ratio_to(case, NUMPY)
         if numpy and numpy.verdict == LOSS:
             assert f"`{case.name}` {digits(numpy.ratio)}" in to_numpy
         elif ranking.verdict(case) == LOSS:
@@ -94,7 +94,7 @@ def test_the_summary_names_every_loss_and_every_mean(make):
         elif ranking.time(case):
             assert f"`{case.name}`" not in text
     for peer in ranking.peers:
-        ratios = [s.ratio for c in made.cases if (s := ranking.against(c, peer))]
+        ratios = [s.ratio for c in made.cases if (s := ranking.ratio_to(c, peer))]
         mean = exp(sum(map(log, ratios)) / len(ratios))
         assert f"{digits(mean)} of {peer}'s ({len(ratios)} cases, " in text
     refused = [c.name for c in made.cases if not (c.run(OURS) and c.run(OURS).timings)]

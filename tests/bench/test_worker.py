@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from axiomjit.bench.suite.machine import PACKED, fma_source, peak_flops
-from axiomjit.bench.suite.processes import Lost, Worker
+from axiomjit.bench.suite.processes import Worker, WorkerLostError
 from axiomjit.bench.suite.records import MISSING, UNSUPPORTED
 from axiomjit.bench.suite.worker import Session, Stop, disagreement, serve
 
@@ -112,11 +112,11 @@ def test_a_real_process_answers_hangs_and_dies():
         told = worker.ask("prepare", peer="numpy", case="total_10", seed=0, pinned=True)
         assert told == {"size": 10, "dtype": "f8"}
         assert worker.ask("first")["first_s"] > 0
-        with pytest.raises(Lost, match="no answer") as lost:
+        with pytest.raises(WorkerLostError, match="no answer") as lost:
             worker.receive(limit_s=0.0)  # nothing was asked
         assert lost.value.late
     with closing(Worker({}, serial=False)) as worker:
-        with pytest.raises(Lost, match="ended with status 1") as lost:
+        with pytest.raises(WorkerLostError, match="ended with status 1") as lost:
             worker.ask("no such request")
         assert not lost.value.late
 

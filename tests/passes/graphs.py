@@ -15,7 +15,7 @@ from numpy.exceptions import ComplexWarning
 
 from axiomjit.axis.axes import Axes
 from axiomjit.axis.declarations import starting_values
-from axiomjit.axis.late_checks import known_lengths
+from axiomjit.axis.deferred_checks import known_lengths
 from axiomjit.axis.tensors import used_axes
 from axiomjit.base.config import config
 from axiomjit.base.errors import NotDispatchedError
@@ -163,28 +163,38 @@ def checked():
 def small_forms():
     """Blocks, groups, tiles and strips so small that a few elements fill several of each.
 
-    Short loops count as long, which look whether the call was given up.
+    Short loops count as long, and poll for cancellation.
     Joins of more than two parts are written by several nests.
     Loops with a sum, a product or a cast are split: many more than on any CPU. Differences,
     quotients and the like count as elementary functions, whose chains are cut.
     """
     scalar = ("add", "multiply", "negative", "cast", "floor_divide", "remainder", "fmod")
     functions = ("subtract", "divide", "maximum", "minimum", "absolute", "sqrt", "where")
-    strips = {"STRIP": 2, "LEAST": 1, "WHOLE": 4, "SHORT": 2, "HIDDEN": 0, "WORTH": math.inf}
+    sizes = {"STRIP": 2, "MIN_STRIP": 1, "MAX_WHOLE_BLOCK": 4, "MIN_ITERATIONS": 2}
+    strips = sizes | {"HIDDEN_ADDITIONS": 0, "MAX_TIME_RATIO": math.inf}
+    rows = {"MIN_ROW": 3, "ROWS_PER_GROUP": 2, "MAX_BUFFERS": 1, "MAX_CACHED_ROW": 6}
+    scatters = {"MIN_POSITIONS": 4, "BLOCKS": 2, "MIN_POSITIONS_PER_CELL": 1}
     with (
-        patch.multiple("axiomjit.passes.loops.block_folds", BLOCK=8, SHORT=4, GROUP=2),
+        patch.multiple(
+            "axiomjit.passes.loops.block_folds", BLOCK=8, MIN_STEPS=4, BLOCKS_PER_UNIT=2
+        ),
         patch.multiple("axiomjit.passes.loops.tile_folds", LANES=4, UNROLL=2),
-        patch.multiple("axiomjit.passes.loops.search_blocks", BLOCK=4, SHORT=2),
-        patch.multiple("axiomjit.passes.loops.interleave_folds", LANES=2, SHORT=3),
-        patch.multiple("axiomjit.passes.loops.buffer_rows", ROW=3, GROUP=2, SHARE=1, LONG=6),
-        patch.multiple("axiomjit.passes.loops.split_scans", LONG=16, ROWS=4),
-        patch.multiple("axiomjit.passes.loops.privatise_scatters", LONG=4, BLOCKS=2, SHARE=1),
-        patch("axiomjit.passes.loops.join_moments.ROW", 4),
-        patch("axiomjit.passes.graph.choose_storage.PARTS", 2),
-        patch.multiple("axiomjit.passes.views.cut_joins", PARTS=2, PIECE=2),
+        patch.multiple("axiomjit.passes.loops.search_blocks", BLOCK=4, MIN_ITERATIONS=2),
+        patch.multiple("axiomjit.passes.loops.interleave_folds", LANES=2, MIN_STEPS=3),
+        patch.multiple("axiomjit.passes.loops.buffer_rows", **rows),
+        patch.multiple("axiomjit.passes.loops.split_scans", MIN_ELEMENTS=16, MIN_UNSPLIT_ROWS=4),
+        patch.multiple("axiomjit.passes.loops.privatise_scatters", **scatters),
+        patch("axiomjit.passes.loops.join_moments.MAX_CACHED_ROW", 4),
+        patch("axiomjit.passes.graph.choose_storage.MAX_PARTS", 2),
+        patch.multiple("axiomjit.passes.views.cut_joins", MAX_PARTS=2, MAX_PIECE=2),
         patch.multiple("axiomjit.passes.loops.strip_mine", **strips),
         patch.object(LOOP_PASSES["strip_mine"], "applies", lambda program: True),
-        patch.multiple("axiomjit.passes.loops.watch_loops", LONG=1000, SHORT=200, STEPS=(16, 4, 1)),
+        patch.multiple(
+            "axiomjit.passes.loops.insert_cancellation_checks",
+            MIN_WORK=1000,
+            MAX_WORK_BETWEEN_CHECKS=200,
+            POLL_INTERVALS=(16, 4, 1),
+        ),
         patch(
             "axiomjit.passes.loops.strip_mine._is_function",
             lambda let: let.primitive.name in functions,
@@ -329,15 +339,17 @@ def run_plan_plain(
                     BoundWindow(window, buffers, lengths).of(arrays, beyond=bool(bounds))
                     for window in step.operands
                 ]
-                for operation, target in ((step.operation, step.target), *step.more):
-                    if not step.makes:
+                for operation, target in ((step.operation, step.target), *step.other_results):
+                    if not step.allocates_targets:
                         operation.run(operands, step.labels, seen(target), bounds)
                         continue
                     shape = tuple(
                         None if data_dependent_in(n) else evaluate(n, lengths) for n in target.shape
                     )
                     made = operation.evaluate.bound(shape)(*operands)
-                    arrays[target.buffer] = operation.evaluate.alone(made, target.dtype, shape)
+                    arrays[target.buffer] = operation.evaluate.selected_copy(
+                        made, target.dtype, shape
+                    )
             case Choose():
                 lengths[step.choice.symbol] = int(seen(step.count))
                 step.choice.check(lengths)

@@ -41,7 +41,9 @@ def initial_value_twice():
 
 def initial_value_in_each_block():
     """Blocks begin with the initial state, not with their first element."""
-    return patch("axiomjit.passes.plan.render_source._Writer.begun", lambda self, state: None)
+    return patch(
+        "axiomjit.passes.plan.render_source._Writer.has_element_flag", lambda self, state: None
+    )
 
 
 def folded_after_the_function():

@@ -44,14 +44,14 @@ def replaced(name, spoil):
         yield
 
 
-LOADING = """lower_to_loops block_folds join_moments center_blocks keep_rows search_blocks
+LOADING = """lower_to_loops block_folds join_moments center_blocks cache_rows search_blocks
 buffer_rows interleave_folds split_scans privatise_scatters limit_loops split_regions strip_mine
-watch_loops"""
+insert_cancellation_checks"""
 ILLEGAL = dict.fromkeys(LOADING.split(), without(Load)) | {
     "compose_views": in_ops(lambda op: op.replace(rank=op.rank + 1)),
     "order_contractions": in_ops(lambda op: op.replace(maps=())),
     "drop_padding": in_ops(lambda op: op.replace(maps=())),
-    "drop_packs": in_ops(lambda op: op.replace(maps=())),
+    "elide_copies": in_ops(lambda op: op.replace(maps=())),
     "simplify_algebra": in_ops(lambda op: op.replace(fold=SUM)),
     "find_convolutions": in_ops(lambda op: op.replace(maps=())),
     "save_versions": in_ops(lambda op: op.replace(fold=SUM)),
@@ -293,7 +293,7 @@ WRONG = {
         [numbers(3, 3), numbers(3, 3) - 2],
     ),
     "drop_padding": (in_ops(lambda op: op.replace(conditions=())), of_products, []),
-    "drop_packs": (in_ops(first_map_shifted), undone, [numbers(9)]),
+    "elide_copies": (in_ops(first_map_shifted), undone, [numbers(9)]),
     "simplify_algebra": (in_ops(unsigned), lambda x: -x * 2.0, [numbers(9)]),
     "find_convolutions": (in_ops(later_elements), lambda: convolved(3, 9), []),
     "save_versions": (in_ops(saved_backwards), swapped, []),
@@ -315,7 +315,7 @@ WRONG = {
     "collapse_loops": (merged_anyway, lambda x: x[:, :7] + 1.0, [numbers(6, 12)]),
     "tile_folds": (shorter("fold"), lambda x: x.sum(axis=0), [numbers(6, 12) + 9]),
     "block_folds": (shorter("fold"), lambda x: x.sum(), [numbers(60) + 9]),
-    "keep_rows": (nothing_kept, softmax, [numbers(5, 7)]),
+    "cache_rows": (nothing_kept, softmax, [numbers(5, 7)]),
     "interleave_folds": (
         first_lane_alone,
         lambda: follow(lambda x: fold(MEANT["seeded"].acc, x, axes=0), numbers(30) + 9),
@@ -334,7 +334,7 @@ WRONG = {
     "limit_loops": (without_limits, pooled, []),
     "split_regions": (without_first_range, lambda x: np.pad(x, 2), [numbers(9)]),
     "strip_mine": (one_tile_for_all, lambda x, y: x * y - x / (y + 9.0), [numbers(9), numbers(9)]),
-    "watch_loops": (shorter("fold"), lambda x: x.sum(axis=0), [numbers(6, 12) + 9]),
+    "insert_cancellation_checks": (shorter("fold"), lambda x: x.sum(axis=0), [numbers(6, 12) + 9]),
     "make_plan": (no_last_launch, centred, [numbers(5, 7)]),
 }
 

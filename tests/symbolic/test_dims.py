@@ -219,7 +219,7 @@ def test_unused_lengths_are_freed():
     assert len(dims._interned) >= before + 1000
     del made
     gc.collect()
-    kept = dims._whole.cache_info().maxsize  # whole numbers that were asked for last
+    kept = dims._constant_dim.cache_info().maxsize  # the constants used last
     assert len(dims._interned) < before + 10 + kept
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import axiomjit
 from axiomjit.base.errors import FallbackWarning, NeedsValuesError
-from axiomjit.graph.captured import frozen
+from axiomjit.graph.captured import read_only_copy
 from tests.passes.graphs import follow
 
 X = np.arange(6.0)
@@ -36,7 +36,7 @@ LAYOUTS = ["dense", "steps", "backwards", "column", "repeated", "fortran", "inte
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_frozen_copies_keep_strides_and_values(layout):
     w = made(layout)
-    copy = frozen(w)
+    copy = read_only_copy(w)
     assert (copy.strides, copy.dtype, copy.flags.writeable) == (w.strides, w.dtype, False)
     np.testing.assert_array_equal(copy, w)
     assert not np.shares_memory(copy, w)

@@ -1,4 +1,4 @@
-"""Two functions timed in turns, with the upper end of their ratio's interval."""
+"""Two functions timed in turn, with the upper end of their ratio's interval."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 
 Function = Callable[[], object]
 LEAST: Final = 15
-"""The least number of rounds of two functions in turns, however long they take."""
+"""The least number of rounds in which two functions are timed in turn."""
 
 
 class Ratio(NamedTuple):
-    """Medians over rounds."""
+    """The result of timing two functions in turn: medians over rounds."""
 
     seconds: float
     """The time of the first function."""

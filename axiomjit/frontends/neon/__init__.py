@@ -1,4 +1,4 @@
-"""What neon users expect to find.
+"""Names that users of neon expect.
 
 May import `axis`.
 """

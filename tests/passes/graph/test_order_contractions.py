@@ -181,8 +181,8 @@ def test_a_stack_of_single_columns_is_one_matrix(n, bound, monkeypatch):
         return matmul(left, right, out=out)
 
     if bound:
-        assert MATRIX_PRODUCTS.shorten((left, right), labels) is None
-        assert MATRIX_PRODUCTS.shorten((left, numbers(100, n, 8)), labels) is not None
+        assert MATRIX_PRODUCTS.direct_function((left, right), labels) is None
+        assert MATRIX_PRODUCTS.direct_function((left, numbers(100, n, 8)), labels) is not None
     monkeypatch.setattr(np, "matmul", noted)
     MATRIX_PRODUCTS.evaluate((left, right), labels, out)
     np.testing.assert_allclose(out, want, rtol=1e-12)

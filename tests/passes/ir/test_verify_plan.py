@@ -88,18 +88,20 @@ def test_legal_plans_pass():
             "sort uses t0, which has no memory",
         ),
         (
-            plan(Allocate("o0"), CALL.replace(more=((SORT, RESULT.replace(buffer="t0")),))),
+            plan(
+                Allocate("o0"), CALL.replace(other_results=((SORT, RESULT.replace(buffer="t0")),))
+            ),
             "sort uses t0, which has no memory",
         ),
         (
             plan(
                 *(Allocate("o0"), Allocate("t0")),
-                CALL.replace(more=((SORT, RESULT.replace(buffer="t0")),)),
+                CALL.replace(other_results=((SORT, RESULT.replace(buffer="t0")),)),
             ),
             "one call for sort, sort",
         ),
         (
-            plan(Allocate("o0"), CALL.replace(operation=FIRST, more=((SECOND, RESULT),))),
+            plan(Allocate("o0"), CALL.replace(operation=FIRST, other_results=((SECOND, RESULT),))),
             "two results of modf[0] in one",
         ),
         (plan(Allocate("o0"), results=(RESULT.replace(strides=()),)), "of 1 lengths, 0 steps"),

@@ -48,7 +48,7 @@ def test_moments_of_two_arrays_in_one_walk():
     """Squares of both are apart, if one nest would be large, while their means are in one."""
     x = numbers(3000)
     case = follow(lambda x, y: (x.var(), y.var()), x, x * x)
-    with patch("axiomjit.passes.loops.fuse_loops.LARGEST", 13):
+    with patch("axiomjit.passes.loops.fuse_loops.MAX_STATEMENTS", 13):
         stages = lowered(case)
     assert len(stages.loops.steps) == 1
     for found, wanted in zip(

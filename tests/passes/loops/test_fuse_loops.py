@@ -57,7 +57,7 @@ def test_passed_on_temporaries_are_dropped():
 
 
 def test_no_nest_grows_without_limit(monkeypatch):
-    monkeypatch.setattr("axiomjit.passes.loops.fuse_loops.LARGEST", 8)
+    monkeypatch.setattr("axiomjit.passes.loops.fuse_loops.MAX_STATEMENTS", 8)
 
     def function(x):
         return tuple(x + float(k) for k in range(10))

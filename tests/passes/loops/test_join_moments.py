@@ -102,7 +102,7 @@ def test_small_blocks_give_the_variance(shape, dtype):
     x = (np.arange(np.prod(shape)) ** 2 % 7).reshape(shape).astype(dtype)
     axes = tuple(range(1, len(shape))) or None
     case = follow(lambda x: (x.var(axis=axes), x.std(ddof=1), x.mean(axis=axes)), x)
-    with small_forms(), patch("axiomjit.passes.loops.fuse_loops.ROW", 4), quiet():
+    with small_forms(), patch("axiomjit.passes.loops.fuse_loops.MAX_CACHED_ROW", 4), quiet():
         stages = lowered(case)
         assert any("moments" in str(step) for step in stages.loops.steps)
         found = run_plain_case(case, stages.plan, 3)
@@ -116,7 +116,7 @@ def test_small_blocks_give_the_variance(shape, dtype):
 def test_layouts(layout):
     x = layouts(numbers(4, 9, 6))[layout]
     case = follow(lambda x: (x.var(), x.std(axis=(0, 2))), x)
-    with small_forms(), patch("axiomjit.passes.loops.fuse_loops.ROW", 4):
+    with small_forms(), patch("axiomjit.passes.loops.fuse_loops.MAX_CACHED_ROW", 4):
         stages = lowered(case)
     found = run_plain_case(case, stages.plan, 2)
     for one, other in zip(found, (x.var(), x.std(axis=(0, 2))), strict=True):

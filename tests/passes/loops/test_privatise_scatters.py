@@ -216,7 +216,7 @@ def test_privatise_scatters_golden(golden, name):
 
 def test_only_memory_is_counted_beside_what_one_thread_does():
     cost = lowered(follow(*GOLDEN["extremes"])).plan.cost
-    with patch.object(privatise_scatters, "LONG", 1 << 40):
+    with patch.object(privatise_scatters, "MIN_POSITIONS", 1 << 40):
         alone = lowered(follow(*GOLDEN["extremes"])).plan.cost
     assert str(cost.scratch_bytes) == "128*n0 + 2048"
     assert cost.replace(scratch_bytes=dim(0)) == alone

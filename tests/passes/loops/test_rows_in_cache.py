@@ -206,7 +206,7 @@ def test_accumulators_of_several_ranks_are_one_nest(name):
     function, shape = BY_RANK[name]
     x = whole_numbers(np.random.default_rng(7), shape)
     case = follow(function, x)
-    with patch("axiomjit.passes.loops.fuse_loops.LONG", 2):
+    with patch("axiomjit.passes.loops.fuse_loops.MIN_BLOCK_STEPS", 2):
         large = lowered(case)
         with small_forms():
             small = lowered(case)

@@ -115,7 +115,7 @@ def test_both_ways_give_the_bits_of_a_scan_that_is_not_split(shape, dtype):
     axis = int(np.argmax(shape))
     case = follow(lambda x: (np.cumsum(x * 3, axis=axis), np.cumprod(x, axis=axis)), x)
     stages, found = both_ways(case, 3)
-    with small_forms(), patch("axiomjit.passes.loops.split_scans.LONG", 1 << 40):
+    with small_forms(), patch("axiomjit.passes.loops.split_scans.MIN_ELEMENTS", 1 << 40):
         alone = lowered(case)
     assert is_split(stages)
     assert not is_split(alone)
@@ -137,7 +137,7 @@ def test_split_scans_leaves_alone(name):
 def test_the_nest_ahead_computes_what_is_folded_and_no_more():
     case = follow(lambda x, y: np.exp(np.cumsum(x * 2.0)) + np.sqrt(y), np.ones(40), np.ones(40))
     small = patch("axiomjit.passes.loops.block_folds.BLOCK", 8)
-    with small, patch("axiomjit.passes.loops.split_scans.LONG", 16):
+    with small, patch("axiomjit.passes.loops.split_scans.MIN_ELEMENTS", 16):
         ahead, scan = nests(lowered(case))
     assert ahead.prepass
     assert scan.chunk_chain is not None
@@ -208,7 +208,7 @@ def test_compiled_scans_have_one_result_on_any_threads(name):
         with patch.object(plan_steps, "available_threads", lambda: 7):
             seven = compiled(x)
         assert runs == [(True, 1), (False, 1)]
-    with patch("axiomjit.passes.loops.split_scans.LONG", 1 << 40):
+    with patch("axiomjit.passes.loops.split_scans.MIN_ELEMENTS", 1 << 40):
         alone = aj.jit(lambda x: function(x))(x)
     assert one.tobytes() == seven.tobytes() == alone.tobytes()
     try:

@@ -15,7 +15,7 @@ import pytest
 from axiomjit import erf
 from axiomjit.passes.ir.loop_ir import For, Let, walk
 from axiomjit.passes.ir.plan_ir import Launch
-from axiomjit.passes.loops.strip_mine import LOOPS, SHORT, STRIP, strip_mine
+from axiomjit.passes.loops.strip_mine import MAX_LOOPS, MIN_ITERATIONS, STRIP, strip_mine
 from axiomjit.runtime.codegen.compile_source import compile_source
 from axiomjit.runtime.elementary.functions import RECIPES
 from axiomjit.runtime.execution.execute import BoundPlan
@@ -170,7 +170,7 @@ def test_divisions_are_where_the_divider_has_time(function, arguments, found):
     assert list(map(divisions, innermost(nest))) == found
 
 
-@pytest.mark.parametrize(("length", "split"), [(SHORT - 1, False), (SHORT, True)])
+@pytest.mark.parametrize(("length", "split"), [(MIN_ITERATIONS - 1, False), (MIN_ITERATIONS, True)])
 def test_short_loops_are_left_alone_and_leave_a_guard(length, split):
     case = follow(lambda x, k: heavy(x) * (k % 7), X[:length], K[:length])
     program = lower_until("strip_mine", case)
@@ -178,7 +178,7 @@ def test_short_loops_are_left_alone_and_leave_a_guard(length, split):
     assert (strip_mine(program, case.context) is not program) is split
     (guard,) = list(case.scope.guards)[before:]
     assert guard.holds(case.values)
-    assert not guard.holds(dict.fromkeys(case.values, SHORT - split))
+    assert not guard.holds(dict.fromkeys(case.values, MIN_ITERATIONS - split))
 
 
 def test_many_tiles_make_short_strips():
@@ -236,8 +236,8 @@ CHAINS = {
 def test_loops_of_a_cut_chain_are_vector_code_with_the_same_bits(name):
     function, arguments = CHAINS[name]
     results = []
-    for loops in (1, LOOPS):
-        with patch("axiomjit.passes.loops.strip_mine.LOOPS", loops):
+    for loops in (1, MAX_LOOPS):
+        with patch("axiomjit.passes.loops.strip_mine.MAX_LOOPS", loops):
             case = follow(function, *arguments)
             plan = lowered(case).plan
         with patch("axiomjit.runtime.execution.plan_steps.SERIAL_WORK", 0):  # in chunks, on threads
@@ -283,7 +283,7 @@ def test_the_unit_of_the_grid_is_a_strip():
 
 def test_without_the_pass_there_is_no_vector_code():
     function, arguments = COMPILED["integers alone"]
-    with patch("axiomjit.passes.loops.strip_mine.HIDDEN", 10**6):
+    with patch("axiomjit.passes.loops.strip_mine.HIDDEN_ADDITIONS", 10**6):
         (kernel,) = kernels_of(follow(function, *arguments))
     assert vector_loops(kernel) == 0
 

@@ -5,11 +5,11 @@ import pytest
 
 from axiomjit.base.errors import VerifyError
 from axiomjit.graph.primitives import JOIN
-from axiomjit.passes.graph.choose_storage import PARTS
+from axiomjit.passes.graph.choose_storage import MAX_PARTS
 from axiomjit.passes.ir.loop_ir import For
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.ir.verify_program import verify_program
-from axiomjit.passes.views.cut_joins import PIECE, cut_joins
+from axiomjit.passes.views.cut_joins import MAX_PIECE, cut_joins
 from tests.passes.examples import example, numbers
 from tests.passes.graphs import (
     before_and_after,
@@ -85,7 +85,7 @@ FUNCTIONS = [rows, columns, stacked, folded, nested, padded, turned, mixed]
 
 
 @pytest.mark.parametrize("make", FUNCTIONS)
-@pytest.mark.parametrize("count", [PARTS, PARTS + 1, 3 * PARTS + 1])
+@pytest.mark.parametrize("count", [MAX_PARTS, MAX_PARTS + 1, 3 * MAX_PARTS + 1])
 def test_cut_joins_mean_the_same(make, count):
     function = make(count)
     case = follow(function, X)
@@ -98,28 +98,28 @@ def test_cut_joins_mean_the_same(make, count):
 
 
 @pytest.mark.parametrize("make", [rows, columns, stacked, turned, mixed])
-@pytest.mark.parametrize("count", [PARTS + 1, 5 * PARTS])
+@pytest.mark.parametrize("count", [MAX_PARTS + 1, 5 * MAX_PARTS])
 def test_no_kernel_has_more_parts(make, count):
     steps = lowered(follow(make(count), X)).loops.steps
     for step in steps:
         loops = [s for s in step.statements if isinstance(s, For)]
-        assert len(loops) <= 2 * PIECE
+        assert len(loops) <= 2 * MAX_PIECE
 
 
 @pytest.mark.parametrize("make", [rows, columns, stacked])
 def test_parts_alike_share_their_kernels(make):
     """So the time to compile does not grow with the number of parts."""
     sizes = []
-    for count in (10 * PARTS, 20 * PARTS):
+    for count in (10 * MAX_PARTS, 20 * MAX_PARTS):
         steps = lowered(follow(make(count), numbers(400, 12))).plan.steps
         kernels = [step.kernel.key for step in steps if isinstance(step, Launch)]
-        assert len(kernels) >= count // PIECE
+        assert len(kernels) >= count // MAX_PIECE
         sizes.append(len(set(kernels)))
     assert sizes[1] <= sizes[0] + 1
 
 
 def test_a_storage_is_read_when_its_pieces_fill_it():
-    case = follow(rows(PARTS + 1), X)
+    case = follow(rows(MAX_PARTS + 1), X)
     program = cut_joins(lower_until("cut_joins", case), case.context)
     joins = [d for d in program.definitions if d.target is not None]
     assert len(joins) == 3

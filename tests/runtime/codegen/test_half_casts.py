@@ -25,8 +25,8 @@ def kernel(w, lo, hi):
 """
 FORMS = {
     "native": {},
-    "converting": {"computes_halves": False},
-    "basic": {"computes_halves": False, "converts_halves": False},
+    "converting": {"computes_float16": False},
+    "basic": {"computes_float16": False, "converts_float16": False},
 }
 HALVES = np.arange(1 << 16).astype("u2").view("f2")
 CODES = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "c8", "c16")
@@ -35,7 +35,7 @@ CODES = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "c8",
 @pytest.fixture(params=FORMS)
 def form(request):
     """Each way in which float16 is converted, of those that the target has instructions for."""
-    if request.param == "converting" and not target().converts_halves:
+    if request.param == "converting" and not target().converts_float16:
         pytest.skip("the target has no such instruction")
     with target_with(**FORMS[request.param]):
         yield request.param

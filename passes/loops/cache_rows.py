@@ -22,17 +22,17 @@ from axiomjit.passes.ir.loop_ir import (
 from axiomjit.passes.ir.rewriting import stride_cost
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 
-EXPENSIVE: Final = 16
-"""Fewest additions of a value that is stored: storing and loading it costs about two."""
+MIN_WEIGHT: Final = 16
+"""Fewest additions of a value that is stored; storing and loading it costs about two."""
 
 
-def keep_rows(program: LoopProgram, context: Context) -> LoopProgram:
+def cache_rows(program: LoopProgram, context: Context) -> LoopProgram:
     """Store expensive values of a fold in the row of a result, from which a later loop loads them.
 
     A softmax computes exponentials to add them up, and again to divide them by the sum. The first
-    loop stores them into the row of the result, which stays in the cache; the last one loads and
-    overwrites them. So no other memory is needed. The result is written once and has the dtype of
-    the value, and both loops walk the same row.
+    loop stores them in the row of the result, which stays in the cache; the last loop loads and
+    overwrites them. So no additional memory is needed. The result is written once and has the dtype
+    of the value, and both loops walk the same row.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program.
@@ -66,7 +66,7 @@ def _in_rows(nest: Nest, once: set[Storage]) -> Nest:
 
 
 def _kept(body: tuple[Stmt, ...], once: set[Storage]) -> tuple[Stmt, ...]:
-    """Sibling loops, the last of which loads a value that an earlier fold stores in a result."""
+    """The body in which a loop loads a value that an earlier fold loop stores in a result."""
     for k, last in enumerate(body):
         if not isinstance(last, For) or last.kind != "map" or not _is_plain(last):
             continue
@@ -91,14 +91,14 @@ def _is_plain(loop: For) -> bool:
 
 
 def _shared(first: For, last: For, store: Store) -> tuple[For, For] | None:
-    """Both loops; the first one stores the last expensive value of both, the other loads it."""
+    """Both loops; the first stores the last expensive common value, the other loads it."""
     if first.extent is not last.extent:
         return None
     known = {key: name for name, key in _keys(first).items()}
     own = _keys(last)
     lets = {s.name: s for s in last.body if isinstance(s, Let)}
     for name, let in reversed(lets.items()):
-        expensive = let.primitive.weight >= EXPENSIVE and let.dtype == store.buffer.dtype
+        expensive = let.primitive.weight >= MIN_WEIGHT and let.dtype == store.buffer.dtype
         if not expensive or own[name] not in known or name == store.value:
             continue
         names = {last.iterator: first.iterator}
@@ -126,13 +126,13 @@ def _keys(loop: For) -> dict[str, Hashable]:
 
 
 def _after(body: tuple[Stmt, ...], name: str, added: Stmt) -> tuple[Stmt, ...]:
-    """The statements with one more after the definition of a name."""
+    """The statements, with another one inserted after the definition of a name."""
     at = next(k for k, s in enumerate(body) if isinstance(s, Let) and s.name == name)
     return (*body[: at + 1], added, *body[at + 1 :])
 
 
 def _used(body: list[Stmt]) -> tuple[Stmt, ...]:
-    """The statements without definitions of unused values."""
+    """The statements, without definitions of unused values."""
     wanted: set[str] = set()
     result: list[Stmt] = []
     for stmt in reversed(body):

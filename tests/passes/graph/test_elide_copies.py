@@ -8,7 +8,7 @@ from axiomjit.graph.nodes import Graph, Input
 from axiomjit.graph.primitives import MAX, PRIMITIVES
 from axiomjit.graph.shape_ops import merge, split
 from axiomjit.passes.graph.compose_views import compose_views
-from axiomjit.passes.graph.drop_packs import drop_packs
+from axiomjit.passes.graph.elide_copies import elide_copies
 from axiomjit.symbolic.dims import Scope, dim, named_length
 from axiomjit.symbolic.index_maps import identity, shift
 from tests.passes.examples import example, numbers
@@ -59,24 +59,24 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_drop_packs_golden(golden, name):
-    golden(before_and_after("drop_packs", CASES[name]()))
+def test_elide_copies_golden(golden, name):
+    golden(before_and_after("elide_copies", CASES[name]()))
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_values_stay(name):
     one = CASES[name]()
     (want,) = evaluated(one.graph, one)
-    after = drop_packs(compose_views(one.graph, CONTEXT), one.context)
+    after = elide_copies(compose_views(one.graph, CONTEXT), one.context)
     np.testing.assert_array_equal(evaluated(after, one)[0], want)
     np.testing.assert_array_equal(run_plain_case(one, lowered(one).plan)[0], want)
 
 
 @pytest.mark.parametrize("name", ["strided", "centred", "merged"])
-def test_drop_packs_leaves_alone(name):
+def test_elide_copies_leaves_alone(name):
     one = example(name)
     before = compose_views(one.graph, CONTEXT)
-    assert drop_packs(before, one.context) is before
+    assert elide_copies(before, one.context) is before
 
 
 @pytest.mark.parametrize("function", [np.sort, np.argsort])
@@ -85,13 +85,13 @@ def test_operations_along_a_dimension_are_not_computed_along_memory(function):
         return (function(x, axis=-1) + 1).cumsum()
 
     one = follow(f, np.sin(VALUE))
-    (got,) = evaluated(drop_packs(compose_views(one.graph, one.context), one.context), one)
+    (got,) = evaluated(elide_copies(compose_views(one.graph, one.context), one.context), one)
     np.testing.assert_allclose(got, f(np.sin(VALUE)), rtol=1e-14)
 
 
 def test_views_that_are_outputs_keep_their_copy():
     one = follow(lambda x: x.T.reshape(-1).reshape(7, 6), VALUE)
     before = compose_views(one.graph, CONTEXT)
-    assert drop_packs(before, one.context) is before
+    assert elide_copies(before, one.context) is before
     (result,) = run_plain_case(one, lowered(one).plan)
     assert not np.shares_memory(result, one.arguments[0])

@@ -5,7 +5,7 @@ import pytest
 
 from axiomjit.passes.ir.loop_ir import Let, Load, Store
 from axiomjit.passes.ir.print_program import print_program
-from axiomjit.passes.loops.keep_rows import keep_rows
+from axiomjit.passes.loops.cache_rows import cache_rows
 from tests.passes.examples import example
 from tests.passes.graphs import (
     before_and_after,
@@ -58,22 +58,22 @@ def rows_of(name, cases):
     return follow(function, *arguments)
 
 
-def test_keep_rows_golden(golden):
-    golden(before_and_after("keep_rows", rows_of("softmax", KEPT)))
+def test_cache_rows_golden(golden):
+    golden(before_and_after("cache_rows", rows_of("softmax", KEPT)))
     golden(print_program(lowered(rows_of("softmax", KEPT)).plan), "source")
 
 
 @pytest.mark.parametrize("name", [*ALONE, "sums_and_map", "planes"])
-def test_keep_rows_leaves_alone(name):
+def test_cache_rows_leaves_alone(name):
     case = rows_of(name, ALONE) if name in ALONE else example(name)
-    program = lower_until("keep_rows", case)
-    assert keep_rows(program, case.context) is program
+    program = lower_until("cache_rows", case)
+    assert cache_rows(program, case.context) is program
 
 
 @pytest.mark.parametrize("name", KEPT)
 def test_expensive_values_are_computed_once(name):
     case = rows_of(name, KEPT)
-    program = keep_rows(lower_until("keep_rows", case), case.context)
+    program = cache_rows(lower_until("cache_rows", case), case.context)
     every = [s for step in program.steps for s in step.statements]
     assert sum(isinstance(s, Let) and s.primitive.name == "exp" for s in every) == 1
     results = {s.buffer for s in every if isinstance(s, Store)}

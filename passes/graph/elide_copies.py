@@ -1,4 +1,4 @@
-"""Graph -> Graph: copies into C order that their readers do not need are dropped."""
+"""Graph -> Graph: readers bypass copies into C order that they do not need."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ from axiomjit.symbolic.index_maps import (
 )
 from axiomjit.views.dense_layout import row_major_strides
 
-STORED: Final = (*PACKS, GATHER, MATERIALIZE, SAVE, UPDATE)
+NOT_ELEMENTWISE: Final = (*PACKS, GATHER, MATERIALIZE, SAVE, UPDATE)
 """Primitives with stored values, or with reads at other positions."""
 
 
-def drop_packs(graph: Graph, context: Context) -> Graph:
+def elide_copies(graph: Graph, context: Context) -> Graph:
     """Bypass copies made only to merge dimensions.
 
-    Three readers need no copy: one whose map splits the merged dimensions again reads the original;
-    one of a copy of a C-contiguous argument or held array reads that array; one of a copy of
-    elementwise results of such arrays computes them in memory order. Views keep the copy, since
-    they return fresh memory.
+    A reader needs no copy in three cases. If its map splits the merged dimensions again, it reads
+    the original. If the copied array is a C-contiguous argument or constant, it reads that array.
+    If the copied values are elementwise results of such arrays, it computes them in memory order.
+    Views keep the copy, since they return fresh memory.
 
     Needs: a legal graph in which only outputs are views.
     Gives: a legal graph.
@@ -60,7 +60,10 @@ def _drop(node: Node, layouts: Layouts) -> Node:
         for child, index in zip(node.operands, node.maps, strict=True)
     ]
     if isinstance(node, Update):
-        reads[0] = (node.operands[0], node.maps[0])  # it is written, not read
+        reads[0] = (
+            node.operands[0],
+            node.maps[0],
+        )  # the first operand of an update is written, not read
     operands = tuple(child for child, _ in reads)
     if operands == node.operands:
         return node
@@ -89,7 +92,7 @@ def _is_own_order(pack: Op) -> bool:
 
 
 def _row_of(node: Node, layouts: Layouts) -> Node | None:
-    """The op over all elements in one dimension, if it is elementwise over C-contiguous arrays."""
+    """The node computed over one dimension, if it is elementwise over C-contiguous arrays."""
     rows: dict[Node, Node | None] = {}
     for each in post_order((node,)):
         if isinstance(each, Op):
@@ -104,7 +107,7 @@ def _computed_row(
 ) -> Node | None:
     if op.fold is not None or op.regions or op.conditions or op.shape != shape or is_view(op):
         return None
-    if isinstance(op.primitive, LibraryOperation) or op.primitive in STORED:
+    if isinstance(op.primitive, LibraryOperation) or op.primitive in NOT_ELEMENTWISE:
         return None
     operands: list[Node] = []
     maps: list[IndexMap] = []
@@ -135,9 +138,9 @@ def _leaf_walk(node: Node, layouts: Layouts) -> IndexMap | None:
 def _split_again(
     index: IndexMap, shape: tuple[Dim, ...], extents: tuple[Dim, ...]
 ) -> IndexMap | None:
-    """The map with each function kept inside its dimension: the excess is carried outwards.
+    """The map with each index kept within its dimension by carrying into the next outer one.
 
-    None if that is not certain for all lengths.
+    None if this is not provable for all lengths.
     """
     functions: list[Affine] = []
     carried = fixed(0)
@@ -190,7 +193,7 @@ def _dense_walk(pack: Op, packed: Node, layouts: Layouts) -> IndexMap | None:
 
 
 def _strides(node: Node, layouts: Layouts) -> tuple[Dim, ...] | None:
-    """The strides of an argument or of a held array, in elements."""
+    """The strides of an argument or a constant, in elements."""
     if isinstance(node, Constant):
         return strides_of_constant(node)
     return layouts.get(node.position) if isinstance(node, Input) else None

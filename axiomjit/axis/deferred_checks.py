@@ -1,6 +1,6 @@
-"""Requirements between lengths of axes: checked at once if the lengths are known, else at a call.
+"""Requirements on lengths of axes, checked at once if the lengths are known, else at a call.
 
-A requirement is kept beside the node it belongs to, as its origin is, never in it.
+Like the origin of a node, a requirement is stored in a table by node, not in the node.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from axiomjit.graph.nodes import Node, post_order, views_on
 from axiomjit.symbolic.dims import Dim, Guard, Symbol, dim
 
 MessageParts = tuple[str, str, str]
-"""What was asked, what was seen, and what to do instead."""
+"""The three parts of an error: the request, the finding, and the remedy."""
 
 
 class Refusal(Record):
-    """The error of a guard that does not hold: `explain` makes it, with the lengths known then."""
+    """The error for a guard that does not hold; `explain` makes its parts at that time."""
 
     explain: Callable[[], MessageParts]
     where: str | None
@@ -44,18 +44,18 @@ def require(
     axes: Iterable[Axis],
     explain: Callable[[], MessageParts],
 ) -> None:
-    """Require `left sign right` for the value of a node.
+    """Require the comparison `left sign right` for the value of a node.
 
     Args:
-        node: The node that needs it.
+        node: The node whose value needs it.
         left: A length.
         sign: One of `== < <= > >=`.
         right: A length.
         axes: The axes whose lengths `left` and `right` depend on.
-        explain: The three parts of the error; it may hold axes, but not the node.
+        explain: Makes the three parts of the error; it may refer to axes, but not to the node.
 
     Raises:
-        AxesError: the lengths are known and it does not hold.
+        AxesError: the lengths are known, and the comparison does not hold.
     """
     guard = Guard(left - right, dim(0), sign, True)
     refusal = Refusal(explain, user_location())
@@ -68,13 +68,13 @@ def require(
 
 
 def of_nothing(asked: str, name: str) -> MessageParts:
-    """The error of a fold of no elements that has no value then."""
+    """The parts of the error for a reduction that has no value without elements."""
     seen = f"a length of 0, and {name} of nothing has no value"
     return asked, seen, "reduce axes that have a position"
 
 
 def inherit(node: Node, source: Node) -> None:
-    """Require for a node what another node, and the node that this one views, require."""
+    """Copy to a node the requirements of `source`, of its views and of their base."""
     base, views = views_on(source)
     for one in (*reversed(views), base):
         for guard, refusal in _required.get(one, {}).items():
@@ -82,7 +82,7 @@ def inherit(node: Node, source: Node) -> None:
 
 
 def known_lengths(axes: Iterable[Axis]) -> dict[Symbol, int]:
-    """The known lengths of the roots of axes."""
+    """The known lengths of the roots of axes, by symbol."""
     lengths = {root.symbol: root.length for axis in axes for root in axis.roots}
     return {symbol: length for symbol, length in lengths.items() if length is not None}
 

@@ -9,8 +9,8 @@ import axiomjit
 from axiomjit.graph.reductions import NOWHERE
 from axiomjit.passes.ir.loop_ir import For
 from axiomjit.passes.ir.plan_ir import Launch
-from axiomjit.passes.loops import watch_loops as watching
-from axiomjit.passes.loops.watch_loops import watch_loops
+from axiomjit.passes.loops import insert_cancellation_checks as checking
+from axiomjit.passes.loops.insert_cancellation_checks import insert_cancellation_checks
 from axiomjit.runtime.codegen.kernel_cache import KERNELS
 from axiomjit.runtime.codegen.plain_builtins import run_plain
 from axiomjit.symbolic.dims import evaluate
@@ -41,8 +41,8 @@ X = numbers(30_000, 5) / 70_000.0
 @pytest.fixture
 def soon(monkeypatch):
     """Loops are long at once, so that small arrays do."""
-    monkeypatch.setattr(watching, "LONG", 200_000)
-    monkeypatch.setattr(watching, "SHORT", 60_000)
+    monkeypatch.setattr(checking, "MIN_WORK", 200_000)
+    monkeypatch.setattr(checking, "MAX_WORK_BETWEEN_CHECKS", 60_000)
 
 
 def looking(program):
@@ -52,17 +52,17 @@ def looking(program):
 
 
 @pytest.mark.parametrize("name", GOLDEN)
-def test_watch_loops_golden(golden, name, soon):
+def test_insert_cancellation_checks_golden(golden, name, soon):
     case = follow(FUNCTIONS[name], X)
     kernels = [s.kernel.source for s in lowered(case).plan.steps if isinstance(s, Launch)]
-    golden("\n".join([before_and_after("watch_loops", case), *kernels]))
+    golden("\n".join([before_and_after("insert_cancellation_checks", case), *kernels]))
 
 
 @pytest.mark.parametrize("name", ["rows_and_columns", "planes", "centred"])
-def test_watch_loops_leaves_alone(name):
+def test_insert_cancellation_checks_leaves_alone(name):
     case = example(name)
-    program = lower_until("watch_loops", case)
-    assert watch_loops(program, case.context) is program
+    program = lower_until("insert_cancellation_checks", case)
+    assert insert_cancellation_checks(program, case.context) is program
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -70,13 +70,13 @@ def test_loops_that_look_give_the_same_bits(name, monkeypatch):
     function = FUNCTIONS[name]
     before = axiomjit.jit(function)(X)
     for short in (1, 60_000, 10**7):
-        monkeypatch.setattr(watching, "SHORT", short)
-        monkeypatch.setattr(watching, "LONG", 150)
+        monkeypatch.setattr(checking, "MAX_WORK_BETWEEN_CHECKS", short)
+        monkeypatch.setattr(checking, "MIN_WORK", 150)
         case = follow(function, X[:60])
         want = evaluated(case.graph, case)
         for got, meant in zip(run_plain_case(case, lowered(case).plan, 2), want, strict=True):
             np.testing.assert_allclose(got, meant, rtol=1e-13)
-        monkeypatch.setattr(watching, "LONG", 200_000)
+        monkeypatch.setattr(checking, "MIN_WORK", 200_000)
         jitted = axiomjit.jit(lambda x: function(x))
         assert looking(jitted.lower(X)._stages.loops)
         assert same_bits(jitted(X), before)

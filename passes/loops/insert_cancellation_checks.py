@@ -20,21 +20,21 @@ from axiomjit.passes.ir.loop_ir import (
 from axiomjit.symbolic.data_dependent import HeuristicScope
 from axiomjit.symbolic.dims import Dim, bound, dim, smaller
 
-LONG: Final = 2**29
-"""Fewest additions, or bytes, of a loop that polls: some 20 ms."""
-SHORT: Final = 2**25
-"""The work between two checks, if iterations are not longer."""
-STEPS: Final = (2**20, 2**15, 2**10, 2**5, 1)
-"""Possible numbers of iterations between checks: few, so that few kernels differ in them."""
+MIN_WORK: Final = 2**29
+"""Fewest additions, or bytes, of a loop that polls: about 20 ms."""
+MAX_WORK_BETWEEN_CHECKS: Final = 2**25
+"""Most work between two checks, unless one iteration is longer."""
+POLL_INTERVALS: Final = (2**20, 2**15, 2**10, 2**5, 1)
+"""Possible numbers of iterations between checks; few, to limit the number of different kernels."""
 
 
-def watch_loops(program: LoopProgram, context: Context) -> LoopProgram:
+def insert_cancellation_checks(program: LoopProgram, context: Context) -> LoopProgram:
     """Let long loops within one unit of the caller's range poll a cancellation flag.
 
-    The caller of a kernel checks between units; a unit may be a row of any length, or a fold of few
-    columns over many rows. The flag decides only whether results are discarded, never their values.
+    The caller of a kernel checks between units, but a unit may be a row of any length, or a fold of
+    few columns over many rows. The flag decides only if results are discarded, never their values.
     A cancelled unit may leave any values in its buffers, so kernels that write into arguments or
-    variables do not poll. The work of a loop in this call leaves guards in the scope.
+    variables do not poll. The work of a loop in this call records guards in the scope.
 
     Needs: a legal loop program; all other passes over loops have run.
     Gives: a legal loop program.
@@ -48,13 +48,13 @@ def _with_checks(nest: Nest) -> Nest:
     if any(isinstance(s, Store) and s.buffer.role.is_given for s in nest.statements):
         return nest
     if nest.chunk_chain is not None or nest.prepass or nest.parallel_variant is not None:
-        return nest  # a unit is a block of a long loop
+        return nest  # its units are short: blocks of a long loop
     body = tuple(map(_unit, nest.body))
     return nest if body == nest.body else nest.replace(body=body)
 
 
 def _unit(stmt: Stmt) -> Stmt:
-    """The loop over the caller's range with inner loops that poll; another statement may itself."""
+    """The statement with polling inside the caller's loop; any other loop itself may poll."""
     return _inside(stmt) if isinstance(stmt, For) and stmt.kind == "map" else _polling(stmt)
 
 
@@ -64,15 +64,15 @@ def _inside(loop: For) -> For:
 
 
 def _polling(stmt: Stmt) -> Stmt:
-    """A long loop that polls; if one of its iterations is long, loops inside it do."""
+    """A long loop with polling in it or, if one iteration is long, in the loops inside it."""
     if not isinstance(stmt, For):
         return stmt
     step = _work(stmt.body)
-    if not step * _trips(stmt) >= LONG:
+    if not step * _trips(stmt) >= MIN_WORK:
         return stmt
-    if stmt.block or stmt.at or stmt.unroll > 1 or step >= LONG:
+    if stmt.block or stmt.at or stmt.unroll > 1 or step >= MIN_WORK:
         return _inside(stmt)
-    steps = next(n for n in STEPS if n == 1 or step * n <= SHORT)
+    steps = next(n for n in POLL_INTERVALS if n == 1 or step * n <= MAX_WORK_BETWEEN_CHECKS)
     return stmt.replace(poll_every=steps)
 
 
@@ -86,7 +86,7 @@ def _trips(loop: For) -> Dim:
 
 
 def _work(body: tuple[Stmt, ...]) -> Dim:
-    """Additions, and bytes that are read and written, of one run of statements."""
+    """The work of one run of statements: additions, and bytes read and written."""
     total: int | Dim = 0
     for stmt in body:
         match stmt:
