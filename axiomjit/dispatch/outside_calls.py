@@ -158,25 +158,25 @@ def find_program(
     return None
 
 
-def learn(programs: ClassPrograms, call: CallArguments, wanted: Wanted) -> str:
+def learn(programs: ClassPrograms, call: CallArguments, wanted: Wanted) -> str | None:
     """Make numbers outside that have changed arguments, and drop the programs that knew them.
 
     Returns:
-        What has changed outside, as a reason to trace again.
+        The guard of the newest program that does not hold, as text; None if all hold.
     """
+    found = None
     leaves = call.leaves(call.dynamic)
-    reason = "array from outside changed: its dtype, number of dimensions, lengths or layout"
     for program in tuple(programs):
         guard = program.reads.guards.failing(leaves)
         if guard is None:
             continue
-        reason = f"outside changed: not {guard}"
+        found = f"outside: no longer {guard}"
         identity = guard.source.identity
         changes = isinstance(guard, Equals) and type(guard.value) in NUMBERS
         if changes and identity not in wanted.fixed | wanted.numbers:
             wanted.numbers.add(identity)
             programs.drop(program)
-    return reason
+    return found
 
 
 def _changing(name: str, guard: object) -> NeedsValuesError:
@@ -371,12 +371,11 @@ class OutsideCalls(NativeCallable[R]):
         lazy_import("axiomjit.dispatch.tracing_calls")
         from axiomjit.dispatch.tracing_calls import trace_function
 
-        programs = tuple(known)
         changed = learn(known, call, self._wanted)
         scope = Scope(signature.values)
         self._traced += 1
         aspects = aspects_of(call, signature)
-        self._reasons.add(aspects, programs, len(programs), signature.values, changed)
+        self._reasons.add(aspects, tuple(known), len(known), signature.values, changed)
         self._reasons.warn_of_many(self._name)
         declared = self._shapes.names(call, plain) if self._shapes else None
         whole = (*call.dynamic, *(value for _, value in call.static))

@@ -94,7 +94,7 @@ class RetraceReasons:
         programs: Sequence[Any] = (),
         were: int = 0,
         lengths: Mapping[Symbol, int] | None = None,
-        outside: str = "lengths",
+        changed: str | None = None,
     ) -> None:
         """Add the reason why a call needs a program.
 
@@ -103,18 +103,20 @@ class RetraceReasons:
             programs: The programs of its signature, not valid for its lengths.
             were: The number of programs of its signature, with stale ones.
             lengths: The lengths of the call.
-            outside: The reason if no comparison of lengths has another outcome.
+            changed: What has changed outside the function, as text.
         """
         known = tuple(self._known)  # other threads append during the comparison
         causes: Sequence[Cause] = ()
-        if programs:
+        if changed is not None:
+            self.texts.append(changed)
+        elif programs:
             values = lengths or {}  # those of numbers from outside are not known
             guards = [
                 g
                 for g in programs[-1].guards
                 if values.keys() >= symbols_in(g.left, g.right) and not g.holds(values)
             ]
-            self.texts.append(_looked_at(guards) if guards else outside)
+            self.texts.append(_looked_at(guards))
             causes = _pinned(guards, aspects)
         elif were:
             self.texts.append("captured array changed: it lies elsewhere, or otherwise")
@@ -161,6 +163,8 @@ def _least_differences(
 
 def _looked_at(guards: Sequence[Guard]) -> str:
     """The first comparison of lengths, by the function or a pass, with another outcome."""
+    if not guards:
+        return "lengths"
     guard = guards[0]
     look = f"{guard.left} {guard.sign} {guard.right}"
     return f"lengths: {look} is {not guard.outcome}, was {guard.outcome}"

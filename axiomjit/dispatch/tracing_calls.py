@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MethodType
 from typing import Any, Final
 
 import numpy as np
@@ -87,11 +87,12 @@ class Inputs:
 
 
 def can_be_instrumented(function: Any) -> bool:
-    """True if the text of a function is known and understood."""
-    if type(function) is not FunctionType:
+    """True if the text of a function, or of the one of a bound method, is known and understood."""
+    inner = function.__func__ if type(function) is MethodType else function
+    if type(inner) is not FunctionType:
         return False
     try:
-        instrumented(function)
+        instrumented(inner)
     except NotInstrumentedError:
         return False
     return True
@@ -102,7 +103,7 @@ def reads_outside(function: Any) -> bool:
 
     Names of functions, classes and modules do not count.
     """
-    if not can_be_instrumented(function):
+    if type(function) is MethodType or not can_be_instrumented(function):
         return False
     waiting, seen = [function], set[int]()
     while waiting:
@@ -240,7 +241,10 @@ class _TraceOnce:
         for (place, value), name in zip(self._call.static, self._call.static_names, strict=True):
             leaves[place] = outside.argument(place, name, value)
         whole: Any = unflatten_tree(self._call.structure, iter(leaves))
-        returned = self._calls.call(self._function, *whole[0], **whole[1])
+        function: Any = self._function
+        if type(function) is MethodType:
+            outside.fixed(function.__self__, "self")
+        returned = self._calls.call(function, *whole[0], **whole[1])
         refuse_traps()
         if not outside.effects:
             return returned

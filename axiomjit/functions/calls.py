@@ -110,7 +110,8 @@ class Calls(Operators):
         if _is_refused(function):
             return self.library(function, args, kwargs)
         if kind is MethodType:
-            return self.call(function.__func__, function.__self__, *args, **kwargs)
+            callee = self._part_of_method(function, "__func__")
+            return self.call(callee, self._part_of_method(function, "__self__"), *args, **kwargs)
         if issubclass(kind, type):
             return self.make(function, args, kwargs)
         if issubclass(kind, NativeCallable):  # it is a partial, too
@@ -123,13 +124,20 @@ class Calls(Operators):
         if kind is functools._lru_cache_wrapper:
             return self._call_cached(function, args, kwargs)
         if issubclass(kind, _BUILT_IN) and not isinstance(function.__self__, ModuleType | None):
-            return self.method(function.__self__, function.__name__, *args, **kwargs)
+            owner = self._part_of_method(function, "__self__")
+            return self.method(owner, function.__name__, *args, **kwargs)
         if issubclass(kind, _UNBOUND) and args:
             return self._call_unbound(function, args, kwargs)
         method = self._special(function, "__call__")
         if method is not MISSING:
             return self.call(method, function, *args, **kwargs)
         return self.library(function, args, kwargs)
+
+    def _part_of_method(self, method: Any, name: str) -> Any:
+        """The object or function of a bound method; those of one from outside have a source."""
+        if not self.outside.is_outside(method):
+            return getattr(method, name)
+        return self.outside.read(FunctionPart(self.source(method), name))
 
     def _call_function(self, function: FunctionType, args: Any, kwargs: Any) -> Any:
         if id(function.__code__) in self._codes:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import operator
+import warnings
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import ModuleType, SimpleNamespace
 from typing import Any, Final, NoReturn
 
@@ -31,6 +33,9 @@ _NOT_GENERATED: Final = frozenset(ALL) - {*COMPARISONS, "__repr__", "__hash__"}
 
 class LibraryCalls(Calls):
     """What calls of library functions do."""
+
+    _filters = 0
+    """The number of blocks that put the filters of warnings back."""
 
     def library(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """A call of a function or class that is not the user's."""
@@ -203,12 +208,29 @@ class LibraryCalls(Calls):
 
     def context(self, manager: Any) -> Any:
         """The manager of a `with` statement."""
+        if type(manager) is warnings.catch_warnings and not self.outside.is_outside(manager):
+            return self._filtered(manager)
         enter = self._special(manager, "__enter__")
         if enter is not MISSING:
             return _Managed(self, manager, enter)
         if self.outside.is_outside(manager):
             refuse(f"enters a {type(manager).__name__}, which lives on outside it")
         return manager
+
+    @contextmanager
+    def _filtered(self, manager: Any) -> Iterator[Any]:
+        """A block that may set filters of warnings, which are put back at its end."""
+        self._filters += 1
+        try:
+            with manager as found:
+                yield found
+        finally:
+            self._filters -= 1
+
+    def _set_filter(self, function: Any, *args: Any, **kwargs: Any) -> None:
+        if not self._filters:
+            refuse(f"calls warnings.{function.__name__}, which changes what others see")
+        function(*args, **kwargs)
 
     def mapping(self, value: Any) -> Any:
         """A mapping behind `**`."""
@@ -500,6 +522,8 @@ _BUILTINS: Final[dict[Any, Callable[..., Any]]] = {
     bool: _bool,
     callable: _callable,
     memoryview: _memory,
+    warnings.simplefilter: lambda calls, *a, **k: calls._set_filter(warnings.simplefilter, *a, **k),
+    warnings.filterwarnings: lambda c, *a, **k: c._set_filter(warnings.filterwarnings, *a, **k),
 }
 """Python's functions that may run methods of users' classes, or ask what is outside."""
 _OURS: Final = {id(function): ours for function, ours in _BUILTINS.items()}

@@ -10,6 +10,7 @@ from types import (
     CodeType,
     FunctionType,
     GetSetDescriptorType,
+    MappingProxyType,
     MemberDescriptorType,
     MethodType,
     ModuleType,
@@ -29,6 +30,7 @@ from axiomjit.functions.sources import (
     Class,
     ClassAttribute,
     FunctionPart,
+    Item,
     Source,
     own_dict,
     static_attribute,
@@ -341,6 +343,11 @@ class Objects:
             return self.call(special, owner, key)
         if is_container(owner):
             return self._entry(owner, key)
+        if kind is MappingProxyType and not self.outside.effects:
+            found = self.outside.read(Item(self.source(owner), self._key(key)))
+            if found is MISSING:
+                raise KeyError(key)
+            return found
         if not isinstance(owner, type | np.ndarray):
             refuse(f"reads an item of a {kind.__name__}")
         return self._item_inside(owner, key)

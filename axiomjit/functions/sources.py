@@ -10,7 +10,15 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
-from types import CellType, FunctionType, MappingProxyType, MemberDescriptorType
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    FunctionType,
+    MappingProxyType,
+    MemberDescriptorType,
+    MethodType,
+    MethodWrapperType,
+)
 from typing import Any, Final
 
 import numpy as np
@@ -141,6 +149,8 @@ class Item(Part):
         """The entry; the methods of a subclass are not called."""
         if isinstance(whole, dict):
             return dict.get(whole, key, MISSING)
+        if type(whole) is MappingProxyType:
+            return whole.get(key, MISSING)
         kinds: tuple[Any, ...] = (list, tuple, deque)
         for kind in kinds:
             if isinstance(whole, kind) and isinstance(key, int):
@@ -193,15 +203,18 @@ class ClassAttribute(Part):
         return f"{self.of}.{self.key}"
 
 
+_FUNCTIONS: Final = (FunctionType, MethodType, BuiltinFunctionType, MethodWrapperType)
+
+
 class FunctionPart(Part):
-    """The code or the defaults of a function, which can be set anew."""
+    """The code or the defaults of a function, which can be set anew; the object of a method."""
 
     __slots__ = ()
 
     @staticmethod
     def get(whole: Any, key: Any) -> object:
         """The part."""
-        return getattr(whole, key) if type(whole) is FunctionType else MISSING
+        return getattr(whole, key) if type(whole) in _FUNCTIONS else MISSING
 
     def __str__(self) -> str:
         return f"{self.of}.{self.key}"

@@ -33,7 +33,7 @@ def estimate_cost(program: LoopProgram, context: Context) -> LoopProgram:
     """
     written: set[Storage] = set()
     costs = tuple(
-        _library_cost(step) if isinstance(step, LibraryCall) else cost_of(step, written)
+        _library_cost(step) if isinstance(step, LibraryCall) else _nest_cost(step, written)
         for step in program.steps
     )
     return program.replace(costs=costs)
@@ -61,7 +61,7 @@ def _bodies(
                 yield from _bodies(part.body, {**loops, **spans})
 
 
-def cost_of(nest: Nest, known: set[Storage]) -> Cost:
+def _nest_cost(nest: Nest, known: set[Storage]) -> Cost:
     """The cost of a nest without blocks; `known` are storages that earlier nests have written."""
     read = written = flops = temporary = dim(0)
     loaded: set[object] = set()

@@ -33,7 +33,7 @@ from axiomjit.passes.ir.loop_ir import (
 )
 from axiomjit.passes.ir.rewriting import all_steps, counted_steps, nested, replace_nests
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
-from axiomjit.passes.loops.estimate_cost import cost_of
+from axiomjit.passes.loops.estimate_cost import estimate_cost
 from axiomjit.symbolic.data_dependent import HeuristicScope
 from axiomjit.symbolic.dims import bound, dim
 
@@ -67,7 +67,8 @@ def split_scans(program: LoopProgram, context: Context) -> LoopProgram:
         if scan is None:
             return None
         partials = scan.partials(numbers)
-        own = cost_of(Nest(scan.unblocked()), set())
+        alone = program.replace(steps=(Nest(scan.unblocked()),))
+        (own,) = estimate_cost(alone, context).costs
         waits = cost.bytes_written if scan.waits else 0
         first = scan.prepass(partials), own.replace(flops=own.flops + waits)
         return [first, (scan.chained(partials), cost)]

@@ -441,7 +441,7 @@ def seen_outside():
 
 def set_outside():
     """Set what lives outside the functions to known values."""
-    W[...], SECOND[...] = np.arange(5.0), 1
+    W[...], SECOND[...] = 50, 1
     STATE["prev"], COUNTED.first = None, True
     COUNTED.known.clear()
     LIST.clear()
@@ -458,6 +458,34 @@ def test_what_changes_something_is_compiled(name):
     for want, got in zip(*seen, strict=True):
         np.testing.assert_array_equal(got[0], want[0])
         assert got[1] == want[1]
+
+
+class Counter:
+    def __init__(self):
+        self.count = 0
+
+    def step(self, x):
+        self.count += 1
+        return x * self.count
+
+
+METHODS = []
+
+
+def test_bound_methods_from_outside_change_the_object_of_each_call():
+    def function(x):
+        METHODS[0](1)
+        METHODS[1](7.0)
+        return METHODS[2](x)
+
+    f = axiomjit.jit(function, strict=True)
+    for _ in range(2):
+        kept, array, counter = [], np.zeros(3), Counter()
+        METHODS[:] = kept.append, array.fill, counter.step
+        for k in (1, 2):
+            np.testing.assert_array_equal(f(X), X * k)
+            assert (kept, counter.count) == ([1] * k, k)
+            assert (array == 7).all()
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -615,7 +643,7 @@ def test_another_thread_loses_nothing_while_functions_are_followed(capsys, monke
     thread.start()
     try:
         for k in range(60):
-            axiomjit.jit(lambda x, k=k: x + shared[0] * k + len(listed)).lower(X)
+            axiomjit.jit(lambda x, k=k: x + shared[0] * k).lower(X)
             axiomjit.jit(lambda x: x * generator.random_sample(5)).lower(X)
     finally:
         done.set()

@@ -107,7 +107,7 @@ class WithProperty:
         *((Settings((1,)), "scale"), (Plain, "level"), ([1], -1), ({}, X), (np.ones(3), 0)),
         *((defaultdict(int), "a"), (type("L", (list,), {})([1]), 0)),
     ],
-    ids=repr,
+    ids=lambda one: type(one).__name__,
 )
 def test_what_is_stored_in_python(whole, key):
     assert storing([whole], key) is None
