@@ -116,7 +116,9 @@ class RetraceReasons:
                 for g in programs[-1].guards
                 if values.keys() >= symbols_in(g.left, g.right) and not g.holds(values)
             ]
-            self.texts.append(_looked_at(guards))
+            reads: Any = getattr(programs[-1], "reads", None)
+            other = bool(reads) and bool(reads.guards.inputs) and not guards
+            self.texts.append(_ARRAYS if other else _looked_at(guards))
             causes = _pinned(guards, aspects)
         elif were:
             self.texts.append("captured array changed: it lies elsewhere, or otherwise")
@@ -125,8 +127,8 @@ class RetraceReasons:
             self.texts.append("known calls, whose program was dropped or could not be made")
         else:
             differences = _least_differences(aspects, known)
-            other = "another order of arguments" if known else "first call"
-            self.texts.append("; ".join(text for _, _, text in differences) or other)
+            same = "another order of arguments" if known else "first call"
+            self.texts.append("; ".join(text for _, _, text in differences) or same)
             self._known.append(aspects)
             causes = [_cause(name, w) for name, w, _ in differences if w in _REMEDIES]
         self._causes.update(causes)
@@ -149,6 +151,9 @@ class RetraceReasons:
         """A `CacheInfo`: these counts, the reasons and times of traces, and the calls in NumPy."""
         texts, times = tuple(self.texts), self.clock.times()
         return CacheInfo(hits, bound, traced, texts, times, calls.all())
+
+
+_ARRAYS: Final = "array from outside changed: its dtype, lengths or layout"
 
 
 def _least_differences(

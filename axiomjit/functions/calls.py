@@ -18,7 +18,7 @@ from types import (
     ModuleType,
     WrapperDescriptorType,
 )
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -486,7 +486,7 @@ def _is_dispatcher(function: FunctionType) -> bool:
     return function.__code__ is _DISPATCHER
 
 
-_DISPATCHER: Final = functools.singledispatch(lambda value: value).__code__  # type: ignore[attr-defined]
+_DISPATCHER: Final = cast(Any, functools.singledispatch(repr)).__code__
 
 
 def _is_generated(function: FunctionType) -> bool:

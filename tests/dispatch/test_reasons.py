@@ -92,7 +92,7 @@ def test_an_array_from_outside_that_lies_otherwise():
     jitted(X)
     captured.shape = (8, 1)
     jitted(X)
-    assert jitted.cache_info().reasons[1].startswith("captured array changed")
+    assert jitted.cache_info().reasons[1].startswith("array from outside changed")
 
 
 def test_entries_of_containers_and_arguments_left_out():

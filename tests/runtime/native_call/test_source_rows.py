@@ -26,7 +26,6 @@ from axiomjit.functions.sources import (
     Elements,
     Equals,
     Fixed,
-    FunctionPart,
     Is,
     Item,
     Keys,
@@ -292,46 +291,6 @@ def test_positions(make):
         assert missing([]) == "fast"
         del one[1]
         assert call(one) == "slow"
-
-
-def test_cells():
-    one = CellType(X)
-    held = entry_of(about(Is(Contents(Fixed(one, "c")), X)), [])
-    assert held() == "fast"
-    one.cell_contents = Y
-    assert held() == "slow"
-    del one.cell_contents
-    assert held() == "slow"
-    empty = entry_of(about(Is(Contents(Fixed(one, "c")), MISSING)), [])
-    assert empty() == "fast"
-    one.cell_contents = X
-    assert (empty(), held()) == ("slow", "fast")
-
-
-def test_parts_of_functions():
-    def plain(a):
-        return a
-
-    def given(a=X, *, b=Y):
-        return a
-
-    part = FunctionPart(Fixed(plain, "plain"), "__code__")
-    defaults, named = (
-        FunctionPart(Fixed(plain, "p"), f"__{n}__") for n in ("defaults", "kwdefaults")
-    )
-    held = entry_of(about(Is(part, plain.__code__), Is(defaults, None), Is(named, None)), [])
-    first = Item(FunctionPart(Argument(0, "f"), "__defaults__"), 0)
-    read = entry_of(about(Is(first, X)), [given])
-    assert held() == read(given) == "fast"
-    assert read(plain) == read(3) == "slow"
-    for name, value in (("code", given.__code__), ("defaults", (1,)), ("kwdefaults", {"b": 1})):
-        old = getattr(plain, f"__{name}__")
-        setattr(plain, f"__{name}__", value)
-        assert held() == "slow"
-        setattr(plain, f"__{name}__", old)
-        assert held() == "fast"
-    given.__defaults__ = (Y,)
-    assert read(given) == "slow"
 
 
 def test_classes_and_what_they_have():

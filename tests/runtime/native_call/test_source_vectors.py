@@ -17,6 +17,7 @@ from axiomjit.functions.sources import (
     Distinct,
     Equals,
     Fixed,
+    FunctionPart,
     Is,
     Item,
     Keys,
@@ -26,7 +27,7 @@ from axiomjit.functions.sources import (
 from axiomjit.functions.sources import Guards as SourceGuards
 from axiomjit.runtime.native_call import instances, native_entry
 from axiomjit.runtime.native_call.guard_tables import Guards
-from tests.runtime.native_call.test_source_rows import entry_of
+from tests.runtime.native_call.test_source_rows import X, Y, about, entry_of
 
 pytestmark = pytest.mark.skipif(
     native_entry.refusal() != "" or instances.refusal() != "",
@@ -256,3 +257,43 @@ def test_a_row_left_out_is_found(row, monkeypatch):
         if found["wrong"] or found["slow"]:
             return
     pytest.fail("no program told the difference")
+
+
+def test_cells():
+    one = CellType(X)
+    held = entry_of(about(Is(Contents(Fixed(one, "c")), X)), [])
+    assert held() == "fast"
+    one.cell_contents = Y
+    assert held() == "slow"
+    del one.cell_contents
+    assert held() == "slow"
+    empty = entry_of(about(Is(Contents(Fixed(one, "c")), MISSING)), [])
+    assert empty() == "fast"
+    one.cell_contents = X
+    assert (empty(), held()) == ("slow", "fast")
+
+
+def test_parts_of_functions():
+    def plain(a):
+        return a
+
+    def given(a=X, *, b=Y):
+        return a
+
+    part = FunctionPart(Fixed(plain, "plain"), "__code__")
+    defaults, named = (
+        FunctionPart(Fixed(plain, "p"), f"__{n}__") for n in ("defaults", "kwdefaults")
+    )
+    held = entry_of(about(Is(part, plain.__code__), Is(defaults, None), Is(named, None)), [])
+    first = Item(FunctionPart(Argument(0, "f"), "__defaults__"), 0)
+    read = entry_of(about(Is(first, X)), [given])
+    assert held() == read(given) == "fast"
+    assert read(plain) == read(3) == "slow"
+    for name, value in (("code", given.__code__), ("defaults", (1,)), ("kwdefaults", {"b": 1})):
+        old = getattr(plain, f"__{name}__")
+        setattr(plain, f"__{name}__", value)
+        assert held() == "slow"
+        setattr(plain, f"__{name}__", old)
+        assert held() == "fast"
+    given.__defaults__ = (Y,)
+    assert read(given) == "slow"
