@@ -6,9 +6,12 @@ arguments behind the call's own.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
@@ -26,6 +29,7 @@ from axiomjit.base.errors import (
 )
 from axiomjit.base.locks import Lock, lazy_import
 from axiomjit.base.native_callable import NativeCallable
+from axiomjit.base.origins import is_installed, is_library_code
 from axiomjit.base.records import Record
 from axiomjit.base.tree import flatten_tree
 from axiomjit.dispatch.arguments import (
@@ -65,9 +69,8 @@ from axiomjit.dispatch.fallbacks import (
 from axiomjit.dispatch.programs import TracedProgram
 from axiomjit.dispatch.retrace_reasons import RetraceReasons, aspects_of
 from axiomjit.dispatch.signature import DeclaredShapes, Signature
-from axiomjit.functions.outside import Wanted
+from axiomjit.functions.outside import BY_IDENTITY, Wanted
 from axiomjit.functions.sources import NUMBERS, Equals, GuardInfo, Vector
-from axiomjit.functions.unchanged import nothing_changes
 from axiomjit.graph.traced_values import AxisValue, NamedValue
 from axiomjit.symbolic.data_dependent import OtherLengthError
 from axiomjit.symbolic.dims import Scope
@@ -88,6 +91,51 @@ def axes_among(values: Sequence[object]) -> bool:
     if all(type(value) in _PLAIN for value in values):
         return False
     return any(isinstance(v, NamedValue | AxisValue) for v in flatten_tree(tuple(values))[0])
+
+
+def reads_outside(function: Any) -> bool:
+    """True if a function, or one that it calls, has names of values that may change.
+
+    Names of functions, classes and modules do not count.
+    """
+    if type(function) is not FunctionType:
+        return False
+    waiting, seen = [function], set[int]()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        for named in _named_in(one):
+            compiled = isinstance(named, NativeCallable)
+            value = getattr(named, "_function", named) if compiled else named
+            if type(value) is FunctionType and not _is_librarys(value):
+                waiting.append(value)
+            elif not isinstance(value, _STEADY):
+                return True
+    return False
+
+
+_STEADY: Final = (*BY_IDENTITY, NativeCallable, functools.partial)
+"""Types of values behind names that seldom change."""
+
+
+def _is_librarys(function: FunctionType) -> bool:
+    """True if the globals of a function are those of a library's module."""
+    home = ModuleType(str(function.__globals__.get("__name__", "")))
+    return is_library_code(home) or is_installed(home)
+
+
+def _named_in(function: FunctionType) -> Iterator[object]:
+    """The values of the global names and the cells of a function, and of those inside it."""
+    waiting = [function.__code__]
+    while waiting:
+        code = waiting.pop()
+        yield from (function.__globals__[n] for n in code.co_names if n in function.__globals__)
+        waiting += [part for part in code.co_consts if isinstance(part, CodeType)]
+    for cell in function.__closure__ or ():
+        with suppress(ValueError):  # it is empty
+            yield cell.cell_contents
 
 
 class Found(Record):
@@ -188,6 +236,15 @@ def _changing(name: str, guard: object) -> NeedsValuesError:
     )
 
 
+def _nothing_changes(function: object, given: Sequence[object]) -> AbstractContextManager[None]:
+    """A context that proves, where kernels are checked, that tracing changes nothing outside."""
+    if not config.check:
+        return nullcontext()
+    late = lazy_import("axiomjit.functions.unchanged")
+    found: AbstractContextManager[None] = late.nothing_changes(function, given)
+    return found
+
+
 class OutsideCalls(NativeCallable[R]):
     """The calls of a compiled function that is traced by its instrumented copy.
 
@@ -261,14 +318,17 @@ class OutsideCalls(NativeCallable[R]):
     def _is_instrumented(self) -> bool:
         """True if the function is traced by a copy whose text is known."""
         if self._instrumented is None:
-            late = lazy_import("axiomjit.dispatch.tracing_calls")
-            self._instrumented = bool(late.reads_outside(self._function))
+            self._instrumented = reads_outside(self._function) and self._has_text()
         return self._instrumented
+
+    def _has_text(self) -> bool:
+        """True if the text of the function is known and understood."""
+        late = lazy_import("axiomjit.dispatch.tracing_calls")
+        return bool(late.can_be_instrumented(self._function))
 
     def _becomes_instrumented(self) -> bool:
         """True if the function is traced by an instrumented copy only from now on."""
-        late = lazy_import("axiomjit.dispatch.tracing_calls")
-        now = not self._instrumented and late.can_be_instrumented(self._function)
+        now = not self._instrumented and self._has_text()
         self._instrumented = self._instrumented or now
         return bool(now)
 
@@ -379,7 +439,7 @@ class OutsideCalls(NativeCallable[R]):
         self._reasons.warn_of_many(self._name)
         declared = self._shapes.names(call, plain) if self._shapes else None
         whole = (*call.dynamic, *(value for _, value in call.static))
-        with self._following, stage("following"), nothing_changes(self._function, whole):
+        with self._following, stage("following"), _nothing_changes(self._function, whole):
             try:
                 traced = trace_function(
                     self._function, call, signature, scope, self._wanted, declared

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from types import CodeType, FunctionType, MethodType
+from collections.abc import Mapping, Sequence
+from types import FunctionType, MethodType
 from typing import Any, Final
 
 import numpy as np
 
 from axiomjit.base.error_states import refuse_traps
 from axiomjit.base.errors import NeedsValuesError
-from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.records import Record
 from axiomjit.base.trace_context import Following
 from axiomjit.base.tree import unflatten_tree
@@ -24,8 +21,8 @@ from axiomjit.functions.expressions import NotInstrumentedError
 from axiomjit.functions.hooks import FunctionHooks
 from axiomjit.functions.instrument import instrumented
 from axiomjit.functions.library_calls import LibraryCalls
-from axiomjit.functions.objects import is_plain, is_users, users_function
-from axiomjit.functions.outside import BY_IDENTITY, KNOWN_BYTES, Outside, TraceAgain, Wanted
+from axiomjit.functions.objects import is_plain, is_users
+from axiomjit.functions.outside import KNOWN_BYTES, Outside, TraceAgain, Wanted
 from axiomjit.functions.sources import NUMBERS, Equals, Guards, Source
 from axiomjit.graph.captured import Captured, Watch, capturing
 from axiomjit.graph.nodes import Input, post_order
@@ -96,45 +93,6 @@ def can_be_instrumented(function: Any) -> bool:
     except NotInstrumentedError:
         return False
     return True
-
-
-def reads_outside(function: Any) -> bool:
-    """True if a function, or one that it calls, has names of values that may change.
-
-    Names of functions, classes and modules do not count.
-    """
-    if type(function) is MethodType or not can_be_instrumented(function):
-        return False
-    waiting, seen = [function], set[int]()
-    while waiting:
-        one = waiting.pop()
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
-        for named in _named_in(one):
-            compiled = isinstance(named, NativeCallable)
-            value = getattr(named, "_function", named) if compiled else named
-            if users_function(value):
-                waiting.append(value)
-            elif not isinstance(value, _STEADY):
-                return True
-    return False
-
-
-_STEADY: Final = (*BY_IDENTITY, NativeCallable, functools.partial)
-"""Types of values behind names that seldom change."""
-
-
-def _named_in(function: FunctionType) -> Iterator[object]:
-    """The values of the global names and the cells of a function, and of those inside it."""
-    waiting = [function.__code__]
-    while waiting:
-        code = waiting.pop()
-        yield from (function.__globals__[n] for n in code.co_names if n in function.__globals__)
-        waiting += [part for part in code.co_consts if isinstance(part, CodeType)]
-    for cell in function.__closure__ or ():
-        with suppress(ValueError):  # it is empty
-            yield cell.cell_contents
 
 
 def trace_function(

@@ -268,7 +268,8 @@ def test_no_cpu_is_asked_but_the_target():
         for path in (ROOT / folder).glob("**/*.py")
         if re.search(r"\.get_host_cpu|target_context\.codegen", path.read_text("utf-8"))
     ]
-    assert sorted(set(found)) == ["axiomjit/base/target.py", "axiomjit/cli/main.py"]
+    printing = {"axiomjit/base/commands.py", "axiomjit/cli/main.py"}
+    assert set(found) - printing == {"axiomjit/base/target.py"}
 
 
 def test_only_the_driver_and_the_command_line_ask_for_the_target_of_the_process():
