@@ -242,7 +242,10 @@ class Jitted(OutsideCalls[R], Generic[P, R]):
 
     def _call(self, quick: object, args: Any, kwargs: Any) -> Any:
         """Answer a call with other arguments than plain arrays, or the first of its layout."""
-        if self._is_instrumented() and not axes_among((*args, *kwargs.values())):
+        whole = self._instrumented is not False and not axes_among((*args, *kwargs.values()))
+        if whole and self._instrumented is None and self._cannot_compile():
+            return self._function(*args, **kwargs)
+        if whole and self._is_instrumented():
             return self._call_whole(args, kwargs)
         call = self._apart(args, kwargs)
         given = (*call.dynamic, *(value for _, value in call.static))

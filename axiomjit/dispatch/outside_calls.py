@@ -82,8 +82,6 @@ R = TypeVar("R")
 _PLAIN: Final = frozenset({np.ndarray, int, float, complex, bool, str, type(None)})
 MOST: Final = 16
 """The most plans for one layout of arguments, which differ in what they read outside."""
-TRIES: Final = 4
-"""How often a call is traced anew because something outside changed meanwhile."""
 
 
 def axes_among(values: Sequence[object]) -> bool:
@@ -225,15 +223,6 @@ def learn(programs: ClassPrograms, call: CallArguments, wanted: Wanted) -> str |
             wanted.numbers.add(identity)
             programs.drop(program)
     return found
-
-
-def _changing(name: str, guard: object) -> NeedsValuesError:
-    """The error for a function whose outside is never as it was while it was traced."""
-    return NeedsValuesError(
-        f"follow {name} once for all calls",
-        f"that what it reads outside changes meanwhile: {guard} did not hold after it",
-        "call it when no other thread changes what it reads",
-    )
 
 
 def _nothing_changes(function: object, given: Sequence[object]) -> AbstractContextManager[None]:
@@ -416,11 +405,10 @@ class OutsideCalls(NativeCallable[R]):
         compiled = match.program.compiled_call(match.signature.values, as_is, reads)
         return Found(compiled, match.vector, match.call)
 
-    def _match(self, call: CallArguments, same: Same | None = None, tries: int = TRIES) -> Match:
+    def _match(self, call: CallArguments, same: Same | None = None) -> Match:
         """The program for a call, traced if there is none.
 
-        Raises:
-            NeedsValuesError: what is outside was another after each of so many traces.
+        The call that is traced uses the values that the trace has read: those of one moment.
         """
         plain = plain_arguments(call.dynamic, call.names)
         signature = self._classified(call, plain, same)
@@ -455,13 +443,7 @@ class OutsideCalls(NativeCallable[R]):
         names = traced.call.names[len(call.names) :]
         program.depend_on(Reads(traced.guards, traced.effects, None, names), signature.values)
         self._programs.add(signature.key, program)
-        vector = traced.guards.read(call.leaves(call.dynamic))
-        if vector is None:  # something outside changed meanwhile
-            if tries == 1:
-                raise _changing(self._name, traced.guards.failing(call.leaves(call.dynamic)))
-            return self._match(call, same, tries - 1)
-        inputs = traced.guards.given(vector)
-        return Match(program, vector, call.with_inputs(inputs, names), traced.signature)
+        return Match(program, traced.vector, traced.call, traced.signature)
 
     def _warm_whole(self, args: Any, kwargs: Any) -> None:
         """As `warm`, of an instrumented function."""

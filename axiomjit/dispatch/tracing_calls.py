@@ -23,7 +23,7 @@ from axiomjit.functions.instrument import instrumented
 from axiomjit.functions.library_calls import LibraryCalls
 from axiomjit.functions.objects import is_plain, is_users
 from axiomjit.functions.outside import KNOWN_BYTES, Outside, TraceAgain, Wanted
-from axiomjit.functions.sources import NUMBERS, Equals, Guards, Source
+from axiomjit.functions.sources import NUMBERS, Equals, Guards, Source, Vector
 from axiomjit.graph.captured import Captured, Watch, capturing
 from axiomjit.graph.nodes import Input, post_order
 from axiomjit.symbolic.dims import Scope
@@ -38,13 +38,15 @@ class TracedFunction(Record):
     """A traced function: its graph and results, the outside that it reads, and its effects.
 
     `call` has the inputs from outside behind its arrays and numbers, `signature` is theirs;
-    `handles` is True if the function may catch errors.
+    `vector` has the values of the sources as the trace has read them; `handles` is True if the
+    function may catch errors.
     """
 
     trace: Trace
     watch: Watch
     handles: bool
     guards: Guards
+    vector: Vector
     effects: tuple[Replay, ...]
     call: CallArguments
     signature: Signature
@@ -173,13 +175,15 @@ class _TraceOnce:
         graph, structure = made.graph, made.structure
         handles = self._following.handles or handles_errors(self._function)
         guards = outside.guards()
+        vector = [outside.value_of(source) for source in guards.sources]
         self.end()
         del made, leaves  # the last references to what was made inside
         graph = captured.finalize(graph)
         settled = tuple((n, returned.settle(v) if n is None else v) for n, v in loose)
         watch = Watch(captured.used, captured.shown)
         whole = Trace(graph, structure, settled)
-        return TracedFunction(whole, watch, handles, guards, effects, inputs.call, inputs.signature)
+        read = guards, vector, effects
+        return TracedFunction(whole, watch, handles, *read, inputs.call, inputs.signature)
 
     def end(self) -> None:
         """Drop what refers to values from outside, and to what the function has made."""

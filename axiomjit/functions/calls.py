@@ -204,6 +204,8 @@ class Calls(Operators):
 
     def _call_unbound(self, function: Any, args: Any, kwargs: Any) -> Any:
         owner, name = args[0], function.__name__
+        if not isinstance(owner, function.__objclass__):
+            return function(*args, **kwargs)  # raises
         if function is object.__setattr__:
             return self.store_attribute(owner, *args[1:])
         if function is object.__init__:

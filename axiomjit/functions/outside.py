@@ -186,7 +186,7 @@ class Outside:
 
     def value_of(self, source: Source) -> Any:
         """The value of a source in the call that is traced."""
-        return self._raw[source.number]
+        return self._raw.get(source.number, MISSING)
 
     def stored_sources(self) -> Iterator[Source]:
         """The sources of places into which the function stores, if it has read them."""
