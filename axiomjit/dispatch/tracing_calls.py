@@ -22,11 +22,19 @@ from axiomjit.functions.hooks import FunctionHooks
 from axiomjit.functions.instrument import instrumented
 from axiomjit.functions.library_calls import LibraryCalls
 from axiomjit.functions.objects import is_plain, is_users
-from axiomjit.functions.outside import KNOWN_BYTES, Outside, TraceAgain, Wanted
+from axiomjit.functions.outside import (
+    BY_IDENTITY,
+    KNOWN_BYTES,
+    Outside,
+    TraceAgain,
+    Wanted,
+    refuse,
+)
 from axiomjit.functions.sources import NUMBERS, Equals, Guards, Source, Vector
 from axiomjit.graph.captured import Captured, Watch, capturing
 from axiomjit.graph.nodes import Input, post_order
-from axiomjit.symbolic.dims import Scope
+from axiomjit.symbolic.dims import Dim, Scope
+from axiomjit.tracing.holders import referred_by
 from axiomjit.tracing.rebinding import handles_errors
 from axiomjit.tracing.trace import Trace, trace
 
@@ -215,10 +223,24 @@ class _TraceOnce:
     def _leaf(self, value: object) -> object:
         """A value that is returned or stored: one from outside is read in each call."""
         if not self._outside.is_outside(value):
+            self._refuse_kept(value)
             return value
         source = self._outside.source_of(value)
         assert source is not None
         return FromSource(source)
+
+    def _refuse_kept(self, value: object) -> None:
+        """Refuse an object that the function makes around one from outside, which may be replaced.
+
+        Raises:
+            NeedsValuesError: a bound method, for example.
+        """
+        if is_plain(value) or isinstance(value, (*BY_IDENTITY, Dim)):
+            return
+        for one in referred_by(value):
+            if self._outside.is_outside(one) and not isinstance(one, BY_IDENTITY):
+                kept = self._outside.source_of(one)
+                refuse(f"keeps {kept}, from outside, in a {type(value).__name__} that it makes")
 
     def _learn_stored(self) -> None:
         """Trace again if a number that is guarded by its value is stored by the function.

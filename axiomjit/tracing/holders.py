@@ -25,8 +25,13 @@ def traced_inside(value: object) -> Tracer | SymbolicNumber | None:
     No user code runs: objects report their references as to the garbage collector. Functions are
     searched through closures and defaults.
     """
-    walk = reachable((value,), _referred, LIMIT)
-    return next((one for _, one in walk if issubclass(type(one), Tracer | SymbolicNumber)), None)
+    found = referred_by(value)
+    return next((one for one in found if issubclass(type(one), Tracer | SymbolicNumber)), None)
+
+
+def referred_by(value: object) -> Iterator[Any]:
+    """A value and what it refers to, directly or not, found without the user's code."""
+    return (one for _, one in reachable((value,), _referred, LIMIT))
 
 
 def traced_among(values: Sequence[object]) -> bool:

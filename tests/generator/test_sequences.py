@@ -51,7 +51,7 @@ def all_but_strides(array):
 
 
 PLANTED = {
-    "symbols are different numbers": lambda: patch.object(dims, "_known", known_as_it_was),
+    "symbols are different numbers": lambda: patch.object(dims, "_is_decided", known_as_it_was),
     "strides are large": lambda: patch.object(signature, "STRIDE", Kind("stride", 5)),
     "no guard is looked at": lambda: patch.object(programs.LoweredProgram, "fits", lambda *_: True),
     "ready plans are for any strides": lambda: patch.multiple(
