@@ -76,8 +76,6 @@ _COMPARING: Final = {
 _STORING: Final = frozenset({"append", "appendleft", "add", "insert", "setdefault", "__setitem__"})
 """Methods that put their arguments themselves into a container."""
 
-_OF_DICTS: Final[dict[str, Callable[..., Any]]] = {}
-"""Methods of dicts from outside that read one entry."""
 Copy = Callable[..., Any]
 """The instrumented copy of a function, bound to the hooks of a trace."""
 
@@ -472,7 +470,12 @@ _AS_HOOKS: Final[dict[str, Callable[..., Any]]] = {
     "__ior__": lambda calls, owner, other: calls.in_place("|", owner, other),
 }
 """Methods of containers that do what a hook does."""
-_OF_DICTS.update(get=_get, setdefault=_set_default, pop=_pop)
+_OF_DICTS: Final[Mapping[str, Callable[..., Any]]] = {
+    "get": _get,
+    "setdefault": _set_default,
+    "pop": _pop,
+}
+"""Methods of dicts from outside that read one entry."""
 
 
 def _codes(code: CodeType) -> dict[int, CodeType]:

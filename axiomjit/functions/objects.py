@@ -261,7 +261,7 @@ class Objects:
             return held.__func__
         if isinstance(held, NativeCallable):
             return MethodType(held, owner)
-        if isinstance(held, functools.cached_property):
+        if isinstance(held, _CACHED):
             made = self.call(held.func, owner)
             assert held.attrname is not None
             self.set_attribute(owner, held.attrname, made)
@@ -466,6 +466,8 @@ _SET_ANEW: Final = frozenset({"__defaults__", "__kwdefaults__"})
 """Parts of functions that programs set anew."""
 _STREAMS: Final = frozenset({"stdout", "stderr", "stdin"})
 """Names of `sys` that programs set anew."""
+_CACHED: Final[Any] = vars(functools)["cached_property"]
+"""The class of properties that store what they give; the user's, not ours."""
 _FIELD: Final = type(namedtuple("_Pair", "first").first)  # type: ignore[attr-defined]
 """The class of descriptors for the fields of a namedtuple."""
 _OF_CLASSES: Final = frozenset(

@@ -165,7 +165,6 @@ def test_installed_its_benchmarks_run(installed, tmp_path):
     ("words", "asked"),
     [
         (["run", "--quick", "--case", "affine_10", "--record"], "keep results"),
-        (["report", "--history"], "report the history of results"),
     ],
 )
 def test_installed_nothing_is_written_beside_the_packages(installed, tmp_path, words, asked):
