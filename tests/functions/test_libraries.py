@@ -66,6 +66,8 @@ class Module:
         return made
 
 
+# `assertWarns` asks every module that is loaded for its attributes, also deprecated ones.
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("name", TESTED)
 def test_tests_of_modules_pass(name, monkeypatch):
     module = importlib.import_module(name)
