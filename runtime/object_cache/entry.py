@@ -250,6 +250,20 @@ def pack(entry: Entry) -> bytes:
     return MAGIC + sha256(rest).digest() + rest
 
 
+def _literal(text: str) -> Any:
+    """The value of a text; Python 3.11 counts the depth of trees for all threads together.
+
+    Raises:
+        ValueError: it cannot be read, also not while other threads parse nothing.
+    """
+    for _ in range(100):
+        try:
+            return literal_eval(text)
+        except SystemError:  # another thread parses, too
+            continue
+    raise ValueError(text)
+
+
 def unpack(key: str, data: bytes) -> Entry | None:
     """The entry in some bytes; None unless they are an entry for this key."""
     try:
@@ -259,7 +273,7 @@ def unpack(key: str, data: bytes) -> Entry | None:
         if sha256(data[len(MAGIC) + len(digest) :]).digest() != digest:
             return None
         end = _START + length
-        entry = _read(literal_eval(data[_START:end].decode()), data[end:])
+        entry = _read(_literal(data[_START:end].decode()), data[end:])
         whole = entry.key == key and all(file.is_for_this_cpu for file in entry.files)
         called = _calls(entry.files)
         known = set(entry.calls or ()) == called and called <= PROVIDED
