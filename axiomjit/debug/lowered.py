@@ -125,7 +125,7 @@ class Lowered:
 
     @property
     def outside(self) -> str:
-        """What the program reads and changes outside its function, one per line."""
+        """The guards and effects of the program outside its function, one per line."""
         read = [f"if {guard}\n" for guard in self._guards]
         return "".join([*read, *(f"then {effect}\n" for effect in self._effects)])
 

@@ -45,7 +45,7 @@ class Runnable(Protocol):
 
 
 class Reads(Record):
-    """What a program reads outside its function, and its effects; `layout` is that of its inputs.
+    """A program's guards on outside values, its effects, and the layout of its outside inputs.
 
     `names` are the names of the inputs, for messages.
     """

@@ -60,7 +60,7 @@ def stored(compiled: CompiledCall) -> Stored | None:
 
 
 def _split(leaves: Sequence[Any], effects: int) -> list[Any]:
-    """The leaves of what is returned, and each leaf of an effect."""
+    """Split leaves into those of the return value and one for each effect."""
     behind = len(leaves) - effects
     return [leaves[:behind], *leaves[behind:]]
 

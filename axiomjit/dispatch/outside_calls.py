@@ -261,7 +261,7 @@ class OutsideCalls(NativeCallable[R]):
     _traced: int
 
     def restart(self) -> None:
-        """Drop the native entry, and what is known of what the function reads outside."""
+        """Drop the native entry and the plans that depend on outside values."""
         super().restart()
         self._outside_plans: Table[tuple[CompiledCall, ...]] = Table(LAYOUTS)
         self._wanted = Wanted()
@@ -475,6 +475,6 @@ class OutsideCalls(NativeCallable[R]):
         return make(program.stages, lengths, match.call.names, guards, effects)
 
     def guards(self) -> tuple[tuple[GuardInfo, ...], ...]:
-        """What each program reads outside the function, and under which conditions it is valid."""
+        """The guards of each program: the outside values that it reads, and their conditions."""
         every = [p for programs in self._programs.values() for p in programs]
         return tuple(p.reads.guards.described() for p in every if getattr(p, "reads", None))

@@ -39,7 +39,7 @@ from axiomjit.tracing.rebinding import handles_errors
 from axiomjit.tracing.trace import Trace, trace
 
 ROUNDS: Final = 8
-"""How often a function is traced until it has found out what it needs of the outside."""
+"""The most traces of one function for one program; each adds to `Wanted`."""
 
 
 class TracedFunction(Record):

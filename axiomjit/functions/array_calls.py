@@ -77,7 +77,7 @@ class KnownArrays:
         self._lines: dict[int, tuple[np.ndarray, str | None]] = {}
 
     def note(self, found: Any) -> Any:
-        """What stands for the result of a call: a traced array if its line makes such arrays."""
+        """Return the result of a call, as a traced array if its line makes traced arrays."""
         if type(found) in (tuple, list):
             return type(found)(map(self.note, found))
         if type(found) is not np.ndarray:

@@ -162,7 +162,7 @@ ASKED: Final[dict[str, dict[str, tuple[tuple[str, ...], tuple[str, ...]]]]] = {
     "sys": {"getsizeof": (_methods("sizeof"), ()), "intern": ((), ())},
     "posix": {"fspath": (_methods("fspath"), ())},
 }
-"""By module and function: what it asks of its arguments, and of what is in them."""
+"""By module and function: the special methods asked of arguments, and of their entries."""
 OF_METHODS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     **dict.fromkeys(("index", "count", "remove", "__contains__"), (_methods("eq hash"), ())),
     **dict.fromkeys(

@@ -81,7 +81,7 @@ Copy = Callable[..., Any]
 
 
 class Calls(Operators):
-    """What calls of functions, methods and classes do."""
+    """Traces calls of functions, methods and classes."""
 
     def __init__(self, outside: Outside, bind: Callable[..., Copy]) -> None:
         """Belong to a trace; `bind(self, function, form)` makes the copy of a function."""
@@ -170,7 +170,7 @@ class Calls(Operators):
         return known[1]
 
     def _defaults(self, function: FunctionType) -> Any:
-        """What stands for the defaults of a function, which can be set anew, as can its code."""
+        """The traced defaults of a function; guards say that they and its code are unchanged."""
         outside = self.outside
         source = outside.source_of(function)
         source = outside.fixed(function, function.__name__) if source is None else source
@@ -281,7 +281,7 @@ class Calls(Operators):
             self.call(post, made, *later)
 
     def _equal_fields(self, one: Any, other: Any) -> Any:
-        """What the generated `__eq__` of a dataclass gives."""
+        """The result of the generated `__eq__` of a dataclass."""
         if self.class_of(one) is not self.class_of(other):
             return NotImplemented
         for field in dataclasses.fields(one):
@@ -433,7 +433,7 @@ class Calls(Operators):
 
 
 def _is_refused(function: Any) -> bool:
-    """Whether a bound method of a library is refused, as `random.random` of a hidden object is."""
+    """True if a library's bound method is refused, as `random.random` of a hidden object is."""
     bound = type(function) is MethodType and type(function.__func__) is FunctionType
     if not bound and not isinstance(function, BuiltinFunctionType):
         return False

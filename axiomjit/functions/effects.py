@@ -71,7 +71,7 @@ HOW: Final[Mapping[str, Callable[[Any, Any, Sequence[Any]], None]]] = {
     "function": _call_with,
     "call": _call,
 }
-"""How each kind of effect is done: to the target, by its key, with the values."""
+"""The function that does each kind of effect, given the target, the key and the values."""
 
 
 class Replay(Record):

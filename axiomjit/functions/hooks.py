@@ -16,7 +16,7 @@ from axiomjit.functions.sources import MISSING, Contents
 
 
 class FunctionHooks:
-    """What the copy of one function calls; the names are those of `instrument`."""
+    """The hooks that one function's copy calls, named as in `instrument`."""
 
     def __init__(self, calls: LibraryCalls, function: FunctionType) -> None:
         """Belong to a trace, and to a function with its namespace and cells."""
@@ -106,7 +106,7 @@ class FunctionHooks:
         return self._calls.context(manager)
 
     def import_(self, name: str, names: tuple[str, ...] | None, level: int) -> Any:
-        """What a statement `import` gives of loaded modules: a module, or a tuple of names.
+        """The result of an `import` statement: a loaded module, or a tuple of its values.
 
         `names` is None for the outermost module, empty for the module itself.
         """
@@ -161,7 +161,7 @@ class FunctionHooks:
         return goes_on
 
     def kept(self) -> Any:
-        """What was kept last."""
+        """The value that was kept last."""
         found, self._kept = self._kept, None
         return found
 

@@ -52,7 +52,7 @@ class Parameter(Record):
     name: str
 
     def of(self, args: Sequence[Any], kwargs: Kwargs) -> Any:
-        """What is given for it; None for nothing."""
+        """The argument given for the parameter; None if there is none."""
         if self.place is not None and self.place < len(args):
             return args[self.place]
         return kwargs.get(self.name)
@@ -446,7 +446,7 @@ def _of_ufunc(ufunc: np.ufunc) -> CallKind:
 
 
 def _of_class(kind: Any, own: str) -> CallKind:
-    """What makes an instance of a class that no table names."""
+    """The kind of the call that makes an instance of a class outside the tables."""
     shown = f"{kind.__module__}.{kind.__qualname__}"
     library = is_library(kind, own)
     if issubclass(kind, np.generic) and library:
@@ -465,7 +465,7 @@ def _of_class(kind: Any, own: str) -> CallKind:
 
 
 def _has_own_start(kind: type, own: str) -> bool:
-    """Whether code of the user's runs when an instance is made."""
+    """True if making an instance runs the user's code."""
     for name in ("__new__", "__init__"):
         held = next(vars(base)[name] for base in kind.__mro__ if name in vars(base))
         held = held.__func__ if isinstance(held, staticmethod) else held

@@ -32,7 +32,7 @@ _NOT_GENERATED: Final = frozenset(ALL) - {*COMPARISONS, "__repr__", "__hash__"}
 
 
 class LibraryCalls(Calls):
-    """What calls of library functions do."""
+    """Traces calls of library functions."""
 
     _filters = 0
     """The number of blocks that put the filters of warnings back."""
@@ -69,7 +69,7 @@ class LibraryCalls(Calls):
         self.made_generators[id(made)] = made
 
     def _get_parts(self, getter: Any, owner: Any) -> Any:
-        """What `operator.itemgetter` or `attrgetter` gives."""
+        """The result of a call of `operator.itemgetter` or `attrgetter`."""
         keys = getter.__reduce__()[1]
         if isinstance(getter, operator.itemgetter):
             found = [self.item(owner, key) for key in keys]
@@ -539,4 +539,4 @@ _HOOKS: Final[dict[str, Callable[..., Any]]] = {
     "set item": LibraryCalls.set_item,
     "delete item": lambda calls, owner, key: calls.set_item(owner, key, MISSING),
 }
-"""What functions of `operator` do."""
+"""Traced forms of the functions of `operator`."""

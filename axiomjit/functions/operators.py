@@ -306,7 +306,7 @@ class Operators(Objects):
             place += 1
 
     def given(self, value: Any) -> Any:
-        """What a library's function gets for a value: entries of outside containers are guarded.
+        """The value to pass to a library's function; entries of outside containers are guarded.
 
         Raises:
             NeedsValuesError: an object from outside about which nothing is known.

@@ -97,7 +97,7 @@ _STORED: Final[dict[str, type[Part]]] = {
 
 
 class Wanted:
-    """What earlier traces of a function found out about its sources, by their identity."""
+    """Facts about a function's sources that earlier traces found, by identity of the source."""
 
     def __init__(self) -> None:
         """Start without knowledge."""
@@ -207,11 +207,11 @@ class Outside:
         return source
 
     def argument(self, place: int, name: str, value: Any) -> Any:
-        """What stands for an argument that is neither an array nor a number."""
+        """The traced form of an argument that is neither an array nor a number."""
         return self.admit(value, self.source(Argument(place, name), value))
 
     def read(self, made: Part) -> Any:
-        """What stands for a part of something outside; MISSING if it has none.
+        """The traced form of a part of an outside object; MISSING if it has no such part.
 
         Each part is read once in a trace: the reads of one call are of one moment.
         """
@@ -267,7 +267,7 @@ class Outside:
         return stands
 
     def stand_for_generator(self, generator: Any) -> Any:
-        """What represents a generator of random numbers in the trace."""
+        """The tracer of a generator of random numbers."""
         if id(generator) not in self._generators:
             source = self.source_of(generator)
             if source is not None:

@@ -494,25 +494,24 @@ class Guards:
         found.sort(key=lambda pair: pair[0].number)
         return tuple(GuardInfo(str(one), text, one.line) for one, text in found)
 
-    def read(self, leaves: Sequence[object]) -> Vector | None:
-        """The vector of a call, None if a guard does not hold."""
+    def _checked(self, leaves: Sequence[object]) -> tuple[Vector, Guard | None]:
+        """The vector of a call, up to the first guard that does not hold, and that guard."""
         vector: Vector = []
         for source, conditions in self._rows:
             vector.append(source.read(vector, leaves))
             for one in conditions:
                 if not one.holds(vector[one.source.number], vector):
-                    return None
-        return vector
+                    return vector, one
+        return vector, None
+
+    def read(self, leaves: Sequence[object]) -> Vector | None:
+        """The vector of a call, None if a guard does not hold."""
+        vector, failed = self._checked(leaves)
+        return vector if failed is None else None
 
     def failing(self, leaves: Sequence[object]) -> Guard | None:
         """The first guard that does not hold; None if all hold."""
-        vector: Vector = []
-        for source, conditions in self._rows:
-            vector.append(source.read(vector, leaves))
-            for one in conditions:
-                if not one.holds(vector[one.source.number], vector):
-                    return one
-        return None
+        return self._checked(leaves)[1]
 
     def given(self, vector: Vector) -> list[Any]:
         """The values of the inputs."""

@@ -134,7 +134,7 @@ _NARROW = re.compile(
 
 
 class CompiledKernel:
-    """What compiling a kernel gives: object files and texts."""
+    """A compiled kernel: its object files and texts."""
 
     __slots__ = ("_library", "checked", "compile_ms", "objects", "symbol")
 

@@ -39,7 +39,7 @@ class TargetLibrary(JITCodeLibrary):
     object_code: bytes
     """The object file."""
     tables: ObjectFile
-    """What it calls outside itself, and what it defines."""
+    """The functions that it calls outside itself, and those that it defines."""
 
     @property
     def objects(self) -> tuple[bytes, ...]:

@@ -32,7 +32,7 @@ IS_VALID, INSIDE_VALUES = 19, 24
 CONTENTS: Final = 16
 """The value in a cell."""
 FUNCTION_PARTS: Final = {"__code__": 48, "__defaults__": 56, "__kwdefaults__": 64}
-"""What can be set anew in a function; 0 for None."""
+"""The replaceable parts of a function: code and defaults; 0 stands for None."""
 _SET_SIZE: Final = 24
 SIZES: Final = dict.fromkeys((list, tuple, dict), SIZE) | dict.fromkeys((set, frozenset), _SET_SIZE)
 """Where containers have the number of their entries, by class."""
