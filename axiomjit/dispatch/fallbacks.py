@@ -366,7 +366,7 @@ def speculative_run(
             raise
         put_back()
         raise _fallback_for(error) from None
-    return after_effects(compiled, made, vector)
+    return made if compiled.outside is None else after_effects(compiled, made, vector)
 
 
 def _snapshot(compiled: CompiledCall, arguments: Sequence[object]) -> Callable[[], None]:

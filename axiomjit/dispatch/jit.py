@@ -375,7 +375,8 @@ class Jitted(OutsideCalls[R], Generic[P, R]):
         lazy_import("axiomjit.debug.lowered")
         from axiomjit.debug.lowered import Lowered
 
-        if self._is_instrumented() and not axes_among((*args, *kwargs.values())):
+        known = self._instrumented is not False and self._is_instrumented()
+        if known and not axes_among((*args, *kwargs.values())):
             return self._lower_whole(Lowered, args, kwargs)
         call = self._apart(args, kwargs)
         if has_axes(call.dynamic):
@@ -414,7 +415,8 @@ class Jitted(OutsideCalls[R], Generic[P, R]):
         """
         if kwargs or not are_arrays(args):
             args, kwargs = stood_in((args, kwargs))
-        if self._is_instrumented() and not axes_among((*args, *kwargs.values())):
+        known = self._instrumented is not False and self._is_instrumented()
+        if known and not axes_among((*args, *kwargs.values())):
             self._warm_whole(args, kwargs)
             return
         call = self._apart(args, kwargs)
