@@ -143,9 +143,10 @@ def _state(value):
             return value.args
         case types.MethodType():
             return value.__self__, value.__func__
-    if hasattr(value, "getrandbits"):
+    kind = type(value)  # an instance may answer any name
+    if hasattr(kind, "getrandbits"):
         return value.getstate()
-    return value.__length_hint__() if hasattr(value, "__length_hint__") else None
+    return value.__length_hint__() if hasattr(kind, "__length_hint__") else None
 
 
 def _attributes(value):
