@@ -307,7 +307,7 @@ class OutsideCalls(NativeCallable[R]):
     def _is_instrumented(self) -> bool:
         """True if the function is traced by a copy whose text is known."""
         if self._instrumented is None:
-            self._instrumented = reads_outside(self._function) and self._has_text()
+            self._instrumented = self._has_text()
         return self._instrumented
 
     def _has_text(self) -> bool:
