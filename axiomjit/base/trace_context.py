@@ -25,7 +25,8 @@ class Following:
 
     __slots__ = (
         *("arguments", "asked", "count", "ended", "handles", "is_made", "last", "lives_outside"),
-        *("may_fail", "name", "refusal", "represent_input", "scalars", "thread", "within"),
+        *("may_fail", "name", "refusal", "represent_input", "scalars", "thread", "want_traced"),
+        *("within",),
     )
 
     def __init__(self, name: str = "a function", scalars: frozenset[int] = frozenset()) -> None:
@@ -51,6 +52,8 @@ class Following:
         """True for a container from outside the function, which returns the container itself."""
         self.is_made: Callable[[object], bool] | None = None
         """True for an instance of a user's class that the function has made, if known."""
+        self.want_traced: Callable[[object], None] | None = None
+        """Ends the trace if an array of known values is to hold traced ones, to trace it, too."""
         self.represent_input: Callable[[Any], Any] | None = None
         """Returns what represents one more input of the program."""
         self.asked: Any = None

@@ -26,7 +26,7 @@ from axiomjit.base.records import Record
 from axiomjit.base.tree import Structure, attributes, class_attributes, flatten_tree
 from axiomjit.functions.outside import BY_IDENTITY
 from axiomjit.functions.sources import is_known_value
-from axiomjit.graph.traced_values import NamedValue
+from axiomjit.graph.traced_values import AxisValue, NamedValue
 
 Forget = Callable[[Any], None]
 _BY_VALUE: Final = frozenset({int, bool, str, bytes, type(None), type(Ellipsis)})
@@ -174,11 +174,19 @@ def mentions_dead(key: object) -> bool:
 
 Array = np.ndarray
 _ARRAYS: Final = frozenset({Array})
+_WITHOUT_AXES: Final = _ARRAYS | {int, float, complex, bool, str, type(None)}
 
 
 def are_arrays(values: Sequence[object]) -> bool:
     """True if all are arrays of NumPy's own class."""
     return set(map(type, values)) <= _ARRAYS
+
+
+def axes_among(values: Sequence[object]) -> bool:
+    """True if there is a named array or a tensor among values, or in their containers."""
+    if all(type(value) in _WITHOUT_AXES for value in values):
+        return False
+    return any(isinstance(v, NamedValue | AxisValue) for v in flatten_tree(tuple(values))[0])
 
 
 def has_axes(values: Sequence[object]) -> bool:
@@ -245,7 +253,7 @@ def take_apart(
     kwargs: Mapping[str, object],
     forms: Forms | None = None,
     function: str = "function",
-    whole: bool = False,
+    whole: bool = True,
 ) -> CallArguments:
     """Split the leaves of a call's arguments into dynamic and static ones.
 
@@ -256,7 +264,7 @@ def take_apart(
         kwargs: The keyword arguments.
         forms: A table for calls with arrays only.
         function: The name of the function, for errors.
-        whole: True if containers are static leaves, not opened.
+        whole: True if containers are static leaves; else they are opened.
 
     Raises:
         TypeError: the call does not fit the signature (Python's own message).
@@ -276,7 +284,7 @@ def _sorted(
     args: tuple[object, ...],
     kwargs: Mapping[str, object],
     function: str,
-    whole: bool = False,
+    whole: bool,
 ) -> CallArguments:
     try:
         bound = signature.bind(*args, **kwargs)

@@ -1,20 +1,16 @@
 """`axiomjit.jit`: a NumPy function, traced once per signature and compiled.
 
-A compiled function is pickled by its name, or by the function and the options of `jit`, without
-programs, kernels, native entries or locks. The unpickled function compiles when called, or finds
-its kernels on disk. `pickle` takes functions by name, `cloudpickle` also by value those that no
-other process could import: of `__main__`, lambdas and closures. A function importable by its name
-is pickled the way the pickler treats plain functions.
+The function is traced by an instrumented copy; a program is valid for a call if its guards on what
+the function reads outside hold. The unpickled function compiles when called, or finds its kernels
+on disk.
 """
 
 from __future__ import annotations
 
-import copyreg
 import functools
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, TypeVar, cast, overload
 
 from axiomjit.base.config import config, waiting
@@ -35,11 +31,13 @@ from axiomjit.dispatch.arguments import (
     CallArguments,
     Forms,
     are_arrays,
+    axes_among,
     class_of,
     exact_key,
     exact_layout,
     foreign_classes,
     has_axes,
+    kind_of,
     plain_arguments,
     static_parameters,
     swapped_dtype,
@@ -48,10 +46,10 @@ from axiomjit.dispatch.arguments import (
 from axiomjit.dispatch.caches import (
     CLASSES,
     LAYOUTS,
+    ClassPrograms,
     CompiledCall,
     ProgramTable,
     Table,
-    run_and_unflatten,
 )
 from axiomjit.dispatch.decorating import check_function, check_options
 from axiomjit.dispatch.fallbacks import (
@@ -76,11 +74,13 @@ from axiomjit.dispatch.fallbacks import (
     untraceable_error,
     warn_of_fallback,
 )
-from axiomjit.dispatch.outside_calls import OutsideCalls, axes_among
+from axiomjit.dispatch.matching import Found, Match, find_plan, find_program, learn, with_plan
+from axiomjit.dispatch.pickling import reduced
 from axiomjit.dispatch.programs import TracedProgram
 from axiomjit.dispatch.retrace_reasons import CacheInfo, RetraceReasons, aspects_of
 from axiomjit.dispatch.signature import Classes, DeclaredShapes, Signature, classify
 from axiomjit.dispatch.warm import no_named_arrays, stood_in
+from axiomjit.functions.outside import Wanted
 from axiomjit.functions.sources import GuardInfo, Vector
 from axiomjit.graph.traced_values import AxisValue
 from axiomjit.symbolic.data_dependent import OtherLengthError
@@ -88,6 +88,7 @@ from axiomjit.symbolic.dims import Scope
 
 if TYPE_CHECKING:
     from axiomjit.debug.lowered import Explanation, Lowered
+    from axiomjit.dispatch.tracing_calls import TracedFunction
 
 
 class BoundMethod(functools.partial[Any]):
@@ -125,7 +126,7 @@ _NAMED_CALLS: Final = "axiomjit.dispatch.named_calls"
 """The module for calls with named arrays; other calls do not import it, nor the axis language."""
 
 
-class Jitted(OutsideCalls[R], Generic[P, R]):
+class Jitted(NativeCallable[R], Generic[P, R]):
     """A compiled NumPy function; call it like the wrapped function.
 
     Results are new arrays, or views if NumPy would return one. Repeated calls with one layout of
@@ -164,13 +165,13 @@ class Jitted(OutsideCalls[R], Generic[P, R]):
         self._traced_among = lazy_import("axiomjit.tracing.holders").traced_among
         vars(self).update(more)
         self.restart()  # a compiled function has copied its own entry into this one
-        self._plans: Table[CompiledCall] = Table(LAYOUTS)
+        self._plans: Table[tuple[CompiledCall, ...]] = Table(LAYOUTS)
         self._programs = ProgramTable(CLASSES)
+        self._wanted = Wanted()
         self._reasons = RetraceReasons()
         self._following = new_lock()
-        self._in_numpy = self._writes = self._warned = False
+        self._in_numpy = self._writes = self._identifies = self._warned = False
         self._numpy_calls = CallsInNumPy()
-        self._identifies: bool | None = None
         self._hits = self._bound = self._traced = 0
         self._foreign: set[object] = set()
         self._seen_signature: inspect.Signature | None = None
@@ -193,6 +194,8 @@ class Jitted(OutsideCalls[R], Generic[P, R]):
         """A bound method; the instance is a static argument."""
         return self if owner is None else BoundMethod(cast(Any, self), owner)
 
+    # Calls
+
     def answer(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
         """The result of a call that no native guard has answered."""
         if (self._in_numpy or user_traps_errors()) and not (
@@ -206,106 +209,100 @@ class Jitted(OutsideCalls[R], Generic[P, R]):
         if self._foreign and self._warned and self._is_foreign((*args, *kwargs.values())):
             self._numpy_calls.count(FOREIGN)
             return self._function(*args, **kwargs)
-        quick = None if kwargs or self._static else exact_layout(args)
-        compiled = self._plans.get(quick)
-        if (
-            compiled is None
-            or self._identifies
-            or not (compiled.is_simple and compiled.plain and compiled.holds())
-        ):
-            return self._call(quick, args, kwargs)
-        self._hits += 1
-        result = run_and_unflatten(compiled, args)
-        if self.wants_guard():
-            self._guard(compiled, self._apart(args, {}), args, {})
-        return result
+        if axes_among(args) or axes_among(tuple(kwargs.values())):
+            return self._call_named(args, kwargs)
+        return self._call(args, kwargs)
 
     def _is_foreign(self, values: Sequence[object]) -> bool:
         """True if an argument's class is known not to be compiled."""
         known = not self._static and not self._foreign.isdisjoint(map(class_of, values))
         return known and not has_axes(values)
 
-    def _guard(
-        self,
-        compiled: CompiledCall,
-        call: CallArguments,
-        args: Any,
-        kwargs: Any,
-        values: Vector | None = None,
-    ) -> None:
-        """Answer calls like this one natively from now on, if possible."""
-        late = lazy_import("axiomjit.dispatch.guards")
-        if late.is_native():
-            order = late.order_of(self._signature, args, kwargs)
-            distinct = bool(self._identifies)
-            late.guard_call(self, compiled, call, order, args, kwargs, distinct, values)
-
-    def _call(self, quick: object, args: Any, kwargs: Any) -> Any:
-        """Answer a call with other arguments than plain arrays, or the first of its layout."""
-        whole = self._instrumented is not False and not axes_among((*args, *kwargs.values()))
-        if whole and self._instrumented is None and self._cannot_compile():
-            return self._function(*args, **kwargs)
-        if whole and self._is_instrumented():
-            return self._call_whole(args, kwargs)
+    def _call(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
+        """Answer a call without named arrays."""
         call = self._apart(args, kwargs)
         given = (*call.dynamic, *(value for _, value in call.static))
-        if any(isinstance(v, AxisValue) for v in given) or self._traced_among(given):
+        if self._traced_among(given):
             return self._function(*args, **kwargs)
-        named = has_axes(call.dynamic)
-        same = None
-        if self._identifies is None and not named and self._cannot_compile():
-            return self._function(*args, **kwargs)
-        if (self._writes or self._looks_at_identity()) and not named:
-            same = same_arrays(call.dynamic, bool(self._identifies))
-        exact = lazy_import(_NAMED_CALLS).exact_named_key if named else exact_key
-        key = quick or exact(call, self._forget)
-        key = key if same is None else (key, same)
-        compiled = self._plans.get(key)
-        known = compiled is not None and compiled.holds()
-        if compiled is not None and known:
-            self._hits += 1
-            arguments = compiled.prepared(call.dynamic, call.names)
-        elif not named and self._cannot_compile():
-            return self._function(*args, **kwargs)
-        else:
+        same = self._same_arrays(call)
+        key = self._key(call, same)
+        found = find_plan(self._plans.get(key) or (), call)
+        known, why = found is not None, list[UnfollowedError]()
+        if found is None:
+            if self._cannot_compile():
+                return self._function(*args, **kwargs)
+            identified = self._identifies
             try:
-                compiled, arguments = self._prepare(key, call, named, same)
+                found = self._prepare(key, call, same)
             except (NeedsValuesError, UnsupportedError) as error:
-                compiled, why = None, []
-                if named or not (self._becomes_instrumented() or self._falls_back(error)):
+                if not self._falls_back(error):
                     raise
+                self._numpy_calls.count_whole()
+                return self._function(*args, **kwargs)
             except UnfollowedError as error:
-                compiled, why = None, [error.with_traceback(None)]
-        if compiled is None:
-            return self._run_otherwise(why, args, kwargs)
-        if named:
-            return lazy_import(_NAMED_CALLS).run_and_unflatten_named(compiled, arguments)
-        if compiled.writes and not self._writes:
+                why = [error.with_traceback(None)]
+            if self._identifies and not identified:  # the first such trace took all for distinct
+                return self._call(args, kwargs)
+        if found is None:
+            return self._run_untraceable(why, args, kwargs)
+        self._hits += known
+        if found.compiled.writes and not self._writes:
             self._writes = True
-            return self._call(quick, args, kwargs)
+            return self._call(args, kwargs)
+        return self._run(found, call, same, known, args, kwargs)
+
+    def _same_arrays(self, call: CallArguments) -> Same | None:
+        """The groups of arguments that are one array, if programs depend on it; else None."""
+        if not (self._writes or self._identifies):
+            return None
+        return same_arrays(call.dynamic, self._identifies)
+
+    def _key(self, call: CallArguments, same: Same | None) -> object:
+        key = exact_key(call, self._forget)
+        return key if same is None else (key, same)
+
+    def _run(
+        self,
+        found: Found,
+        call: CallArguments,
+        same: Same | None,
+        known: bool,
+        args: Any,
+        kwargs: Mapping[str, Any],
+    ) -> Any:
+        """Run the plan of a call, or the function in NumPy; `known`: it was found in the table."""
+        compiled, extended = found.compiled, found.call
+        if same is not None:
+            same = (*same, *range(len(same), len(extended.dynamic)))
+        arguments = compiled.prepared(extended.dynamic, extended.names)
         try:
-            result = speculative_run(compiled, arguments, call, same)
+            result = speculative_run(compiled, arguments, extended, same, found.vector)
         except FallbackToNumPy as fallback:
             reason = fallback.counted(self._name, self._strict, self._numpy_calls)
         else:
             if not known and config.disable:
                 self._numpy_calls.count(DISABLED)
             if known and same is None and compiled.is_guarded and self.wants_guard():
-                self._guard(compiled, call, args, kwargs)
+                self._guard(compiled, call, args, kwargs, found.vector)
             return result
         self._warned = self._warned or warn_of_fallback(self._name, reason, before=True)
         result = self._function(*args, **kwargs)
         self._warned = self._warned or warn_of_fallback(self._name, reason, before=False)
         return result
 
-    def _run_otherwise(self, errors: list[UnfollowedError], args: Any, kwargs: Any) -> Any:
-        """Answer a call for which the function as it is could not be traced."""
-        if errors:
-            return self._run_untraceable(errors, args, kwargs)
-        if not self._in_numpy:
-            return self._call_whole(args, kwargs)
-        self._numpy_calls.count_whole()
-        return self._function(*args, **kwargs)
+    def _guard(
+        self,
+        compiled: CompiledCall,
+        call: CallArguments,
+        args: Any,
+        kwargs: Mapping[str, Any],
+        values: Vector,
+    ) -> None:
+        """Answer calls like this one natively from now on, if possible."""
+        late = lazy_import("axiomjit.dispatch.guards")
+        if late.is_native():
+            order = late.order_of(self._signature, args, kwargs)
+            late.guard_call(self, compiled, call, order, args, kwargs, self._identifies, values)
 
     def _run_untraceable(
         self, errors: list[UnfollowedError], args: Any, kwargs: Mapping[str, Any]
@@ -317,6 +314,14 @@ class Jitted(OutsideCalls[R], Generic[P, R]):
             self._numpy_calls.count_whole()
         return result
 
+    def _falls_back(self, error: AxiomError) -> bool:
+        """True if NumPy runs the function from now on; otherwise raise the error."""
+        if falls_back(self._name, error, self._strict):
+            self._numpy_calls.reasons[WHOLE] = short_reason(error)
+            self._in_numpy = True
+            self.drop_tables()
+        return self._in_numpy
+
     def _cannot_compile(self) -> bool:
         """True inside a compilation of this thread; such a call is counted."""
         now = why_not_compile()
@@ -325,38 +330,139 @@ class Jitted(OutsideCalls[R], Generic[P, R]):
             self._numpy_calls.count(NOT_NOW)
         return now is not None
 
-    def _looks_at_identity(self) -> bool:
-        """True if the function may compare the identity of two arguments."""
-        if self._identifies is None:
-            late = lazy_import("axiomjit.tracing.rebinding")
-            self._identifies = bool(late.compares_identity(self._function))
-        return self._identifies
+    # Plans and programs
 
-    def _prepare(
-        self, key: object, call: CallArguments, named: bool, same: Same | None
-    ) -> tuple[CompiledCall, Sequence[object]]:
-        """The compiled call for a layout, cached for later calls, and the converted arguments."""
-        if key in self._plans:  # a captured array has changed
+    def _prepare(self, key: object, call: CallArguments, same: Same | None) -> Found:
+        """The plan for a layout and the values outside, kept for later calls."""
+        if not all(one.holds() for one in self._plans.get(key) or ()):
             self.drop_tables()
         with self._reasons.clock.running():
             try:
-                compiled, arguments = self._bind(call, same, named)
+                found = self._bind(call, same)
             except (InterruptedWritesError, OtherLengthError) as error:
-                compiled, arguments = numpy_call(error), call.dynamic
+                found = Found(numpy_call(error), [], call)
             except GraphTypeError as error:
-                if named or self._strict or config.fallback == "error":
+                if self._strict or config.fallback == "error":
                     raise
-                compiled, arguments = numpy_call(error), call.dynamic
+                found = Found(numpy_call(error), [], call)
                 self._foreign |= foreign_classes(call.dynamic)
+        self._keep(key, found.compiled)
+        return found
+
+    def _keep(self, key: object, compiled: CompiledCall) -> None:
         self._bound += 1
         if not config.disable:
-            self._plans.keep(key, compiled)
-        return compiled, arguments
+            self._plans.keep(key, with_plan(self._plans.get(key) or (), compiled))
+
+    def _bind(self, call: CallArguments, same: Same | None = None) -> Found:
+        """The plan for a new layout of arguments."""
+        swapped = swapped_dtype(call.dynamic)
+        if swapped is not None:
+            return Found(byteswapped(swapped), [], call)
+        match = self._match(call, same)
+        given = match.call.dynamic
+        plain = plain_arguments(given, match.call.names)
+        as_is = all(new is old for new, old in zip(plain, given, strict=True))
+        inputs = given[len(call.dynamic) :]
+        reads = match.program.reads.replace(layout=exact_layout(inputs, kind_of))
+        compiled = match.program.compiled_call(match.signature.values, as_is, reads)
+        return Found(compiled, match.vector, match.call)
+
+    def _classified(
+        self, call: CallArguments, plain: Sequence[object], same: Same | None = None
+    ) -> Signature:
+        """The signature of a call, checked against the declared shapes."""
+        names = self._shapes.names(call, plain) if self._shapes else None
+        return classify(call, plain, self._classes, self._forget, names, same)
+
+    def _match(self, call: CallArguments, same: Same | None = None) -> Match:
+        """The program for a call, traced if there is none.
+
+        The call that is traced uses the values that the trace has read: those of one moment.
+        """
+        plain = plain_arguments(call.dynamic, call.names)
+        signature = self._classified(call, plain, same)
+        known = self._programs.get(signature.key) or ClassPrograms()
+        found = find_program(known, call, signature, self._classified)
+        if found is not None:
+            return found
+        changed = learn(known, call, self._wanted)
+        scope = Scope(signature.values)
+        self._traced += 1
+        aspects = aspects_of(call, signature)
+        self._reasons.add(aspects, tuple(known), len(known), signature.values, changed)
+        self._reasons.warn_of_many(self._name)
+        traced = self._trace(call, plain, signature, scope)
+        self._identifies = self._identifies or traced.identifies
+        if self._shapes:
+            shapes = [node.shape for node in traced.trace.graph.results]
+            self._shapes.check_results(shapes, signature.declared, tuple(scope.guards))
+        program = TracedProgram(traced, scope, signature.values)
+        self._programs.add(signature.key, program)
+        return Match(program, traced.vector, traced.call, traced.signature)
+
+    def _trace(
+        self, call: CallArguments, plain: Sequence[object], signature: Signature, scope: Scope
+    ) -> TracedFunction:
+        """The traced function of a call.
+
+        Raises:
+            UnfollowedError: it raises an error.
+        """
+        lazy_import("axiomjit.dispatch.tracing_calls")
+        from axiomjit.dispatch.tracing_calls import nothing_changes, trace_function
+
+        declared = self._shapes.names(call, plain) if self._shapes else None
+        whole = (*call.dynamic, *(value for _, value in call.static))
+        with self._following, stage("following"), nothing_changes(self._function, whole):
+            try:
+                return trace_function(
+                    self._function, call, signature, scope, self._wanted, declared
+                )
+            except Exception as error:
+                if not may_be_tracing_error(error):
+                    raise
+                raise untraceable_error(self._name, error) from error.with_traceback(None)
 
     def _forget(self, dead: object) -> None:
         """Drop the caches of a dead static argument."""
         self._plans.forget(dead)
         self._programs.forget(dead)
+
+    # Named arrays
+
+    def _call_named(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
+        """Answer a call with named arrays, for which tensors are traced."""
+        call = self._apart_named(args, kwargs)
+        given = (*call.dynamic, *(value for _, value in call.static))
+        if any(isinstance(v, AxisValue) for v in given) or self._traced_among(given):
+            return self._function(*args, **kwargs)
+        late = lazy_import(_NAMED_CALLS)
+        key = late.exact_named_key(call, self._forget)
+        (compiled,) = self._plans.get(key) or (None,)
+        self._hits += compiled is not None
+        if compiled is None:
+            with self._reasons.clock.running():
+                compiled = self._named_program(call).compiled_call()
+            self._keep(key, compiled)
+        return late.run_and_unflatten_named(compiled, call.dynamic)
+
+    def _apart_named(self, args: Any, kwargs: Mapping[str, Any]) -> CallArguments:
+        """The arguments of a call with named arrays, containers opened."""
+        return take_apart(self._signature, self._static, args, kwargs, None, self._name, False)
+
+    def _named_program(self, call: CallArguments) -> Any:
+        late = lazy_import(_NAMED_CALLS)
+
+        def build() -> Any:
+            self._traced += 1
+            self._reasons.add(late.named_aspects(call))
+            self._reasons.warn_of_many(self._name)
+            return late.NamedProgram(self._function, call, self._reasons.clock)
+
+        return self._programs.find(late.named_key(call, self._forget), {}, build)
+
+    # For people
 
     def __reduce__(self) -> tuple[Any, ...] | str:
         """Pickle by name if the name finds this object; else by the wrapped function."""
@@ -375,26 +481,22 @@ class Jitted(OutsideCalls[R], Generic[P, R]):
         lazy_import("axiomjit.debug.lowered")
         from axiomjit.debug.lowered import Lowered
 
-        known = self._instrumented is not False and self._is_instrumented()
-        if known and not axes_among((*args, *kwargs.values())):
-            return self._lower_whole(Lowered, args, kwargs)
+        if axes_among((*args, *kwargs.values())):
+            named = self._apart_named(args, kwargs)
+            return cast("Lowered", self._named_program(named).lower(named))
         call = self._apart(args, kwargs)
-        if has_axes(call.dynamic):
-            return cast("Lowered", self._named_program(call).lower(call))
-        signature = self._classified(call, plain_arguments(call.dynamic, call.names))
         try:
-            program: TracedProgram | None = self._program(call, signature)
-        except NeedsValuesError:
-            if not self._becomes_instrumented():
-                raise
-            program = None
+            match = self._match(call)
         except OtherLengthError as error:
             raise length_refused(error).refusal_of(self._name) from None
         except UnfollowedError as error:
             raise raised(error) from None
-        if program is None:
-            return self._lower_whole(Lowered, args, kwargs)
-        return Lowered(program.stages, program.lengths(signature.values), call.names)
+        program = match.program
+        lengths = program.lengths(match.signature.values)
+        reads = program.reads
+        return Lowered(
+            program.stages, lengths, match.call.names, reads.guards.described(), reads.effects
+        )
 
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:
         """The stages and the cost of the program for these arguments, as text or `.html()`."""
@@ -415,99 +517,30 @@ class Jitted(OutsideCalls[R], Generic[P, R]):
         """
         if kwargs or not are_arrays(args):
             args, kwargs = stood_in((args, kwargs))
-        known = self._instrumented is not False and self._is_instrumented()
-        if known and not axes_among((*args, *kwargs.values())):
-            self._warm_whole(args, kwargs)
-            return
+            if axes_among((*args, *kwargs.values())):
+                raise no_named_arrays(self._name)
         call = self._apart(args, kwargs)
-        if has_axes(call.dynamic):
-            raise no_named_arrays(self._name)
-        quick = None if kwargs or self._static else exact_layout(args)
-        key = quick or exact_key(call, self._forget)
-        compiled = self._plans.get(key)
-        if self._in_numpy or (compiled is not None and compiled.holds()):
+        key = self._key(call, None)
+        if self._in_numpy or find_plan(self._plans.get(key) or (), call) is not None:
             return
         try:
             with without_traps(), waiting():  # error states of this moment may not hold in calls
-                self._prepare(key, call, named=False, same=None)
+                self._prepare(key, call, None)
         except (NeedsValuesError, UnsupportedError) as error:
-            if not self._becomes_instrumented() and not self._falls_back(error):
+            if not self._falls_back(error):
                 raise
         except UnfollowedError as error:
             raise raised(error) from None
-        if self._instrumented:
-            self._warm_whole(args, kwargs)
 
     def cache_info(self) -> CacheInfo:
         """The counts of answered calls, and the reason for each program (`CacheInfo`)."""
         hits = self._hits + self.hits_natively[0]
         return self._reasons.info(hits, self._bound, self._traced, self._numpy_calls)
 
-    def _classified(
-        self, call: CallArguments, plain: Sequence[object], same: Same | None = None
-    ) -> Signature:
-        """The signature of a call, checked against the declared shapes."""
-        names = self._shapes.names(call, plain) if self._shapes else None
-        return classify(call, plain, self._classes, self._forget, names, same)
-
-    def _bind(
-        self, call: CallArguments, same: Same | None = None, named: bool = False
-    ) -> tuple[CompiledCall, Sequence[object]]:
-        """The compiled call for a new layout of arguments, and the converted arguments."""
-        if named:
-            return self._named_program(call).compiled_call(), call.dynamic
-        swapped = swapped_dtype(call.dynamic)
-        if swapped is not None:
-            return byteswapped(swapped), call.dynamic
-        plain = plain_arguments(call.dynamic, call.names)
-        signature = self._classified(call, plain, same)
-        as_is = all(new is old for new, old in zip(plain, call.dynamic, strict=True))
-        return self._program(call, signature).compiled_call(signature.values, as_is), plain
-
-    def _named_program(self, call: CallArguments) -> Any:
-        late = lazy_import(_NAMED_CALLS)
-
-        def build() -> Any:
-            self._traced += 1
-            self._reasons.add(late.named_aspects(call))
-            self._reasons.warn_of_many(self._name)
-            return late.NamedProgram(self._function, call, self._reasons.clock)
-
-        return self._programs.find(late.named_key(call, self._forget), {}, build)
-
-    def _program(self, call: CallArguments, signature: Signature) -> TracedProgram:
-        were = len(self._programs.get(signature.key, ()))
-
-        def build() -> TracedProgram:
-            lazy_import("axiomjit.dispatch.following")
-            from axiomjit.dispatch.following import follow
-
-            scope = Scope(signature.values)
-            self._traced += 1
-            known = tuple(self._programs.get(signature.key, ()))
-            self._reasons.add(aspects_of(call, signature), known, were, signature.values)
-            self._reasons.warn_of_many(self._name)
-            with self._following, stage("following"):
-                try:
-                    followed = follow(self._function, call, signature, scope)
-                except Exception as error:
-                    if not may_be_tracing_error(error):
-                        raise
-                    raise untraceable_error(self._name, error) from error.with_traceback(None)
-            if self._shapes:
-                shapes = [node.shape for node in followed.trace.graph.results]
-                self._shapes.check_results(shapes, signature.declared, tuple(scope.guards))
-            return TracedProgram(followed, signature, scope)
-
-        return self._programs.find(signature.key, signature.values, build)
-
-    def _falls_back(self, error: AxiomError) -> bool:
-        """True if NumPy runs the function from now on; otherwise raise the error."""
-        if falls_back(self._name, error, self._strict):
-            self._numpy_calls.reasons[WHOLE] = short_reason(error)
-            self._in_numpy = True
-            self.drop_tables()
-        return self._in_numpy
+    def guards(self) -> tuple[tuple[GuardInfo, ...], ...]:
+        """The guards of each program: the outside values that it reads, and their conditions."""
+        every = [p for programs in self._programs.values() for p in programs]
+        return tuple(p.reads.guards.described() for p in every if isinstance(p, TracedProgram))
 
 
 @overload
@@ -590,59 +623,3 @@ def jit(
     if fn is None:
         return lambda function: Jitted(function, static_argnames, strict, shapes)
     return Jitted(fn, static_argnames, strict, shapes)
-
-
-BY_VALUE: Final = "cloudpickle"
-"""A part of the module names of picklers that pickle by value; packages include copies of them."""
-_ENTRY: Final = frozenset(NativeCallable.__annotations__)
-
-
-def reduced(
-    compiled: Any, function: Any, name: str, options: tuple[object, ...], caller: FrameType | None
-) -> tuple[Any, ...] | str:
-    """The result of `__reduce__` of a compiled function.
-
-    Returns:
-        The name; or a constructor and the state. The constructor makes an empty object, to which a
-        function that refers to itself can refer.
-    """
-    module = getattr(function, "__module__", None)
-    found: object = sys.modules.get(module or "")
-    is_known = functools.reduce(_attribute, name.split("."), found) is compiled
-    if is_known and not _goes_by_value(str(module), caller):
-        return name
-    state = function, name, *options, _attributes(compiled, function)
-    return copyreg.__newobj__, (type(compiled),), state  # type: ignore[attr-defined]
-
-
-def _goes_by_value(module: str, caller: FrameType | None) -> bool:
-    """True if a pickler takes functions of a module by value."""
-    by_value = None if caller is None else _by_value_pickler(caller.f_locals.get("self"))
-    if by_value is None:
-        return False
-    registered: Any = getattr(by_value, "list_registry_pickle_by_value", frozenset)
-    parts = module.split(".")
-    packages = {".".join(parts[: k + 1]) for k in range(len(parts))}
-    return module == "__main__" or not packages.isdisjoint(registered())
-
-
-def _by_value_pickler(pickler: object) -> object:
-    """The module of a pickler that takes functions by value; None for any other object."""
-    for kind in type(pickler).__mro__:
-        if BY_VALUE in kind.__module__.split("."):
-            return sys.modules.get(kind.__module__)
-    return None
-
-
-def _attributes(compiled: Any, function: object) -> dict[str, Any]:
-    """The attributes that users set on a compiled function, not copied from the wrapped one."""
-    of_function = getattr(function, "__dict__", {})
-    return {
-        name: value
-        for name, value in vars(compiled).items()
-        if not (name.startswith("_") or name in _ENTRY or of_function.get(name) is value)
-    }
-
-
-def _attribute(owner: object, name: str) -> object:
-    return getattr(owner, name, None)

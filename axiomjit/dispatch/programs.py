@@ -19,7 +19,7 @@ from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.target import chosen_target
 from axiomjit.dispatch.arguments import graph_key, plain_arguments
 from axiomjit.dispatch.caches import CLASSES, LAYOUTS, CompiledCall, ProgramTable, Reads, Table
-from axiomjit.dispatch.signature import ArgumentCode, ClassSymbols, Layouts, Signature
+from axiomjit.dispatch.signature import ArgumentCode, ClassSymbols, Layouts
 from axiomjit.graph import execution
 from axiomjit.graph.indexing_ops import size_estimate
 from axiomjit.graph.nodes import Constant, Graph, Input, Node, map_fields, rebuild
@@ -39,7 +39,6 @@ from axiomjit.symbolic.index_maps import resolved
 
 if TYPE_CHECKING:
     from axiomjit.debug.lowered import Lowered
-    from axiomjit.dispatch.following import Followed
     from axiomjit.dispatch.tracing_calls import TracedFunction
     from axiomjit.passes.pipeline import Stages, Watcher
     from axiomjit.runtime.execution.execute import BoundPlan, PlanForm
@@ -294,18 +293,13 @@ def _substituted(
 class TracedProgram(LoweredProgram):
     """The program of a traced function, and the structure of its return value."""
 
-    def __init__(
-        self, followed: Followed | TracedFunction, signature: Signature, scope: Scope
-    ) -> None:
-        """Lower the traced graph."""
-        super().__init__(followed.trace.graph, signature.layouts, scope)
-        self.trace, self.watch = followed.trace, followed.watch
-        self._handles, self.key = followed.handles, signature.key
-        self.reads: Any = None
-
-    def depend_on(self, reads: Reads, known: Iterable[Symbol]) -> None:
-        """Depend on what is outside; `known` are the symbols of the call's own arguments."""
-        self.reads, own = reads, frozenset(known)
+    def __init__(self, traced: TracedFunction, scope: Scope, known: Iterable[Symbol]) -> None:
+        """Lower the traced graph; `known` are the symbols of the call's own arguments."""
+        super().__init__(traced.trace.graph, traced.signature.layouts, scope)
+        self.trace, self.watch = traced.trace, traced.watch
+        self._handles, self.key = traced.handles, traced.signature.key
+        self.reads = Reads(traced.guards, traced.effects, None, traced.outside_names)
+        own = frozenset(known)
         self.pins = {length: n for length, n in self.pins.items() if symbols_in(length) <= own}
 
     def is_stale(self) -> bool:
@@ -321,7 +315,7 @@ class TracedProgram(LoweredProgram):
         return found
 
     def compiled_call(
-        self, lengths: Mapping[Symbol, int], plain: bool, reads: Reads | None = None
+        self, lengths: Mapping[Symbol, int], plain: bool, reads: Reads
     ) -> CompiledCall:
         """Bind the program to lengths; `plain`: arguments need no conversion."""
         leaves = tuple(
@@ -329,8 +323,7 @@ class TracedProgram(LoweredProgram):
             for number, value in self.trace.leaves
         )
         graph, plan = self.trace.graph, self.stages.plan
-        effects = () if reads is None else reads.effects
-        changes = graph.writes or effects or self._handles
+        changes = graph.writes or reads.effects or self._handles
         may_raise = plan.may_raise and bool(changes or plan.generators)
         speculative = bool(graph.data_dependent) or plan.is_speculative or may_raise
         return CompiledCall(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from types import FunctionType, MethodType
 from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.base.config import config
 from axiomjit.base.error_states import refuse_traps
 from axiomjit.base.errors import NeedsValuesError
+from axiomjit.base.locks import lazy_import
 from axiomjit.base.records import Record
 from axiomjit.base.trace_context import Following
 from axiomjit.base.tree import unflatten_tree
@@ -17,9 +20,8 @@ from axiomjit.dispatch.arguments import CallArguments, plain_arguments
 from axiomjit.dispatch.fresh import Returned
 from axiomjit.dispatch.signature import Signature, classify
 from axiomjit.functions.effects import FromSource, Replay, replays
-from axiomjit.functions.expressions import NotInstrumentedError
 from axiomjit.functions.hooks import FunctionHooks
-from axiomjit.functions.instrument import instrumented
+from axiomjit.functions.instrument import Instrumented
 from axiomjit.functions.library_calls import LibraryCalls
 from axiomjit.functions.objects import is_plain, is_users
 from axiomjit.functions.outside import (
@@ -31,11 +33,11 @@ from axiomjit.functions.outside import (
     refuse,
 )
 from axiomjit.functions.sources import NUMBERS, Equals, Guards, Source, Vector
+from axiomjit.functions.without_text import copy_without_text
 from axiomjit.graph.captured import Captured, Watch, capturing
 from axiomjit.graph.nodes import Input, post_order
 from axiomjit.symbolic.dims import Dim, Scope
 from axiomjit.tracing.holders import referred_by
-from axiomjit.tracing.rebinding import handles_errors
 from axiomjit.tracing.trace import Trace, trace
 
 ROUNDS: Final = 8
@@ -47,17 +49,23 @@ class TracedFunction(Record):
 
     `call` has the inputs from outside behind its arrays and numbers, `signature` is theirs;
     `vector` has the values of the sources as the trace has read them; `handles` is True if the
-    function may catch errors.
+    function may catch errors, `identifies` if it has asked whether two arrays are one.
     """
 
     trace: Trace
     watch: Watch
     handles: bool
+    identifies: bool
     guards: Guards
     vector: Vector
     effects: tuple[Replay, ...]
     call: CallArguments
     signature: Signature
+
+    @property
+    def outside_names(self) -> tuple[str, ...]:
+        """The names of the inputs from outside."""
+        return self.call.names[len(self.call.names) - len(self.guards.inputs) :]
 
 
 class Inputs:
@@ -93,20 +101,17 @@ class Inputs:
         return represent(self.signature.given[-1])
 
 
-def can_be_instrumented(function: Any) -> bool:
-    """True if the text of a function, or of the one of a bound method, is known and understood."""
-    inner = function.__func__ if type(function) is MethodType else function
-    if type(inner) is not FunctionType:
-        return False
-    try:
-        instrumented(inner)
-    except NotInstrumentedError:
-        return False
-    return True
+def nothing_changes(function: object, arguments: Sequence[object]) -> AbstractContextManager[None]:
+    """A context that proves, where kernels are checked, that tracing changes nothing outside."""
+    if not config.check:
+        return nullcontext()
+    late = lazy_import("axiomjit.functions.unchanged")
+    found: AbstractContextManager[None] = late.nothing_changes(function, arguments)
+    return found
 
 
 def trace_function(
-    function: FunctionType,
+    function: Callable[..., Any],
     call: CallArguments,
     signature: Signature,
     scope: Scope,
@@ -138,7 +143,7 @@ def trace_function(
         finally:
             made.end()
         scope.restart()
-    raise AssertionError(f"{function.__qualname__} was traced {ROUNDS} times")
+    raise AssertionError(f"{name_of(function)} was traced {ROUNDS} times")
 
 
 class _TraceOnce:
@@ -146,7 +151,7 @@ class _TraceOnce:
 
     def __init__(
         self,
-        function: FunctionType,
+        function: Callable[..., Any],
         call: CallArguments,
         signature: Signature,
         scope: Scope,
@@ -154,11 +159,12 @@ class _TraceOnce:
         declared: Mapping[int, Sequence[str]] | None,
     ) -> None:
         self._function, self._call, self._scope, self._wanted = function, call, scope, wanted
-        self._following = Following(function.__qualname__, signature.scalars)
+        self._following = Following(name_of(function), signature.scalars)
         self._inputs = Inputs(call, signature, scope, self._following, declared)
         self._outside = Outside(wanted, self._inputs.add)
         self._calls = LibraryCalls(self._outside, _bind)
         self._following.lives_outside = self._is_outside
+        self._following.want_traced = self._calls.known.want_traced
         self._following.is_made = self._is_made
 
     def _is_outside(self, value: object) -> bool:
@@ -181,7 +187,7 @@ class _TraceOnce:
         leaves = [(n, self._leaf(v) if n is None else v) for n, v in made.leaves]
         loose = [(n, returned.loosen(v) if n is None else v) for n, v in leaves]
         graph, structure = made.graph, made.structure
-        handles = self._following.handles or handles_errors(self._function)
+        handles = self._following.handles or self._calls.handles_errors
         guards = outside.guards()
         vector = [outside.value_of(source) for source in guards.sources]
         self.end()
@@ -189,15 +195,24 @@ class _TraceOnce:
         graph = captured.finalize(graph)
         settled = tuple((n, returned.settle(v) if n is None else v) for n, v in loose)
         watch = Watch(captured.used, captured.shown)
-        whole = Trace(graph, structure, settled)
-        read = guards, vector, effects
-        return TracedFunction(whole, watch, handles, *read, inputs.call, inputs.signature)
+        return TracedFunction(
+            Trace(graph, structure, settled),
+            watch,
+            handles,
+            self._calls.identifies,
+            guards,
+            vector,
+            effects,
+            inputs.call,
+            inputs.signature,
+        )
 
     def end(self) -> None:
         """Drop what refers to values from outside, and to what the function has made."""
         self._calls.end()
         self._outside.end()
-        self._following.lives_outside, self._following.is_made = _nowhere, None
+        self._following.lives_outside = _nowhere
+        self._following.is_made = self._following.want_traced = None
 
     def _run(self, tracers: Sequence[Any]) -> object:
         outside = self._outside
@@ -278,9 +293,15 @@ class _TraceOnce:
         return True
 
 
-def _bind(calls: LibraryCalls, function: FunctionType, form: Any) -> Any:
+def name_of(function: object) -> str:
+    """The name of a function, for messages."""
+    return str(getattr(function, "__qualname__", type(function).__qualname__))
+
+
+def _bind(calls: LibraryCalls, function: FunctionType, form: Instrumented | None) -> Any:
     """The copy of a function; no method, so that a trace does not refer to itself."""
-    return form.bind(FunctionHooks(calls, function))
+    hooks = FunctionHooks(calls, function)
+    return copy_without_text(calls, function, hooks) if form is None else form.bind(hooks)
 
 
 def _nowhere(value: object) -> bool:

@@ -24,11 +24,11 @@ import numpy as np
 
 from axiomjit.base.native_callable import NativeCallable
 from axiomjit.functions.array_calls import call_ufunc, first_traced
-from axiomjit.functions.expressions import NotInstrumentedError
+from axiomjit.functions.expressions import NoTextError, NotInstrumentedError
 from axiomjit.functions.instrument import instrumented
 from axiomjit.functions.known_calls import Kind, kind_of_call
 from axiomjit.functions.objects import is_plain, is_users, users_function
-from axiomjit.functions.operators import Operators
+from axiomjit.functions.operators import Operators, is_traced
 from axiomjit.functions.outside import Outside, is_container, refuse
 from axiomjit.functions.sources import (
     MISSING,
@@ -37,6 +37,7 @@ from axiomjit.functions.sources import (
     is_known_value,
     static_attribute,
 )
+from axiomjit.functions.without_text import refuse_objects
 from axiomjit.graph.builder import as_node
 from axiomjit.tracing.generators import METHODS as DRAWS
 from axiomjit.tracing.generators import is_generator
@@ -76,19 +77,21 @@ _COMPARING: Final = {
 _STORING: Final = frozenset({"append", "appendleft", "add", "insert", "setdefault", "__setitem__"})
 """Methods that put their arguments themselves into a container."""
 
-Copy = Callable[..., Any]
-"""The instrumented copy of a function, bound to the hooks of a trace."""
-
 
 class Calls(Operators):
     """Traces calls of functions, methods and classes."""
 
-    def __init__(self, outside: Outside, bind: Callable[..., Copy]) -> None:
-        """Belong to a trace; `bind(self, function, form)` makes the copy of a function."""
+    def __init__(self, outside: Outside, bind: Callable[..., FunctionType]) -> None:
+        """Belong to a trace; `bind(self, function, form)` makes the copy of a function.
+
+        Its form is None if it has no text.
+        """
         super().__init__(outside)
         self._bind = bind
-        self._copies: dict[int, tuple[FunctionType, Copy]] = {}
+        self._copies: dict[int, tuple[FunctionType, FunctionType]] = {}
         self._codes: dict[int, CodeType] = {}
+        self.handles_errors = False
+        """True if a function that was traced may catch errors."""
         self.made_generators: dict[int, Any] = {}
         """Generators of random numbers that were made inside, with a seed: the same each time."""
 
@@ -143,7 +146,10 @@ class Calls(Operators):
         if _is_generated(function) and function.__name__ == "__eq__" and len(args) == 2:
             return self._equal_fields(*args)
         if users_function(function):
-            return self.copy_of(function)(*args, **kwargs)
+            copy = self.copy_of(function)
+            if copy.__code__ is function.__code__:
+                refuse_objects(function, args, kwargs)
+            return copy(*args, **kwargs)
         if _is_dispatcher(function) and args:
             return self._call_dispatched(function, args, kwargs)
         return self.library(function, args, kwargs)
@@ -155,15 +161,18 @@ class Calls(Operators):
         kind = args[0].__class__ if is_plain(args[0]) else self.class_of(args[0])
         return self.call(function.dispatch(kind), *args, **kwargs)
 
-    def copy_of(self, function: FunctionType) -> Copy:
+    def copy_of(self, function: FunctionType) -> FunctionType:
         """The copy of a user's function that is traced in its place."""
         known = self._copies.get(id(function))
         if known is None:
             try:
                 form = instrumented(function)
+            except NoTextError:
+                form = None
             except NotInstrumentedError as error:
                 refuse(f"calls {function.__qualname__}: {error.reason}")
             copy = self._bind(self, function, form)
+            self.handles_errors |= form is not None and "caught" in form.used
             self._codes |= _codes(copy.__code__)
             copy.__defaults__, copy.__kwdefaults__ = self._defaults(function)
             self._copies[id(function)] = known = function, copy
@@ -367,6 +376,7 @@ class Calls(Operators):
 
     def _container_method(self, owner: Any, name: str, args: Any, kwargs: Any) -> Any:
         named = {key: self._callback(value) for key, value in kwargs.items()}
+        self.identifies = self.identifies or (name in _COMPARING and any(map(is_traced, args)))
         if name in _COMPARING and self._entries_have(owner, *_COMPARING[name]):
             refuse(f"calls {name} of a container of objects that have their own comparisons")
         if not self.outside.is_outside(owner):

@@ -82,6 +82,10 @@ class NotInstrumentedError(Exception):
         super().__init__(f"line {line}: {reason}")
 
 
+class NoTextError(NotInstrumentedError):
+    """No text compiles to the code of a function."""
+
+
 class Expressions:
     """Rewrites the expressions and targets of a function, whose tree it changes."""
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.locks import FORKS_WAIT
-from axiomjit.functions.expressions import PREFIX, NotInstrumentedError
+from axiomjit.functions.expressions import PREFIX, NoTextError, NotInstrumentedError
 from axiomjit.functions.source_text import compile_tree, find_definition
 from axiomjit.functions.statements import Rewriter
 
@@ -70,7 +70,7 @@ def instrumented(function: FunctionType) -> Instrumented:
             raise NotInstrumentedError(f"its text is nested too deeply: {error}") from None
         known = _templates.keep(id(code), (code, made))
     if isinstance(known[1], NotInstrumentedError):
-        raise NotInstrumentedError(known[1].reason, known[1].line)
+        raise type(known[1])(known[1].reason, known[1].line)
     return Instrumented(function, known[1])
 
 
@@ -83,7 +83,7 @@ def _rewritten(code: CodeType, names: Mapping[str, Any]) -> CodeType:
     except (SyntaxError, ValueError):
         found = None
     if found is None:
-        raise NotInstrumentedError("no text compiles to its code", first)
+        raise NoTextError("no text compiles to its code", first)
     try:
         module = Rewriter(code, found).module()
     except NotInstrumentedError as error:

@@ -106,6 +106,8 @@ class Objects:
         """Belong to a trace."""
         self.outside = outside
         self.known = KnownArrays(outside.wanted)
+        self.identifies = False
+        """True if the identity of a traced array was asked for."""
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """`function(*args, **kwargs)`."""

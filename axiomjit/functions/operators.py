@@ -15,6 +15,7 @@ from axiomjit.functions.known_methods import is_generated
 from axiomjit.functions.objects import Objects, is_plain, is_users, users_function
 from axiomjit.functions.outside import container_kind, is_container, refuse
 from axiomjit.functions.sources import MISSING, Distinct, is_known_value, static_attribute
+from axiomjit.graph.traced_values import TracedValue
 
 _STEMS: Final = {
     **{"+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod"},
@@ -56,6 +57,11 @@ _CHANGING: Final = {
 
 _MIXED_IN: Final = frozenset({"functools", "collections.abc"})
 """Modules with special methods for users' classes, which call others of the user's."""
+
+
+def is_traced(value: object) -> bool:
+    """True for a traced array."""
+    return isinstance(value, TracedValue)
 
 
 def has_methods(value: Any, *names: str) -> bool:
@@ -189,6 +195,7 @@ class Operators(Objects):
     def _same(self, left: Any, right: Any) -> bool:
         """True for one object; that two from outside are not one is guarded."""
         outside = self.outside
+        self.identifies = self.identifies or all(map(is_traced, (left, right)))
         if outside.original(left) is outside.original(right):
             return True
         sources = [outside.source_of(one) for one in (left, right)]
@@ -228,6 +235,7 @@ class Operators(Objects):
 
     def member(self, container: Any, value: Any) -> Any:
         """`value in container`."""
+        self.identifies = self.identifies or is_traced(value)
         method = self._special(container, "__contains__")
         if method is not MISSING:
             return self.truth(self.call(method, container, value))

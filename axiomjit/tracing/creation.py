@@ -20,12 +20,8 @@ from axiomjit.graph.traced_values import TracedValue
 from axiomjit.numpy_rules.creation import CONVERTERS, COUNTERS, FREQUENCIES, FUNCTIONS, MAKERS
 from axiomjit.numpy_rules.options import Rule
 from axiomjit.symbolic.data_dependent import data_dependent_in
-from axiomjit.tracing.generators import METHODS, is_generator
-from axiomjit.tracing.impure import MODULES, refusing, refusing_builtin
-from axiomjit.tracing.impure import NAMES as IMPURE_NAMES
 from axiomjit.tracing.lengths import SymbolicInt, SymbolicNumber, known_numbers, square_root, unwrap
 from axiomjit.tracing.operators import leaves_in, node_of
-from axiomjit.tracing.rebinding import Rebinding, mentions
 from axiomjit.tracing.tracer import TracedArray, Tracer, new_array
 
 Maker = Callable[..., Any]
@@ -105,38 +101,8 @@ CREATORS: Final[dict[Any, Maker]] = {
     math.sqrt: square_root,
 }
 """Our functions by NumPy's, and by Python's where they ask for plain numbers."""
-OUR_MODULES: Final = (*MODULES, "math", "numpy.fft")
-"""Modules beside NumPy's own in which a copy of a function sees functions of ours."""
 GRIDS: Final = (np.mgrid, np.ogrid)
 """NumPy's objects that make arrays of what they are indexed by."""
-_CREATORS: Final = frozenset(map(id, CREATORS))
-_NAMES: Final = (
-    frozenset(function.__name__ for function in CREATORS if function is not math.sqrt)
-    | FREQUENCIES.keys()
-    | frozenset({"default_rng", "math", "mgrid", "ogrid"})
-    | METHODS
-    | IMPURE_NAMES
-)
-
-
-def concerns(function: object) -> bool:
-    """Whether a function, or one that it calls, makes arrays, may draw numbers or ask the time."""
-    return mentions(function, _NAMES, _is_replaced)
-
-
-def _is_replaced(value: object) -> bool:
-    """Whether a copy of a function has another object in its place, whatever it is called."""
-    return is_generator(value) or id(value) in _CREATORS or refusing(value) is not value
-
-
-def new_rebinding() -> Rebinding:
-    """What copies functions so that they have our functions, generators and grids."""
-    return Rebinding(ours, is_represented, represented, OUR_MODULES, our_builtin)
-
-
-def is_represented(value: object) -> bool:
-    """Whether an object is a generator of random numbers, or makes arrays when it is indexed."""
-    return is_generator(value) or any(value is one for one in GRIDS)
 
 
 def represented(value: Any) -> Any:
@@ -176,11 +142,6 @@ class _TracedGrid:
         return getattr(self._known, name)
 
 
-def ours(function: Any) -> Any:
-    """Our function for one of NumPy's or of Python's library; itself where there is none."""
-    return replacement(function) or refusing(function)
-
-
 def replacement(function: Any) -> Maker | None:
     """Our function for one that makes arrays, asks for lengths or draws numbers; None for others.
 
@@ -192,11 +153,6 @@ def replacement(function: Any) -> Maker | None:
     if function.__module__ == "numpy.fft" and function.__name__ in FREQUENCIES:
         return _making(function, FREQUENCIES[function.__name__], _has_length)
     return CREATORS.get(function)
-
-
-def our_builtin(name: str) -> Any:
-    """Our function for what Python finds under a name that no module defines; None for none."""
-    return _length_of if name == len.__name__ else refusing_builtin(name)
 
 
 def _seed(*args: Any, **kwargs: Any) -> Any:

@@ -51,7 +51,6 @@ from axiomjit.symbolic.index_maps import infer_dim
 from axiomjit.tracing.lengths import SymbolicNumber
 from axiomjit.tracing.numpy_calls import Function, Represented, may_be_external
 from axiomjit.tracing.operators import TracedOperators, node_of
-from axiomjit.tracing.outside_arrays import plain
 from axiomjit.tracing.refusals import recorded, refuse_outside, unsupported
 from axiomjit.tracing.writes import store_exactly, write_item
 
@@ -330,7 +329,7 @@ def bound_call(
     given, structure = flatten_tree((tuple(args), kwargs))
     leaves: list[object] = []
     operands: list[Node] = []
-    for value in map(plain, given):
+    for value in given:
         leaf = _leaf(value, name)
         if isinstance(leaf, Node):
             operands.append(leaf)

@@ -26,7 +26,6 @@ from axiomjit.graph.traced_values import TracedValue
 from axiomjit.numpy_rules.elementwise import UFUNCS
 from axiomjit.numpy_rules.options import Rule
 from axiomjit.tracing.lengths import SymbolicInt, SymbolicNumber, unwrap
-from axiomjit.tracing.outside_arrays import plain
 from axiomjit.tracing.refusals import note_asked, recorded, refuse_value
 
 
@@ -91,7 +90,7 @@ def node_of(value: Any) -> object:
     """The node of a traced array, the symbol of a length, lists of them; other values unchanged."""
     if isinstance(value, list | tuple | deque) and traced_in(value):
         return (tuple if isinstance(value, tuple) else list)(map(node_of, value))
-    return value.node if issubclass(type(value), TracedValue) else plain(unwrap(value))
+    return value.node if issubclass(type(value), TracedValue) else unwrap(value)
 
 
 def traced_in(value: object) -> list[Any]:

@@ -18,7 +18,6 @@ from axiomjit.base.errors import (
 from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import current, is_refusal, refused
 from axiomjit.graph.describe import describe_call
-from axiomjit.tracing.outside_arrays import OutsideArray
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -85,13 +84,14 @@ def refuse_write(asked: str, described: str) -> NoReturn:
 def refuse_outside(asked: str, place: object) -> NoReturn:
     """Refuse to write traced values into an array of known values.
 
-    If the function made the array, the next trace of the function represents it.
+    If the function made the array, the function is traced again with this array traced.
 
     Raises:
         NotDispatchedError: always.
     """
-    if isinstance(place, OutsideArray):
-        place.want_traced()
+    following = current()
+    if following is not None and following.want_traced is not None:
+        following.want_traced(place)
     seen = f"a write of traced values into a {type(place).__name__} that is not traced"
     remedy = "make a new array instead, for example x = x + y"
     raise refused(NotDispatchedError(asked, seen, remedy, user_location()))

@@ -18,12 +18,12 @@ from axiomjit.axis.declarations import starting_values
 from axiomjit.axis.deferred_checks import known_lengths
 from axiomjit.axis.tensors import used_axes
 from axiomjit.base.config import config
-from axiomjit.base.errors import NotDispatchedError
 from axiomjit.base.target import ChosenTarget, chosen_target, target
-from axiomjit.base.trace_context import Following
 from axiomjit.dispatch.arguments import plain_arguments, take_apart
 from axiomjit.dispatch.programs import placed_graph
 from axiomjit.dispatch.signature import classify
+from axiomjit.dispatch.tracing_calls import trace_function
+from axiomjit.functions.outside import Wanted
 from axiomjit.graph.evaluate_graph import evaluate_graph
 from axiomjit.graph.nodes import Constant, Graph, Op, post_order
 from axiomjit.graph.storages import with_versions
@@ -50,8 +50,6 @@ from axiomjit.runtime.memory.allocation import allocate, span
 from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import Dim, Scope, Symbol, evaluate
 from axiomjit.symbolic.index_maps import at_lengths
-from axiomjit.tracing.asking import AskingRebinding
-from axiomjit.tracing.trace import trace
 from tests.passes.plan_steps import steps_run
 
 GRAPH_PASSES = tuple(takewhile(lambda step: step.__name__ != "lower_to_views", PASSES))
@@ -105,30 +103,14 @@ def signature_of(function: Callable[..., object], arguments: Sequence[object]):
 
 
 def follow(function: Callable[..., object], *arguments: object) -> Case:
-    """The case of a function whose arguments are arrays and numbers.
-
-    As under `jit` a copy is followed where traced values meet what does not ask them.
-    """
-    try:
-        return _followed(function, function, arguments)
-    except NotDispatchedError:
-        return _followed(AskingRebinding().value(function), function, arguments)
-
-
-def _followed(followed, function, arguments):
-    signature, plain = signature_of(function, arguments)
+    """The case of a function whose arguments are arrays and numbers, traced as under `jit`."""
+    call = take_apart(inspect.signature(function), frozenset(), tuple(arguments), {})
+    signature = classify(call, plain_arguments(call.dynamic, call.names))
     scope = Scope(signature.values)
-    following = Following(function.__qualname__, signature.scalars)
-    following.arguments = lambda: plain
     with quiet():  # of integers alone NumPy makes a number at once, and may warn
-        made = trace(
-            lambda tracers: followed(*tracers),
-            signature.given,
-            scope,
-            signature.layouts,
-            following,
-        )
-    return Case(made.graph, signature.layouts, scope, plain, signature.key, made.leaves)
+        made = trace_function(function, call, signature, scope, Wanted())
+    plain, key = plain_arguments(made.call.dynamic, made.call.names), made.signature.key
+    return Case(made.trace.graph, made.signature.layouts, scope, plain, key, made.trace.leaves)
 
 
 def _value(value: object, lengths: dict[Symbol, int]) -> object:

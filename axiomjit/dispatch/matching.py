@@ -1,0 +1,111 @@
+"""Plans and programs that are valid for a call, by what they read outside the function.
+
+A program is valid if its guards hold; the arrays that it reads from outside are then arguments
+behind the call's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from axiomjit.base.records import Record
+from axiomjit.dispatch.arguments import CallArguments, exact_layout, kind_of, plain_arguments
+from axiomjit.dispatch.caches import ClassPrograms, CompiledCall
+from axiomjit.dispatch.programs import TracedProgram
+from axiomjit.dispatch.signature import Signature
+from axiomjit.functions.outside import Wanted
+from axiomjit.functions.sources import NUMBERS, Equals, Vector
+
+MOST: Final = 16
+"""The most plans for one layout of arguments, which differ in what they read outside."""
+
+
+class Found(Record):
+    """A plan for a call: the values of its sources, and the call with its inputs from outside."""
+
+    compiled: CompiledCall
+    vector: Vector
+    call: CallArguments
+
+
+def find_plan(plans: Sequence[CompiledCall], call: CallArguments) -> Found | None:
+    """The first plan whose guards hold for a call, else one that leaves its layout to NumPy."""
+    leaves = call.leaves(call.dynamic) if plans else ()
+    in_numpy = None
+    for compiled in plans:
+        reads = compiled.outside
+        if reads is None:
+            in_numpy = Found(compiled, [], call)
+            continue
+        vector = reads.guards.read(leaves)
+        if vector is None or not compiled.holds():
+            continue
+        inputs = reads.guards.given(vector)
+        if not inputs:
+            return Found(compiled, vector, call)
+        if exact_layout(inputs, kind_of) == reads.layout:
+            return Found(compiled, vector, call.with_inputs(inputs, reads.names))
+    return in_numpy
+
+
+def with_plan(plans: Sequence[CompiledCall], compiled: CompiledCall) -> tuple[CompiledCall, ...]:
+    """The plans of one layout with a new one in front."""
+    return (compiled, *plans[: MOST - 1])
+
+
+class Match(Record):
+    """A program that is valid for a call, the values of its sources, and the call with inputs."""
+
+    program: TracedProgram
+    vector: Vector
+    call: CallArguments
+    signature: Signature
+
+
+def find_program(
+    programs: ClassPrograms,
+    call: CallArguments,
+    signature: Signature,
+    classified: Callable[[CallArguments, Sequence[object]], Signature],
+) -> Match | None:
+    """The first program whose guards, on what is outside and on lengths, hold for a call."""
+    leaves = call.leaves(call.dynamic)
+    for program in programs.candidates(signature.values):
+        if program.is_stale():
+            programs.drop(program)
+            continue
+        vector = program.reads.guards.read(leaves)
+        if vector is None:
+            continue
+        inputs = program.reads.guards.given(vector)
+        extended, own = call, signature
+        if inputs:
+            extended = call.with_inputs(inputs, program.reads.names)
+            own = classified(extended, plain_arguments(extended.dynamic, extended.names))
+            if own.key != program.key:
+                continue
+        if program.fits(own.values):
+            return Match(program, vector, extended, own)
+    return None
+
+
+def learn(programs: ClassPrograms, call: CallArguments, wanted: Wanted) -> str | None:
+    """Make numbers outside that have changed arguments, and drop the programs that knew them.
+
+    Returns:
+        The guard of the newest program that does not hold, as text; None if all hold.
+    """
+    found = None
+    leaves = call.leaves(call.dynamic)
+    for program in tuple(programs):
+        guard = program.reads.guards.failing(leaves)
+        if guard is None:
+            continue
+        found = f"outside: no longer {guard}"
+        identity = guard.source.identity
+        changes = isinstance(guard, Equals) and type(guard.value) in NUMBERS
+        if changes and identity not in wanted.fixed | wanted.numbers:
+            wanted.numbers.add(identity)
+            programs.drop(program)
+    return found

@@ -1,0 +1,71 @@
+"""How compiled functions are pickled: by name, or by the wrapped function and the options.
+
+`pickle` takes functions by name, `cloudpickle` also by value those that no other process could
+import: of `__main__`, lambdas and closures. A function importable by its name is pickled the way
+the pickler treats plain functions. Programs, kernels, native entries and locks are not pickled.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import functools
+import sys
+from types import FrameType
+from typing import Any, Final
+
+from axiomjit.base.native_callable import NativeCallable
+
+BY_VALUE: Final = "cloudpickle"
+"""A part of the module names of picklers that pickle by value; packages include copies of them."""
+_ENTRY: Final = frozenset(NativeCallable.__annotations__)
+
+
+def reduced(
+    compiled: Any, function: Any, name: str, options: tuple[object, ...], caller: FrameType | None
+) -> tuple[Any, ...] | str:
+    """The result of `__reduce__` of a compiled function.
+
+    Returns:
+        The name; or a constructor and the state. The constructor makes an empty object, to which a
+        function that refers to itself can refer.
+    """
+    module = getattr(function, "__module__", None)
+    found: object = sys.modules.get(module or "")
+    is_known = functools.reduce(_attribute, name.split("."), found) is compiled
+    if is_known and not _goes_by_value(str(module), caller):
+        return name
+    state = function, name, *options, _attributes(compiled, function)
+    return copyreg.__newobj__, (type(compiled),), state  # type: ignore[attr-defined]
+
+
+def _goes_by_value(module: str, caller: FrameType | None) -> bool:
+    """True if a pickler takes functions of a module by value."""
+    by_value = None if caller is None else _by_value_pickler(caller.f_locals.get("self"))
+    if by_value is None:
+        return False
+    registered: Any = getattr(by_value, "list_registry_pickle_by_value", frozenset)
+    parts = module.split(".")
+    packages = {".".join(parts[: k + 1]) for k in range(len(parts))}
+    return module == "__main__" or not packages.isdisjoint(registered())
+
+
+def _by_value_pickler(pickler: object) -> object:
+    """The module of a pickler that takes functions by value; None for any other object."""
+    for kind in type(pickler).__mro__:
+        if BY_VALUE in kind.__module__.split("."):
+            return sys.modules.get(kind.__module__)
+    return None
+
+
+def _attributes(compiled: Any, function: object) -> dict[str, Any]:
+    """The attributes that users set on a compiled function, not copied from the wrapped one."""
+    of_function = getattr(function, "__dict__", {})
+    return {
+        name: value
+        for name, value in vars(compiled).items()
+        if not (name.startswith("_") or name in _ENTRY or of_function.get(name) is value)
+    }
+
+
+def _attribute(owner: object, name: str) -> object:
+    return getattr(owner, name, None)
