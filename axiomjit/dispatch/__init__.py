@@ -30,8 +30,6 @@ Shared by equal programs and kernels, limited or small.
 - `axiomjit/dispatch/programs.py` `_programs`: programs of graphs; graphs of one form share one
 - `runtime/codegen/kernel_cache.py` `KERNELS`: machine code by the text of its kernel
 - `runtime/codegen/kernel_cache.py` `_alive`: the same, for all kernels that a plan may run
-- `axiomjit/tracing/source_text.py` `_trees`: the syntax tree of a function's code, 4,000 at most
-- `axiomjit/tracing/source_text.py` `_files`: files compiled to find one, 64 at most
 - `axiomjit/functions/source_text.py` `_trees`: the syntax tree of a function's code, 4,000 at most
 - `axiomjit/functions/source_text.py` `_files`: trees of the files of others, 64 at most
 - `axiomjit/functions/instrument.py` `_templates`: instrumented code of functions, 4,000 at most
@@ -59,6 +57,6 @@ Installed functions, by which a layer calls a later one.
 
 Besides `debug` and `cli`, the only package that imports front ends, passes and runtime together.
 May import `base`, `symbolic`, `views`, `graph`, `numpy_rules`, `axis`, `tracing`,
-`tracing.effects`, `functions`, `passes.ir`, `passes.graph`, `passes.views`, `passes`,
+`functions`, `passes.ir`, `passes.graph`, `passes.views`, `passes`,
 `runtime.codegen`, `runtime.native_call`, `runtime.execution`, `debug`.
 """

@@ -274,7 +274,9 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         compiled, extended = found.compiled, found.call
         if same is not None:
             same = (*same, *range(len(same), len(extended.dynamic)))
-        arguments = compiled.prepared(extended.dynamic, extended.names)
+        arguments = found.plain
+        if arguments is None:
+            arguments = compiled.prepared(extended.dynamic, extended.names)
         try:
             result = speculative_run(compiled, arguments, extended, same, found.vector)
         except FallbackToNumPy as fallback:
@@ -360,13 +362,12 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         if swapped is not None:
             return Found(byteswapped(swapped), [], call)
         match = self._match(call, same)
-        given = match.call.dynamic
-        plain = plain_arguments(given, match.call.names)
+        given, plain = match.call.dynamic, match.plain
         as_is = all(new is old for new, old in zip(plain, given, strict=True))
         inputs = given[len(call.dynamic) :]
         reads = match.program.reads.replace(layout=exact_layout(inputs, kind_of))
         compiled = match.program.compiled_call(match.signature.values, as_is, reads)
-        return Found(compiled, match.vector, match.call)
+        return Found(compiled, match.vector, match.call, plain)
 
     def _classified(
         self, call: CallArguments, plain: Sequence[object], same: Same | None = None
@@ -383,7 +384,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         plain = plain_arguments(call.dynamic, call.names)
         signature = self._classified(call, plain, same)
         known = self._programs.get(signature.key) or ClassPrograms()
-        found = find_program(known, call, signature, self._classified)
+        found = find_program(known, call, plain, signature, self._classified)
         if found is not None:
             return found
         changed = learn(known, call, self._wanted)
@@ -399,7 +400,9 @@ class Jitted(NativeCallable[R], Generic[P, R]):
             self._shapes.check_results(shapes, signature.declared, tuple(scope.guards))
         program = TracedProgram(traced, scope, signature.values)
         self._programs.add(signature.key, program)
-        return Match(program, traced.vector, traced.call, traced.signature)
+        inputs = traced.call.dynamic[len(call.dynamic) :]
+        whole = (*plain, *plain_arguments(inputs, traced.outside_names))
+        return Match(program, traced.vector, traced.call, traced.signature, whole)
 
     def _trace(
         self, call: CallArguments, plain: Sequence[object], signature: Signature, scope: Scope

@@ -22,11 +22,15 @@ MOST: Final = 16
 
 
 class Found(Record):
-    """A plan for a call: the values of its sources, and the call with its inputs from outside."""
+    """A plan for a call: the values of its sources, and the call with its inputs from outside.
+
+    `plain` are the arguments and inputs as the program takes them, if known.
+    """
 
     compiled: CompiledCall
     vector: Vector
     call: CallArguments
+    plain: Sequence[object] | None = None
 
 
 def find_plan(plans: Sequence[CompiledCall], call: CallArguments) -> Found | None:
@@ -55,17 +59,22 @@ def with_plan(plans: Sequence[CompiledCall], compiled: CompiledCall) -> tuple[Co
 
 
 class Match(Record):
-    """A program that is valid for a call, the values of its sources, and the call with inputs."""
+    """A program that is valid for a call, the values of its sources, and the call with inputs.
+
+    `plain` are the arguments and inputs as the program takes them.
+    """
 
     program: TracedProgram
     vector: Vector
     call: CallArguments
     signature: Signature
+    plain: Sequence[object]
 
 
 def find_program(
     programs: ClassPrograms,
     call: CallArguments,
+    plain: Sequence[object],
     signature: Signature,
     classified: Callable[[CallArguments, Sequence[object]], Signature],
 ) -> Match | None:
@@ -79,14 +88,16 @@ def find_program(
         if vector is None:
             continue
         inputs = program.reads.guards.given(vector)
-        extended, own = call, signature
+        extended, own, whole = call, signature, plain
         if inputs:
-            extended = call.with_inputs(inputs, program.reads.names)
-            own = classified(extended, plain_arguments(extended.dynamic, extended.names))
+            names = program.reads.names
+            extended = call.with_inputs(inputs, names)
+            whole = (*plain, *plain_arguments(inputs, names))
+            own = classified(extended, whole)
             if own.key != program.key:
                 continue
         if program.fits(own.values):
-            return Match(program, vector, extended, own)
+            return Match(program, vector, extended, own, whole)
     return None
 
 
@@ -102,7 +113,7 @@ def learn(programs: ClassPrograms, call: CallArguments, wanted: Wanted) -> str |
         guard = program.reads.guards.failing(leaves)
         if guard is None:
             continue
-        found = f"outside: no longer {guard}"
+        found = f"no longer {guard}"
         identity = guard.source.identity
         changes = isinstance(guard, Equals) and type(guard.value) in NUMBERS
         if changes and identity not in wanted.fixed | wanted.numbers:

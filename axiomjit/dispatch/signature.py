@@ -335,6 +335,14 @@ class DeclaredShapes:
         Raises:
             GraphValueError: the rank or a length of an argument does not fit.
         """
+        for name in call.static_names:
+            if name in self.by_name:
+                raise GraphValueError(
+                    f"argument {name}, declared {self.by_name[name]!r}",
+                    "a container of arrays, or another object",
+                    "pass one array or number of the declared number of dimensions",
+                    user_location(),
+                )
         lengths: dict[str, tuple[int, str]] = {ONE: (1, "the declaration")}
         found = {}
         for position, (name, value) in enumerate(zip(call.names, arguments, strict=True)):
@@ -342,11 +350,10 @@ class DeclaredShapes:
             declared = self.by_name[name]
             names = declared.names(len(shape))
             asked = f"argument {name}, declared {declared!r}"
-            if names is None or call.names.count(name) > 1:
-                several = "a container of arrays" if names is not None else ""
+            if names is None:
                 raise GraphValueError(
                     asked,
-                    several or f"an array of shape {shape}",
+                    f"an array of shape {shape}",
                     "pass one array or number of the declared number of dimensions",
                     user_location(),
                 )

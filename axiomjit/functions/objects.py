@@ -22,7 +22,14 @@ import numpy as np
 from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.origins import is_installed, is_library_code
 from axiomjit.functions.array_calls import KnownArrays, first_traced, item_of_indexed
-from axiomjit.functions.outside import CONTAINERS, Outside, container_kind, is_container, refuse
+from axiomjit.functions.outside import (
+    BY_IDENTITY,
+    CONTAINERS,
+    Outside,
+    container_kind,
+    is_container,
+    refuse,
+)
 from axiomjit.functions.sources import (
     ATOMS,
     MISSING,
@@ -43,6 +50,8 @@ from axiomjit.tracing.lengths import SymbolicNumber, known_numbers
 from axiomjit.tracing.tracer import Tracer
 from axiomjit.tracing.writes import FlatElements
 
+_COMPUTED: Final = (GetSetDescriptorType, property, MemberDescriptorType)
+"""Types of attributes whose values a library's class computes."""
 _HEAP: Final = 1 << 9
 """CPython's flag of classes that a class statement has made."""
 _PLAIN: Final = (*ATOMS, CodeType, np.generic, np.dtype, np.ufunc, TracedValue, SymbolicNumber)
@@ -279,8 +288,13 @@ class Objects:
             return getattr(owner, held.__name__ if hasattr(held, "__name__") else held.name)
         if kind is FunctionType and held.__name__ in _SET_ANEW and self.outside.is_outside(owner):
             return self.outside.read(FunctionPart(self.source(owner), held.__name__))
-        if self.outside.is_outside(owner) and is_users(kind):
-            refuse(f"reads a {type(held).__name__} of a {kind.__name__}")
+        if self.outside.is_outside(owner) and type(held) in _COMPUTED:
+            if is_container(owner):
+                return self.outside.read(Attribute(self.source(owner), held.__name__))
+            if is_users(kind) or not isinstance(owner, BY_IDENTITY):
+                refuse(
+                    f"reads a {type(held).__name__} of a {kind.__name__}, which lives on outside it"
+                )
         return held.__get__(self.outside.original(owner), kind)
 
     def set_attribute(self, owner: Any, name: str, value: Any) -> None:

@@ -338,4 +338,6 @@ class Operators(Objects):
             return value
         if isinstance(value, dict):
             return type(value)(zip(value, found, strict=True))
+        if isinstance(value, tuple):
+            return tuple.__new__(type(value), found)
         return deque(found, value.maxlen) if isinstance(value, deque) else type(value)(found)

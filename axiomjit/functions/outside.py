@@ -53,6 +53,7 @@ from axiomjit.functions.sources import (
     Part,
     Same,
     Source,
+    is_known_key,
     is_known_value,
 )
 
@@ -431,13 +432,13 @@ class Outside:
     def _copied(self, owner: Any) -> Any:
         source, kind = self._seen[id(owner)][1], container_kind(type(owner))
         if kind in (set, frozenset):
-            if not all(map(is_known_value, owner)):
+            if not all(map(is_known_key, owner)):
                 refuse(f"reads {source}, a set of objects that are not compared by value")
             self.require(Keys(source, tuple(kind.__iter__(owner))))
             return kind(kind.__iter__(owner))
         if issubclass(kind, dict):
             keys = tuple(kind.__iter__(owner))
-            if not all(is_known_value(key) or isinstance(key, BY_IDENTITY) for key in keys):
+            if not all(is_known_key(key) or isinstance(key, BY_IDENTITY) for key in keys):
                 refuse(f"reads {source}, whose keys are objects that are not compared by value")
             self.require(Keys(source, keys))
             entries = {key: self.read(Item(source, key)) for key in keys}
@@ -445,7 +446,9 @@ class Outside:
                 return kind(entries)
             return defaultdict(self.read(Attribute(source, "default_factory")), entries)
         found = [self.read(Item(source, k)) for k in range(self._length(owner))]
-        return deque(found, owner.maxlen) if kind is deque else kind(found)
+        if kind is deque:
+            return deque(found, self.read(Attribute(source, "maxlen")))
+        return tuple.__new__(type(owner), found) if kind is tuple else kind(found)
 
     def change(self, owner: Any, name: str, given: tuple[Any, ...]) -> None:
         """Record a change of a container by a method whose result is not needed."""

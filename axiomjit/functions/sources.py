@@ -14,6 +14,7 @@ from types import (
     BuiltinFunctionType,
     CellType,
     FunctionType,
+    GetSetDescriptorType,
     MappingProxyType,
     MemberDescriptorType,
     MethodType,
@@ -177,6 +178,8 @@ class Attribute(Part):
                 return held.__get__(whole)
             except AttributeError:
                 return MISSING
+        if type(held) is GetSetDescriptorType and isinstance(whole, deque):
+            return held.__get__(whole)
         if held is MISSING and type(whole).__flags__ & _HEAP:  # asking for `__dict__` makes one
             try:
                 return object.__getattribute__(whole, key)
@@ -415,18 +418,42 @@ ATOMS: Final = frozenset({*NUMBERS, bool, str, bytes, type(None), type(Ellipsis)
 """Types of values that never change and hold no objects of other types."""
 
 
+_OF_VALUES: Final = frozenset({"datetime", "decimal", "fractions", "uuid", "zoneinfo"})
+"""Modules of Python's library whose instances never change."""
+
+
 def is_known_value(value: Any) -> bool:
-    """True if a value is compared by `same_value`: an atom, a scalar, or a tuple of such."""
+    """True if a value is compared by `same_value`: an atom, a scalar, a date, a tuple of such."""
     kind = type(value)
     if kind is tuple or kind is frozenset:
         return len(value) <= LONGEST and all(map(is_known_value, value))
     if kind is slice:
         return all(map(is_known_value, (value.start, value.stop, value.step)))
-    return kind in ATOMS or isinstance(value, np.generic | np.dtype)
+    if kind in ATOMS or isinstance(value, np.generic | np.dtype):
+        return True
+    return kind.__module__ in _OF_VALUES and kind.__hash__ is not None
 
 
 LONGEST: Final = 64
 """The most entries of a tuple that is compared as one value."""
+
+
+def is_known_key(value: Any) -> bool:
+    """True if a key of a dict or set is compared by `same_value`; also frozen dataclasses are."""
+    return is_known_value(value) or (
+        is_frozen(type(value)) and all(map(is_known_key, _fields_of(value)))
+    )
+
+
+def is_frozen(kind: Any) -> bool:
+    """True for a dataclass whose fields do not change, and which is equal by their values."""
+    parameters = static_attribute(kind, "__dataclass_params__")
+    return parameters is not MISSING and parameters.frozen and parameters.eq
+
+
+def _fields_of(value: Any) -> list[Any]:
+    names = static_attribute(type(value), "__dataclass_fields__")
+    return [Attribute.get(value, name) for name in names]
 
 
 def same_value(one: Any, other: Any) -> bool:
@@ -442,16 +469,18 @@ def same_value(one: Any, other: Any) -> bool:
         return bool(kind.__repr__(one) == kind.__repr__(other))
     if kind in (int, str, bytes):
         return bool(kind.__eq__(one, other))
-    if kind is tuple:
+    if kind is tuple or kind is frozenset:
         return len(one) == len(other) and all(map(same_value, one, other))
     if kind is slice:
         ends = ((v.start, v.stop, v.step) for v in (one, other))
         return same_value(*ends)
     if isinstance(one, np.generic):
         return bool(one.dtype == other.dtype) and one.tobytes() == other.tobytes()
-    if kind in ATOMS or kind is frozenset or isinstance(one, np.dtype):
+    if kind in ATOMS or isinstance(one, np.dtype):
         return bool(one == other)
-    return False
+    if kind.__module__ in _OF_VALUES:
+        return same_value(one.__reduce_ex__(4), other.__reduce_ex__(4))
+    return is_frozen(kind) and all(map(same_value, _fields_of(one), _fields_of(other)))
 
 
 class GuardInfo(Record):

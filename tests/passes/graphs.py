@@ -19,6 +19,7 @@ from axiomjit.axis.deferred_checks import known_lengths
 from axiomjit.axis.tensors import used_axes
 from axiomjit.base.config import config
 from axiomjit.base.target import ChosenTarget, chosen_target, target
+from axiomjit.base.trace_context import Following
 from axiomjit.dispatch.arguments import plain_arguments, take_apart
 from axiomjit.dispatch.programs import placed_graph
 from axiomjit.dispatch.signature import classify
@@ -50,6 +51,7 @@ from axiomjit.runtime.memory.allocation import allocate, span
 from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import Dim, Scope, Symbol, evaluate
 from axiomjit.symbolic.index_maps import at_lengths
+from axiomjit.tracing.trace import trace
 from tests.passes.plan_steps import steps_run
 
 GRAPH_PASSES = tuple(takewhile(lambda step: step.__name__ != "lower_to_views", PASSES))
@@ -111,6 +113,18 @@ def follow(function: Callable[..., object], *arguments: object) -> Case:
         made = trace_function(function, call, signature, scope, Wanted())
     plain, key = plain_arguments(made.call.dynamic, made.call.names), made.signature.key
     return Case(made.trace.graph, made.signature.layouts, scope, plain, key, made.trace.leaves)
+
+
+def follow_plainly(function: Callable[..., object], *arguments: object) -> Case:
+    """As `follow`, of the function itself: what it does with traced values outside is done."""
+    signature, plain = signature_of(function, arguments)
+    scope = Scope(signature.values)
+    following = Following(function.__qualname__, signature.scalars)
+    following.arguments = lambda: plain
+    with quiet():
+        given = signature.given
+        made = trace(lambda ts: function(*ts), given, scope, signature.layouts, following)
+    return Case(made.graph, signature.layouts, scope, plain, signature.key, made.leaves)
 
 
 def _value(value: object, lengths: dict[Symbol, int]) -> object:

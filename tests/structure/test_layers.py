@@ -14,7 +14,7 @@ from tests.structure.sources import FOLDERS, ROOT, read_sources
 # is settled; `numpy` is the drop-in.
 ORDER = (
     *("base", "symbolic", "views", "graph", "numpy_rules"),
-    *("axis", "frontends", "frontends.neon", "tracing", "tracing.effects", "functions"),
+    *("axis", "frontends", "frontends.neon", "tracing", "functions"),
     *("accumulators", "notation", "nn", "gradients", "numpy", "scale"),
     *("passes.ir", "passes.costs", "passes.graph", "passes.views", "passes.loops", "passes.plan"),
     "passes",

@@ -10,7 +10,7 @@ import pytest
 import axiomjit
 from axiomjit.base.errors import FallbackWarning, NeedsValuesError
 from axiomjit.graph.captured import read_only_copy
-from tests.passes.graphs import follow
+from tests.passes.graphs import follow_plainly as follow
 
 X = np.arange(6.0)
 KEPT = {}

@@ -16,7 +16,7 @@ import pytest
 
 import axiomjit
 from axiomjit.base.errors import FallbackWarning, GraphTypeError, NeedsValuesError, UnsupportedError
-from tests.passes.graphs import follow
+from tests.passes.graphs import follow_plainly as follow
 
 X = np.arange(1.0, 43.0).reshape(6, 7)
 
