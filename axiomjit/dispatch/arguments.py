@@ -207,6 +207,8 @@ class CallArguments(Record):
     static: tuple[tuple[int, object], ...]
     names: tuple[str, ...]
     static_names: tuple[str, ...] = ()
+    marked: frozenset[str] = frozenset()
+    """The parameters that the user has marked as static."""
     whole: bool = False
     """True if a static leaf counts by its kind alone: what is read of it is guarded."""
 
@@ -275,7 +277,7 @@ def take_apart(
     if like is None:  # without its arrays
         like = _sorted(signature, static, args, kwargs, function, whole).replace(dynamic=())
         forms.keep(len(args), like)
-    return CallArguments(like.structure, like.structure_key, args, (), like.names, (), whole)
+    return CallArguments(like.structure, like.structure_key, args, (), like.names, whole=whole)
 
 
 def _sorted(
@@ -304,7 +306,7 @@ def _sorted(
     fixed: list[tuple[int, object]] = []
     fixed_names: list[str] = []
     for place, (leaf, name) in enumerate(zip(leaves, owners, strict=True)):
-        if name in static or _is_static(leaf):
+        if name in static or is_static(leaf):
             fixed.append((place, leaf))
             fixed_names.append(name)
         else:
@@ -317,6 +319,7 @@ def _sorted(
         tuple(fixed),
         tuple(names),
         tuple(fixed_names),
+        static,
         whole,
     )
 
@@ -356,7 +359,7 @@ def _misfit(
     return None
 
 
-def _is_static(leaf: object) -> bool:
+def is_static(leaf: object) -> bool:
     """True for a leaf that is neither an array nor a plain number, such as any enum."""
     if isinstance(leaf, Array | np.generic):
         return False
@@ -416,6 +419,8 @@ def whole_key(value: Any, forget: Forget | None = None) -> object:
     """The key of an argument whose parts are guarded: a known value, an identity, or the class."""
     if is_known_value(value):
         return static_key(value, forget)
+    if type(value) is FunctionType:
+        return FunctionType, value.__code__
     return _same(value, forget) if isinstance(value, BY_IDENTITY) else type(value)
 
 

@@ -10,7 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from axiomjit.base.records import Record
-from axiomjit.dispatch.arguments import CallArguments, exact_layout, kind_of, plain_arguments
+from axiomjit.dispatch.arguments import (
+    CallArguments,
+    exact_layout,
+    is_static,
+    kind_of,
+    plain_arguments,
+)
 from axiomjit.dispatch.caches import ClassPrograms, CompiledCall
 from axiomjit.dispatch.programs import TracedProgram
 from axiomjit.dispatch.signature import Signature
@@ -88,6 +94,8 @@ def find_program(
         if vector is None:
             continue
         inputs = program.reads.guards.given(vector)
+        if any(map(is_static, inputs)):
+            continue  # no array or number any more
         extended, own, whole = call, signature, plain
         if inputs:
             names = program.reads.names

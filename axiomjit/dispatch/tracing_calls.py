@@ -224,7 +224,8 @@ class _TraceOnce:
             if isinstance(value, np.ndarray):
                 outside.note_argument(place, name, value, tracer)
         for (place, value), name in zip(self._call.static, self._call.static_names, strict=True):
-            leaves[place] = outside.argument(place, name, value)
+            marked = name in self._call.marked
+            leaves[place] = outside.argument(place, name, value, marked)
         whole: Any = unflatten_tree(self._call.structure, iter(leaves))
         function: Any = self._function
         if type(function) is MethodType:
@@ -273,13 +274,19 @@ class _TraceOnce:
                 raise TraceAgain
 
     def learn(self) -> bool:
-        """Note the inputs from outside whose values a refused function asks for; True if any."""
+        """Note the inputs from outside whose values a refused function asks for; True if any.
+
+        If it asks for values of an array that it makes of known ones, such arrays are known.
+        """
         asked, count = self._following.asked, len(self._call.dynamic)
-        found = False
-        for node in post_order(() if asked is None else (asked,)):
-            if isinstance(node, Input) and node.position >= count:
-                found |= self._learn_input(node.position - count)
-        return found
+        if asked is None:
+            return False
+        inputs = [node.position for node in post_order((asked,)) if isinstance(node, Input)]
+        if not inputs and not self._wanted.known_made:
+            self._wanted.known_made = True
+            return True
+        learned = [self._learn_input(n - count) for n in inputs if n >= count]
+        return any(learned)
 
     def _learn_input(self, number: int) -> bool:
         source = self._outside.inputs[number]

@@ -83,10 +83,18 @@ class KnownArrays:
         if type(found) is not np.ndarray:
             return found
         line = user_location()
-        if line in self._wanted.lines and found.flags.owndata:
+        if line in self._wanted.lines and not self._is_view(found):
             return traced_array(found)
         self._lines[id(found)] = found, line
         return found
+
+    def _is_view(self, array: Any) -> bool:
+        """True for a view of a noted array."""
+        while issubclass(type(array), np.ndarray):
+            array = array.base
+            if id(array) in self._lines:
+                return True
+        return False
 
     def forget(self) -> None:
         """Forget all arrays: the trace is over, and only what is outside shall live on."""
@@ -98,7 +106,7 @@ class KnownArrays:
         Raises:
             TraceAgain: the arrays of this line are traced in the next trace.
         """
-        while isinstance(array, np.ndarray):
+        while issubclass(type(array), np.ndarray):
             known = self._lines.get(id(array))
             if known is not None and known[1] not in self._wanted.lines | {None}:
                 self._wanted.lines.add(str(known[1]))

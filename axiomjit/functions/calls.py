@@ -32,6 +32,7 @@ from axiomjit.functions.operators import Operators, is_traced
 from axiomjit.functions.outside import Outside, is_container, refuse
 from axiomjit.functions.sources import (
     MISSING,
+    Attribute,
     FunctionPart,
     Length,
     is_known_value,
@@ -112,6 +113,9 @@ class Calls(Operators):
             return self.library(function, args, kwargs)
         if kind is MethodType:
             callee = self._part_of_method(function, "__func__")
+            if not isinstance(callee, FunctionType):  # of a class in Cython
+                owner = self._part_of_method(function, "__self__")
+                return self.library_method(owner, callee.__name__, function, args, kwargs)
             return self.call(callee, self._part_of_method(function, "__self__"), *args, **kwargs)
         if issubclass(kind, type):
             return self.make(function, args, kwargs)
@@ -119,6 +123,8 @@ class Calls(Operators):
             inner = getattr(function, "_function", None)
             if inner is None:
                 return self.library(function, args, kwargs)
+            if self.outside.is_outside(function):
+                inner = self.outside.read(Attribute(self.source(function), "_function"))
             return self.call(inner, *args, **kwargs)
         if issubclass(kind, functools.partial):
             return self._call_partial(function, args, kwargs)
@@ -184,6 +190,8 @@ class Calls(Operators):
         source = outside.source_of(function)
         source = outside.fixed(function, function.__name__) if source is None else source
         outside.read(FunctionPart(source, "__code__"))
+        if outside.is_by_code(function):
+            outside.same(FunctionPart(source, "__globals__"), function.__globals__)
         given = outside.read(FunctionPart(source, "__defaults__"))
         named = outside.read(FunctionPart(source, "__kwdefaults__"))
         if outside.is_outside(given):

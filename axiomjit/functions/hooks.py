@@ -12,7 +12,7 @@ from axiomjit.base.trace_context import current
 from axiomjit.functions.library_calls import LibraryCalls
 from axiomjit.functions.objects import is_library_module
 from axiomjit.functions.outside import TraceAgain, refuse
-from axiomjit.functions.sources import MISSING, Contents
+from axiomjit.functions.sources import MISSING, Contents, FunctionPart
 
 
 class FunctionHooks:
@@ -21,7 +21,7 @@ class FunctionHooks:
     def __init__(self, calls: LibraryCalls, function: FunctionType) -> None:
         """Belong to a trace, and to a function with its namespace and cells."""
         self._calls, self._outside = calls, calls.outside
-        self._space = function.__globals__
+        self._function, self._space = function, function.__globals__
         names = function.__code__.co_freevars
         self._cells = dict(zip(names, function.__closure__ or (), strict=True))
         found = self._space.get("__builtins__", builtins)
@@ -57,8 +57,9 @@ class FunctionHooks:
 
     def cell(self, name: str) -> Any:
         """A variable of an enclosing function."""
-        cell = self._cells[name]
-        source = self._outside.fixed(cell, name)
+        cell = self._cell(name)
+        source = self._outside.source_of(cell)
+        assert source is not None
         stored = self._outside.stored(cell, "contents")
         found = self._outside.read(Contents(source)) if stored is None else stored[0]
         if found is MISSING:
@@ -68,6 +69,16 @@ class FunctionHooks:
                 name=name,
             )
         return found
+
+    def _cell(self, name: str) -> Any:
+        """The cell of a variable, which has a source."""
+        if not self._outside.is_by_code(self._function):
+            self._outside.fixed(self._cells[name], name)
+            return self._cells[name]
+        source = self._outside.source_of(self._function)
+        assert source is not None
+        closure = self._outside.read(FunctionPart(source, "__closure__"))
+        return self._outside.item(closure, list(self._cells).index(name))
 
     def _store_global(self, name: str, value: Any) -> None:
         self._outside.fixed(self._space)
@@ -79,8 +90,7 @@ class FunctionHooks:
     def _store_cell(self, name: str, value: Any) -> None:
         if value is MISSING:
             refuse(f"deletes {name}, a variable of an enclosing function")
-        cell = self._cells[name]
-        self._outside.fixed(cell, name)
+        cell = self._cell(name)
         self._outside.store("cell", cell, "contents", value)
 
     # Statements

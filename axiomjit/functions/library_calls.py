@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import operator
 import warnings
@@ -21,10 +22,12 @@ from axiomjit.functions.asked_methods import ALL, COMPARISONS
 from axiomjit.functions.calls import Calls
 from axiomjit.functions.known_calls import CallKind, Kind, kind_of_call
 from axiomjit.functions.objects import is_plain, is_users
+from axiomjit.functions.operators import has_methods
 from axiomjit.functions.outside import is_container, refuse
-from axiomjit.functions.sources import MISSING
+from axiomjit.functions.sources import MISSING, static_attribute
 from axiomjit.tracing.generators import is_generator
-from axiomjit.tracing.operators import traced_in
+from axiomjit.tracing.lengths import SymbolicNumber, known_numbers
+from axiomjit.tracing.operators import leaves_in, traced_in
 
 _NONE: Final = object()
 _NOT_GENERATED: Final = frozenset(ALL) - {*COMPARISONS, "__repr__", "__hash__"}
@@ -98,6 +101,9 @@ class LibraryCalls(Calls):
                 refuse(f"gives what lives on outside it to {known.name}, which may keep it")
         given = [self._askable(one, known) for one in args]
         named = {key: self._askable(value, known) for key, value in kwargs.items()}
+        if known.name.startswith("numpy.random."):  # a seed
+            given = known_numbers(given)
+            named = {key: known_numbers(value) for key, value in named.items()}
         return self.known.note(call_numpy(function, given, named))
 
     def _refuse_hidden(self, known: CallKind, args: Any, kwargs: Any) -> None:
@@ -120,8 +126,9 @@ class LibraryCalls(Calls):
         named = {key: self.given(v) for key, v in kwargs.items()}
         if hasattr(function, "_implementation") and first_traced([given]) is not None:
             return call_numpy(function, given, named)
-        made = known.inner(*given, **named)
-        return self.known.note(made)
+        symbolic = any(isinstance(one, SymbolicNumber) for one in leaves_in((*given, named)))
+        makes = function if self.outside.wanted.known_made and not symbolic else known.inner
+        return self.known.note(makes(*given, **named))
 
     def _with_callbacks(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> Any:
         given = [self._callback(one) for one in args]
@@ -134,6 +141,9 @@ class LibraryCalls(Calls):
                 if self.outside.is_outside(one) and not is_plain(one):
                     refuse(f"calls {known.name}, which changes what lives on outside it")
             given = [self.given(one) for one in args]
+            if first_traced(given) is not None:
+                for one in changed:
+                    self.known.want_traced(one)
             return function(*given, **{key: self.given(v) for key, v in kwargs.items()})
         if len(changed) > 1 or changed[0] is not args[0] or kwargs:
             refuse(f"calls {known.name}, which changes a container that lives on outside it")
@@ -243,6 +253,10 @@ class LibraryCalls(Calls):
 
     def text(self, value: Any, conversion: int = -1, spec: str = "") -> str:
         """A value as text, as in an f-string."""
+        if conversion == 114 or not has_methods(value, "__str__", "__format__"):
+            generated = self._generated_text(value)
+            if generated is not None:
+                return format(generated, spec)
         for code, name in ((115, "__str__"), (114, "__repr__"), (-1, "__format__")):
             method = self._special(value, name)
             if method is not MISSING and conversion == code:
@@ -255,8 +269,22 @@ class LibraryCalls(Calls):
         if self._entries_have(value, "__repr__"):
             refuse(f"shows a {type(value).__name__} of objects that have their own __repr__")
         given = self.given(value)
+        if traced_in([given]):
+            refuse(f"shows a {type(value).__name__} as text, whose values are computed")
         shown: Any = {114: repr, 115: str, 97: ascii}.get(conversion)
         return format(given if shown is None else shown(given), spec)
+
+    def _generated_text(self, value: Any) -> str | None:
+        """The text of the generated `__repr__` of a dataclass; None for other objects."""
+        kind = type(value)
+        if is_plain(value) or not dataclasses.is_dataclass(kind):
+            return None
+        inner = getattr(static_attribute(kind, "__repr__"), "__wrapped__", None)
+        if inner is None or inner.__code__.co_filename != "<string>":
+            return None
+        fields = [field.name for field in dataclasses.fields(kind) if field.repr]
+        shown = [f"{name}={self.text(self.attribute(value, name), 114)}" for name in fields]
+        return f"{kind.__qualname__}({', '.join(shown)})"
 
 
 def refuse_draw(seen: str) -> NoReturn:

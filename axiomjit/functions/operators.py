@@ -14,7 +14,13 @@ from axiomjit.functions.array_calls import first_traced
 from axiomjit.functions.known_methods import is_generated
 from axiomjit.functions.objects import Objects, is_plain, is_users, users_function
 from axiomjit.functions.outside import container_kind, is_container, refuse
-from axiomjit.functions.sources import MISSING, Distinct, is_known_value, static_attribute
+from axiomjit.functions.sources import (
+    MISSING,
+    Distinct,
+    is_frozen,
+    is_known_value,
+    static_attribute,
+)
 from axiomjit.graph.traced_values import TracedValue
 
 _STEMS: Final = {
@@ -55,8 +61,14 @@ _CHANGING: Final = {
 """In-place operators of containers, as methods."""
 
 
-_MIXED_IN: Final = frozenset({"functools", "collections.abc"})
-"""Modules with special methods for users' classes, which call others of the user's."""
+_WITHOUT_OTHERS: Final = frozenset({"enum", "builtins"})
+"""Modules with special methods for users' classes that call none of the user's."""
+
+
+def is_equal_to_itself(value: Any) -> bool:
+    """True for an instance of a user's class that is equal to no other object."""
+    kind: Any = type(value)
+    return is_users(kind) and kind.__eq__ is object.__eq__
 
 
 def is_traced(value: object) -> bool:
@@ -74,7 +86,10 @@ def has_methods(value: Any, *names: str) -> bool:
 
 def _is_mixed_in(method: Any) -> bool:
     """True for a library's method that calls others of the user's class."""
-    return type(method) is FunctionType and method.__module__ in _MIXED_IN
+    if type(method) is not FunctionType or users_function(method) or is_generated(method):
+        return False
+    named_tuple = method.__qualname__.startswith("namedtuple.")
+    return not named_tuple and method.__module__ not in _WITHOUT_OTHERS
 
 
 class Operators(Objects):
@@ -87,7 +102,7 @@ class Operators(Objects):
         found = self._by_methods(_STEMS[sign], left, right)
         if found is not NotImplemented:
             return found
-        return BINARY[sign](self.given(left), self.given(right))
+        return self.known.note(BINARY[sign](self.given(left), self.given(right)))
 
     def _by_methods(self, stem: str, left: Any, right: Any) -> Any:
         """The result of a user's methods; NotImplemented if they have none."""
@@ -166,7 +181,7 @@ class Operators(Objects):
         """`-value` and its like."""
         name, plainly = UNARY[sign]
         method = self._special(value, name)
-        return plainly(value) if method is MISSING else self.call(method, value)
+        return self.known.note(plainly(value)) if method is MISSING else self.call(method, value)
 
     def compare(self, sign: str, left: Any, right: Any) -> Any:
         """A comparison, a test of identity or of membership."""
@@ -186,7 +201,7 @@ class Operators(Objects):
             found = self._compared("__eq__", "__eq__", left, right)
             if found is not NotImplemented:
                 return not self.truth(found)
-        if sign in ("==", "!=") and (is_users(type(left)) or is_users(type(right))):
+        if sign in ("==", "!=") and any(map(is_equal_to_itself, (left, right))):
             return self._same(left, right) is (sign == "==")
         if self._entries_have(left, name) or self._entries_have(right, name):
             refuse(f"compares containers of objects that have their own {name}")
@@ -227,9 +242,9 @@ class Operators(Objects):
 
     def key(self, value: Any) -> Any:
         """A key of a dict or set that is made, or of an item that is read or stored."""
-        if has_methods(value, "__hash__", "__eq__", "__index__") and not is_generated(
-            static_attribute(type(value), "__hash__")
-        ):
+        kind = type(value)
+        generated = is_generated(static_attribute(kind, "__hash__")) or is_frozen(kind)
+        if has_methods(value, "__hash__", "__eq__", "__index__") and not generated:
             refuse(f"has a {type(value).__name__} as key, which has methods of its own for that")
         return value
 

@@ -108,6 +108,8 @@ class Wanted:
         """Numbers whose values the function needs: guarded, though they change."""
         self.elements: set[object] = set()
         """Arrays whose elements the function needs: guarded by them."""
+        self.known_made = False
+        """True if arrays made of known values must have known values."""
         self.lines: set[str] = set()
         """Lines that make arrays of known values which are written with traced ones."""
 
@@ -207,9 +209,9 @@ class Outside:
         self._originals.setdefault(id(value), (value, value))
         return source
 
-    def argument(self, place: int, name: str, value: Any) -> Any:
-        """The traced form of an argument that is neither an array nor a number."""
-        return self.admit(value, self.source(Argument(place, name), value))
+    def argument(self, place: int, name: str, value: Any, is_static: bool) -> Any:
+        """The traced form of an argument that is neither an array nor a number, or is static."""
+        return self.admit(value, self.source(Argument(place, name, is_static), value))
 
     def read(self, made: Part) -> Any:
         """The traced form of a part of an outside object; MISSING if it has no such part.
@@ -258,7 +260,7 @@ class Outside:
         stands = value
         if isinstance(value, Array):
             stands = self._stands[id(value)] = self._array(value, source)
-        elif isinstance(value, BY_IDENTITY):
+        elif isinstance(value, BY_IDENTITY) and not self.is_by_code(value):
             self.require(Is(source, value))
         elif isinstance(value, VALUES):
             self.require(Equals(source, value))
@@ -282,15 +284,33 @@ class Outside:
         self._stands[id(value)] = stands
         self._originals[id(stands)] = stands, value
 
+    def is_by_code(self, value: Any) -> bool:
+        """True for a function among the arguments, which is guarded by its code and its cells."""
+        source = self._seen[id(value)][1] if id(value) in self._seen else None
+        while isinstance(source, Part):
+            source = source.of
+        return type(value) is FunctionType and isinstance(source, Argument)
+
+    def same(self, made: Part, value: Any) -> None:
+        """Guard that a part of an outside object is the same object in each call."""
+        source = self.source(made)
+        if source.number not in self._raw:
+            self._raw[source.number] = value
+            self.require(Is(source, value))
+
     def _is_input(self, value: Any, source: Source) -> bool:
         number = type(value) in NUMBERS or (isinstance(value, np.generic) and value.dtype in CODES)
         identity, wanted = source.identity, self.wanted
         if not number or identity in wanted.fixed:
             return False
+        if isinstance(source, Argument):
+            return False  # a number among the arguments that is no array is static
         return identity in wanted.numbers or self._is_argument(source)
 
     def _is_argument(self, source: Source) -> bool:
         """True for an entry of a container among the arguments: a number there is an argument."""
+        if isinstance(source, Argument):
+            return not source.is_static
         if isinstance(source, Item | Attribute):
             whole = self._raw[source.of.number]
             kind: Any = type(whole)
@@ -298,7 +318,7 @@ class Outside:
             if kind is SimpleNamespace or (opened and cannot_be_hashed(whole)):
                 return self._is_argument(source.of)
             return isinstance(source, Item) and self._is_argument(source.of)
-        return isinstance(source, Argument)
+        return False
 
     def _input(self, value: Any, source: Source) -> Any:
         self.inputs.append(source)

@@ -19,6 +19,7 @@ from types import (
     MemberDescriptorType,
     MethodType,
     MethodWrapperType,
+    ModuleType,
 )
 from typing import Any, Final
 
@@ -72,13 +73,13 @@ class Source:
 
 
 class Argument(Source):
-    """An argument of the call."""
+    """An argument of the call; if it is static, the numbers in it are constants of the program."""
 
-    __slots__ = ("name", "place")
+    __slots__ = ("is_static", "name", "place")
 
-    def __init__(self, place: int, name: str) -> None:
+    def __init__(self, place: int, name: str, is_static: bool = False) -> None:
         """Store its place among the leaves of a call, and the name of the parameter."""
-        self.place, self.name = place, name
+        self.place, self.name, self.is_static = place, name, is_static
 
     def read(self, vector: Vector, leaves: Sequence[object]) -> object:
         """The argument."""
@@ -297,6 +298,8 @@ class Is(Guard):
         if self.value is MISSING:
             return f"{self.source} is not defined"
         shown = getattr(self.value, "__qualname__", None) or repr(self.value)
+        if isinstance(self.value, ModuleType):
+            shown = self.value.__name__
         return f"{self.source} is {shown}"
 
 
@@ -440,9 +443,13 @@ LONGEST: Final = 64
 
 def is_known_key(value: Any) -> bool:
     """True if a key of a dict or set is compared by `same_value`; also frozen dataclasses are."""
-    return is_known_value(value) or (
-        is_frozen(type(value)) and all(map(is_known_key, _fields_of(value)))
-    )
+    if is_known_value(value):
+        return True
+    kind: Any = type(value)
+    if is_frozen(kind):
+        return all(map(is_known_key, _fields_of(value)))
+    base: Any = next((base for base in VALUES if issubclass(kind, base)), None)
+    return base is not None and kind.__hash__ is base.__hash__
 
 
 def is_frozen(kind: Any) -> bool:
@@ -471,7 +478,7 @@ def same_value(one: Any, other: Any) -> bool:
         return bool(kind.__eq__(one, other))
     if kind is tuple or kind is frozenset:
         return len(one) == len(other) and all(map(same_value, one, other))
-    if kind is slice:
+    if kind is slice or kind is range:
         ends = ((v.start, v.stop, v.step) for v in (one, other))
         return same_value(*ends)
     if isinstance(one, np.generic):
@@ -518,7 +525,11 @@ class Guards:
 
     def described(self) -> tuple[GuardInfo, ...]:
         """The guards and the inputs, for people."""
-        found = [(one.source, str(one)) for one in self.conditions]
+        parts = [one.source for one in self.conditions if _is_of_function(one)]
+        unchanged = {one.of: one for one in parts if isinstance(one, Part)}
+        found: list[tuple[Source, str]]
+        found = [(one, f"{whole} is unchanged") for whole, one in unchanged.items()]
+        found += [(one.source, str(one)) for one in self.conditions if not _is_of_function(one)]
         found += [(one, f"{one} is an argument") for one in self.inputs]
         found.sort(key=lambda pair: pair[0].number)
         return tuple(GuardInfo(str(one), text, one.line) for one, text in found)
@@ -545,6 +556,11 @@ class Guards:
     def given(self, vector: Vector) -> list[Any]:
         """The values of the inputs."""
         return [vector[source.number] for source in self.inputs]
+
+
+def _is_of_function(guard: Guard) -> bool:
+    """True for a guard on the code, the defaults or the namespace of a function."""
+    return isinstance(guard, Is) and isinstance(guard.source, FunctionPart)
 
 
 def _numbers(guard: Guard) -> Iterator[int]:

@@ -29,6 +29,7 @@ from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.reachable import Path, reachable
 from axiomjit.functions.objects import is_library_module, is_users, users_function
 from axiomjit.functions.sources import ATOMS, own_dict
+from axiomjit.graph.captured import owner_of
 from axiomjit.tracing.generators import is_generator
 
 MOST: Final = 2000
@@ -78,7 +79,7 @@ def _enter(path: Path, value: Any) -> list[tuple[object, Any]]:
 def _state(value: Any) -> object:
     """The state of an object: its parts by identity, or the content of an array or stream."""
     if issubclass(type(value), np.ndarray) and not value.dtype.hasobject:
-        content = value.tobytes() if value.nbytes <= MOST_BYTES else b""
+        content = value.tobytes() if value.nbytes <= MOST_BYTES and _has_memory(value) else b""
         return value.dtype.str, value.shape, value.strides, value.flags.writeable, content
     if is_generator(value):
         return repr(_generator_state(value))
@@ -94,6 +95,15 @@ def _state(value: Any) -> object:
     return [
         (step if type(step) in (str, int) else id(step), id(part)) for step, part in _parts(value)
     ]
+
+
+def _has_memory(array: np.ndarray) -> bool:
+    """True unless an array only describes its layout (`Spec.stand_in`)."""
+    owner = owner_of(array)
+    if not isinstance(owner, np.ndarray):
+        return True
+    (first, end), (known, last) = map(np.lib.array_utils.byte_bounds, (array, owner))
+    return bool(known <= first and end <= last)
 
 
 def _generator_state(value: Any) -> object:

@@ -31,7 +31,10 @@ IS_VALID, INSIDE_VALUES = 19, 24
 """In the instance: a byte that says whether its values are there, and the first of them."""
 CONTENTS: Final = 16
 """The value in a cell."""
-FUNCTION_PARTS: Final = {"__code__": 48, "__defaults__": 56, "__kwdefaults__": 64}
+FUNCTION_PARTS: Final = {
+    **{"__globals__": 16, "__code__": 48, "__defaults__": 56, "__kwdefaults__": 64},
+    "__closure__": 72,
+}
 """The replaceable parts of a function: code and defaults; 0 stands for None."""
 _SET_SIZE: Final = 24
 SIZES: Final = dict.fromkeys((list, tuple, dict), SIZE) | dict.fromkeys((set, frozenset), _SET_SIZE)

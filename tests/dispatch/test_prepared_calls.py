@@ -143,5 +143,5 @@ def test_the_same_tables_serve_functions_and_graphs():
     plans = programs._plans[run.graph]
     assert type(plans) is type(function._plans) is caches.Table
     assert type(programs._programs) is type(function._programs) is caches.ProgramTable
-    every = (*plans.values(), *function._plans.values())
+    every = (*plans.values(), *(one for plans in function._plans.values() for one in plans))
     assert [type(compiled) for compiled in every] == [caches.CompiledCall] * 3

@@ -71,10 +71,8 @@ def test_an_object_with_other_attributes():
         jitted(X, scale)
     one.by = 4
     jitted(X, one)
-    assert set(jitted.cache_info().reasons[1:]) == {
-        "static argument scale=an instance of Scale, another one"
-    }
-    assert jitted.cache_info().traced == len(jitted.cache_info().reasons) == 3
+    assert jitted.cache_info().reasons[1:] == ("no longer scale.by == 2",)  # an argument now
+    assert jitted.cache_info().traced == 2
 
 
 def test_lengths_that_the_function_looks_at():
@@ -97,9 +95,9 @@ def test_an_array_from_outside_that_lies_otherwise():
 
 def test_entries_of_containers_and_arguments_left_out():
     jitted = aj.jit(lambda pair, z=1.0: pair[0] * pair[1] + z)
-    jitted((X, X))
+    jitted((X, X + 1))
     jitted((X, X.astype("f4")))
-    jitted((X, X), 2.0)
+    jitted((X, X + 1), 2.0)
     assert jitted.cache_info().reasons[1:] == (
         "argument pair [1]: dtype float32, was float64",
         "argument z: given, was not before",

@@ -191,18 +191,15 @@ def test_state_of_instances_is_seen(kind):
 @pytest.mark.parametrize("kind", [k for k in KINDS if k is not NoWeakReferences])
 def test_instances_die_with_their_data(kind):
     jitted = vars(kind)["run"]
-    gc.collect()
-    plans = len(jitted._plans)
     one = kind(np.ones(3))
     data = weakref.ref(one.inner.scale[0] if kind is Nested else one.scale)
     alive = weakref.ref(one)
-    one.run(X)
-    assert len(jitted._plans) == plans + 1
+    for _ in range(3):  # natively, too
+        one.run(X)
     del one
     gc.collect()
     assert alive() is None
     assert data() is None
-    assert len(jitted._plans) == plans
     assert not [key for key in jitted._programs if "dead" in repr(key)]
 
 
@@ -212,8 +209,9 @@ def test_many_instances_leave_nothing_behind():
         Plain(float(k)).run(X)
     gc.collect()
     jitted = vars(Plain)["run"]
-    assert not jitted._plans
-    assert not jitted._programs
+    assert len(jitted._plans) <= 2  # the numbers are an argument
+    assert jitted._programs.count() <= 2
+    assert not [one for one in gc.get_objects() if type(one) is Plain]
 
 
 def test_a_static_argument_is_returned_as_itself():
@@ -224,15 +222,15 @@ def test_a_static_argument_is_returned_as_itself():
 
 @pytest.mark.parametrize("lock", ["plans", "programs"])
 def test_an_instance_that_dies_under_a_lock_is_forgotten_later(lock):
-    class Local(Plain):
-        run = times_scale()
-
-    jitted, one = vars(Local)["run"], Local(2.0)
-    one.run(X)
+    """Programs of named arrays are told apart by the instance."""
+    jitted, axis = axiomjit.jit(lambda x, by: x * by.scale), axiomjit.make_axis(3, "axis")
+    values, one = axiomjit.NamedArray(X, [axis]), Plain(2.0)
+    jitted(values, one)
+    assert len(jitted._plans) == 1
     with jitted._plans._lock if lock == "plans" else jitted._programs._lock:
         del one
         gc.collect()
-    Local(3.0).run(X)
+    jitted(values, Plain(3.0))
     gc.collect()
     assert not jitted._plans
     assert not jitted._programs

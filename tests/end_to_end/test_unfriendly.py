@@ -129,13 +129,11 @@ def test_integers_alone_do_not_warn():
         assert np.isnan(axiomjit.jit(lambda x, n: x + np.sqrt(n))(X, -3)).all()
 
 
-def test_type_of_an_integer_argument_is_not_int():
-    """A documented difference; `static_argnames` makes it one."""
-
+def test_type_of_an_integer_argument_is_int():
     def function(x, n):
         return x if type(n) is int else -x
 
-    assert axiomjit.jit(function)(X, 3)[0, 1] == -1
+    assert axiomjit.jit(function, strict=True)(X, 3)[0, 1] == 1
     assert axiomjit.jit(function, static_argnames="n")(X, 3)[0, 1] == 1
 
 

@@ -198,7 +198,7 @@ ONLY_READ = ("objects in a dict", "objects in a loop", "date", "date by option")
 
 
 REFUSED = {
-    *("class by type", "partial method", "dispatched method", "call of a metaclass"),
+    *("class by type", "dispatched method", "call of a metaclass"),
     *("property of a metaclass", "metaclass that makes", "subclass", "name of a member"),
     *("deleted", "own attributes", "representation in a list", "text of a list"),
     *("equal in lists", "smaller in tuples", "index in a list", "key", "in a set", "looked up"),

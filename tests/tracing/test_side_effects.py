@@ -14,7 +14,6 @@ import pytest
 
 import axiomjit
 from axiomjit.base.errors import FallbackWarning, NeedsValuesError
-from axiomjit.dispatch.surroundings import reachable
 
 X = np.arange(5.0)
 
@@ -562,7 +561,6 @@ def test_functions_that_reach_a_library_are_followed_at_once():
     started = time.perf_counter()
     axiomjit.jit(function).lower(X)
     assert time.perf_counter() - started < 1
-    assert len(reachable(function, ())) < 50
 
 
 def test_class_attributes_and_namespaces_are_looked_at_before_each_call():
