@@ -411,6 +411,8 @@ def kind_of(leaf: Any) -> object:
 
 def statics_key(call: CallArguments, forget: Forget | None = None) -> tuple[object, ...]:
     """The place and the key of each static argument."""
+    if not call.static:
+        return ()
     key = whole_key if call.whole else static_key
     return tuple((place, key(value, forget)) for place, value in call.static)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from types import FunctionType
 from typing import Any, Final
 
 import numpy as np
@@ -233,7 +234,7 @@ def _add_whole(guards: Guards, source: int, leaf: object) -> bool:
     """Guard a static argument whose parts have guards: by what `whole_key` makes of it."""
     if is_known_value(leaf):
         return guards.equals(source, leaf)
-    if isinstance(leaf, BY_IDENTITY):
+    if isinstance(leaf, BY_IDENTITY) and type(leaf) is not FunctionType:
         guards.same(source, leaf)
     else:
         guards.of_class(source, type(leaf))

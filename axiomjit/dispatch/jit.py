@@ -336,7 +336,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
 
     def _prepare(self, key: object, call: CallArguments, same: Same | None) -> Found:
         """The plan for a layout and the values outside, kept for later calls."""
-        if not all(one.holds() for one in self._plans.get(key) or ()):
+        known = self._plans.get(key)
+        if known and not all(one.holds() for one in known):
             self.drop_tables()
         with self._reasons.clock.running():
             try:
@@ -496,10 +497,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
             raise raised(error) from None
         program = match.program
         lengths = program.lengths(match.signature.values)
-        reads = program.reads
-        return Lowered(
-            program.stages, lengths, match.call.names, reads.guards.described(), reads.effects
-        )
+        guards = [one for one in program.reads.guards.described() if not one.seldom]
+        return Lowered(program.stages, lengths, match.call.names, guards, program.reads.effects)
 
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:
         """The stages and the cost of the program for these arguments, as text or `.html()`."""

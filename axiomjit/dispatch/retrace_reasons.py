@@ -118,7 +118,7 @@ class RetraceReasons:
             ]
             reads: Any = getattr(programs[-1], "reads", None)
             other = bool(reads) and bool(reads.guards.inputs) and not guards
-            self.texts.append(_ARRAYS if other else _looked_at(guards))
+            self.texts.append(_other_arrays(reads.names) if other else _looked_at(guards))
             causes = _pinned(guards, aspects)
         elif were:
             self.texts.append("captured array changed: it lies elsewhere, or otherwise")
@@ -153,7 +153,8 @@ class RetraceReasons:
         return CacheInfo(hits, bound, traced, texts, times, calls.all())
 
 
-_ARRAYS: Final = "array from outside changed: its dtype, lengths or layout"
+def _other_arrays(names: Sequence[str]) -> str:
+    return f"array from outside changed: dtype, lengths or layout of {' or '.join(names)}"
 
 
 def _least_differences(

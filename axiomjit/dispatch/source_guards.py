@@ -24,6 +24,7 @@ from axiomjit.functions.sources import (
     Part,
     Same,
     Source,
+    Unchanged,
     Vector,
     static_attribute,
 )
@@ -157,6 +158,10 @@ class _Rows:
             guards.same(number, guard.value)
         elif isinstance(guard, Equals):
             return guards.equals(number, value)
+        elif isinstance(guard, Unchanged):
+            known = zip(guard.names, guard.parts, strict=True)
+            rows = [guards.function_part(number, name, (part,)) for name, part in known]
+            return None not in rows
         elif isinstance(guard, Length):
             return guards.length(number, value, guard.count)
         elif isinstance(guard, Keys):

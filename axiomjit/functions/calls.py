@@ -35,6 +35,7 @@ from axiomjit.functions.sources import (
     Attribute,
     FunctionPart,
     Length,
+    Unchanged,
     is_known_value,
     static_attribute,
 )
@@ -113,7 +114,7 @@ class Calls(Operators):
             return self.library(function, args, kwargs)
         if kind is MethodType:
             callee = self._part_of_method(function, "__func__")
-            if not isinstance(callee, FunctionType):  # of a class in Cython
+            if isinstance(callee, FunctionType) and _is_hidden(callee):
                 owner = self._part_of_method(function, "__self__")
                 return self.library_method(owner, callee.__name__, function, args, kwargs)
             return self.call(callee, self._part_of_method(function, "__self__"), *args, **kwargs)
@@ -185,18 +186,24 @@ class Calls(Operators):
         return known[1]
 
     def _defaults(self, function: FunctionType) -> Any:
-        """The traced defaults of a function; guards say that they and its code are unchanged."""
+        """The traced defaults of a function; a guard says that its other parts are unchanged."""
         outside = self.outside
         source = outside.source_of(function)
         source = outside.fixed(function, function.__name__) if source is None else source
-        outside.read(FunctionPart(source, "__code__"))
+        parts: dict[str, object] = {"__code__": function.__code__}
         if outside.is_by_code(function):
-            outside.same(FunctionPart(source, "__globals__"), function.__globals__)
-        given = outside.read(FunctionPart(source, "__defaults__"))
-        named = outside.read(FunctionPart(source, "__kwdefaults__"))
-        if outside.is_outside(given):
-            given = outside.whole(given)
-        return given, None if named is None else outside.whole(named)
+            parts["__globals__"] = function.__globals__
+        found = []
+        for name in ("__defaults__", "__kwdefaults__"):
+            given = getattr(function, name)
+            if given is None:
+                parts[name] = None
+            else:
+                given = outside.read(FunctionPart(source, name))
+                given = outside.whole(given) if outside.is_outside(given) else given
+            found.append(given)
+        outside.require(Unchanged(source, tuple(parts), tuple(parts.values())))
+        return found
 
     def _call_partial(self, function: Any, args: Any, kwargs: Any) -> Any:
         if type(function) is not functools.partial:
@@ -448,6 +455,11 @@ class Calls(Operators):
             return self.call(value, *args, **kwargs)
 
         return traced
+
+
+def _is_hidden(function: FunctionType) -> bool:
+    """True for a library's method that is known by its class only, as it is wrapped."""
+    return not users_function(function) and kind_of_call(function).kind is Kind.REFUSED
 
 
 def _is_refused(function: Any) -> bool:

@@ -88,7 +88,7 @@ def _is_mixed_in(method: Any) -> bool:
     """True for a library's method that calls others of the user's class."""
     if type(method) is not FunctionType or users_function(method) or is_generated(method):
         return False
-    named_tuple = method.__qualname__.startswith("namedtuple.")
+    named_tuple = method.__code__.co_qualname.startswith("namedtuple.")
     return not named_tuple and method.__module__ not in _WITHOUT_OTHERS
 
 

@@ -38,6 +38,7 @@ from axiomjit.functions.sources import (
     Argument,
     Attribute,
     Class,
+    ClassAttribute,
     Contents,
     Defined,
     Distinct,
@@ -86,6 +87,18 @@ def _container_kind(kind: Any) -> Any:
 def is_container(value: Any) -> bool:
     """True for an instance of a built-in container or of a subclass."""
     return container_kind(type(value)) is not None
+
+
+def _is_descriptor(value: Any, source: Source) -> bool:
+    """True for an attribute of a class that decides what its instances have."""
+    return isinstance(source, ClassAttribute) and hasattr(type(value), "__get__")
+
+
+def root_of(source: Source) -> Source:
+    """The argument or the fixed object of which a source is a part."""
+    while isinstance(source, Part):
+        source = source.of
+    return source
 
 
 _STORED: Final[dict[str, type[Part]]] = {
@@ -260,7 +273,9 @@ class Outside:
         stands = value
         if isinstance(value, Array):
             stands = self._stands[id(value)] = self._array(value, source)
-        elif isinstance(value, BY_IDENTITY) and not self.is_by_code(value):
+        elif _is_descriptor(value, source) or (
+            isinstance(value, BY_IDENTITY) and not self.is_by_code(value)
+        ):
             self.require(Is(source, value))
         elif isinstance(value, VALUES):
             self.require(Equals(source, value))
@@ -286,25 +301,18 @@ class Outside:
 
     def is_by_code(self, value: Any) -> bool:
         """True for a function among the arguments, which is guarded by its code and its cells."""
-        source = self._seen[id(value)][1] if id(value) in self._seen else None
-        while isinstance(source, Part):
-            source = source.of
-        return type(value) is FunctionType and isinstance(source, Argument)
-
-    def same(self, made: Part, value: Any) -> None:
-        """Guard that a part of an outside object is the same object in each call."""
-        source = self.source(made)
-        if source.number not in self._raw:
-            self._raw[source.number] = value
-            self.require(Is(source, value))
+        if type(value) is not FunctionType or id(value) not in self._seen:
+            return False
+        return isinstance(root_of(self._seen[id(value)][1]), Argument)
 
     def _is_input(self, value: Any, source: Source) -> bool:
         number = type(value) in NUMBERS or (isinstance(value, np.generic) and value.dtype in CODES)
         identity, wanted = source.identity, self.wanted
         if not number or identity in wanted.fixed:
             return False
-        if isinstance(source, Argument):
-            return False  # a number among the arguments that is no array is static
+        root = root_of(source)
+        if root is source or (isinstance(root, Argument) and root.is_static):
+            return False
         return identity in wanted.numbers or self._is_argument(source)
 
     def _is_argument(self, source: Source) -> bool:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
+from itertools import repeat
+from operator import is_
 from types import (
     BuiltinFunctionType,
     CellType,
@@ -303,6 +305,22 @@ class Is(Guard):
         return f"{self.source} is {shown}"
 
 
+class Unchanged(Guard):
+    """Parts of a function, such as its code, are these objects."""
+
+    names: tuple[str, ...]
+    parts: tuple[object, ...]
+
+    def holds(self, value: Any, vector: Vector) -> bool:
+        """True for the same objects."""
+        if type(value) is not FunctionType:
+            return False
+        return all(map(is_, map(getattr, repeat(value), self.names), self.parts))
+
+    def __str__(self) -> str:
+        return f"{self.source} is unchanged"
+
+
 class Equals(Guard):
     """The value has this type and value: a number, text, or a tuple of such."""
 
@@ -491,11 +509,15 @@ def same_value(one: Any, other: Any) -> bool:
 
 
 class GuardInfo(Record):
-    """A condition under which a program answers a call: as text, and the line that needs it."""
+    """A condition under which a program answers a call: as text, and the line that needs it.
+
+    `seldom` is True of functions and of a library's modules, which seldom change.
+    """
 
     source: str
     condition: str
     line: str | None
+    seldom: bool = False
 
     def __str__(self) -> str:
         return self.condition + (f"  # {self.line}" if self.line else "")
@@ -525,14 +547,10 @@ class Guards:
 
     def described(self) -> tuple[GuardInfo, ...]:
         """The guards and the inputs, for people."""
-        parts = [one.source for one in self.conditions if _is_of_function(one)]
-        unchanged = {one.of: one for one in parts if isinstance(one, Part)}
-        found: list[tuple[Source, str]]
-        found = [(one, f"{whole} is unchanged") for whole, one in unchanged.items()]
-        found += [(one.source, str(one)) for one in self.conditions if not _is_of_function(one)]
-        found += [(one, f"{one} is an argument") for one in self.inputs]
-        found.sort(key=lambda pair: pair[0].number)
-        return tuple(GuardInfo(str(one), text, one.line) for one, text in found)
+        found = [(one.source, str(one), _seldom_fails(one)) for one in self.conditions]
+        found += [(one, f"{one} is an argument", False) for one in self.inputs]
+        found.sort(key=lambda row: row[0].number)
+        return tuple(GuardInfo(str(one), text, one.line, seldom) for one, text, seldom in found)
 
     def _checked(self, leaves: Sequence[object]) -> tuple[Vector, Guard | None]:
         """The vector of a call, up to the first guard that does not hold, and that guard."""
@@ -555,12 +573,15 @@ class Guards:
 
     def given(self, vector: Vector) -> list[Any]:
         """The values of the inputs."""
+        if not self.inputs:
+            return []
         return [vector[source.number] for source in self.inputs]
 
 
-def _is_of_function(guard: Guard) -> bool:
-    """True for a guard on the code, the defaults or the namespace of a function."""
-    return isinstance(guard, Is) and isinstance(guard.source, FunctionPart)
+def _seldom_fails(guard: Guard) -> bool:
+    """True for a guard on a function or a module."""
+    module = isinstance(guard, Is) and isinstance(guard.value, ModuleType)
+    return module or isinstance(guard, Unchanged)
 
 
 def _numbers(guard: Guard) -> Iterator[int]:

@@ -10,7 +10,13 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.base.errors import AxiomError, FallbackWarning
+from axiomjit.base.errors import (
+    AxiomError,
+    FallbackWarning,
+    NeedsValuesError,
+    NotDispatchedError,
+    UnfollowedError,
+)
 from tests.generator.parameters import same
 
 ROW = np.arange(5.0)
@@ -216,7 +222,15 @@ def test_errors_that_are_caught_do_not_decide():
     np.testing.assert_array_equal(found, function(argument))
 
 
-@pytest.mark.parametrize("function", [lambda x: memoryview(x).nbytes, lambda x: x.reshape(x)])
-def test_strictly_an_error_that_numpy_does_not_raise_is_refused(function):
-    with pytest.raises(AxiomError, match="seen: .+\n  instead: .+"):
+STRICTLY = {
+    "memory": (lambda x: memoryview(x).nbytes, NeedsValuesError),
+    "error": (lambda x: x.reshape(x), UnfollowedError),
+    "values": (lambda x: np.polynomial.Polynomial(x)(2), NotDispatchedError),
+}
+
+
+@pytest.mark.parametrize("name", STRICTLY)
+def test_strictly_what_numpy_alone_can_do_is_refused(name):
+    function, kind = STRICTLY[name]
+    with pytest.raises(kind, match="seen: .+\n  instead: .+"):
         axiomjit.jit(function, strict=True)(np.array([3, 1, 1]))

@@ -99,7 +99,7 @@ def test_entries_of_containers_and_arguments_left_out():
     jitted((X, X.astype("f4")))
     jitted((X, X + 1), 2.0)
     assert jitted.cache_info().reasons[1:] == (
-        "argument pair [1]: dtype float32, was float64",
+        "array from outside changed: dtype, lengths or layout of pair[0] or pair[1]",
         "argument z: given, was not before",
     )
 

@@ -17,6 +17,7 @@ RETIRED = {
     "Changed": "MutatedOperand",
     "EAGER": "ALWAYS_UNTIL",
     "EIGHTH": "EVICT_FRACTION",
+    "Followed": "TracedFunction",
     "ForeseenCall": "ProbedCall",
     "Held": "Constant",
     "KEPT": "MAX_IDLE_KERNELS",
@@ -80,10 +81,6 @@ PROSE = {
     "vector_math",
 }
 """Names that docstrings do not have as words either; of the others they may, as plain English."""
-DUE = {
-    "Followed": "TracedFunction",
-}
-"""Names that are to be given up and are still used. One that is gone moves to `RETIRED`."""
 
 
 def entries(page: str) -> list[str]:
@@ -144,12 +141,6 @@ def test_each_retired_word_has_a_successor_in_the_code():
     missing = [word for word in RETIRED.values() if not re.search(rf"\b{word}\b", known)]
     assert missing == []
     assert set(RETIRED) >= PROSE
-
-
-def test_the_list_of_words_that_are_due_only_shrinks():
-    assert [word for word in DUE if word not in NAMES] == [], "these are gone: move to RETIRED"
-    assert len(DUE) <= 1
-    assert not set(DUE) & set(RETIRED)
 
 
 @pytest.mark.parametrize(

@@ -426,7 +426,7 @@ REFUSED = {
         lambda x: [x + k for k, _ in zip(COUNTS, range(2), strict=False)][1],
         "takes from a count",
     ),
-    "text is not known": (with_exec, "no text compiles to its code"),
+    "text is not known": (with_exec, "has code without text"),
     "objects": (lambda x: x * np.float64(OBJECTS[0]), "of dtype object"),
 }
 OBJECTS = np.array([1.0, None], object)
