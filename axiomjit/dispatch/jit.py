@@ -11,6 +11,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, TypeVar, cast, overload
 
 from axiomjit.base.config import config, waiting
@@ -81,6 +82,7 @@ from axiomjit.dispatch.retrace_reasons import CacheInfo, RetraceReasons, aspects
 from axiomjit.dispatch.signature import Classes, DeclaredShapes, Signature, classify
 from axiomjit.dispatch.warm import no_named_arrays, stood_in
 from axiomjit.functions.outside import Wanted
+from axiomjit.functions.source_text import read_text, tell_text
 from axiomjit.functions.sources import GuardInfo, Vector
 from axiomjit.graph.traced_values import AxisValue
 from axiomjit.symbolic.data_dependent import OtherLengthError
@@ -152,18 +154,22 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         """
         check_function(function)
         name = getattr(function, "__qualname__", type(function).__qualname__)
-        self.__setstate__((function, name, frozenset(), strict, None, {}))
+        self.__setstate__((function, name, frozenset(), strict, None, {}, None))
+        if type(function) is FunctionType:
+            read_text(function)
         self._static = static_parameters(static_argnames, self._signature, name)
         if shapes:
             self._shapes = DeclaredShapes(shapes, self._signature, self._static)
 
     def __setstate__(self, state: Any) -> None:
         """Restore; if the function refers to itself, parts of it are unpickled later."""
-        function, self._name, self._static, self._strict, shapes, more = state
+        function, self._name, self._static, self._strict, shapes, more, text = state
         functools.update_wrapper(self, function)
         self._function, self._shapes = function, shapes
         self._traced_among = lazy_import("axiomjit.tracing.holders").traced_among
         vars(self).update(more)
+        if text is not None:
+            tell_text(function.__code__, text)
         self.restart()  # a compiled function has copied its own entry into this one
         self._plans: Table[tuple[CompiledCall, ...]] = Table(LAYOUTS)
         self._programs = ProgramTable(CLASSES)

@@ -2,7 +2,8 @@
 
 `pickle` takes functions by name, `cloudpickle` also by value those that no other process could
 import: of `__main__`, lambdas and closures. A function importable by its name is pickled the way
-the pickler treats plain functions. Programs, kernels, native entries and locks are not pickled.
+the pickler treats plain functions. The text of the function's definition is pickled, too; programs,
+kernels, native entries and locks are not.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from __future__ import annotations
 import copyreg
 import functools
 import sys
-from types import FrameType
+from types import FrameType, FunctionType
 from typing import Any, Final
 
 from axiomjit.base.native_callable import NativeCallable
+from axiomjit.functions.source_text import text_of
 
 BY_VALUE: Final = "cloudpickle"
 """A part of the module names of picklers that pickle by value; packages include copies of them."""
@@ -34,7 +36,8 @@ def reduced(
     is_known = functools.reduce(_attribute, name.split("."), found) is compiled
     if is_known and not _goes_by_value(str(module), caller):
         return name
-    state = function, name, *options, _attributes(compiled, function)
+    text = text_of(function) if type(function) is FunctionType else None
+    state = function, name, *options, _attributes(compiled, function), text
     return copyreg.__newobj__, (type(compiled),), state  # type: ignore[attr-defined]
 
 

@@ -21,7 +21,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from operator import attrgetter
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, Final
 
 from axiomjit.base.bounded_tables import BoundedTable
@@ -42,8 +42,7 @@ FAULTS: Final = (SyntaxError, ValueError, RecursionError, MemoryError, SystemErr
 """Errors of the parser and the compiler: the text does not fit, or is nested too deeply."""
 _MOST_ENDS: Final = 5
 """The number of lines, or brackets, that are tried as the end of a function."""
-_MOST_TREES: Final = 4000
-_trees = BoundedTable[int, "tuple[CodeType, Function | None]"](_MOST_TREES)
+_told = BoundedTable[int, "tuple[CodeType, list[str]]"]()
 _files = BoundedTable[str, "tuple[int, _File | None]"]()
 
 
@@ -57,25 +56,36 @@ class Definition(Record):
     """To be added to the lines of the node."""
 
 
-def function_tree(code: CodeType, names: dict[str, Any]) -> Function | None:
-    """Return the tree of a function's own definition; None if no text compiles to its code.
+def read_text(function: FunctionType) -> None:
+    """Read the file of a function now: it may be another one later."""
+    linecache.getlines(function.__code__.co_filename, function.__globals__)
 
-    Args:
-        code: The function's.
-        names: Its global names.
-    """
-    known = _trees.get(id(code))
-    if known is None or known[0] is not code:
-        node: Function | None = None
-        try:
-            found = find_definition(code, names)
-        except FAULTS:
-            found = None
-        if found is not None:
-            node = found.node
-            ast.increment_lineno(node, found.shift)
-        known = _trees.keep(id(code), (code, node))
-    return known[1]
+
+def text_of(function: FunctionType) -> str | None:
+    """Return the lines of a function's definition; None if no text compiles to its code."""
+    code = function.__code__
+    try:
+        found = find_definition(code, function.__globals__)
+    except FAULTS:
+        return None
+    if found is None:
+        return None
+    end = (found.node.end_lineno or 0) + found.shift
+    lines = _file_lines(code, function.__globals__)
+    return "".join(lines[code.co_firstlineno - 1 : end])
+
+
+def tell_text(code: CodeType, text: str) -> None:
+    """Let a code object that came without its file have the lines of its definition."""
+    before = ["\n"] * (code.co_firstlineno - 1)
+    _told.keep(id(code), (code, [*before, *text.splitlines(keepends=True)]))
+
+
+def _file_lines(code: CodeType, names: dict[str, Any]) -> list[str]:
+    told = _told.get(id(code))
+    if told is not None and told[0] is code:
+        return told[1]
+    return linecache.getlines(code.co_filename, names)
 
 
 def find_definition(code: CodeType, names: dict[str, Any]) -> Definition | None:
@@ -83,7 +93,7 @@ def find_definition(code: CodeType, names: dict[str, Any]) -> Definition | None:
 
     Raises one of `FAULTS` if the text is nested too deeply, for the stack that is left or at all.
     """
-    lines = linecache.getlines(code.co_filename, names)
+    lines = _file_lines(code, names)
     found = _in_lines(code, lines)
     if found is None and lines:
         linecache.checkcache(code.co_filename)

