@@ -14,7 +14,7 @@ from axiomjit.base.dtypes import is_complex
 from axiomjit.base.errors import RetraceWarning
 from axiomjit.base.origins import warn
 from axiomjit.base.records import Record
-from axiomjit.dispatch.arguments import CallArguments, static_key
+from axiomjit.dispatch.arguments import CallArguments, static_key, whole_key
 from axiomjit.dispatch.fallbacks import CallsInNumPy, InNumPy
 from axiomjit.dispatch.signature import Signature
 from axiomjit.graph.nodes import Input
@@ -259,7 +259,8 @@ def static_aspects(call: CallArguments) -> dict[str, Aspects]:
     found: dict[str, Aspects] = {}
     for name, (_, value) in zip(call.static_names, call.static, strict=True):
         label = labelled_in(found, f"static argument {name}")
-        found[label] = (("=", hash(static_key(value)), short_text(value)),)
+        key = whole_key(value) if call.whole else static_key(value)
+        found[label] = (("=", hash(key), short_text(value)),)
     return found
 
 

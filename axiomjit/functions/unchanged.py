@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import io
+import mmap
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -98,12 +99,12 @@ def _state(value: Any) -> object:
 
 
 def _has_memory(array: np.ndarray) -> bool:
-    """True unless an array only describes its layout (`Spec.stand_in`)."""
-    owner = owner_of(array)
-    if not isinstance(owner, np.ndarray):
-        return True
-    (first, end), (known, last) = map(np.lib.array_utils.byte_bounds, (array, owner))
-    return bool(known <= first and end <= last)
+    """True unless a view may only describe its layout (`Spec.stand_in`)."""
+    return isinstance(owner_of(array).base, _MEMORY)
+
+
+_MEMORY: Final = (type(None), bytes, bytearray, memoryview, mmap.mmap)
+"""Types of what NumPy's arrays have their memory from."""
 
 
 def _generator_state(value: Any) -> object:

@@ -222,15 +222,11 @@ def test_errors_that_are_caught_do_not_decide():
     np.testing.assert_array_equal(found, function(argument))
 
 
-STRICTLY = {
-    "memory": (lambda x: memoryview(x).nbytes, NeedsValuesError),
-    "error": (lambda x: x.reshape(x), UnfollowedError),
-    "values": (lambda x: np.polynomial.Polynomial(x)(2), NotDispatchedError),
-}
-
-
-@pytest.mark.parametrize("name", STRICTLY)
-def test_strictly_what_numpy_alone_can_do_is_refused(name):
-    function, kind = STRICTLY[name]
-    with pytest.raises(kind, match="seen: .+\n  instead: .+"):
-        axiomjit.jit(function, strict=True)(np.array([3, 1, 1]))
+def test_strictly_what_numpy_alone_can_do_is_refused():
+    argument = np.array([3, 1, 1])
+    with pytest.raises(NeedsValuesError, match="seen: .+\n  instead: .+"):
+        axiomjit.jit(lambda x: memoryview(x).nbytes, strict=True)(argument)
+    with pytest.raises(UnfollowedError, match="seen: .+\n  instead: .+"):
+        axiomjit.jit(lambda x: x.reshape(x), strict=True)(argument)
+    with pytest.raises(NotDispatchedError, match="seen: .+\n  instead: .+"):
+        axiomjit.jit(lambda x: np.polynomial.Polynomial(x)(2), strict=True)(argument)
