@@ -22,8 +22,9 @@ from axiomjit.dispatch.signature import Signature, classify
 from axiomjit.functions.effects import FromSource, Replay, replays
 from axiomjit.functions.hooks import FunctionHooks
 from axiomjit.functions.instrument import Instrumented
+from axiomjit.functions.libraries import is_users
 from axiomjit.functions.library_calls import LibraryCalls
-from axiomjit.functions.objects import is_plain, is_users
+from axiomjit.functions.objects import is_plain
 from axiomjit.functions.outside import (
     BY_IDENTITY,
     KNOWN_BYTES,
@@ -33,7 +34,6 @@ from axiomjit.functions.outside import (
     refuse,
 )
 from axiomjit.functions.sources import NUMBERS, Equals, Guards, Source, Vector
-from axiomjit.functions.without_text import copy_without_text
 from axiomjit.graph.captured import Captured, Watch, capturing
 from axiomjit.graph.nodes import Input, post_order
 from axiomjit.symbolic.dims import Dim, Scope
@@ -305,10 +305,14 @@ def name_of(function: object) -> str:
     return str(getattr(function, "__qualname__", type(function).__qualname__))
 
 
-def _bind(calls: LibraryCalls, function: FunctionType, form: Instrumented | None) -> Any:
+def _bind(calls: LibraryCalls, function: FunctionType, form: Instrumented | None) -> FunctionType:
     """The copy of a function; no method, so that a trace does not refer to itself."""
     hooks = FunctionHooks(calls, function)
-    return copy_without_text(calls, function, hooks) if form is None else form.bind(hooks)
+    if form is not None:
+        return form.bind(hooks)
+    late = lazy_import("axiomjit.functions.without_text")
+    made: FunctionType = late.copy_without_text(calls, function, hooks)
+    return made
 
 
 def _nowhere(value: object) -> bool:

@@ -6,7 +6,7 @@ from typing import Final
 
 
 def _methods(words: str) -> tuple[str, ...]:
-    return tuple(f"__{word}__" for word in words.split())
+    return tuple(map("__{}__".format, words.split()))
 
 
 COMPARISONS: Final = _methods("lt le gt ge eq ne")

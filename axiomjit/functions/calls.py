@@ -27,7 +27,8 @@ from axiomjit.functions.array_calls import call_ufunc, first_traced
 from axiomjit.functions.expressions import NoTextError, NotInstrumentedError
 from axiomjit.functions.instrument import instrumented
 from axiomjit.functions.known_calls import Kind, kind_of_call
-from axiomjit.functions.objects import is_plain, is_users, users_function
+from axiomjit.functions.libraries import is_users, users_function
+from axiomjit.functions.objects import is_plain
 from axiomjit.functions.operators import Operators, is_traced
 from axiomjit.functions.outside import Outside, is_container, refuse
 from axiomjit.functions.sources import (
@@ -39,7 +40,6 @@ from axiomjit.functions.sources import (
     is_known_value,
     static_attribute,
 )
-from axiomjit.functions.without_text import refuse_objects
 from axiomjit.graph.builder import as_node
 from axiomjit.tracing.generators import METHODS as DRAWS
 from axiomjit.tracing.generators import is_generator
@@ -155,7 +155,7 @@ class Calls(Operators):
         if users_function(function):
             copy = self.copy_of(function)
             if copy.__code__ is function.__code__:
-                refuse_objects(function, args, kwargs)
+                _refuse_objects(function, args, kwargs)
             return copy(*args, **kwargs)
         if _is_dispatcher(function) and args:
             return self._call_dispatched(function, args, kwargs)
@@ -455,6 +455,18 @@ class Calls(Operators):
             return self.call(value, *args, **kwargs)
 
         return traced
+
+
+def _refuse_objects(function: FunctionType, args: Any, kwargs: Any) -> None:
+    """Refuse to call a function without text with other values than arrays, numbers and text.
+
+    Raises:
+        NeedsValuesError: an argument is another object.
+    """
+    for one in (*args, *kwargs.values()):
+        if not (is_plain(one) or isinstance(one, np.ndarray) or is_known_value(one)):
+            kind = type(one).__name__
+            refuse(f"calls {function.__name__}, which has code without text, with a {kind}")
 
 
 def _is_hidden(function: FunctionType) -> bool:

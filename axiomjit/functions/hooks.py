@@ -9,8 +9,8 @@ from types import FunctionType, ModuleType
 from typing import Any, Final
 
 from axiomjit.base.trace_context import current
+from axiomjit.functions.libraries import is_library_module
 from axiomjit.functions.library_calls import LibraryCalls
-from axiomjit.functions.objects import is_library_module
 from axiomjit.functions.outside import TraceAgain, refuse
 from axiomjit.functions.sources import MISSING, Contents, FunctionPart
 

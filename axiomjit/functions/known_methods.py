@@ -9,6 +9,7 @@ from typing import Final
 
 from axiomjit.functions.libraries import is_library, is_of_family, module_of
 from axiomjit.tracing.generators import METHODS as DRAWS
+from axiomjit.tracing.generators import is_generator_class
 
 
 class Role(Enum):
@@ -346,12 +347,6 @@ def role_of(kind: type, name: str, own: str = "") -> Role | None:
 def is_generated(function: FunctionType) -> bool:
     """True for the `__new__` of a named tuple, whose module is made up."""
     return module_of(function).startswith("namedtuple_")
-
-
-def is_generator_class(kind: type) -> bool:
-    """True for NumPy's generators of random numbers, which need not be imported."""
-    numpys = kind.__module__.startswith("numpy.random")
-    return numpys and kind.__name__ in ("Generator", "RandomState")
 
 
 def _is_special(name: str) -> bool:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import functools
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, Final
 
 from axiomjit.base.origins import is_installed, is_library_code
 from axiomjit.functions.library_names import FAMILIES
+
+HEAP: Final = 1 << 9
+"""CPython's flag of classes that a class statement has made."""
 
 
 def is_library(part: Any, own: str = "") -> bool:
@@ -19,6 +22,21 @@ def is_library(part: Any, own: str = "") -> bool:
     """
     name = module_of(part)
     return bool(name) and _is_library(name, own)
+
+
+def is_users(kind: Any) -> bool:
+    """True for a class that the user's program defines, not a library."""
+    return bool(kind.__flags__ & HEAP) and not _is_library(str(kind.__module__), "")
+
+
+def users_function(value: Any) -> bool:
+    """True for a Python function that the user's program defines."""
+    return type(value) is FunctionType and not is_library(value)
+
+
+def is_library_module(module: ModuleType) -> bool:
+    """True for a module of a library, whose names do not change."""
+    return _is_library(module.__name__, "")
 
 
 @functools.lru_cache(maxsize=4096)

@@ -21,7 +21,8 @@ from axiomjit.functions.array_calls import call_numpy, first_traced
 from axiomjit.functions.asked_methods import ALL, COMPARISONS
 from axiomjit.functions.calls import Calls
 from axiomjit.functions.known_calls import CallKind, Kind, kind_of_call
-from axiomjit.functions.objects import is_plain, is_users
+from axiomjit.functions.libraries import is_users
+from axiomjit.functions.objects import is_plain
 from axiomjit.functions.operators import has_methods
 from axiomjit.functions.outside import is_container, refuse
 from axiomjit.functions.sources import MISSING, static_attribute

@@ -174,7 +174,7 @@ PURE: Final[dict[str, str]] = {
     """,
     "numpy.polynomial": "Chebyshev Hermite HermiteE Laguerre Legendre Polynomial",
     **{
-        f"numpy.polynomial.{module}": " ".join(prefix + name for name in _OF_POLYNOMIALS.split())
+        f"numpy.polynomial.{module}": " ".join(map(prefix.__add__, _OF_POLYNOMIALS.split()))
         + (f" poly2{other} {other}2poly" if other else "")
         for module, prefix, other in _POLYNOMIALS
     },

@@ -20,8 +20,8 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base.native_callable import NativeCallable
-from axiomjit.base.origins import is_installed, is_library_code
 from axiomjit.functions.array_calls import KnownArrays, first_traced, item_of_indexed
+from axiomjit.functions.libraries import is_library_module, is_users, users_function
 from axiomjit.functions.outside import (
     BY_IDENTITY,
     CONTAINERS,
@@ -73,39 +73,6 @@ def _is_plain(kind: Any) -> bool:
         if is_users(base)
         for one in vars(base).values()
     )
-
-
-def is_users(kind: Any) -> bool:
-    """True for a class that the user's program defines, not a library."""
-    return _is_users(kind)
-
-
-@functools.lru_cache(maxsize=2048)
-def _is_users(kind: Any) -> bool:
-    return bool(kind.__flags__ & _HEAP) and not (is_library_code(kind) or is_installed(kind))
-
-
-def users_function(value: Any) -> bool:
-    """True for a Python function that the user's program defines."""
-    return type(value) is FunctionType and not _is_librarys(value)
-
-
-def _is_librarys(function: FunctionType) -> bool:
-    name = function.__globals__.get("__name__")
-    return isinstance(name, str) and _library_module(name)
-
-
-@functools.lru_cache(maxsize=2048)
-def _library_module(name: str) -> bool:
-    class Home:
-        __module__ = name
-
-    return is_library_code(Home) or is_installed(Home)
-
-
-def is_library_module(module: ModuleType) -> bool:
-    """True for a module of a library, whose names do not change."""
-    return _library_module(module.__name__)
 
 
 class Objects:

@@ -12,7 +12,8 @@ import numpy as np
 
 from axiomjit.functions.array_calls import first_traced
 from axiomjit.functions.known_methods import is_generated
-from axiomjit.functions.objects import Objects, is_plain, is_users, users_function
+from axiomjit.functions.libraries import is_users, users_function
+from axiomjit.functions.objects import Objects, is_plain
 from axiomjit.functions.outside import container_kind, is_container, refuse
 from axiomjit.functions.sources import (
     MISSING,

@@ -16,7 +16,8 @@ import numpy as np
 
 from axiomjit.base.native_callable import NativeCallable
 from axiomjit.functions.known_calls import Kind, kind_of_call
-from axiomjit.functions.objects import is_library_module, is_plain, is_users
+from axiomjit.functions.libraries import is_library_module, is_users
+from axiomjit.functions.objects import is_plain
 from axiomjit.functions.outside import refuse
 from axiomjit.functions.sources import is_known_value
 
@@ -67,18 +68,6 @@ def copy_without_text(calls: Any, function: FunctionType, names: Names) -> Funct
     cells = [_represented(calls, names.cell(n), shown) for n in function.__code__.co_freevars]
     closure = tuple(map(CellType, cells))
     return FunctionType(function.__code__, space, function.__name__, None, closure or None)
-
-
-def refuse_objects(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Refuse to call a function without text with other values than arrays, numbers and text.
-
-    Raises:
-        NeedsValuesError: an argument is another object.
-    """
-    for one in (*args, *kwargs.values()):
-        if not (is_plain(one) or isinstance(one, np.ndarray) or is_known_value(one)):
-            kind = type(one).__name__
-            refuse(f"calls {function.__name__}, which has code without text, with a {kind}")
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

@@ -19,6 +19,10 @@ METHODS: Final = frozenset(_METHODS.split())
 
 def is_generator(value: object) -> bool:
     """True if an object is one of NumPy's generators; `numpy.random` may not be imported yet."""
-    kind = type(value)
+    return is_generator_class(type(value))
+
+
+def is_generator_class(kind: type) -> bool:
+    """True for a class of NumPy's generators."""
     numpys = kind.__module__.startswith("numpy.random")
     return numpys and kind.__name__ in ("Generator", "RandomState")
