@@ -42,7 +42,8 @@ def is_library_module(module: ModuleType) -> bool:
 @functools.lru_cache(maxsize=4096)
 def _is_library(name: str, own: str) -> bool:
     named = ModuleType(name)
-    return is_library_code(named) or is_of_family(name) or is_installed(named, own)
+    compiled = name.startswith("_cython")  # the module of functions in Cython
+    return compiled or is_library_code(named) or is_of_family(name) or is_installed(named, own)
 
 
 def module_of(value: Any) -> str:
@@ -53,7 +54,8 @@ def module_of(value: Any) -> str:
     kind = type(value)
     if kind is FunctionType:
         name = value.__globals__.get("__name__")
-    elif issubclass(kind, type) or _is_of_library(kind):
+        return name if type(name) is str else ""
+    if issubclass(kind, type) or _is_of_library(kind):
         name = getattr(value, "__module__", None)
     else:
         name = kind.__module__

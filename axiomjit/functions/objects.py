@@ -46,15 +46,24 @@ from axiomjit.graph.builder import as_node
 from axiomjit.graph.traced_values import TracedValue
 from axiomjit.numpy_rules.joins import INDEXED
 from axiomjit.tracing.creation import GRIDS, represented
+from axiomjit.tracing.generators import Represents
 from axiomjit.tracing.lengths import SymbolicNumber, known_numbers
 from axiomjit.tracing.tracer import Tracer
-from axiomjit.tracing.writes import FlatElements
 
 _COMPUTED: Final = (GetSetDescriptorType, property, MemberDescriptorType)
 """Types of attributes whose values a library's class computes."""
 _HEAP: Final = 1 << 9
 """CPython's flag of classes that a class statement has made."""
-_PLAIN: Final = (*ATOMS, CodeType, np.generic, np.dtype, np.ufunc, TracedValue, SymbolicNumber)
+_PLAIN: Final = (
+    *ATOMS,
+    CodeType,
+    np.generic,
+    np.dtype,
+    np.ufunc,
+    TracedValue,
+    SymbolicNumber,
+    Represents,
+)
 
 
 def is_plain(value: Any) -> bool:
@@ -133,8 +142,6 @@ class Objects:
             refuse(f"reads attributes of a {kind.__name__}, which has its own __getattribute__")
         found = self._of_instance(owner, kind, name)
         if found is MISSING:
-            if kind is FlatElements:
-                return getattr(owner, name)  # raises
             other = self._class_part(owner, kind, "__getattr__")
             return MISSING if other is MISSING else self.call(other, owner, name)
         return found

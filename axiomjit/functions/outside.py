@@ -267,7 +267,9 @@ class Outside:
             self._seen[id(value)] = value, argument
             self.represent(value, stands)
         if id(value) in self._seen:
-            self.require(Same(source, self._seen[id(value)][1]))
+            steady = isinstance(value, BY_IDENTITY) and not self.is_by_code(value)
+            other = self._seen[id(value)][1]
+            self.require(Is(source, value) if steady else Same(source, other))
             return self._stands.get(id(value), value)
         self._seen[id(value)] = value, source
         stands = value

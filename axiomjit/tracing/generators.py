@@ -26,3 +26,7 @@ def is_generator_class(kind: type) -> bool:
     """True for a class of NumPy's generators."""
     numpys = kind.__module__.startswith("numpy.random")
     return numpys and kind.__name__ in ("Generator", "RandomState")
+
+
+class Represents:
+    """An object of ours that is given to the user's code in place of one of NumPy's."""

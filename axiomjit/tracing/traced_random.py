@@ -27,7 +27,7 @@ from axiomjit.symbolic.data_dependent import OtherResultError, data_dependent_in
 from axiomjit.symbolic.dims import Dim, current_scope, dim, product
 from axiomjit.symbolic.index_maps import iterator
 from axiomjit.tracing.external_calls import MutatedOperand, bound_call, infer_by_probe, mutated_call
-from axiomjit.tracing.generators import METHODS
+from axiomjit.tracing.generators import METHODS, Represents
 from axiomjit.tracing.lengths import SymbolicInt, known_numbers, unwrap
 from axiomjit.tracing.operators import traced_in
 from axiomjit.tracing.tracer import Tracer, new_array
@@ -41,7 +41,7 @@ WITH_SIZES: Final = {"rand": "random_sample", "randn": "standard_normal"}
 """For each legacy function whose arguments are lengths, the function that takes them as `size`."""
 
 
-class TracedGenerator:
+class TracedGenerator(Represents):
     """Represents a generator of random numbers while a function is traced."""
 
     def __init__(self, generator: Any) -> None:

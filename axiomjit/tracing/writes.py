@@ -40,6 +40,7 @@ from axiomjit.numpy_rules.shapes import drop_dimensions
 from axiomjit.symbolic.data_dependent import assumed_equal
 from axiomjit.symbolic.dims import Dim, product
 from axiomjit.symbolic.index_maps import IndexMap, compose
+from axiomjit.tracing.generators import Represents
 from axiomjit.tracing.lengths import unwrap
 from axiomjit.tracing.operators import TracedOperators, TracedStorage, leaves_in, node_of
 from axiomjit.tracing.refusals import (
@@ -443,7 +444,7 @@ WRITERS: Final[dict[Callable[..., object], Callable[..., None]]] = {
 """NumPy's functions that write into their first argument and return nothing."""
 
 
-class FlatElements:
+class FlatElements(Represents):
     """Represents `x.flat`: reads are copies, and writes repeat values if too few."""
 
     __hash__ = object.__hash__

@@ -2,7 +2,6 @@
 
 import pytest
 
-from axiomjit.dispatch import outside_calls
 from tests.generator import outside
 from tests.generator.budget import budget
 from tests.generator.outside import Case, campaign, draw, failure
@@ -20,11 +19,6 @@ def test_state_outside_is_that_of_python(name, share):
     if name == "evaluated":  # both sides are tested
         assert outside.SHARES["reading", False] >= count / 5
         assert outside.SHARES["changing", False] >= count / 3
-
-
-@pytest.fixture(autouse=True)
-def instrumented(monkeypatch):
-    monkeypatch.setattr(outside_calls, "reads_outside", lambda function: True)
 
 
 def test_cases_depend_on_seed_and_index_alone():

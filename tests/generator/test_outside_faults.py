@@ -2,7 +2,7 @@
 
 import pytest
 
-from axiomjit.dispatch import caches, outside_calls, tracing_calls
+from axiomjit.dispatch import caches, tracing_calls
 from axiomjit.functions import effects, sources
 from axiomjit.functions.outside import Outside
 from tests.generator.outside import failure
@@ -10,7 +10,8 @@ from tests.generator.sequences import way
 from tests.generator.test_outside import FOUND
 
 GUARDS = {
-    "Is": "a function that is defined again",
+    "Is": "a generator that is replaced",
+    "Unchanged": "code that is set anew",
     "Equals": "a number in a cell",
     "Length": "a length that decides",
     "Keys": "the order of an OrderedDict",
@@ -62,11 +63,6 @@ def leave_out(monkeypatch, is_left_out):
             require(outside, guard)
 
     monkeypatch.setattr(Outside, "require", without)
-
-
-@pytest.fixture(autouse=True)
-def instrumented(monkeypatch):
-    monkeypatch.setattr(outside_calls, "reads_outside", lambda function: True)
 
 
 @pytest.mark.parametrize("name", GUARDS)

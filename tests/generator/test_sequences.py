@@ -73,7 +73,7 @@ def test_what_is_taken_for_granted_is_found(name):
             short = shortest(found, failure)
             assert failure(short)
         assert failure(found) is None
-    assert len(short.calls) == 2
+    assert len(short.calls) <= 2
 
 
 def test_the_first_sequence_that_was_found():

@@ -21,6 +21,7 @@ from axiomjit.base.config import config
 from axiomjit.base.target import ChosenTarget, chosen_target, target
 from axiomjit.base.trace_context import Following
 from axiomjit.dispatch.arguments import plain_arguments, take_apart
+from axiomjit.dispatch.fresh import Recipe
 from axiomjit.dispatch.programs import placed_graph
 from axiomjit.dispatch.signature import classify
 from axiomjit.dispatch.tracing_calls import trace_function
@@ -128,6 +129,8 @@ def follow_plainly(function: Callable[..., object], *arguments: object) -> Case:
 
 
 def _value(value: object, lengths: dict[Symbol, int]) -> object:
+    if isinstance(value, Recipe):
+        return value.now((), {})
     return evaluate(value, lengths) if isinstance(value, Dim) else value
 
 

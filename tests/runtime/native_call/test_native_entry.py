@@ -368,7 +368,7 @@ def test_a_function_goes_when_nobody_has_it():
 def test_who_holds_the_global_lock(units, native, unchecked):
     """Short work runs natively with it, longer work without it, the longest on threads."""
     jitted = warmed(lambda x: (x * 2 + 1).max(), np.zeros(units, "f4"))
-    (compiled,) = jitted._plans.values()
+    ((compiled,),) = jitted._plans.values()
     plan = compiled.runnable.native_plan(1, 0)
     expected = {10: False, 200_000: True, 5_000_000: None}[units]
     runs = [step for step in ([] if plan is None else plan.steps) if isinstance(step, Run)]

@@ -82,7 +82,7 @@ def test_later_calls_give_what_the_first_gave(name, check, monkeypatch):
             assert ((one.base is None), one.strides) == ((other.base is None), other.strides)
             assert one.flags.writeable == other.flags.writeable
     assert jitted.hits_natively[0]
-    (compiled,) = jitted._plans.values()
+    ((compiled,),) = jitted._plans.values()
     assert config.bounds or compiled.runnable.native_plan(1, 0) is not None
 
 
@@ -188,7 +188,7 @@ def test_a_limit_of_threads_holds_for_its_library_calls():
 
 def test_kernels_that_are_dropped_come_back(unchecked):
     jitted = warmed(PROGRAMS["sort"][0], X)
-    (compiled,) = jitted._plans.values()
+    ((compiled,),) = jitted._plans.values()
     for handle in compiled.runnable.handles:
         handle.drop()
     before = jitted.hits_natively[0]
@@ -200,7 +200,7 @@ def test_kernels_that_are_dropped_come_back(unchecked):
 
 def test_kernels_that_are_dropped_while_a_plan_is_written_stay_with_it(monkeypatch, unchecked):
     jitted = warmed(PROGRAMS["sort"][0], X)
-    (compiled,) = jitted._plans.values()
+    ((compiled,),) = jitted._plans.values()
     words = Launching.words
 
     def dropping(launch):
@@ -292,7 +292,7 @@ def test_large_arrays_are_made_between_native_steps(size, in_python, unchecked):
 
 def test_the_work_of_all_steps_has_no_limit(in_python, unchecked, monkeypatch):
     jitted = warmed(stencil(6), X)
-    ((compiled,),) = jitted._outside_plans.values()
+    ((compiled,),) = jitted._plans.values()
     most = max(launch.work for launch in compiled.runnable.launches)
     monkeypatch.setattr(plan_steps, "SERIAL_WORK", most + 1)
     assert runs_natively(stencil(60), in_python, X)
@@ -308,7 +308,7 @@ def test_kernels_that_threads_share_run_between_native_steps(by, in_python, unch
     x = np.random.default_rng(5).random(3000)
     jitted = warmed(mixed, x, by, X)
     first = jitted(x, by, X)
-    (compiled,) = jitted._plans.values()
+    ((compiled,),) = jitted._plans.values()
     works = sorted(launch.work for launch in compiled.runnable.launches)
     assert works[0] < works[1]
     monkeypatch.setattr(plan_steps, "SERIAL_WORK", works[0] + 1)
@@ -320,7 +320,7 @@ def test_kernels_that_threads_share_run_between_native_steps(by, in_python, unch
 
 def test_a_plan_of_kernels_that_threads_share_is_left_to_python(unchecked, monkeypatch):
     jitted = warmed(PROGRAMS["sort"][0], X)
-    (compiled,) = jitted._plans.values()
+    ((compiled,),) = jitted._plans.values()
     assert compiled.runnable.native_plan(1, 0) is not None
     monkeypatch.setattr(plan_steps, "SERIAL_WORK", 0)
     assert compiled.runnable.native_plan(1, 0) is None
@@ -395,7 +395,7 @@ def test_a_function_goes_when_nobody_has_it(name):
     gc.disable()
     try:
         jitted = warmed(function, *arguments)
-        (compiled,) = jitted._plans.values()
+        ((compiled,),) = jitted._plans.values()
         gone = weakref.ref(jitted), weakref.ref(compiled.runnable.form)
         del jitted, compiled
         assert [one() for one in gone] == [None, None]
