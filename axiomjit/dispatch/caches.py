@@ -89,8 +89,11 @@ class CompiledCall(Record):
 
     @property
     def is_simple(self) -> bool:
-        """True if a call needs nothing but the run of the plan."""
-        return not (self.writes or self.generators or self.speculative)
+        """True if a call needs nothing but guards that hold, and the run of the plan."""
+        if self.writes or self.generators or self.speculative or not self.plain:
+            return False
+        reads = self.outside
+        return reads is not None and not (reads.effects or reads.guards.inputs)
 
     def holds(self) -> bool:
         """True if the captured arrays are unchanged."""
@@ -233,7 +236,6 @@ class ProgramTable(Table[ClassPrograms]):
 def run_and_unflatten(
     compiled: CompiledCall,
     arguments: Sequence[object],
-    statics: Sequence[tuple[int, object]] = (),
     given: Sequence[object] | None = None,
     vector: Vector | None = None,
 ) -> object:
@@ -245,7 +247,7 @@ def run_and_unflatten(
     results = compiled.runnable.run(arguments)
     if compiled.structure is LEAF and compiled.leaves[0] == (0, None):
         return results[0][()] if results[0].ndim == 0 else results[0]
-    leaves = _leaves(compiled, results, statics, given or arguments, vector or ())
+    leaves = _leaves(compiled, results, given or arguments, vector or ())
     return unflatten_tree(compiled.structure, leaves)
 
 
@@ -264,7 +266,6 @@ def after_effects(compiled: CompiledCall, made: Any, vector: Vector | None) -> o
 def _leaves(
     compiled: CompiledCall,
     results: Sequence[np.ndarray],
-    statics: Sequence[tuple[int, object]],
     given: Sequence[object],
     vector: Sequence[object],
 ) -> Iterator[object]:
@@ -273,7 +274,7 @@ def _leaves(
         if isinstance(value, FromSource):
             yield vector[value.source.number]
         elif number is None:
-            yield value.now(statics, made) if isinstance(value, Recipe) else value
+            yield value.now(made) if isinstance(value, Recipe) else value
         elif isinstance(value, OfArgument):
             argument = given[value.position]
             yield argument if value.is_itself else _view_of(argument, results[number])

@@ -360,7 +360,7 @@ def speculative_run(
         raise FallbackToNumPy(("a write into an argument", reason, remedy), WRITTEN)
     put_back = _snapshot(compiled, call.dynamic)
     try:
-        made = run_and_unflatten(compiled, arguments, call.static, call.dynamic, vector)
+        made = run_and_unflatten(compiled, arguments, call.dynamic, vector)
     except Exception as error:
         if not compiled.may_raise and not isinstance(error, OtherLengthError):
             raise

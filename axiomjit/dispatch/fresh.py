@@ -1,15 +1,13 @@
 """Values that a call returns beside computed arrays: new objects if the function makes them.
 
-Following runs the function once for many calls. An object that it makes and returns would be shared
-by all callers; so it becomes a recipe, from which each call gets its own. Objects that exist
-outside the function are returned themselves.
+A trace runs the function once for many calls. An object that it makes and returns would be shared
+by all callers; so it becomes a recipe, from which each call gets its own.
 """
 
 from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Mapping, Sequence
 from types import FunctionType, ModuleType
 from typing import Any, Final
 
@@ -23,30 +21,16 @@ from axiomjit.functions.effects import FromSource
 from axiomjit.graph.captured import Array, Captured, Place, Reference, owner_of, place_in_owner
 from axiomjit.symbolic.dims import Dim
 
-Statics = Sequence[tuple[int, object]]
 Memo = dict[int, Any]
 
 
-class Given(Record):
-    """A static argument, by its index among the static arguments."""
-
-    number: int
-
-    def now(self, statics: Statics, made: Memo) -> object:
-        """The static argument of this call."""
-        return statics[self.number][1]
-
-
 class Copied(Record):
-    """A copy of an object; objects outside the function that it refers to are not copied."""
+    """A copy of an object."""
 
     master: Any
-    outside: Mapping[int, object]
 
-    def now(self, statics: Statics, made: Memo) -> object:
+    def now(self, made: Memo) -> object:
         """The copy of this call."""
-        for number, value in self.outside.items():
-            made.setdefault(number, value)
         copied: object = lazy_import("copy").deepcopy(self.master, made)
         return copied
 
@@ -57,7 +41,7 @@ class CopiedArray(Record):
     master: Array
     place: Place | None
 
-    def now(self, statics: Statics, made: Memo) -> object:
+    def now(self, made: Memo) -> object:
         """The array of this call: views of one array share the memory of its copy."""
         owner = made.get(id(self.master))
         if owner is None:
@@ -72,12 +56,12 @@ class ViewOf(Record):
     owner: Array
     place: Place
 
-    def now(self, statics: Statics, made: Memo) -> object:
+    def now(self, made: Memo) -> object:
         """A new view."""
         return self.place.of(self.owner)
 
 
-Recipe = Given | Copied | CopiedArray | ViewOf
+Recipe = Copied | CopiedArray | ViewOf
 _SIMPLE: Final = (
     *(int, float, complex, bool, str, bytes, type(None), type(Ellipsis), slice, range),
     *(type, ModuleType, FunctionType, np.generic, np.dtype, np.ufunc, Dim, FromSource),
@@ -108,19 +92,14 @@ class _Loose(Record):
 class Returned:
     """The static leaves of a return value, which become recipes when the call is over."""
 
-    def __init__(self, captured: Captured, statics: Statics, known: Mapping[int, object]) -> None:
-        """`known` are objects that exist outside the function, by id."""
-        self._captured, self._known = captured, known
-        self._given = {id(value): k for k, (_, value) in enumerate(statics)}
+    def __init__(self, captured: Captured) -> None:
+        """Start without copies."""
+        self._captured = captured
         self._copies: dict[int, Array] = {}
 
     def loosen(self, value: object) -> object:
         """The leaf in a form that keeps no object alive that the function made."""
         if isinstance(value, _SIMPLE):
-            return value
-        if id(value) in self._given:
-            return Given(self._given[id(value)])
-        if id(value) in self._known:
             return value
         if type(value) is np.ndarray:
             return self._loosen_array(value)
@@ -160,9 +139,9 @@ class Returned:
     def _object(self, box: _Box) -> object:
         if _references(box) > _ALONE:
             return box[0]
-        recipe = Copied(box[0], self._known)
+        recipe = Copied(box[0])
         try:
-            recipe.now((), {})
+            recipe.now({})
         except Exception as error:  # whatever an object says that cannot be copied
             kind = type(box[0]).__name__
             raise UnsupportedError(

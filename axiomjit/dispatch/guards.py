@@ -198,11 +198,7 @@ def _guards(
     places = dict(call.static)
     for place, (leaf, source) in enumerate(zip(leaves, order, strict=True)):
         if place in places:
-            if call.whole:
-                good = _add_whole(guards, source, leaf)
-            else:
-                good = guards.add(source, leaf, None)
-            if not good:
+            if not _add_whole(guards, source, leaf):
                 return None
         elif not guards.add(source, leaf, len(given)):
             return None
@@ -307,17 +303,15 @@ def _runner_of(
     dynamic = [k for place, k in enumerate(order) if place not in places]
     inputs = () if compiled.outside is None else compiled.outside.guards.inputs
     dynamic += [len(order) + wanted.index(one) for one in inputs]
-    static = [(place, order[place]) for place in places]
-    alone = dynamic == list(range(len(order) + len(wanted))) and compiled.plain and not static
+    alone = dynamic == list(range(len(order) + len(wanted))) and compiled.plain
     rest = wanted, len(order), sources
-    return _runner(compiled, call, dynamic, static, rest, alone)
+    return _runner(compiled, call, dynamic, rest, alone)
 
 
 def _runner(
     compiled: CompiledCall,
     call: CallArguments,
     dynamic: Sequence[int],
-    static: Sequence[tuple[int, int]],
     rest: tuple[tuple[Source, ...], int, int],
     alone: bool,
 ) -> Runner:
@@ -327,16 +321,13 @@ def _runner(
         compiled: The compiled call.
         call: Its arguments.
         dynamic: The numbers of the program's arguments among those that are given.
-        static: Places of static leaves, and their numbers.
         rest: The sources whose values are given behind the arguments, the number of the latter, and
             of all sources.
         alone: True if the given arguments are exactly the program's, and need no conversion.
     """
     if not alone or (compiled.outside and compiled.outside.effects):
         numbers = tuple(one.number for one in rest[0])
-        return partial(
-            _run, compiled, tuple(dynamic), tuple(static), call.names, numbers, *rest[1:]
-        )
+        return partial(_run, compiled, tuple(dynamic), call.names, numbers, *rest[1:])
     build, run = _builder(compiled), compiled.runnable.run
     if build is None:
         return partial(_run_all, compiled)
@@ -378,17 +369,16 @@ def _run_all(compiled: CompiledCall, *args: object) -> object:
 def _run(
     compiled: CompiledCall,
     dynamic: tuple[int, ...],
-    static: tuple[tuple[int, int], ...],
     names: Sequence[str],
     sources: tuple[int, ...],
     count: int,
     size: int,
     *args: object,
 ) -> object:
-    arguments, statics = [args[k] for k in dynamic], [(place, args[k]) for place, k in static]
+    arguments = [args[k] for k in dynamic]
     values: SourceValues = [None] * size
     for number, value in zip(sources, args[count:], strict=True):
         values[number] = value
     prepared = compiled.prepared(arguments, names)
-    made = run_and_unflatten(compiled, prepared, statics, arguments, values)
+    made = run_and_unflatten(compiled, prepared, arguments, values)
     return after_effects(compiled, made, values)

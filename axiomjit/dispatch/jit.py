@@ -51,6 +51,7 @@ from axiomjit.dispatch.caches import (
     CompiledCall,
     ProgramTable,
     Table,
+    run_and_unflatten,
 )
 from axiomjit.dispatch.decorating import check_function, check_options
 from axiomjit.dispatch.fallbacks import (
@@ -215,9 +216,24 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         if self._foreign and self._warned and self._is_foreign((*args, *kwargs.values())):
             self._numpy_calls.count(FOREIGN)
             return self._function(*args, **kwargs)
-        if axes_among(args) or axes_among(tuple(kwargs.values())):
+        quick = None if kwargs or self._static else exact_layout(args)
+        if quick is None and axes_among((*args, *kwargs.values())):
             return self._call_named(args, kwargs)
+        plans = None if self._writes or self._identifies else self._plans.get(quick)
+        if plans and plans[0].is_simple and plans[0].holds():
+            reads = plans[0].outside
+            vector = None if reads is None else reads.guards.read(args)
+            if vector is not None:
+                return self._run_simply(plans[0], args, vector)
         return self._call(args, kwargs)
+
+    def _run_simply(self, compiled: CompiledCall, args: Any, vector: Vector) -> Any:
+        """Run the plan of a call with plain arrays alone, which changes nothing."""
+        self._hits += 1
+        result = run_and_unflatten(compiled, args, vector=vector)
+        if self.wants_guard():
+            self._guard(compiled, self._apart(args, {}), args, {}, vector)
+        return result
 
     def _is_foreign(self, values: Sequence[object]) -> bool:
         """True if an argument's class is known not to be compiled."""
@@ -264,7 +280,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         return same_arrays(call.dynamic, self._identifies)
 
     def _key(self, call: CallArguments, same: Same | None) -> object:
-        key = exact_key(call, self._forget)
+        quick = None if call.static or not are_arrays(call.dynamic) else exact_layout(call.dynamic)
+        key = quick or exact_key(call, self._forget)
         return key if same is None else (key, same)
 
     def _run(

@@ -182,7 +182,7 @@ class _TraceOnce:
                 self._run, inputs.signature.given, self._scope, inputs.layouts, self._following
             )
         self._learn_stored()
-        returned = Returned(captured, (), {})
+        returned = Returned(captured)
         effects = replays(outside.effects, outside.source_of)
         leaves = [(n, self._leaf(v) if n is None else v) for n, v in made.leaves]
         loose = [(n, returned.loosen(v) if n is None else v) for n, v in leaves]

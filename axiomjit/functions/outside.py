@@ -417,11 +417,6 @@ class Outside:
             self._changed[id(target)] = source
         self.effects.append(Effect(how, target, key, values, user_location()))
 
-    def has_copy(self, owner: Any) -> bool:
-        """True if a container was read as a whole."""
-        owner = self.owner(owner)
-        return id(owner) in self._copies
-
     def length(self, owner: Any) -> int:
         """The number of entries of a container from outside, guarded."""
         owner = self.owner(owner)

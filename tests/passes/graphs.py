@@ -130,7 +130,7 @@ def follow_plainly(function: Callable[..., object], *arguments: object) -> Case:
 
 def _value(value: object, lengths: dict[Symbol, int]) -> object:
     if isinstance(value, Recipe):
-        return value.now((), {})
+        return value.now({})
     return evaluate(value, lengths) if isinstance(value, Dim) else value
 
 
