@@ -186,7 +186,11 @@ def axes_among(values: Sequence[object]) -> bool:
     """True if there is a named array or a tensor among values, or in their containers."""
     if all(type(value) in _WITHOUT_AXES for value in values):
         return False
-    return any(isinstance(v, NamedValue | AxisValue) for v in flatten_tree(tuple(values))[0])
+    try:
+        leaves = flatten_tree(tuple(values))[0]
+    except GraphValueError:  # a container that holds itself
+        return False
+    return any(isinstance(v, NamedValue | AxisValue) for v in leaves)
 
 
 def has_axes(values: Sequence[object]) -> bool:

@@ -35,6 +35,7 @@ from axiomjit.functions.sources import (
     MISSING,
     Attribute,
     FunctionPart,
+    Is,
     Length,
     Unchanged,
     is_known_value,
@@ -214,8 +215,14 @@ class Calls(Operators):
         return self.call(callee, *self.iterate(first), *args, **{**given, **kwargs})
 
     def _call_cached(self, function: Any, args: Any, kwargs: Any) -> Any:
-        """A call of a function with a cache: it is traced, if its results cannot be changed."""
+        """A call of a function with a cache: traced if it only depends on its arguments."""
+        outside = self.outside
+        before = len(outside.effects), len(outside.inputs), len(outside.conditions)
         found = self.call(function.__wrapped__, *args, **kwargs)
+        steady = all(isinstance(one, Is | Unchanged) for one in outside.conditions[before[2] :])
+        if before[:2] != (len(outside.effects), len(outside.inputs)) or not steady:
+            name = function.__qualname__
+            refuse(f"calls {name}, which has a cache, and reads or changes what lives on outside it")
         if not (is_known_value(found) or (is_plain(found) and not isinstance(found, np.ndarray))):
             refuse(
                 f"calls {function.__qualname__}, which returns one object from its cache again and "
@@ -325,6 +332,8 @@ class Calls(Operators):
         """`owner.name(*args, **kwargs)`."""
         kind = type(owner)
         if kind is np.ufunc:
+            if name == "at" and args and type(args[0]) is np.ndarray:
+                self._write_known(args[0])
             if kind_of_call(owner).kind is Kind.REFUSED:
                 refuse(f"calls {name} of {owner.__name__}, which is not known")
             given = [self.given(one) for one in args]
@@ -376,6 +385,12 @@ class Calls(Operators):
             return self.store_attribute(instance, *args, *((MISSING,) * (name == "__delattr__")))
         if self.outside.is_outside(instance) and not is_users(base):
             refuse(f"calls super().{name} of a {base.__name__}")
+        held = static_attribute(base, name)
+        if isinstance(held, _UNBOUND):  # its own method of this name would be found again
+            if not is_plain(instance) and self._entries_have(instance, *_COMPARING.get(name, ())):
+                refuse(f"calls super().{name} of a container of objects of other classes")
+            given = args if name in _STORING else [self.given(one) for one in args]
+            return held(instance, *given, **{key: self.given(v) for key, v in kwargs.items()})
         return self.call(getattr(owner, name), *args, **kwargs)
 
     def store_attribute(self, owner: Any, name: str, value: Any) -> None:
@@ -415,6 +430,15 @@ class Calls(Operators):
         if name not in _READING:
             refuse(f"calls {name} of a {type(owner).__name__}, which lives on outside it")
         return getattr(self.outside.whole(owner), name)(*stored, **named)
+
+    def _write_known(self, array: np.ndarray) -> None:
+        """Refuse a write into an array from outside whose elements the program knows.
+
+        Raises:
+            NeedsValuesError: it is such an array.
+        """
+        if self.outside.is_outside(array):
+            refuse(f"writes into {self.source(array)}, whose elements decide what it does")
 
     def _taken(self, value: Any) -> Any:
         """The argument of a method that takes entries out of it."""

@@ -362,7 +362,7 @@ def _hasattr(calls: LibraryCalls, owner: Any, name: str) -> bool:
 def _length(calls: LibraryCalls, value: Any) -> Any:
     method = calls._special(value, "__len__")
     if method is not MISSING:
-        return calls.call(method, value)
+        return len(_Sized(known_numbers(calls.call(method, value))))
     if is_container(value) and calls.outside.is_outside(value):
         return calls.outside.length(value)
     shape = getattr(value, "shape", ()) if isinstance(value, np.ndarray) else ()
@@ -382,6 +382,26 @@ def _isinstance(calls: LibraryCalls, value: Any, kinds: Any) -> bool:
     if not is_plain(value):
         calls.class_of(value)
     return False
+
+
+def _partial(calls: LibraryCalls, function: Any, *args: Any, **kwargs: Any) -> Any:
+    """A `functools.partial`, which takes one of a partial apart."""
+    if type(function) is not functools.partial or not calls.outside.is_outside(function):
+        return functools.partial(function, *args, **kwargs)
+    callee, first, named = (calls.attribute(function, n) for n in ("func", "args", "keywords"))
+    known = {key: calls.item(named, key) for key in calls.iterate(named)}
+    return _partial(calls, callee, *calls.iterate(first), *args, **{**known, **kwargs})
+
+
+class _Sized:
+    """An object of a length, which Python checks."""
+
+    def __init__(self, length: Any) -> None:
+        self._length = length
+
+    def __len__(self) -> int:
+        found: int = self._length
+        return found
 
 
 def _next(calls: LibraryCalls, iterator: Any, default: Any = _NONE) -> Any:
@@ -544,6 +564,7 @@ _BUILTINS: Final[dict[Any, Callable[..., Any]]] = {
     min: _extreme("<", min),
     max: _extreme(">", max),
     sorted: _sorted,
+    functools.partial: _partial,
     functools.reduce: _reduce,
     str: _text(115),
     repr: _text(114),

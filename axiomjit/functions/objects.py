@@ -39,6 +39,7 @@ from axiomjit.functions.sources import (
     FunctionPart,
     Item,
     Source,
+    is_known_value,
     own_dict,
     static_attribute,
 )
@@ -154,13 +155,22 @@ class Objects:
 
     def _of_module(self, module: ModuleType, name: str) -> Any:
         if is_library_module(module) and not (module is sys and name in _STREAMS):
-            return getattr(module, name, MISSING)
+            found = getattr(module, name, MISSING)
+            if found is not MISSING and not self._is_steady(found):
+                self.outside.fixed(found, f"{module.__name__}.{name}")
+            return found
         space = self.outside.fixed(vars(module))
         found = self.outside.item(vars(module), name)
         if found is MISSING and "__getattr__" in vars(module):
             refuse(f"reads {module.__name__}.{name}, which the module computes")
         del space
         return found
+
+    def _is_steady(self, value: Any) -> bool:
+        """True for a value of a library's module in which nothing can be changed."""
+        if is_known_value(value) or callable(value) or isinstance(value, BY_IDENTITY):
+            return True
+        return any(value is one for one in (*INDEXED, *GRIDS))
 
     def _of_class(self, owner: Any, name: str) -> Any:
         if not is_users(owner):
@@ -311,9 +321,20 @@ class Objects:
             return
         if isinstance(owner, type) and not self.outside.is_outside(owner):
             refuse(f"sets an attribute of the class {owner.__name__}")
-        if deletes and self.find(owner, name) is MISSING:
+        if deletes and self._own(owner, name) is MISSING:
             _no_attribute(owner, name)
         self.outside.store("delete attribute" if deletes else "attribute", owner, name, value)
+
+    def _own(self, owner: Any, name: str) -> Any:
+        """An attribute of an outside object itself, not of its class; MISSING if it has none."""
+        stored = self.outside.stored(owner, name)
+        if stored is not None:
+            return stored[0]
+        if not isinstance(owner, type):
+            return self.outside.read(Attribute(self.source(owner), name))
+        if name not in type.__dict__["__dict__"].__get__(owner):
+            refuse(f"deletes {name} of {owner.__name__}, which has none of its own")
+        return self._static(owner, name)
 
     def _set_plainly(self, owner: Any, name: str, value: Any) -> None:
         """Set an attribute of a built-in or library object, which must be made inside."""
@@ -352,7 +373,7 @@ class Objects:
         if any(owner is one for one in GRIDS):
             return represented(owner)[key]
         if is_users(kind):
-            special = static_attribute(kind, "__getitem__")
+            special = self._class_part(owner, kind, "__getitem__")
             if type(special) is FunctionType:
                 return self.call(special, owner, key)
         if isinstance(owner, type) and is_users(owner):
@@ -410,7 +431,7 @@ class Objects:
         """`owner[key] = value`; MISSING deletes."""
         deletes = value is MISSING
         kind = type(owner)
-        special = static_attribute(kind, "__delitem__" if deletes else "__setitem__")
+        special = self._class_part(owner, kind, "__delitem__" if deletes else "__setitem__")
         if type(special) is FunctionType and not is_plain(owner):
             self.call(special, owner, key, *(() if deletes else (value,)))
         elif is_plain(owner) or not self.outside.is_outside(owner):
