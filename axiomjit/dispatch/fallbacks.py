@@ -8,6 +8,7 @@ valid for the call; then arguments and random generators are rolled back, and Nu
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Final, NoReturn, TypeVar
 
 import numpy as np
@@ -123,9 +124,16 @@ def untraceable_error(name: str, error: Exception) -> UnfollowedError:
     """The error for a function that raises an error while it is traced."""
     return UnfollowedError(
         f"follow {name} once for all calls",
-        f"that it raises {type(error).__name__}: {error}",
+        f"that it raises {type(error).__name__}: {_words_of(error)}",
         "call it outside the compiled function, or mark arguments with static_argnames",
     )
+
+
+def _words_of(error: Exception) -> str:
+    """The text of an error; it may hold traced values, which have none any more."""
+    with suppress(Exception):
+        return str(error)
+    return "of traced values"
 
 
 def may_be_tracing_error(error: Exception) -> bool:

@@ -34,6 +34,7 @@ from axiomjit.functions.outside import Outside, is_container, refuse
 from axiomjit.functions.sources import (
     MISSING,
     Attribute,
+    ClassAttribute,
     FunctionPart,
     Is,
     Length,
@@ -222,7 +223,7 @@ class Calls(Operators):
         steady = all(isinstance(one, Is | Unchanged) for one in outside.conditions[before[2] :])
         if before[:2] != (len(outside.effects), len(outside.inputs)) or not steady:
             name = function.__qualname__
-            refuse(f"calls {name}, which has a cache, and reads or changes what lives on outside it")
+            refuse(f"calls {name}, which has a cache and uses what lives on outside it")
         if not (is_known_value(found) or (is_plain(found) and not isinstance(found, np.ndarray))):
             refuse(
                 f"calls {function.__qualname__}, which returns one object from its cache again and "
@@ -237,11 +238,25 @@ class Calls(Operators):
             return function(*args, **kwargs)  # raises
         if function is object.__setattr__:
             return self.store_attribute(owner, *args[1:])
+        if function is object.__delattr__:
+            return self.store_attribute(owner, args[1], MISSING)
         if function is object.__init__:
             return None
         if function is object.__getattribute__:
             return self.attribute(owner, args[1])
+        if self._overrides(type(owner), name):
+            return self._call_of_base(owner, function, args[1:], kwargs)
         return self.method(owner, name, *args[1:], **kwargs)
+
+    def _call_of_base(self, owner: Any, held: Any, args: Any, kwargs: Any) -> Any:
+        """A call of a built-in class's method past the one of the user's class."""
+        name = held.__name__
+        if self.outside.is_outside(owner):
+            refuse(f"calls {name} of a {held.__objclass__.__name__} past its own class")
+        if not is_plain(owner) and self._entries_have(owner, *_COMPARING.get(name, ())):
+            refuse(f"calls {name} of a container of objects that have their own comparisons")
+        given = args if name in _STORING else [self.given(one) for one in args]
+        return held(owner, *given, **{key: self.given(v) for key, v in kwargs.items()})
 
     # Classes
 
@@ -374,6 +389,10 @@ class Calls(Operators):
         kind = instance if isinstance(instance, type) else type(instance)
         mro = type.__dict__["__mro__"].__get__(kind)
         for base in mro[mro.index(after) + 1 :]:
+            if is_users(base):  # it may get such a method, or another one
+                known = self.outside.source_of(base)
+                known = self.outside.fixed(base, base.__name__) if known is None else known
+                self.outside.read(ClassAttribute(known, name))
             if name in vars(base):
                 held = vars(base)[name]
                 if is_users(base) and not isinstance(instance, type):
@@ -387,18 +406,14 @@ class Calls(Operators):
             refuse(f"calls super().{name} of a {base.__name__}")
         held = static_attribute(base, name)
         if isinstance(held, _UNBOUND):  # its own method of this name would be found again
-            if not is_plain(instance) and self._entries_have(instance, *_COMPARING.get(name, ())):
-                refuse(f"calls super().{name} of a container of objects of other classes")
-            given = args if name in _STORING else [self.given(one) for one in args]
-            return held(instance, *given, **{key: self.given(v) for key, v in kwargs.items()})
+            return self._call_of_base(instance, held, args, kwargs)
         return self.call(getattr(owner, name), *args, **kwargs)
 
     def store_attribute(self, owner: Any, name: str, value: Any) -> None:
         """Store an attribute past the class's own `__setattr__`."""
         if self.outside.is_outside(owner):
-            self.outside.store(
-                "delete attribute" if value is MISSING else "plain attribute", owner, name, value
-            )
+            how = "delete plain attribute" if value is MISSING else "plain attribute"
+            self.outside.store(how, owner, name, value)
         elif value is MISSING:
             object.__delattr__(owner, name)
         else:

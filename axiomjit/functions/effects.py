@@ -36,6 +36,10 @@ def _delete_attribute(target: Any, key: Any, values: Sequence[Any]) -> None:
     delattr(target, key)
 
 
+def _delete_plainly(target: Any, key: Any, values: Sequence[Any]) -> None:
+    object.__delattr__(target, key)
+
+
 def _set_item(target: Any, key: Any, values: Sequence[Any]) -> None:
     target[key] = values[0]
 
@@ -64,6 +68,7 @@ HOW: Final[Mapping[str, Callable[[Any, Any, Sequence[Any]], None]]] = {
     "attribute": _set_attribute,
     "plain attribute": _set_plainly,
     "delete attribute": _delete_attribute,
+    "delete plain attribute": _delete_plainly,
     "item": _set_item,
     "delete item": _delete_item,
     "cell": _set_cell,
@@ -95,6 +100,7 @@ class Replay(Record):
             "attribute": f"{name}.{self.key} = ...",
             "plain attribute": f"{name}.{self.key} = ...",
             "delete attribute": f"del {name}.{self.key}",
+            "delete plain attribute": f"del {name}.{self.key}",
             "item": f"{item} = ...",
             "delete item": f"del {item}",
             "cell": f"{name} = ...",

@@ -159,7 +159,8 @@ class Expressions:
         made = []
         for node in nodes:
             if node.__class__ is ast.Starred:
-                node.value = self.iterated(node.value, at)
+                as_list = at.__class__ is not ast.Set
+                node.value = self.iterated(node.value, at, "spread" if as_list else "iterate")
                 made.append(node)
             else:
                 made.append(self.expression(node))
@@ -202,9 +203,9 @@ class Expressions:
             return node
         return self.expression(node)
 
-    def iterated(self, node: ast.expr, at: Any) -> ast.expr:
+    def iterated(self, node: ast.expr, at: Any, hook: str = "iterate") -> ast.expr:
         """Rewrite an expression over which the node `at` iterates."""
-        return self.hook("iterate", at, self.expression(node))
+        return self.hook(hook, at, self.expression(node))
 
     def _call(self, node: ast.Call) -> ast.expr:
         function: Any = node.func

@@ -29,7 +29,7 @@ class FunctionHooks:
         self._kept: Any = None
         for name in ("attribute", "item", "call", "method", "super", "binary", "unary"):
             setattr(self, name, getattr(calls, name))
-        for name in ("compare", "in_place", "truth", "iterate", "key"):
+        for name in ("compare", "in_place", "truth", "iterate", "spread", "key"):
             setattr(self, name, getattr(calls, name))
         self.slice = slice
 

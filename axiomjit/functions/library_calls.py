@@ -360,9 +360,8 @@ def _hasattr(calls: LibraryCalls, owner: Any, name: str) -> bool:
 
 
 def _length(calls: LibraryCalls, value: Any) -> Any:
-    method = calls._special(value, "__len__")
-    if method is not MISSING:
-        return len(_Sized(known_numbers(calls.call(method, value))))
+    if calls._special(value, "__len__") is not MISSING:
+        return calls.length(value)
     if is_container(value) and calls.outside.is_outside(value):
         return calls.outside.length(value)
     shape = getattr(value, "shape", ()) if isinstance(value, np.ndarray) else ()
@@ -391,17 +390,6 @@ def _partial(calls: LibraryCalls, function: Any, *args: Any, **kwargs: Any) -> A
     callee, first, named = (calls.attribute(function, n) for n in ("func", "args", "keywords"))
     known = {key: calls.item(named, key) for key in calls.iterate(named)}
     return _partial(calls, callee, *calls.iterate(first), *args, **{**known, **kwargs})
-
-
-class _Sized:
-    """An object of a length, which Python checks."""
-
-    def __init__(self, length: Any) -> None:
-        self._length = length
-
-    def __len__(self) -> int:
-        found: int = self._length
-        return found
 
 
 def _next(calls: LibraryCalls, iterator: Any, default: Any = _NONE) -> Any:
@@ -444,7 +432,8 @@ def _enumerate(calls: LibraryCalls, values: Any, start: int = 0) -> Any:
 
 def _made_of(kind: Any) -> Callable[..., Any]:
     def make(calls: LibraryCalls, *values: Any, **named: Any) -> Any:
-        given = [v if is_plain(v) else calls.iterate(v) for v in values]
+        iterate = calls.spread if kind in (list, tuple) else calls.iterate
+        given = [v if is_plain(v) else iterate(v) for v in values]
         return kind(*given, **named)
 
     return make
@@ -490,7 +479,7 @@ def _extreme(sign: str, plainly: Any) -> Callable[..., Any]:
 
 
 def _sorted(calls: LibraryCalls, values: Any, key: Any = None, reverse: Any = False) -> Any:
-    given = list(calls.iterate(values))
+    given = list(calls.spread(values))
     keys = given if key is None else [calls.call(key, one) for one in given]
     keys = [calls.given(one) for one in keys]
     if any(is_users(type(k)) for k in keys):

@@ -53,6 +53,7 @@ from axiomjit.tracing.tracer import Tracer
 
 _COMPUTED: Final = (GetSetDescriptorType, property, MemberDescriptorType)
 """Types of attributes whose values a library's class computes."""
+_INDICES: Final = type(np.s_)
 _HEAP: Final = 1 << 9
 """CPython's flag of classes that a class statement has made."""
 _PLAIN: Final = (
@@ -170,7 +171,7 @@ class Objects:
         """True for a value of a library's module in which nothing can be changed."""
         if is_known_value(value) or callable(value) or isinstance(value, BY_IDENTITY):
             return True
-        return any(value is one for one in (*INDEXED, *GRIDS))
+        return type(value) is _INDICES or any(value is one for one in (*INDEXED, *GRIDS))
 
     def _of_class(self, owner: Any, name: str) -> Any:
         if not is_users(owner):

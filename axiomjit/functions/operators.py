@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import operator
+from array import array
 from collections import deque
 from collections.abc import Callable, Iterator
+from mmap import mmap
 from types import FunctionType
 from typing import Any, Final
 
@@ -23,6 +25,7 @@ from axiomjit.functions.sources import (
     static_attribute,
 )
 from axiomjit.graph.traced_values import TracedValue
+from axiomjit.tracing.lengths import known_numbers
 
 _STEMS: Final = {
     **{"+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod"},
@@ -49,6 +52,8 @@ _ORDER: Final[dict[str, tuple[str, str, Callable[[Any, Any], Any]]]] = {
     "==": ("__eq__", "__eq__", operator.eq),
     "!=": ("__ne__", "__ne__", operator.ne),
 }
+_BUFFERS: Final = (bytearray, memoryview, array, mmap)
+"""Types of objects whose memory arrays may have."""
 _CHANGEABLE: Final = (list, set, dict, deque)
 _CHANGING: Final = {
     (list, "+"): "extend",
@@ -91,6 +96,17 @@ def _is_mixed_in(method: Any) -> bool:
         return False
     named_tuple = method.__code__.co_qualname.startswith("namedtuple.")
     return not named_tuple and method.__module__ not in _WITHOUT_OTHERS
+
+
+class _Sized:
+    """An object of a length, which Python checks."""
+
+    def __init__(self, length: Any) -> None:
+        self._length = length
+
+    def __len__(self) -> int:
+        found: int = self._length
+        return found
 
 
 class Operators(Objects):
@@ -276,9 +292,8 @@ class Operators(Objects):
         method = self._special(value, "__bool__")
         if method is not MISSING:
             return bool(self.call(method, value))
-        method = self._special(value, "__len__")
-        if method is not MISSING:
-            return bool(self.call(method, value))
+        if self._special(value, "__len__") is not MISSING:
+            return self.length(value) > 0
         if self.outside.is_outside(value):
             if is_container(value):
                 return self.outside.length(value) > 0
@@ -303,6 +318,19 @@ class Operators(Objects):
             if not isinstance(value, np.ndarray | range | str | bytes | type):
                 refuse(f"iterates over a {type(value).__name__}")
         return iter(value)
+
+    def length(self, value: Any) -> int:
+        """`len(value)` of an object whose class has a `__len__` of the user's."""
+        return len(_Sized(known_numbers(self.method(value, "__len__"))))
+
+    def spread(self, value: Any) -> Any:
+        """An iterator over a value that is put into a list, for which Python asks its length."""
+        made = self.iterate(value)
+        if self._special(value, "__len__") is not MISSING:
+            self.length(value)
+        elif self._special(value, "__length_hint__") is not MISSING:
+            self.method(value, "__length_hint__")
+        return made
 
     def _iterated(self, iterator: Any) -> Any:
         """Iterate by the `__next__` of a user's class."""
@@ -329,6 +357,10 @@ class Operators(Objects):
             yield found
             place += 1
 
+    def method(self, owner: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
+        """`owner.name(*args, **kwargs)`."""
+        raise NotImplementedError
+
     def given(self, value: Any) -> Any:
         """The value to pass to a library's function; entries of outside containers are guarded.
 
@@ -342,8 +374,11 @@ class Operators(Objects):
                 found = self._given_entries(self.outside.whole(value))
                 return self.outside.give(found, value)
             return self._given_entries(value)
-        if hasattr(type(value), "__next__") and self.outside.is_outside(value):
-            refuse(f"takes from a {type(value).__name__}, which lives on outside it")
+        if self.outside.is_outside(value):
+            if hasattr(type(value), "__next__"):
+                refuse(f"takes from a {type(value).__name__}, which lives on outside it")
+            if isinstance(value, _BUFFERS):
+                refuse(f"uses the memory of {self.source(value)}, a {type(value).__name__}")
         return value
 
     def _given_entries(self, value: Any) -> Any:

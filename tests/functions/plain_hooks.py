@@ -106,6 +106,9 @@ class PlainHooks:
     def iterate(self, value):
         return iter(value)
 
+    def spread(self, value):
+        return iter(value)
+
     def key(self, value):
         return value
 

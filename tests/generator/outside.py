@@ -242,7 +242,7 @@ class World:
 
     def state(self):
         """The names of the module and the generators of the process."""
-        left = ("wrap", "meanwhile", "__builtins__", "CELLS")
+        left = ("wrap", "meanwhile", "__builtins__", "CELLS", "__warningregistry__")
         kept = {name: value for name, value in self.space.items() if name not in left}
         return kept, self.space["CELLS"], self.states
 
@@ -288,9 +288,25 @@ def _first_difference(case, plain, compiled):
         if "meanwhile" in text and (want or got):
             return None  # an error depends on when the change comes
         found = _outcome(text, want, got, plain, compiled) or _difference(plain, compiled)
+        if found and "meanwhile" in text and _is_of_another_moment(case, number, compiled):
+            return None
         if found:
             return f"step {number}: {found}"
     return None
+
+
+def _is_of_another_moment(case, number, compiled):
+    """True if a world is as Python leaves it where the other thread comes before or after."""
+    found = re.search(r"r = meanwhile\(\d+, ('.*'|\".*\"), lambda: (.*)\)$", case.steps[number])
+    change, call = ast.literal_eval(found.group(1)), found.group(2)
+    first = case.steps[number][: found.start()]
+    for text in (f"{first}{change}\n{call}\nr = None", f"{first}{call}\n{change}\nr = None"):
+        world = World(case, lambda function: function)
+        for before in (*case.steps[:number], text):
+            world.step(before)
+        if not _difference(world, compiled):
+            return True
+    return False
 
 
 def _outcome(text, want, got, plain, compiled):
@@ -302,7 +318,7 @@ def _outcome(text, want, got, plain, compiled):
         return f"raised {got!r}, not {want!r}"
     lines = [world.printed.splitlines() for world in (compiled, plain)]
     if "meanwhile" in text:
-        lines = list(map(sorted, lines))
+        lines = [sorted("".join(one)) for one in lines]
     return None if lines[0] == lines[1] else f"printed {lines[0]}, not {lines[1]}"
 
 

@@ -34,6 +34,7 @@ EFFECTS = {
     "attribute": "a store by setattr",
     "plain attribute": "a __setattr__ that is set anew",
     "delete attribute": "an attribute that is deleted",
+    "delete plain attribute": "a deletion past a class",
     "item": "a count in a dict",
     "delete item": "an entry that is deleted",
     "cell": "a number in a cell",
