@@ -24,11 +24,16 @@ def user_location() -> str | None:
     """`file:line` of the innermost frame outside axiomjit and NumPy."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        name = frame.f_code.co_filename
-        if not name.startswith(_OURS) and not name.startswith("<frozen"):
-            return f"{name}:{frame.f_lineno}"
+        if is_users_frame(frame):
+            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
         frame = frame.f_back
     return None
+
+
+def is_users_frame(frame: FrameType) -> bool:
+    """True for a frame outside axiomjit and NumPy."""
+    name = frame.f_code.co_filename
+    return not name.startswith(_OURS) and not name.startswith("<frozen")
 
 
 def catches_errors(within: CodeType | None) -> bool:

@@ -117,6 +117,21 @@ def _build_object(kind: Any, keys: Keys, parts: Sequence[object]) -> object:
     return value
 
 
+class Composed:
+    """An object that is put together of its parts by functions of its class."""
+
+    __slots__ = ()
+
+    def apart(self) -> Apart:
+        """The fixed data and the parts."""
+        raise NotImplementedError
+
+    @staticmethod
+    def build(kind: Any, keys: Keys, parts: Sequence[object]) -> object:
+        """The object of fixed data and parts."""
+        raise NotImplementedError
+
+
 OBJECT: Final = ContainerForm(_split_object, _build_object, is_object=True)
 
 
@@ -217,6 +232,8 @@ def form_of(kind: type) -> ContainerForm | None:
     """
     if kind in _EXACT:
         return _EXACT[kind]
+    if issubclass(kind, Composed):
+        return ContainerForm(kind.apart, kind.build)
     if issubclass(kind, tuple):
         if hasattr(kind, "_fields") and hasattr(kind, "_make"):
             return NAMED

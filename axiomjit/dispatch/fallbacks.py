@@ -150,7 +150,7 @@ def raised(error: UnfollowedError) -> Exception:
 
 
 def run_untraceable(
-    run: Callable[[], R], errors: list[UnfollowedError], strict: bool
+    run: Callable[[], R], errors: list[UnfollowedError], strict: bool, changes: bool = False
 ) -> tuple[R, AxiomError]:
     """NumPy's result of a call of a function that could not be traced, and the reason.
 
@@ -159,6 +159,7 @@ def run_untraceable(
         errors: A list with the error, which is removed, as a frame that kept it would be in a
             cycle.
         strict: True if NumPy may not run the function.
+        changes: True if the function changes something outside, which strictly is not done then.
 
     Raises:
         AxiomError: the reason, if `strict` or if NumPy raises an error of the same kind.
@@ -169,7 +170,7 @@ def run_untraceable(
     reason = cause if isinstance(cause, AxiomError) else error
     refuses = strict or config.fallback in ("error", "step")
     try:
-        if refuses and reason is cause:
+        if refuses and (changes or reason is cause):
             raise reason
         try:
             result = run()

@@ -334,7 +334,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
     ) -> Any:
         """NumPy's result of a call for which the function could not be traced."""
         run = functools.partial(self._function, *args, **kwargs)
-        result, reason = run_untraceable(run, errors, self._strict)
+        changes = self._wanted.has_effects
+        result, reason = run_untraceable(run, errors, self._strict, changes)
         if self._falls_back(reason):
             self._numpy_calls.count_whole()
         return result

@@ -209,6 +209,7 @@ class _TraceOnce:
 
     def end(self) -> None:
         """Drop what refers to values from outside, and to what the function has made."""
+        self._wanted.has_effects = self._wanted.has_effects or bool(self._outside.effects)
         self._calls.end()
         self._outside.end()
         self._following.lives_outside = _nowhere

@@ -9,7 +9,8 @@
 - `objects.py`, `operators.py`, `calls.py`, `library_calls.py`: what hooks do
 - `hooks.py`: the hooks of one copy: its names, and otherwise those
 - `known_calls.py`: what calls of library functions may change
-- `effects.py`: what is done outside after each run of a program
+- `texts.py`: texts of computed values, put together in each call
+- `effects.py`, `messages.py`: what is done outside after each run of a program
 
 May import `base`, `symbolic`, `views`, `graph`, `numpy_rules`, `tracing`.
 """

@@ -29,7 +29,7 @@ from axiomjit.functions.instrument import instrumented
 from axiomjit.functions.known_calls import Kind, kind_of_call
 from axiomjit.functions.libraries import is_users, users_function
 from axiomjit.functions.objects import is_plain
-from axiomjit.functions.operators import Operators, is_traced
+from axiomjit.functions.operators import Operators, has_methods, is_traced
 from axiomjit.functions.outside import Outside, is_container, refuse
 from axiomjit.functions.sources import (
     MISSING,
@@ -42,6 +42,7 @@ from axiomjit.functions.sources import (
     is_known_value,
     static_attribute,
 )
+from axiomjit.functions.texts import Text, is_computed, joined
 from axiomjit.graph.builder import as_node
 from axiomjit.tracing.generators import METHODS as DRAWS
 from axiomjit.tracing.generators import is_generator
@@ -354,6 +355,8 @@ class Calls(Operators):
             given = [self.given(one) for one in args]
             named = {key: self.given(value) for key, value in kwargs.items()}
             return self.known.note(call_ufunc(owner, name, given, named))
+        if name in ("join", "format") and type(owner) in (str, Text):
+            return self._text_of(owner, name, args, kwargs)
         if is_plain(owner):
             given = [self.given(one) for one in args]
             return getattr(owner, name)(*given, **{k: self.given(v) for k, v in kwargs.items()})
@@ -378,6 +381,26 @@ class Calls(Operators):
         if issubclass(type(found), _BUILT_IN) and bound is self.outside.original(owner):
             return self.library_method(owner, name, found, args, kwargs)
         return self.call(found, *args, **kwargs)
+
+    def _text_of(self, owner: Any, name: str, args: Any, kwargs: Any) -> Any:
+        """The result of `join` or `format` of a text."""
+        if name == "join" and len(args) == 1 and not kwargs:
+            parts = list(self.iterate(args[0]))
+            if any(type(one) is Text for one in (owner, *parts)):
+                between = [part for one in parts for part in (owner, one)]
+                return joined(between[1:])
+            return owner.join(parts)
+        if any(has_methods(one, "__format__") for one in (*args, *kwargs.values())):
+            refuse("formats an object that has its own __format__")
+        values = [self.shown(one) for one in args]
+        named = {key: self.shown(one) for key, one in kwargs.items()}
+        if name == "format" and (type(owner) is Text or is_computed([values, named])):
+            return Text("method", owner, tuple(values), named)
+        return getattr(owner, name)(*map(self.given, args), **kwargs)
+
+    def shown(self, value: Any) -> Any:
+        """A value as it is at this moment, to be shown as text."""
+        raise NotImplementedError
 
     def _overrides(self, kind: Any, name: str) -> bool:
         """True if a user's subclass of a container has its own method of this name."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from axiomjit.base.records import Record
+from axiomjit.functions.messages import do_log, do_warn
 from axiomjit.functions.outside import Effect
 from axiomjit.functions.sources import Source, Vector
 
@@ -75,6 +76,8 @@ HOW: Final[Mapping[str, Callable[[Any, Any, Sequence[Any]], None]]] = {
     "method": _call_method,
     "function": _call_with,
     "call": _call,
+    "warning": do_warn,
+    "log": do_log,
 }
 """The function that does each kind of effect, given the target, the key and the values."""
 
@@ -107,6 +110,8 @@ class Replay(Record):
             "method": f"{name}.{self.key}(...)",
             "function": f"{getattr(self.key, '__name__', self.key)}({name}, ...)",
             "call": f"{getattr(self.key, '__name__', self.key)}(...)",
+            "warning": "warnings.warn(...)",
+            "log": f"{name or 'logging'}.log(...)",
         }
         return shown[self.how] + (f"  # {self.line}" if self.line else "")
 

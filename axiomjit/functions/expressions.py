@@ -382,8 +382,8 @@ class Expressions:
         parts = [self._part(part) for part in node.values]
         if len(parts) == 1 and not isinstance(parts[0], ast.Constant):
             return parts[0].value  # type: ignore[no-any-return]
-        node.values = parts
-        return node
+        plain = [one.value if isinstance(one, ast.FormattedValue) else one for one in parts]
+        return self.hook("join", node, *plain)
 
     def _part(self, node: Any) -> Any:
         """Return a part of an f-string."""

@@ -13,6 +13,7 @@ from axiomjit.functions.libraries import is_library_module
 from axiomjit.functions.library_calls import LibraryCalls
 from axiomjit.functions.outside import TraceAgain, refuse
 from axiomjit.functions.sources import MISSING, Contents, FunctionPart
+from axiomjit.functions.texts import joined
 
 
 class FunctionHooks:
@@ -146,7 +147,11 @@ class FunctionHooks:
         """A mapping behind `**`."""
         return self._calls.mapping(value)
 
-    def format(self, value: Any, conversion: int = -1, spec: str = "") -> str:
+    def join(self, *parts: Any) -> Any:
+        """An f-string of its parts."""
+        return joined(parts)
+
+    def format(self, value: Any, conversion: int = -1, spec: Any = "") -> Any:
         """A part of an f-string."""
         return self._calls.text(value, conversion, spec)
 

@@ -22,10 +22,13 @@ from axiomjit.functions.asked_methods import ALL, COMPARISONS
 from axiomjit.functions.calls import Calls
 from axiomjit.functions.known_calls import CallKind, Kind, kind_of_call
 from axiomjit.functions.libraries import is_users
+from axiomjit.functions.message_calls import RECORDED
 from axiomjit.functions.objects import is_plain
 from axiomjit.functions.operators import has_methods
 from axiomjit.functions.outside import is_container, refuse
 from axiomjit.functions.sources import MISSING, static_attribute
+from axiomjit.functions.texts import Text, is_computed, joined
+from axiomjit.functions.texts import known as known_text
 from axiomjit.tracing.generators import is_generator
 from axiomjit.tracing.lengths import SymbolicNumber, known_numbers
 from axiomjit.tracing.operators import leaves_in, traced_in
@@ -160,7 +163,7 @@ class LibraryCalls(Calls):
         owner = getattr(function, "__self__", None)
         if hasattr(type(owner), "write"):
             return self._written(known, function, owner, args)
-        values = tuple(self._message(one) for one in args)
+        values = tuple(self.shown(one) for one in args)
         called = functools.partial(function, **kwargs) if kwargs else function
         self.outside.effect("call", None, called, values)
         return None
@@ -169,14 +172,16 @@ class LibraryCalls(Calls):
         """A text that is written into a stream."""
         if not self.outside.is_outside(owner):
             return function(*map(self.given, args))
-        values = tuple(self._message(one) for one in args)
+        values = tuple(self.shown(one) for one in args)
         self.outside.effect("method", owner, function.__name__, values)
         return len(values[0]) if function.__name__ == "write" else None
 
-    def _message(self, value: Any) -> Any:
+    def shown(self, value: Any) -> Any:
         """An argument of `print` and its like, as it is at this moment."""
+        if type(value) is Text:
+            return value
         if is_users(type(value)) and not is_plain(value):
-            return self.text(value)
+            return self.text(value, 115)
         given = self.given(value)
         if is_container(given):
             return self._copied(given)
@@ -184,7 +189,7 @@ class LibraryCalls(Calls):
 
     def _copied(self, value: Any) -> Any:
         entries = [
-            self._message(one) for one in (value.values() if isinstance(value, dict) else value)
+            self.shown(one) for one in (value.values() if isinstance(value, dict) else value)
         ]
         if isinstance(value, dict):
             return type(value)(zip(value, entries, strict=True))
@@ -252,17 +257,20 @@ class LibraryCalls(Calls):
     def _is_container(self, value: Any) -> bool:
         return is_container(value) and self.outside.is_outside(value)
 
-    def text(self, value: Any, conversion: int = -1, spec: str = "") -> str:
+    def text(self, value: Any, conversion: int = -1, spec: Any = "") -> Any:
         """A value as text, as in an f-string."""
+        if is_plain(value) and (is_computed(value) or type(spec) is Text):
+            return self._computed_text(value, conversion, spec)
         if conversion == 114 or not has_methods(value, "__str__", "__format__"):
             generated = self._generated_text(value)
             if generated is not None:
-                return format(generated, spec)
+                return self._computed_text(generated, -1, spec) if spec else generated
         for code, name in ((115, "__str__"), (114, "__repr__"), (-1, "__format__")):
             method = self._special(value, name)
             if method is not MISSING and conversion == code:
                 more = (spec,) if name == "__format__" else ()
-                return str(self.call(method, value, *more))
+                found = self.call(method, value, *more)
+                return found if type(found) is Text else str(found)
         if conversion == -1 and is_users(type(value)) and not is_plain(value):
             return self.text(value, 115) if not spec else format(value, spec)
         if conversion == 115 and self._special(value, "__repr__") is not MISSING:
@@ -270,12 +278,17 @@ class LibraryCalls(Calls):
         if self._entries_have(value, "__repr__"):
             refuse(f"shows a {type(value).__name__} of objects that have their own __repr__")
         given = self.given(value)
-        if traced_in([given]):
-            refuse(f"shows a {type(value).__name__} as text, whose values are computed")
+        if is_computed(given):
+            return self._computed_text(self.shown(given), conversion, spec)
         shown: Any = {114: repr, 115: str, 97: ascii}.get(conversion)
         return format(given if shown is None else shown(given), spec)
 
-    def _generated_text(self, value: Any) -> str | None:
+    def _computed_text(self, value: Any, conversion: int, spec: Any) -> Any:
+        if type(value) is Text and conversion in (-1, 115) and not spec:
+            return value
+        return Text("format", self.shown(value), conversion, spec)
+
+    def _generated_text(self, value: Any) -> Any:
         """The text of the generated `__repr__` of a dataclass; None for other objects."""
         kind = type(value)
         if is_plain(value) or not dataclasses.is_dataclass(kind):
@@ -284,8 +297,10 @@ class LibraryCalls(Calls):
         if inner is None or inner.__code__.co_filename != "<string>":
             return None
         fields = [field.name for field in dataclasses.fields(kind) if field.repr]
-        shown = [f"{name}={self.text(self.attribute(value, name), 114)}" for name in fields]
-        return f"{kind.__qualname__}({', '.join(shown)})"
+        shown: list[Any] = [f"{kind.__qualname__}("]
+        for name in fields:
+            shown += [f"{name}=", self.text(self.attribute(value, name), 114), ", "]
+        return joined([*(shown[:-1] if fields else shown), ")"])
 
 
 def refuse_draw(seen: str) -> NoReturn:
@@ -345,7 +360,8 @@ def _type(calls: LibraryCalls, *args: Any) -> Any:
     return args[0].__class__ if is_plain(args[0]) else calls.class_of(args[0])
 
 
-def _getattr(calls: LibraryCalls, owner: Any, name: str, default: Any = _NONE) -> Any:
+def _getattr(calls: LibraryCalls, owner: Any, name: Any, default: Any = _NONE) -> Any:
+    name = known_text(name)
     if default is _NONE:
         return calls.attribute(owner, name)
     try:
@@ -493,12 +509,12 @@ def _reduce(calls: LibraryCalls, function: Any, values: Any, *start: Any) -> Any
     return functools.reduce(functools.partial(calls.call, function), calls.iterate(values), *start)
 
 
-def _set_attribute(calls: LibraryCalls, owner: Any, name: str, value: Any) -> None:
-    calls.set_attribute(owner, name, value)
+def _set_attribute(calls: LibraryCalls, owner: Any, name: Any, value: Any) -> None:
+    calls.set_attribute(owner, known_text(name), value)
 
 
-def _delete_attribute(calls: LibraryCalls, owner: Any, name: str) -> None:
-    calls.set_attribute(owner, name, MISSING)
+def _delete_attribute(calls: LibraryCalls, owner: Any, name: Any) -> None:
+    calls.set_attribute(owner, known_text(name), MISSING)
 
 
 def _text(conversion: int) -> Callable[..., Any]:
@@ -510,7 +526,7 @@ def _text(conversion: int) -> Callable[..., Any]:
     return text
 
 
-def _format(calls: LibraryCalls, value: Any, spec: str = "") -> str:
+def _format(calls: LibraryCalls, value: Any, spec: Any = "") -> Any:
     return calls.text(value, -1, spec)
 
 
@@ -557,6 +573,7 @@ _BUILTINS: Final[dict[Any, Callable[..., Any]]] = {
     functools.reduce: _reduce,
     str: _text(115),
     repr: _text(114),
+    ascii: _text(97),
     format: _format,
     bool: _bool,
     callable: _callable,
@@ -565,7 +582,7 @@ _BUILTINS: Final[dict[Any, Callable[..., Any]]] = {
     warnings.filterwarnings: lambda c, *a, **k: c._set_filter(warnings.filterwarnings, *a, **k),
 }
 """Python's functions that may run methods of users' classes, or ask what is outside."""
-_OURS: Final = {id(function): ours for function, ours in _BUILTINS.items()}
+_OURS: Final = {id(function): ours for function, ours in {**_BUILTINS, **RECORDED}.items()}
 _HOOKS: Final[dict[str, Callable[..., Any]]] = {
     "binary": LibraryCalls.binary,
     "in_place": LibraryCalls.in_place,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+import threading
 from collections import Counter, defaultdict, namedtuple
 from enum import Enum
 from types import (
@@ -43,6 +44,7 @@ from axiomjit.functions.sources import (
     own_dict,
     static_attribute,
 )
+from axiomjit.functions.texts import known as known_text
 from axiomjit.graph.builder import as_node
 from axiomjit.graph.traced_values import TracedValue
 from axiomjit.numpy_rules.joins import INDEXED
@@ -135,13 +137,15 @@ class Objects:
             return self._of_module(owner, name)
         if isinstance(owner, type):
             return self._of_class(owner, name)
-        kind = type(owner)
+        kind: Any = type(owner)
         if name == "__class__":
             return self.class_of(owner)
         if isinstance(owner, np.ndarray):
             return getattr(owner, name, MISSING)
         if is_users(kind) and type(kind.__getattribute__) is FunctionType:
             refuse(f"reads attributes of a {kind.__name__}, which has its own __getattribute__")
+        if isinstance(owner, threading.local):
+            refuse(f"reads an attribute of a {kind.__name__}, which each thread has for itself")
         found = self._of_instance(owner, kind, name)
         if found is MISSING:
             other = self._class_part(owner, kind, "__getattr__")
@@ -411,7 +415,7 @@ class Objects:
             refuse(f"looks for a {type(key).__name__} in a container")
         if isinstance(key, np.ndarray):
             hash(key)  # raises
-        return known_numbers(key)
+        return known_text(known_numbers(key))
 
     def _missing(self, owner: Any, key: Any) -> Any:
         missing = self._class_part(owner, type(owner), "__missing__")

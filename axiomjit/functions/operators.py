@@ -24,6 +24,7 @@ from axiomjit.functions.sources import (
     is_known_value,
     static_attribute,
 )
+from axiomjit.functions.texts import Text, is_computed
 from axiomjit.graph.traced_values import TracedValue
 from axiomjit.tracing.lengths import known_numbers
 
@@ -114,6 +115,8 @@ class Operators(Objects):
 
     def binary(self, sign: str, left: Any, right: Any) -> Any:
         """`left sign right`."""
+        if sign == "%" and type(left) is str and is_computed(right):
+            return Text("percent", left, right)
         if is_plain(left) and is_plain(right):
             return BINARY[sign](left, right)
         found = self._by_methods(_STEMS[sign], left, right)
@@ -261,6 +264,8 @@ class Operators(Objects):
         """A key of a dict or set that is made, or of an item that is read or stored."""
         kind = type(value)
         generated = is_generated(static_attribute(kind, "__hash__")) or is_frozen(kind)
+        if kind is Text:
+            return str(value)
         if has_methods(value, "__hash__", "__eq__", "__index__") and not generated:
             refuse(f"has a {type(value).__name__} as key, which has methods of its own for that")
         return value
@@ -364,9 +369,13 @@ class Operators(Objects):
     def given(self, value: Any) -> Any:
         """The value to pass to a library's function; entries of outside containers are guarded.
 
+        A text of computed values is asked for.
+
         Raises:
             NeedsValuesError: an object from outside about which nothing is known.
         """
+        if type(value) is Text:
+            return str(value)
         if is_plain(value):
             return value
         if is_container(value):

@@ -121,6 +121,8 @@ class Wanted:
         """Numbers whose values the function needs: guarded, though they change."""
         self.elements: set[object] = set()
         """Arrays whose elements the function needs: guarded by them."""
+        self.has_effects = False
+        """True if a trace has recorded effects."""
         self.known_made = False
         """True if arrays made of known values must have known values."""
         self.lines: set[str] = set()

@@ -151,6 +151,9 @@ class PlainHooks:
     def kept(self):
         return self._kept.pop()
 
+    def join(self, *parts):
+        return "".join(parts)
+
     def format(self, value, conversion, spec):
         return format(CONVERSIONS[conversion](value), spec)
 

@@ -195,6 +195,9 @@ CHANGES = {
     "I": ("I[0] = 3",),
     "LOG": (
         "(LOG if k else NUMBERS).append(1)",
+        "LOG.append(f'{{v}.sum():.3f} {k}')",
+        "LOG.append('%s, ' % {v}.max() + str({v}.min()))",
+        "print(f'{{v}.sum()}', ', '.join([str({v}.max()), 'k']), {v}.shape)",
         "operator.itemgetter(0)([LOG]).append(1)",
         "functools.reduce(lambda a, b: a, (1, 2), LOG).append(1)",
         "{'a': LOG}.popitem()[1].append(1)",

@@ -52,7 +52,7 @@ def is_red(name):
 
 
 def test_each_effect_has_a_case():
-    assert EFFECTS.keys() == effects.HOW.keys()
+    assert EFFECTS.keys() | {"warning", "log"} == effects.HOW.keys()  # these: test_texts.py
 
 
 def leave_out(monkeypatch, is_left_out):

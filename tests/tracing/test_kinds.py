@@ -233,10 +233,7 @@ NEED_VALUES = {
     "item": lambda x: x.max().item(),
     "is_integer": lambda x: x.max().is_integer(),
     "bytes": lambda x: x.tobytes(),
-    "str": lambda x: str(x),
-    "format": lambda x: f"{x.max():.3f}",
-    "percent": lambda x: "%s" % x,  # noqa: UP031
-    "percent d": lambda x: "%d" % x.max(),  # noqa: UP031
+    "text": lambda x: f"{x.max():.3f}".upper(),
     "sorted": lambda x: sorted(x[0]),
     "membership": lambda x: 3.0 in x,
     "key": lambda x: {3.0: 1}.get(x.max()),

@@ -1,0 +1,78 @@
+"""Calls of functions that warn and log, in a traced function: effects with the line that runs."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import warnings
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any, Final
+
+from axiomjit.base.origins import is_users_frame
+from axiomjit.base.trace_context import current
+from axiomjit.functions.messages import Line, line_of
+from axiomjit.functions.outside import refuse
+from axiomjit.tracing.lengths import known_numbers
+
+
+def running_line(level: int) -> Line | int:
+    """The line that runs now, or of a caller at a level above it.
+
+    Returns:
+        The number of levels above the compiled function if the line is outside it.
+    """
+    following = current()
+    within: CodeType | None = None if following is None else following.within
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code is not within:
+        if is_users_frame(frame):
+            level -= 1
+            if not level:
+                return line_of(frame)
+        frame = frame.f_back
+    return level
+
+
+def warn(
+    calls: Any,
+    message: Any,
+    category: Any = None,
+    stacklevel: Any = 1,
+    source: Any = None,
+    **others: Any,
+) -> None:
+    """Record the effect of `warnings.warn`."""
+    if others or source is not None:
+        refuse("calls warnings.warn with options that are not known")
+    place = running_line(max(int(known_numbers(stacklevel)), 1))
+    calls.outside.effect("warning", None, (category, place), (calls.shown(message),))
+
+
+_LEVELS: Final = {
+    **{name: getattr(logging, name.upper()) for name in ("debug", "info", "warning", "error")},
+    **{"critical": logging.CRITICAL, "fatal": logging.CRITICAL, "warn": logging.WARNING},
+}
+
+
+def _logging(name: str, of_logger: bool) -> Callable[..., None]:
+    def log(calls: Any, *args: Any, **options: Any) -> None:
+        logger, *values = args if of_logger else (None, *args)
+        level = _LEVELS.get(name)
+        if level is None:
+            level, *values = values
+        if any(options.values()) or not values:
+            refuse(f"calls logging's {name} with options that are not known")
+        place = running_line(1)
+        key = known_numbers(level), place
+        calls.outside.effect("log", logger, key, tuple(map(calls.shown, values)))
+
+    return log
+
+
+RECORDED: Final[dict[Any, Callable[..., None]]] = {
+    warnings.warn: warn,
+    **{getattr(logging, name): _logging(name, False) for name in (*_LEVELS, "log")},
+    **{getattr(logging.Logger, name): _logging(name, True) for name in (*_LEVELS, "log")},
+}
+"""Functions that warn and log, by those that record the effect."""

@@ -1,0 +1,141 @@
+"""Texts of computed values: put together in each call, after the program.
+
+A `Text` is what `str`, `repr`, formatting and joining give of values that only the running program
+knows. It is a container of these values for effects and results; building it gives the text. Where
+only numbers that this call knows are in it, it may be asked for, and they are guarded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from axiomjit.base.tree import Composed, flatten_tree
+from axiomjit.functions.outside import refuse
+from axiomjit.graph.traced_values import TracedValue
+from axiomjit.tracing.generators import Represents
+from axiomjit.tracing.lengths import SymbolicNumber
+
+_CONVERSIONS: Final[dict[int, Callable[[Any], str]]] = {114: repr, 115: str, 97: ascii}
+"""Functions of the conversions of f-strings, by their codes."""
+
+
+def _join(*parts: str) -> str:
+    return "".join(parts)
+
+
+def _format(value: Any, conversion: int, spec: str) -> str:
+    shown = _CONVERSIONS.get(conversion)
+    return format(value if shown is None else shown(value), spec)
+
+
+def _percent(template: str, values: Any) -> str:
+    return str(template % values)
+
+
+def _method(template: str, values: Sequence[Any], named: Mapping[str, Any]) -> str:
+    return template.format(*values, **named)
+
+
+_MAKERS: Final[dict[str, Callable[..., str]]] = {
+    "join": _join,
+    "format": _format,
+    "percent": _percent,
+    "method": _method,
+}
+
+
+class Text(Composed, Represents):
+    """A text of computed values, by the function that makes it and the function's arguments."""
+
+    __slots__ = ("_how", "_parts")
+
+    def __init__(self, how: str, *parts: Any) -> None:
+        """Take the name of a maker, and what it makes the text of."""
+        self._how, self._parts = how, parts
+
+    def apart(self) -> tuple[tuple[object, ...], Sequence[object]]:
+        """The maker and its arguments."""
+        return (self._how,), self._parts
+
+    @staticmethod
+    def build(kind: Any, keys: tuple[object, ...], parts: Sequence[object]) -> str:
+        """The text."""
+        return _MAKERS[str(keys[0])](*parts)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type[str]:  # type: ignore[override]
+        return str
+
+    def __str__(self) -> str:
+        """The text in this call, if it has no values that only the program knows.
+
+        Raises:
+            NeedsValuesError: it has.
+        """
+        if any(issubclass(type(one), TracedValue) for one in flatten_tree(self)[0]):
+            refuse("asks for the text of a computed value")
+        return _MAKERS[self._how](*map(known, self._parts))
+
+    def __repr__(self) -> str:
+        return repr(str(self))
+
+    def __format__(self, spec: str) -> str:
+        return format(str(self), spec)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(str(self), name)
+
+    def __add__(self, other: Any) -> Any:
+        return Text("join", self, other) if isinstance(other, str) else NotImplemented
+
+    def __radd__(self, other: Any) -> Any:
+        return Text("join", other, self) if isinstance(other, str) else NotImplemented
+
+    def __mod__(self, values: Any) -> Any:
+        return Text("percent", self, values)
+
+
+def _asked(name: str) -> Callable[..., Any]:
+    def method(self: Text, *args: Any) -> Any:
+        return getattr(str(self), name)(*map(known, args))
+
+    return method
+
+
+for _name in (
+    *("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__", "__len__"),
+    *("__iter__", "__getitem__", "__contains__", "__mul__", "__rmul__"),
+):
+    setattr(Text, _name, _asked(_name))
+
+
+def known(value: Any) -> Any:
+    """A value in which texts and symbolic numbers are those of this call."""
+    kind = type(value)
+    if kind is Text:
+        return str(value)
+    if issubclass(kind, SymbolicNumber):
+        return value.concrete_value()
+    if kind in (tuple, list):
+        return kind(map(known, value))
+    return {key: known(part) for key, part in value.items()} if kind is dict else value
+
+
+def is_computed(value: Any) -> bool:
+    """True if a value, or one in its containers, is known to the running program only."""
+    if type(value) in (str, int, float, bool):
+        return False
+    kinds = (TracedValue, SymbolicNumber, Text)
+    return any(issubclass(type(one), kinds) for one in flatten_tree(value, is_leaf=_is_text)[0])
+
+
+def _is_text(value: object) -> bool:
+    return type(value) is Text
+
+
+def joined(parts: Sequence[Any]) -> Any:
+    """The texts one after the other."""
+    if all(type(one) is str for one in parts):
+        return "".join(parts)
+    return Text("join", *parts)
