@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import inspect
@@ -162,6 +163,9 @@ class Calls(Operators):
             return copy(*args, **kwargs)
         if _is_dispatcher(function) and args:
             return self._call_dispatched(function, args, kwargs)
+        if function.__code__ is _MANAGER:  # of a generator function of the user's
+            inner = functools.partial(self.call, function.__wrapped__)  # type: ignore[attr-defined]
+            return contextlib._GeneratorContextManager(inner, args, kwargs)
         return self.library(function, args, kwargs)
 
     def _call_dispatched(self, function: Any, args: Any, kwargs: Any) -> Any:
@@ -595,6 +599,7 @@ def _is_dispatcher(function: FunctionType) -> bool:
     return function.__code__ is _DISPATCHER
 
 
+_MANAGER: Final = cast(Any, contextlib.contextmanager(iter)).__code__
 _DISPATCHER: Final = cast(Any, functools.singledispatch(repr)).__code__
 
 

@@ -48,7 +48,9 @@ class LibraryCalls(Calls):
         """A call of a function or class that is not the user's."""
         special = _OURS.get(id(function))
         if special is not None:
-            return special(self, *args, **kwargs)
+            found = special(self, *args, **kwargs)
+            if found is not NotImplemented:
+                return found
         if isinstance(function, operator.itemgetter | operator.attrgetter):
             return self._get_parts(function, *args)
         known = kind_of_call(function).with_arguments(args, kwargs)
@@ -530,6 +532,35 @@ def _format(calls: LibraryCalls, value: Any, spec: Any = "") -> Any:
     return calls.text(value, -1, spec)
 
 
+def _number(kind: type, *names: str) -> Callable[..., Any]:
+    """The form of `float` and its like for objects with such methods of the user's."""
+
+    def number(calls: LibraryCalls, *values: Any, **named: Any) -> Any:
+        for name in names if len(values) == 1 and not named else ():
+            if calls._special(values[0], name) is not MISSING:
+                found = calls.method(values[0], name)
+                return kind(_Numbered(found)) if name == names[0] else kind(found)
+        return NotImplemented
+
+    return number
+
+
+class _Numbered:
+    """An object with a number, whose class Python checks."""
+
+    def __init__(self, number: Any) -> None:
+        self._number = number
+
+    def __float__(self) -> Any:
+        return known_numbers(self._number)
+
+    def __int__(self) -> Any:
+        return known_numbers(self._number)
+
+    def __complex__(self) -> Any:
+        return known_numbers(self._number)
+
+
 def _bool(calls: LibraryCalls, *values: Any) -> bool:
     return calls.truth(values[0]) if values else False
 
@@ -576,6 +607,9 @@ _BUILTINS: Final[dict[Any, Callable[..., Any]]] = {
     ascii: _text(97),
     format: _format,
     bool: _bool,
+    float: _number(float, "__float__", "__index__"),
+    int: _number(int, "__int__", "__index__", "__trunc__"),
+    complex: _number(complex, "__complex__", "__float__", "__index__"),
     callable: _callable,
     memoryview: _memory,
     warnings.simplefilter: lambda calls, *a, **k: calls._set_filter(warnings.simplefilter, *a, **k),
