@@ -371,7 +371,9 @@ def speculative_run(
     try:
         made = run_and_unflatten(compiled, arguments, call.dynamic, vector)
     except Exception as error:
-        if not compiled.may_raise and not isinstance(error, OtherLengthError):
+        effects = compiled.outside is not None and compiled.outside.effects
+        too_large = isinstance(error, OverflowError) and effects  # of a number, before anything
+        if not (compiled.may_raise or too_large or isinstance(error, OtherLengthError)):
             raise
         put_back()
         raise _fallback_for(error) from None

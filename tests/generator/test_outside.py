@@ -603,6 +603,9 @@ FOUND = {
         strict=False,
         changes=True,
     ),
+    "a number that is too large": Case(
+        "function", ("k += 1", "v1 = x + k"), "v1", ("k = 10**20", "r = f(np.arange(5))")
+    ),
     "a deletion past a class": Case("function", ("del Z.k",), "x", (CALL,)),
 }
 """Cases that were wrong once, and one for each kind of guard and effect."""
