@@ -19,7 +19,7 @@ from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.locks import is_held_here
 from axiomjit.base.records import Record
 from axiomjit.base.tree import LEAF, OfArgument, Structure, unflatten_tree
-from axiomjit.dispatch.arguments import mentions_dead, plain_arguments
+from axiomjit.dispatch.arguments import exact_layout, kind_of, mentions_dead, plain_arguments
 from axiomjit.dispatch.fresh import Memo, Recipe
 from axiomjit.functions.effects import FromSource, Replay, do_effects
 from axiomjit.functions.sources import Guards, Vector
@@ -55,6 +55,22 @@ class Reads(Record):
     layout: object
     names: tuple[str, ...]
 
+    def layout_of(
+        self, inputs: Sequence[object], first: int, counters: Sequence[tuple[int, Symbol]]
+    ) -> object:
+        """The layout of outside inputs; integers among the counters count by their class.
+
+        Args:
+            inputs: Their values.
+            first: The position of the first one among the program's arguments.
+            counters: As in `CompiledCall`.
+        """
+        values = list(inputs)
+        for position, _ in counters:
+            number = position - first
+            values[number] = 0 if type(values[number]) is int else values[number]
+        return exact_layout(values, kind_of)
+
 
 class CompiledCall(Record):
     """The computation for one exact layout of arguments, and the assembly of its results.
@@ -65,8 +81,8 @@ class CompiledCall(Record):
     `writes`: positions of arguments that the run changes. `speculative`: the run may find that a
     guess was wrong; arguments in `early` and `generators` are then rolled back. `may_raise`:
     besides writes and draws, the run may raise an error that NumPy raises after other errors.
-    `outside`: what the function reads and changes outside; None for functions that are not
-    instrumented.
+    `outside`: what the function reads and changes outside; None for graphs and named arrays.
+    `counters`: positions and symbols of outside integers on which only `leaves` depend.
     """
 
     runnable: Runnable
@@ -81,6 +97,7 @@ class CompiledCall(Record):
     generators: tuple[object, ...] = ()
     may_raise: bool = False
     outside: Reads | None = None
+    counters: tuple[tuple[int, Symbol], ...] = ()
 
     @property
     def is_guarded(self) -> bool:
@@ -270,9 +287,14 @@ def _leaves(
     vector: Sequence[object],
 ) -> Iterator[object]:
     made: Memo = {}
+    counted: dict[Symbol, Any] = {}
+    for position, symbol in compiled.counters:
+        counted[symbol] = given[position]
     for number, value in compiled.leaves:
         if isinstance(value, FromSource):
             yield vector[value.source.number]
+        elif isinstance(value, Dim):
+            yield evaluate(value, counted)
         elif number is None:
             yield value.now(made) if isinstance(value, Recipe) else value
         elif isinstance(value, OfArgument):

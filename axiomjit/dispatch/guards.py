@@ -29,6 +29,7 @@ from axiomjit.runtime.native_call.guard_tables import Guards, Table, with_table
 from axiomjit.runtime.native_call.instructions import NOTHING, SCALARS, TUPLE, NativePlan
 from axiomjit.runtime.native_call.native_entry import new_cell, new_entry, refusal
 from axiomjit.symbolic.data_dependent import OtherLengthError
+from axiomjit.symbolic.dims import Dim
 
 Runner = Callable[..., Any]
 Vector = Sequence[object]
@@ -100,6 +101,8 @@ def guard_call(
         return False
     if not _has_kernels(function, compiled.runnable) or (compiled.speculative and kwargs):
         return False
+    if any(isinstance(value, Dim) for _, value in compiled.leaves):
+        return False  # integers that are computed in each call
     reads, whole, values = compiled.outside, call, values or []
     if reads is not None:
         if reads.effects and compiled.speculative:

@@ -38,7 +38,6 @@ from axiomjit.dispatch.arguments import (
     exact_layout,
     foreign_classes,
     has_axes,
-    kind_of,
     plain_arguments,
     static_parameters,
     swapped_dtype,
@@ -390,7 +389,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         given, plain = match.call.dynamic, match.plain
         as_is = all(new is old for new, old in zip(plain, given, strict=True))
         inputs = given[len(call.dynamic) :]
-        reads = match.program.reads.replace(layout=exact_layout(inputs, kind_of))
+        reads, counters = match.program.reads, match.program.counters
+        reads = reads.replace(layout=reads.layout_of(inputs, len(call.dynamic), counters))
         compiled = match.program.compiled_call(match.signature.values, as_is, reads)
         return Found(compiled, match.vector, match.call, plain)
 

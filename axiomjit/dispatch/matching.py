@@ -12,9 +12,7 @@ from typing import Final
 from axiomjit.base.records import Record
 from axiomjit.dispatch.arguments import (
     CallArguments,
-    exact_layout,
     is_static,
-    kind_of,
     plain_arguments,
 )
 from axiomjit.dispatch.caches import ClassPrograms, CompiledCall
@@ -54,7 +52,7 @@ def find_plan(plans: Sequence[CompiledCall], call: CallArguments) -> Found | Non
         inputs = reads.guards.given(vector)
         if not inputs:
             return Found(compiled, vector, call)
-        if exact_layout(inputs, kind_of) == reads.layout:
+        if reads.layout_of(inputs, len(call.dynamic), compiled.counters) == reads.layout:
             return Found(compiled, vector, call.with_inputs(inputs, reads.names))
     return in_numpy
 

@@ -301,6 +301,24 @@ class TracedProgram(LoweredProgram):
         self.reads = Reads(traced.guards, traced.effects, None, traced.outside_names)
         own = frozenset(known)
         self.pins = {length: n for length, n in self.pins.items() if symbols_in(length) <= own}
+        self.counters = self._counters(traced.signature.given)
+
+    def _counters(self, given: Sequence[Input | Dim]) -> tuple[tuple[int, Symbol], ...]:
+        """The positions and symbols of outside integers that only results and effects depend on."""
+        first = len(given) - len(self.reads.names)
+        numbers = [(k, one) for k, one in enumerate(given) if k >= first and isinstance(one, Dim)]
+        found = [(k, symbol) for k, one in numbers for symbol in one.symbols]
+        if not found:
+            return ()
+        used = {s for guard in self.guards for s in symbols_in(guard.left, guard.right)}
+
+        def note(length: Dim) -> Dim:
+            used.update(symbols_in(length))
+            return length
+
+        for node in (*self.trace.graph.inputs, *self.trace.graph.nodes):
+            map_fields(node, lambda child: child, note)
+        return tuple((k, one) for k, one in found if one not in used)
 
     def is_stale(self) -> bool:
         """True if a captured array was replaced, or its layout changed, since tracing."""
@@ -318,8 +336,11 @@ class TracedProgram(LoweredProgram):
         self, lengths: Mapping[Symbol, int], plain: bool, reads: Reads
     ) -> CompiledCall:
         """Bind the program to lengths; `plain`: arguments need no conversion."""
+        values = dict(lengths)
+        for _, symbol in self.counters:
+            values.pop(symbol)
         leaves = tuple(
-            (number, evaluate(value, lengths) if isinstance(value, Dim) else value)
+            (number, _known_length(value, values) if isinstance(value, Dim) else value)
             for number, value in self.trace.leaves
         )
         graph, plan = self.trace.graph, self.stages.plan
@@ -338,7 +359,14 @@ class TracedProgram(LoweredProgram):
             generators=plan.generators if speculative else (),
             may_raise=may_raise,
             outside=reads,
+            counters=self.counters,
         )
+
+
+def _known_length(length: Dim, values: Mapping[Symbol, int]) -> int | Dim:
+    """The number that a length is, or a Dim of symbols whose values each call has."""
+    found = substitute(length, values)
+    return found if found.constant is None else found.constant
 
 
 execution.install(

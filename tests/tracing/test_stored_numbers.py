@@ -254,3 +254,27 @@ def test_compiled_writes_of_nothing_look_at_the_flag():
     for _ in range(2):
         with pytest.raises(ValueError, match="read-only"):
             compiled(b)
+
+
+class Stepped:
+    def __init__(self):
+        self.steps, self.seen, self.u = 0, [], np.ones(5)
+
+    def step(self, x):
+        self.steps += 1
+        self.seen.append((self.steps * x.shape[0], self.steps - 2))
+        self.u = self.u + x
+        return self.steps
+
+
+def test_a_counter_that_no_array_depends_on_needs_one_plan():
+    compiled, one, other = axiomjit.jit(Stepped.step, strict=True), Stepped(), Stepped()
+    for number in range(12):
+        x = np.arange(5.0) * number
+        assert compiled(one, x) == Stepped.step(other, x)
+        assert (one.steps, one.seen) == (other.steps, other.seen)
+        np.testing.assert_array_equal(one.u, other.u)
+    info = compiled.cache_info()
+    assert (info.traced, info.bound) == (1, 1)
+    one.steps = 2.5
+    assert compiled(one, x) == 3.5
