@@ -601,10 +601,10 @@ def jit(
 
     The function is traced once per signature (dtypes, ranks, lengths that are equal or at most 4,
     kinds of strides); another length costs no compile. Arrays and numbers are traced, also inside
-    tuples, lists, dicts, deques, namespaces, dataclasses without a hash; any other argument (enums
-    too), and the parameters in `static_argnames`, are static: another value causes another trace.
-    Results may be in such containers. Named arrays are traced as tensors, by their axes, and
-    tensors in the result become named arrays.
+    tuples, lists, dicts, dataclasses and instances of your classes; what else is read of these, and
+    of names outside the function, is compared in each call, and another value causes another
+    trace. Parameters in `static_argnames` are constants of a program. Results may be in containers.
+    Named arrays are traced as tensors, by their axes; tensors in the result become named arrays.
 
     Args:
         fn: The function; without it, `jit` is a decorator with options.

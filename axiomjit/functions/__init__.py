@@ -8,7 +8,8 @@
 - `outside.py`: what one trace has read outside, and the overlay of what it would have changed
 - `objects.py`, `operators.py`, `calls.py`, `library_calls.py`: what hooks do
 - `hooks.py`: the hooks of one copy: its names, and otherwise those
-- `known_calls.py`: what calls of library functions may change
+- `known_calls.py`, `library_names.py`, `libraries.py`: what calls of library functions may change
+- `without_text.py`: functions without text, traced with their own byte code
 - `texts.py`: texts of computed values, put together in each call
 - `effects.py`, `messages.py`: what is done outside after each run of a program
 
