@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from enum import Enum
 from types import FunctionType, MethodType
 from typing import Any, Final
 
@@ -22,7 +23,7 @@ from axiomjit.dispatch.signature import Signature, classify
 from axiomjit.functions.effects import FromSource, Replay, replays
 from axiomjit.functions.hooks import FunctionHooks
 from axiomjit.functions.instrument import Instrumented
-from axiomjit.functions.libraries import is_users
+from axiomjit.functions.libraries import HEAP, is_users
 from axiomjit.functions.library_calls import LibraryCalls
 from axiomjit.functions.objects import is_plain
 from axiomjit.functions.outside import (
@@ -171,7 +172,9 @@ class _TraceOnce:
         return self._outside.is_outside(value) and not is_plain(value)
 
     def _is_made(self, value: object) -> bool:
-        return is_users(type(value)) and not isinstance(value, type | FunctionType)
+        kind = type(value)
+        own = (base is object or bool(base.__flags__ & HEAP) for base in kind.__mro__)
+        return is_users(kind) and not isinstance(value, Enum) and all(own)
 
     def run(self) -> TracedFunction:
         """Trace."""

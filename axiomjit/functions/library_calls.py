@@ -123,8 +123,11 @@ class LibraryCalls(Calls):
 
     def _askable(self, value: Any, known: CallKind) -> Any:
         """An argument of a library's function, which may ask it for special methods."""
-        if is_users(type(value)) and not is_plain(value) and known.kind is not Kind.PURE:
-            refuse(f"gives a {type(value).__name__} to {known.name}, which may ask for its methods")
+        if is_users(type(value)) and not is_plain(value):
+            reads = self.outside.is_outside(value) and known.name not in _ASK_FOR_CLASSES
+            if reads or known.kind is not Kind.PURE:
+                kind = type(value).__name__
+                refuse(f"gives a {kind} to {known.name}, which may ask for its parts or methods")
         return self.given(value)
 
     def _replaced(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> Any:
@@ -334,6 +337,8 @@ class _Managed:
         return self._calls.truth(self._calls.method(self._manager, "__exit__", *error))
 
 
+_ASK_FOR_CLASSES: Final = ("dataclasses.fields", "dataclasses.is_dataclass")
+"""Functions that look at the class of an object only."""
 _COPYING: Final = frozenset(
     {
         *(list, tuple, set, frozenset, dict, deque, OrderedDict, Counter, defaultdict),

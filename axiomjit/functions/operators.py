@@ -263,7 +263,8 @@ class Operators(Objects):
     def key(self, value: Any) -> Any:
         """A key of a dict or set that is made, or of an item that is read or stored."""
         kind = type(value)
-        generated = is_generated(static_attribute(kind, "__hash__")) or is_frozen(kind)
+        frozen = is_frozen(kind) and not self.outside.is_outside(value)
+        generated = is_generated(static_attribute(kind, "__hash__")) or frozen
         if kind is Text:
             return str(value)
         if has_methods(value, "__hash__", "__eq__", "__index__") and not generated:

@@ -325,6 +325,8 @@ class Outside:
             return not source.is_static
         if isinstance(source, Item | Attribute):
             whole = self._raw[source.of.number]
+            if isinstance(source, Attribute) and isinstance(whole, deque):
+                return False  # its longest length
             kind: Any = type(whole)
             opened = form_of(kind) if isinstance(source, Attribute) else is_container(whole)
             if kind is SimpleNamespace or (opened and cannot_be_hashed(whole)):

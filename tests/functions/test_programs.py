@@ -430,3 +430,53 @@ def test_programs_do_what_python_does(function):
         outcomes(axiomjit.jit(function, strict=True))
     with pytest.warns(axiomjit.base.errors.FallbackWarning):
         assert outcomes(axiomjit.jit(function)) == wanted
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Fast:
+    k: int = 2
+
+
+@dataclasses.dataclass
+class Setting:
+    k: float = 2.0
+
+
+LEVELS = [Level.LOW]
+ARGUMENTS = {
+    "popped": (lambda x, q: x + q.popleft(), lambda: collections.deque([1, 2, 3], maxlen=4)),
+    "next level": (lambda x, q: (LEVELS.append(Level(q[0] % 2 + 1)), x)[1], lambda: [Level.LOW]),
+    "copied": (lambda x, q: x * copy.copy(q).k, lambda: Setting(3.0)),
+    "as a dict": (lambda x, q: x * dataclasses.asdict(q)["k"], lambda: Setting(3.0)),
+    "keys": (lambda x, q: x * {q[0]: 2, q[1]: 3}[q[0]], lambda: [Fast(2), Fast(2)]),
+    "other keys": (lambda x, q: x * {q[0]: 2, q[1]: 3}[q[0]], lambda: [Fast(2), Fast(3)]),
+}
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+@pytest.mark.filterwarnings("ignore::axiomjit.base.errors.FallbackWarning")
+def test_arguments_are_what_they_are_in_each_call(name):
+    function, make = ARGUMENTS[name]
+    compiled = axiomjit.jit(function)
+    found = []
+    for run in (function, compiled):
+        LEVELS[:] = [Level.LOW]
+        given, other = make(), make()
+        if isinstance(other, Setting):
+            other.k = 7.0
+        results = [repr(run(np.arange(3.0), one)) for one in (given, other, given)]
+        found.append((results, LEVELS[:], repr(given)))
+    assert found[0] == found[1]
+
+
+@pytest.mark.filterwarnings("ignore::axiomjit.base.errors.FallbackWarning")
+def test_keys_of_another_call_may_be_equal():
+    function = ARGUMENTS["keys"][0]
+    compiled = axiomjit.jit(function)
+    for q in ([Fast(2), Fast(3)], [Fast(2), Fast(2)], [Fast(3), Fast(2)]):
+        np.testing.assert_array_equal(compiled(np.ones(3), q), function(np.ones(3), q))
