@@ -25,7 +25,7 @@ from axiomjit.functions.libraries import is_users
 from axiomjit.functions.message_calls import RECORDED
 from axiomjit.functions.objects import is_plain
 from axiomjit.functions.operators import has_methods
-from axiomjit.functions.outside import is_container, refuse
+from axiomjit.functions.outside import container_kind, is_container, refuse
 from axiomjit.functions.sources import MISSING, static_attribute
 from axiomjit.functions.texts import Text, is_computed, joined
 from axiomjit.functions.texts import known as known_text
@@ -255,8 +255,12 @@ class LibraryCalls(Calls):
 
     def mapping(self, value: Any) -> Any:
         """A mapping behind `**`."""
-        if is_users(type(value)):
+        kind = type(value)
+        is_dict = container_kind(kind) in (dict, defaultdict)
+        if is_users(kind) and not (is_dict and not self._overrides(kind, "__iter__")):
+            # of other dicts Python reads the entries past the methods of their class
             return {key: self.item(value, key) for key in self.iterate(self.method(value, "keys"))}
+        self.refuse_hidden(value)
         return self.outside.whole(value) if self._is_container(value) else value
 
     def _is_container(self, value: Any) -> bool:
@@ -380,15 +384,6 @@ def _getattr(calls: LibraryCalls, owner: Any, name: Any, default: Any = _NONE) -
 
 def _hasattr(calls: LibraryCalls, owner: Any, name: str) -> bool:
     return _getattr(calls, owner, name, MISSING) is not MISSING
-
-
-def _length(calls: LibraryCalls, value: Any) -> Any:
-    if calls._special(value, "__len__") is not MISSING:
-        return calls.length(value)
-    if is_container(value) and calls.outside.is_outside(value):
-        return calls.outside.length(value)
-    shape = getattr(value, "shape", ()) if isinstance(value, np.ndarray) else ()
-    return shape[0] if shape else len(value)
 
 
 def _isinstance(calls: LibraryCalls, value: Any, kinds: Any) -> bool:
@@ -586,7 +581,7 @@ _BUILTINS: Final[dict[Any, Callable[..., Any]]] = {
     hasattr: _hasattr,
     setattr: _set_attribute,
     delattr: _delete_attribute,
-    len: _length,
+    len: LibraryCalls.length,
     isinstance: _isinstance,
     next: _next,
     iter: _iter,

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import operator
-from array import array
 from collections import deque
-from collections.abc import Callable, Iterator
-from mmap import mmap
-from types import FunctionType
+from collections.abc import Callable, Iterator, Sequence
+from types import FunctionType, SimpleNamespace
 from typing import Any, Final
 
 import numpy as np
@@ -16,8 +14,9 @@ from axiomjit.functions.array_calls import first_traced
 from axiomjit.functions.known_methods import is_generated
 from axiomjit.functions.libraries import is_users, users_function
 from axiomjit.functions.objects import Objects, is_plain
-from axiomjit.functions.outside import container_kind, is_container, refuse
+from axiomjit.functions.outside import BY_IDENTITY, container_kind, is_container, refuse
 from axiomjit.functions.sources import (
+    ATOMS,
     MISSING,
     Distinct,
     is_frozen,
@@ -53,8 +52,10 @@ _ORDER: Final[dict[str, tuple[str, str, Callable[[Any, Any], Any]]]] = {
     "==": ("__eq__", "__eq__", operator.eq),
     "!=": ("__ne__", "__ne__", operator.ne),
 }
-_BUFFERS: Final = (bytearray, memoryview, array, mmap)
-"""Types of objects whose memory arrays may have."""
+_STEADY: Final = (np.ndarray, range, str, bytes, *BY_IDENTITY)
+"""Types of objects from outside that are guarded with all that is in them."""
+_BY_POSITION: Final = Sequence.__iter__
+"""Iterates by `__getitem__`."""
 _CHANGEABLE: Final = (list, set, dict, deque)
 _CHANGING: Final = {
     (list, "+"): "extend",
@@ -97,6 +98,13 @@ def _is_mixed_in(method: Any) -> bool:
         return False
     named_tuple = method.__code__.co_qualname.startswith("namedtuple.")
     return not named_tuple and method.__module__ not in _WITHOUT_OTHERS
+
+
+def _is_container_and_atom(left: Any, right: Any) -> bool:
+    """True for a container and a number, text or None, which are never equal."""
+    if is_container(left):
+        return type(right) in ATOMS
+    return is_container(right) and type(left) in ATOMS
 
 
 class _Sized:
@@ -223,6 +231,8 @@ class Operators(Objects):
                 return not self.truth(found)
         if sign in ("==", "!=") and any(map(is_equal_to_itself, (left, right))):
             return self._same(left, right) is (sign == "==")
+        if sign in ("==", "!=") and _is_container_and_atom(left, right):
+            return sign == "!="
         if self._entries_have(left, name) or self._entries_have(right, name):
             refuse(f"compares containers of objects that have their own {name}")
         return plainly(self.given(left), self.given(right))
@@ -299,18 +309,20 @@ class Operators(Objects):
         if method is not MISSING:
             return bool(self.call(method, value))
         if self._special(value, "__len__") is not MISSING:
-            return self.length(value) > 0
-        if self.outside.is_outside(value):
-            if is_container(value):
-                return self.outside.length(value) > 0
-            if not is_users(type(value)) and static_attribute(type(value), "__bool__") is MISSING:
-                return static_attribute(type(value), "__len__") is MISSING or bool(value)
+            return bool(self.length(value) > 0)
+        if is_container(value) and self.outside.is_outside(value):
+            return self.outside.length(value) > 0
+        if static_attribute(type(value), "__len__") is not MISSING:
+            self.refuse_hidden(value)
         return bool(value)
 
     def iterate(self, value: Any) -> Any:
         """An iterator over a value."""
         if is_plain(value):
             return iter(value)
+        if is_users(type(value)) and static_attribute(type(value), "__iter__") is _BY_POSITION:
+            self._class_part(value, type(value), "__iter__")
+            return self._by_position(value)
         method = self._special(value, "__iter__")
         if method is not MISSING:
             return self._iterated(self.call(method, value))
@@ -319,15 +331,37 @@ class Operators(Objects):
         if self.outside.is_outside(value):
             if is_container(value):
                 return self.outside.entries(value)
-            if hasattr(type(value), "__next__"):
-                refuse(f"takes from a {type(value).__name__}, which lives on outside it")
+            self.refuse_hidden(value)
             if not isinstance(value, np.ndarray | range | str | bytes | type):
                 refuse(f"iterates over a {type(value).__name__}")
         return iter(value)
 
-    def length(self, value: Any) -> int:
-        """`len(value)` of an object whose class has a `__len__` of the user's."""
-        return len(_Sized(known_numbers(self.method(value, "__len__"))))
+    def refuse_hidden(self, value: Any) -> None:
+        """Refuse to use all of an object from outside that holds what no guard compares.
+
+        Raises:
+            NeedsValuesError: it is such an object.
+        """
+        kind = type(value)
+        guarded = is_container(value) or isinstance(value, _STEADY)
+        if guarded or not self.outside.is_outside(value):
+            return
+        if hasattr(kind, "__next__"):
+            refuse(f"takes from a {kind.__name__}, which lives on outside it")
+        held = static_attribute(kind, "__len__")
+        if issubclass(kind, SimpleNamespace) or not (held is MISSING or users_function(held)):
+            refuse(f"uses what is in {self.source(value)}, a {kind.__name__}")
+
+    def length(self, value: Any) -> Any:
+        """`len(value)`."""
+        if self._special(value, "__len__") is not MISSING:
+            return len(_Sized(known_numbers(self.method(value, "__len__"))))
+        if is_container(value) and self.outside.is_outside(value):
+            return self.outside.length(value)
+        shape = getattr(value, "shape", ()) if isinstance(value, np.ndarray) else ()
+        if not is_plain(value):
+            self.refuse_hidden(value)
+        return shape[0] if shape else len(value)
 
     def spread(self, value: Any) -> Any:
         """An iterator over a value that is put into a list, for which Python asks its length."""
@@ -384,11 +418,7 @@ class Operators(Objects):
                 found = self._given_entries(self.outside.whole(value))
                 return self.outside.give(found, value)
             return self._given_entries(value)
-        if self.outside.is_outside(value):
-            if hasattr(type(value), "__next__"):
-                refuse(f"takes from a {type(value).__name__}, which lives on outside it")
-            if isinstance(value, _BUFFERS):
-                refuse(f"uses the memory of {self.source(value)}, a {type(value).__name__}")
+        self.refuse_hidden(value)
         return value
 
     def _given_entries(self, value: Any) -> Any:

@@ -92,7 +92,7 @@ PURE = {
     "a moment": lambda x: x + Moment(2020, 5, 1).year + isinstance(Moment(2020, 1, 1), Moment),
     "its class": lambda x: x + issubclass(Moment, datetime.date) + (Moment.min.year == Moment.now),
     "another clock": lambda x: x + len(time.strftime("%Y", (2020,) + (1,) * 8)),
-    "environment": lambda x: x + len(os.environ) + len(os.path.join("a", "b")),
+    "names of files": lambda x: x + len(os.path.join("a", "b")),
     "seeds": lambda x: x + np.random.RandomState(3).rand() + np.random.PCG64(4).random_raw() % 9,
     "a name": lambda x: x + len(("open", "time")),
 }
