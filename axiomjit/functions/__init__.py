@@ -2,12 +2,13 @@
 
 - `source_text.py`: the syntax tree of a code object, if it compiles to that code
 - `scopes.py`: the owner of each name of a function: itself, an enclosing function, the module
-- `expressions.py`, `statements.py`: trees in which all that touches the outside calls a hook
+- `expressions.py`, `statements.py`, `patterns.py`: trees that call a hook for all outside
 - `instrument.py`: copies of functions, compiled from such trees
 - `sources.py`: places from which outside values are read in each call, and guards on them
 - `outside.py`: what one trace has read outside, and the overlay of what it would have changed
 - `objects.py`, `operators.py`, `calls.py`, `library_calls.py`: what hooks do
 - `hooks.py`: the hooks of one copy: its names, and otherwise those
+- `pattern_hooks.py`: what the patterns of `match` ask of a subject, by other hooks
 - `known_calls.py`, `library_names.py`, `libraries.py`: what calls of library functions may change
 - `without_text.py`: functions without text, traced with their own byte code
 - `texts.py`: texts of computed values, put together in each call

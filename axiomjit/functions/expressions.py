@@ -31,6 +31,7 @@ Below, v and w are values, n is a name, op an operator such as "+", "<<" or "not
 | `import a.b as c` | `c = _aj_import("a.b", (), 0)`, the module a.b |
 | `from .a import b, c as d` | `b, d = _aj_import("a", ("b", "c"), 1)`, the values |
 | decorators | `_aj_call(decorator, function)` |
+| `match v` | an `if` for each case, with the conditions of `patterns.py` |
 
 At most one value is kept at a time, and nothing runs before `_aj_kept()` gives it; one that is not
 asked for is dropped. Inner functions, lambdas and comprehensions are rewritten in place.
@@ -288,14 +289,14 @@ class Expressions:
         is_and = isinstance(node.op, ast.And)
         tests = [self._continues(value, is_and, node) for value in node.values[:-1]]
         last = self.expression(node.values[-1])
-        return placed(ast.IfExp(_all(tests, node), last, self.hook("kept", node)), node)
+        return placed(ast.IfExp(all_of(tests, node), last, self.hook("kept", node)), node)
 
     def _continues(self, node: Any, is_and: bool, at: Any) -> ast.expr:
         """Return a condition: True if the truth of a value is `is_and`; else the value is kept."""
         if not isinstance(node, ast.BoolOp):
             return self.hook("continues", at, self.expression(node), constant(is_and, at))
         if isinstance(node.op, ast.And) == is_and:
-            return _all([self._continues(value, is_and, node) for value in node.values], node)
+            return all_of([self._continues(value, is_and, node) for value in node.values], node)
         tests = [self.condition(value, node) for value in node.values[:-1]]
         if not is_and:
             tests = [placed(ast.UnaryOp(ast.Not(), test), node) for test in tests]
@@ -306,7 +307,7 @@ class Expressions:
         tests, last = self._compared(node)
         if not tests:
             return last
-        return placed(ast.IfExp(_all(tests, node), last, self.hook("kept", node)), node)
+        return placed(ast.IfExp(all_of(tests, node), last, self.hook("kept", node)), node)
 
     def _compared(self, node: ast.Compare) -> tuple[list[ast.expr], ast.expr]:
         """Return the conditions on which a chain of comparisons goes on, and the last one."""
@@ -336,7 +337,7 @@ class Expressions:
             return node
         if isinstance(node, ast.Compare):
             tests, last = self._compared(node)
-            return _all([*tests, self.hook("truth", node if tests else at, last)], node)
+            return all_of([*tests, self.hook("truth", node if tests else at, last)], node)
         return self.hook("truth", at, self.expression(node))
 
     def _walrus(self, node: ast.NamedExpr) -> ast.expr:
@@ -546,7 +547,8 @@ def constant(value: Any, at: Any) -> ast.Constant:
     return placed(ast.Constant(value), at)
 
 
-def _all(tests: list[ast.expr], at: Any) -> ast.expr:
+def all_of(tests: list[ast.expr], at: Any) -> ast.expr:
+    """Return the condition that all of some conditions are true."""
     return tests[0] if len(tests) == 1 else placed(ast.BoolOp(ast.And(), tests), at)
 
 

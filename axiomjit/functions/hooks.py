@@ -12,11 +12,12 @@ from axiomjit.base.trace_context import current
 from axiomjit.functions.libraries import is_library_module
 from axiomjit.functions.library_calls import LibraryCalls
 from axiomjit.functions.outside import TraceAgain, refuse
+from axiomjit.functions.pattern_hooks import PatternHooks
 from axiomjit.functions.sources import MISSING, Contents, FunctionPart
 from axiomjit.functions.texts import joined
 
 
-class FunctionHooks:
+class FunctionHooks(PatternHooks):
     """The hooks that one function's copy calls, named as in `instrument`."""
 
     def __init__(self, calls: LibraryCalls, function: FunctionType) -> None:
@@ -30,7 +31,7 @@ class FunctionHooks:
         self._kept: Any = None
         for name in ("attribute", "item", "call", "method", "super", "binary", "unary"):
             setattr(self, name, getattr(calls, name))
-        for name in ("compare", "in_place", "truth", "iterate", "spread", "key"):
+        for name in ("compare", "in_place", "truth", "iterate", "spread", "key", "length"):
             setattr(self, name, getattr(calls, name))
         self.slice = slice
 

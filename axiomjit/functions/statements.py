@@ -21,6 +21,7 @@ from axiomjit.functions.expressions import (
     placed,
     shown,
 )
+from axiomjit.functions.patterns import Patterns
 from axiomjit.functions.scopes import parameters
 
 _ANNOTATIONS: Final = __future__.annotations.compiler_flag
@@ -236,6 +237,25 @@ class Rewriter(Expressions):
     def _module(self, at: Any, name: str, parts: ast.expr, level: int | None) -> ast.expr:
         return self.hook("import", at, constant(name, at), parts, constant(level or 0, at))
 
+    def _matched(self, node: ast.Match) -> list[ast.stmt]:
+        patterns = Patterns(self, node)
+        subject = placed(ast.Tuple([self.expression(node.subject)], LOAD), node.subject)
+        made: list[ast.stmt] = [placed(ast.Assign([patterns.held[0]], subject), node)]
+        chosen = placed(ast.Assign(patterns.held, placed(ast.Tuple([], LOAD), node)), node)
+        for case in node.cases:
+            at = case.pattern
+            test, names = patterns.case(at)
+            bound: list[ast.stmt] = []
+            for name, read in names.items():
+                target = self.target(placed(ast.Name(name, STORE), at))
+                bound.append(placed(ast.Assign([target], read()), at))
+            guard = None if case.guard is None else self.condition(case.guard, case.guard)
+            body: list[ast.stmt] = [chosen, *self._block(case.body)]
+            if guard is not None:
+                body = [placed(ast.If(guard, body, []), at)]
+            made.append(placed(ast.If(test, [*bound, *body], []), at))
+        return [*made, chosen]
+
     def _function(self, node: ast.FunctionDef) -> ast.stmt:
         if getattr(node, "type_params", None):
             raise self.refuse(node, "it has a function with parameters of types")
@@ -276,6 +296,7 @@ _STATEMENTS: Final[dict[type, Callable[[Rewriter, Any], Any]]] = {
     ast.For: Rewriter._loop,
     ast.With: Rewriter._with,
     ast.Try: Rewriter._tried,
+    ast.Match: Rewriter._matched,
     ast.Global: Rewriter._declared,
     ast.Nonlocal: Rewriter._nonlocal,
     ast.Import: Rewriter._imported,

@@ -6,6 +6,8 @@ import operator
 import sys
 import types
 
+from axiomjit.functions.pattern_hooks import PatternHooks
+
 BINARY = {
     **{"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv},
     **{"//": operator.floordiv, "%": operator.mod, "**": operator.pow, "@": operator.matmul},
@@ -57,7 +59,7 @@ class Cells:
         del self._cells[name].cell_contents
 
 
-class PlainHooks:
+class PlainHooks(PatternHooks):
     """Every hook, by Python's own operation."""
 
     def __init__(self, function):

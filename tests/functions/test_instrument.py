@@ -101,7 +101,6 @@ def refused(text, name="f"):
         ("\nasync def f(): pass", "it is asynchronous", 2),
         ("def f():\n async def g(): pass", "it has `AsyncFunctionDef`", 2),
         ("def f():\n class A: pass", "it has `ClassDef`", 2),
-        ("def f(x):\n x\n match x:\n  case 1: pass", "it has `Match`", 3),
         ("def f():\n try: pass\n except* ValueError: pass", "it has `TryStar`", 2),
         ("def f():\n global g\n def g(): pass", "it defines g, which is not local", 3),
         ("def f():\n global g\n (g := 1)", "it assigns to g, which is not local, by :=", 3),

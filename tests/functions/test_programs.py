@@ -384,7 +384,7 @@ def sorted_pairs(x):
     return sorted([(2, "b"), (1, "a")])[0][0] * x
 
 
-REFUSED = ("exit_stack", "key_with_methods", "matched", "evaluated")
+REFUSED = ("exit_stack", "key_with_methods", "evaluated")
 HELPERS = ("noting", "gen", "noted", "doubled", "fact", "stars")
 PROGRAMS = [
     function

@@ -75,6 +75,7 @@ QUESTIONS = {
         )
     },
     "dispatches": lambda v: _dispatched(v) == "array",
+    "matches": lambda v: _matched(v) == "array",
 }
 
 
@@ -88,18 +89,7 @@ def _(value: np.ndarray):
     return "array"
 
 
-@pytest.mark.parametrize("name", VALUES)
-@pytest.mark.parametrize("question", QUESTIONS)
-def test_questions_about_a_value(name, question):
-    def function(x, k, n, z):
-        return x[0] if QUESTIONS[question](VALUES[name](x, k, n, z)) else -x[0]
-
-    arguments = X, 2.5, 9, 1j
-    result = axiomjit.jit(function, strict=True)(*arguments)
-    np.testing.assert_array_equal(result, function(*arguments))
-
-
-def matched(value):
+def _matched(value):
     match value:
         case np.ndarray():
             return "array"
@@ -108,16 +98,13 @@ def matched(value):
 
 
 @pytest.mark.parametrize("name", VALUES)
-def test_a_function_with_a_match_statement_is_left_to_numpy(name):
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_questions_about_a_value(name, question):
     def function(x, k, n, z):
-        kinds = [matched(VALUES[name](x, k, n, z))]
-        return x[0] if kinds == ["array"] else -x[0]
+        return x[0] if QUESTIONS[question](VALUES[name](x, k, n, z)) else -x[0]
 
     arguments = X, 2.5, 9, 1j
-    with pytest.raises(NeedsValuesError, match="calls matched: it has `Match`"):
-        axiomjit.jit(function, strict=True)(*arguments)
-    with pytest.warns(FallbackWarning, match="it has `Match`"):
-        result = axiomjit.jit(function)(*arguments)
+    result = axiomjit.jit(function, strict=True)(*arguments)
     np.testing.assert_array_equal(result, function(*arguments))
 
 
