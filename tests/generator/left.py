@@ -28,7 +28,6 @@ LEFT = {
     ),
     "syntax": (
         "[k := k + 1 for _ in range(2)]",
-        "match k:\n    case 3:\n        LOG.append(1)\n    case _:\n        LOG.append(2)",
         "sorted(LOG := LOG + [1]) if False else LOG.append(2)",
         "async def later():\n    pass",
         "class Inner:\n    k = 3\n\n{n} = {v} * Inner.k",

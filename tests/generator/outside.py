@@ -31,7 +31,7 @@ import axiomjit
 from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.base.errors import AxiomError, FallbackWarning
-from tests.generator import between, object_places, pieces, places, writes
+from tests.generator import between, matches, object_places, pieces, places, writes
 from tests.generator.alike import Comparison, both_of
 from tests.generator.draws import Draws
 from tests.generator.left import LEFT
@@ -367,6 +367,7 @@ BLOCKS = (
     "try:\n{body}\nfinally:\n    LOG.append('end')",
     "try:\n{body}\nexcept Trouble:\n    LOG.append('caught')",
     "with U:\n{body}",
+    "match STATE:\n  case {{'n': int(own), **rest}} if rest:\n{body}\n  case _:\n    LOG.append(0)",
     "if STATE['n'] and not once:\n    pass\nelse:\n{body}",
 )
 """Statements around others."""
@@ -394,6 +395,7 @@ SHARES_OF = (
     (0.04, places.FAULTS),
     (0.04, places.GIVEN),
     (0.02, NOT_COMPILED),
+    (0.04, matches.MATCHES),
 )
 """Statements that belong to no place, and how often they come."""
 
@@ -474,8 +476,10 @@ def shortest(case, found=None):
 def _simpler(text):
     """The body of a block, without its condition."""
     head, _, rest = text.partition("\n")
-    if head.endswith(":") and rest and all(line.startswith("    ") for line in rest.split("\n")):
-        yield "\n".join(line[4:] for line in rest.split("\n"))
+    lines = rest.split("\n")
+    is_block = head.endswith(":") and not head.startswith("match ")
+    if is_block and rest and all(line.startswith("    ") for line in lines):
+        yield "\n".join(line[4:] for line in lines)
 
 
 def _kind(found):
