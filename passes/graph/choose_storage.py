@@ -26,7 +26,7 @@ from axiomjit.graph.primitives import GATHER, MATERIALIZE, PACKS, SAVE, STATE, U
 from axiomjit.passes.ir.view_ir import Library
 from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import Dim, Scope
-from axiomjit.symbolic.index_maps import IndexMap, iterators_of
+from axiomjit.symbolic.index_maps import IndexMap, compose, fixed, iterators_of
 
 MAX_REPEATED_WEIGHT: Final = 4
 """Additions that may be repeated per element of a broadcast; a more expensive value is stored."""
@@ -109,11 +109,26 @@ class _Choice:
         if (fold is not None and is_scan(fold)) or self._needs_memory(op):
             return True
         readers = self.readers[op]
-        if op.regions and not all(_is_split(op, *reader) for reader in readers):
+        if op.regions and not all(self._is_split(op, *reader) for reader in readers):
             return True
         if fold is not None:
             return len(readers) != 1 or not self._joins(op, fold, *next(iter(readers)))
         return self._repeats_much(op)
+
+    def _is_split(self, join: Op, reader: Op, index: IndexMap) -> bool:
+        """True if the regions of a join, read through a map, are ranges of single iterators.
+
+        They are so in the loops of the reader, and of the readers of a gather computed inline.
+        """
+        if not _is_split(join, reader, index):
+            return False
+        inline = reader.primitive is GATHER and reader.fold is None and reader not in self.chosen
+        outer = self.readers[reader] if inline else ()
+        positions = [fixed(0)] * (len(reader.extents) - reader.rank)  # along them nothing is split
+        return all(
+            self._is_split(join, op, compose(index, (*through, *positions)))
+            for op, through in outer
+        )
 
     def _needs_memory(self, op: Op) -> bool:
         """True if the value must be in memory, for example as an operand of a library call."""

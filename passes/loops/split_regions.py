@@ -59,8 +59,10 @@ def _decided(body: tuple[Stmt, ...], verdict: Callable[[Bound], bool | None]) ->
         parts = []
         for part in stmt.parts:
             verdicts = {b: verdict(b) for b in part.bounds}
-            if False not in verdicts.values() and not _is_outside_regions(part.body):
-                parts.append(part.replace(bounds=tuple(b for b in verdicts if not verdicts[b])))
+            inner = _reached(part.body)
+            if False not in verdicts.values() and not _is_outside_regions(inner):
+                bounds = tuple(b for b in verdicts if not verdicts[b])
+                parts.append(part.replace(bounds=bounds, body=inner))
         return (stmt.replace(parts=tuple(parts)),)
 
     return rewrite_body(body, rule)
@@ -91,10 +93,21 @@ def _cut(loop: For) -> list[For]:
         def verdict(b: Bound, k: int = k) -> bool | None:
             return starts[b.low] <= k < ranks[b.high] if b.iterator == loop.iterator else None
 
-        inner = _decided(loop.body, verdict)
+        inner = _reached(_decided(loop.body, verdict))
         if not _is_outside_regions(inner):
             loops.append(loop.replace(body=_ranges(inner), span=span))
     return loops
+
+
+def _reached(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """The statements without conditions that do not hold, since they guard an empty select."""
+
+    def rule(stmt: Stmt) -> tuple[Stmt, ...]:
+        if isinstance(stmt, If):
+            return () if not stmt.body or _is_outside_regions(stmt.body) else (stmt,)
+        return () if isinstance(stmt, For) and not stmt.body else (stmt,)
+
+    return rewrite_body(body, rule)
 
 
 def _is_outside_regions(body: tuple[Stmt, ...]) -> bool:

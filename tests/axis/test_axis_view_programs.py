@@ -1,6 +1,7 @@
 """Random programs of views, joins, windows and folds along axes mean what NumPy does."""
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.lib.stride_tricks import sliding_window_view
@@ -157,3 +158,32 @@ def test_programs_mean_what_numpy_does(program):
         with runner():
             got = run(x, (placeholder, values))
         np.testing.assert_allclose(got, want, rtol=1e-12, err_msg=f"{runner.__name__}: {taken}")
+
+
+@pytest.mark.parametrize(
+    ("shape", "part", "places", "along", "pads", "length"),
+    [
+        # a join along the window, whose iterators do not split it
+        ((1, 1), (1, slice(None)), (0, [0]), 1, (1, 2), 3),
+        # the padding lies outside all parts of the join
+        ((2, 3), (0, slice(1, 0, -1)), (1, [-3, -3]), 0, (0, 1), 1),
+        # the gather is along the window
+        ((1, 2, 2), (0, slice(None)), (1, [0, -2]), 1, (1, 0), 3),
+    ],
+)
+def test_a_filter_over_a_gather_from_a_join(shape, part, places, along, pads, length):
+    axes = [aj.make_axis(n, name=f"x{k}") for k, n in enumerate(shape)]
+    placeholder, values = aj.placeholder(axes), np.arange(1.0, 1 + np.prod(shape)).reshape(shape)
+    x, a = placeholder, values
+    for step, d, *drawn in (
+        (Steps.concat, *part),
+        (Steps.take, *places),
+        (Steps.filter, along, pads, length),
+    ):
+        left = iter(drawn)
+        steps = Steps(lambda _, left=left: next(left))
+        steps.axis = lambda x, d=d: (d, x.axes[d])
+        x, a = step(steps, x, a)
+    with planned():
+        got = run(x, (placeholder, values))
+    np.testing.assert_array_equal(got, a)
