@@ -24,7 +24,7 @@ from axiomjit.functions.sources import (
     static_attribute,
 )
 from axiomjit.functions.texts import Text, is_computed
-from axiomjit.graph.traced_values import TracedValue
+from axiomjit.graph.traced_values import AxisValue, TracedValue
 from axiomjit.tracing.lengths import known_numbers
 
 _STEMS: Final = {
@@ -52,8 +52,8 @@ _ORDER: Final[dict[str, tuple[str, str, Callable[[Any, Any], Any]]]] = {
     "==": ("__eq__", "__eq__", operator.eq),
     "!=": ("__ne__", "__ne__", operator.ne),
 }
-_STEADY: Final = (np.ndarray, range, str, bytes, *BY_IDENTITY)
-"""Types of objects from outside that are guarded with all that is in them."""
+_STEADY: Final = (np.ndarray, range, str, bytes, AxisValue, *BY_IDENTITY)
+"""Types of objects from outside that are guarded with all that is in them, or hold no values."""
 _BY_POSITION: Final = Sequence.__iter__
 """Iterates by `__getitem__`."""
 _CHANGEABLE: Final = (list, set, dict, deque)
