@@ -243,8 +243,9 @@ class Operators(Objects):
         self.identifies = self.identifies or all(map(is_traced, (left, right)))
         if outside.original(left) is outside.original(right):
             return True
-        sources = [outside.source_of(one) for one in (left, right)]
-        one, other = sources
+        if outside.source_of(left) is None and outside.source_of(right) is None:
+            return False  # the key of the call tells apart which array arguments are one
+        one, other = outside.identity_of(left), outside.identity_of(right)
         if one is not None and other is not None:
             outside.require(Distinct(one, (other,)))
         return False

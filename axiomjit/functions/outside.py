@@ -359,6 +359,15 @@ class Outside:
         known = self._originals.get(id(value))
         return None if known is None else self._seen[id(known[1])][1]
 
+    def identity_of(self, value: Any) -> Source | None:
+        """The source of an object from outside, an array argument too, to compare its identity."""
+        found = self.source_of(value)
+        if found is None:
+            for array, (place, name, given, stands) in self._arguments.items():
+                if stands is value and array not in self._seen:
+                    return self.source(Argument(place, name), given)
+        return found
+
     def is_outside(self, value: Any) -> bool:
         """True for an object from outside, and for what stands for it."""
         return id(value) in self._originals

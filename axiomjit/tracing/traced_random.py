@@ -63,7 +63,8 @@ class TracedGenerator(Represents):
         if name in WITH_SIZES:
             name, args = WITH_SIZES[name], (args or None,)
         inside = [*args, *kwargs.values()]
-        if name in ("set_state", "spawn") or (name == "shuffle" and not traced_in(args[:1])):
+        traced = bool(args) and isinstance(args[0], Tracer)
+        if name in ("set_state", "spawn") or (name == "shuffle" and not traced):
             _refuse(name, "a state that it sets, or a write into an array from outside")
         if traced_in(inside):
             return self._drawn_with(name, args, kwargs)

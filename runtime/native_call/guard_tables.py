@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 import sys
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
 from types import CellType, FunctionType
@@ -361,8 +362,8 @@ class Guards:
 
     def keys(self, source: int, whole: object) -> bool:
         """Guard the keys of a dict by identity and order; True if they can be guarded."""
-        if not isinstance(whole, dict) or outside_refusal():
-            return False
+        if not isinstance(whole, dict) or isinstance(whole, OrderedDict) or outside_refusal():
+            return False  # an OrderedDict keeps its order beside the table
         given = [self._keep(key) for key in dict.__iter__(whole)]
         self._record("keys", source, self._keep(type(whole)), len(given), *given)
         return True

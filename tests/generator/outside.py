@@ -53,7 +53,10 @@ _QUIET = np.get_printoptions(), dict.fromkeys(np.geterr(), "ignore")
 
 
 class Case(NamedTuple):
-    """A function by its form, statements and results, and steps; `strict` is the option of jit."""
+    """A function by its form, statements and results, and steps; `strict` is the option of jit.
+
+    `given` are names of the module that are also those of its parameters.
+    """
 
     form: str
     statements: tuple
@@ -61,6 +64,7 @@ class Case(NamedTuple):
     steps: tuple
     strict: bool = False
     changes: bool = True
+    given: tuple = ()
 
     def source(self):
         """The module as text."""
@@ -95,7 +99,7 @@ def f({given}):
     def _parameters(self):
         used = "state" in _names("\n".join((*self.statements, self.returned)), ast.Load)
         names = ["self"] * (self.form == "method") + ["x"] + ["state"] * used
-        return ", ".join(names)
+        return ", ".join((*names, *self.given))
 
     def __str__(self):
         model = pieces.PIECES["Model"] + "\n\n"
@@ -353,9 +357,19 @@ def draw(seed, index):
             v = f"v{number}"
         statements.append(text)
     returned = _returned(draws, form, v, used)
-    steps = _steps(draws, form, used, (*statements, returned), changing)
+    given = _given(draws, "\n".join((*statements, returned)))
+    steps = _steps(draws, form, used, (*statements, returned), changing, given)
     strict = draws.chance(0.2) and "meanwhile" not in steps[0]
-    return Case(form, tuple(statements), returned, steps, strict, changing)
+    return Case(form, tuple(statements), returned, steps, strict, changing, given)
+
+
+def _given(draws, text):
+    """Some of the names of the module that a function reads and does not assign, as parameters."""
+    if draws.chance(0.6):
+        return ()
+    known = sorted(_names(text, ast.Load) & pieces.PIECES.keys())
+    stored = _names(text, ast.Store, ast.Del)
+    return tuple(name for name in known if name not in stored and draws.chance(0.7))
 
 
 ALL_CHANGES = {*places.CELL_CHANGES, *(c for found in CHANGES.values() for c in found)}
@@ -423,12 +437,13 @@ def _returned(draws, form, v, used):
     return draws.pick(forms) if draws.chance(0.95) else draws.pick(RETURNED)
 
 
-def _steps(draws, form, used, statements, changing):
+def _steps(draws, form, used, statements, changing, names):
     f = "S.f" if form == "method" else "f"
     text = "\n".join(statements)
     given = ", given" * ("state" in _names(text, ast.Load))
+    given = "".join((given, *(f", {name}" for name in names)))
     places_used = [*used, *["cells"] * (form == "closure")]
-    places_used += ["given"] * bool(given)
+    places_used += ["given"] * (", given" in given)
     places_used = [p for p in places_used if p in between.CHANGES] or ["k"]
     steps = []
     for number in range(draws.between(2, 7)):

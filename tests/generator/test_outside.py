@@ -38,6 +38,27 @@ def test_every_statement_is_drawn():
 CALL = "r = f(np.arange(5.0))"
 METHOD = "r = S.f(np.arange(5.0))"
 FOUND = {
+    "an entry that becomes the array of another argument": Case(
+        "function",
+        ("v0 = x + (state['w'] is W)",),
+        "v0",
+        ("r = f(np.ones(5), given, W)",) * 2 + ("given['w'] = W", "r = f(np.ones(5), given, W)"),
+        given=("W",),
+    ),
+    "a list that is shuffled, under strict": Case(
+        "function",
+        ("RNG.shuffle(W)",),
+        "x",
+        ("W = W.tolist()", "r = f(np.arange(5.0), W)"),
+        strict=True,
+        given=("W",),
+    ),
+    "an OrderedDict whose keys are put in another order": Case(
+        "function",
+        ("v0 = x + next(iter(ORDER.values()))",),
+        "v0",
+        (CALL, CALL, "ORDER.move_to_end('a')", CALL),
+    ),
     "a bound that is read after it was written": Case(
         "function", ("v0 = x + W", "W[2] = 7"), "v0", (CALL, CALL)
     ),
