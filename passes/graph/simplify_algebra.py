@@ -7,7 +7,7 @@ from typing import Final
 
 from axiomjit.base.dtypes import is_unsigned
 from axiomjit.base.records import Record
-from axiomjit.graph.nodes import Graph, Node, Op, Update, rewrite, with_operands
+from axiomjit.graph.nodes import Graph, Node, Op, Update, is_view, rewrite, with_operands
 from axiomjit.passes.ir.context import Context
 from axiomjit.symbolic.index_maps import identity
 
@@ -26,7 +26,8 @@ class Rule(Record):
 def simplify_algebra(graph: Graph, context: Context) -> Graph:
     """Bypass operations that undo each other, by the identities in `RULES`.
 
-    Only operands are rewritten: an output stays a fresh array.
+    Only operands are rewritten, and not those of views: an output stays a fresh array, or a view of
+    one.
 
     Needs: a legal graph.
     Gives: a graph in which no operand is such a pair.
@@ -36,7 +37,7 @@ def simplify_algebra(graph: Graph, context: Context) -> Graph:
 
 
 def _simplify(node: Node) -> Node:
-    if not isinstance(node, Op):
+    if not isinstance(node, Op) or is_view(node):
         return node
     first = 1 if isinstance(node, Update) else 0  # the first operand of an update is written
     read = (_simplest(child, node) for child in node.operands[first:])

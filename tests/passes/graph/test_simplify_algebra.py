@@ -47,6 +47,8 @@ DOUBLE = numbers(9)
         ),
         # outputs stay fresh arrays
         (lambda x: np.negative(-x), DOUBLE, ["negative", "negative"]),
+        # and views of them views of fresh arrays
+        (lambda x: np.negative(-x)[1:], DOUBLE, ["negative", "negative", "view"]),
         # a sum of negatives is no negative
         (lambda x: -((-x).sum()) + 1.0, DOUBLE, ["negative", "view", "negative", "add"]),
     ],
