@@ -25,6 +25,7 @@ from axiomjit.functions.effects import FromSource, Replay, do_effects
 from axiomjit.functions.sources import Guards, Vector
 from axiomjit.graph.captured import Watch
 from axiomjit.symbolic.dims import Dim, Symbol, evaluate
+from axiomjit.symbolic.dims import Guards as LengthGuards
 
 LAYOUTS: Final = 512
 """Limit of compiled calls by exact layout, per function or graph."""
@@ -72,6 +73,26 @@ class Reads(Record):
         return exact_layout(values, kind_of)
 
 
+class Integers:
+    """The integer arguments of a program by position, as symbols, and the guards of its lengths."""
+
+    MOST_TABLES: Final = 8
+    """The most tables of one layout for all values of the integers: they differ in ranges."""
+
+    def __init__(self, symbols: Mapping[int, Symbol], guards: LengthGuards) -> None:
+        self.symbols, self.guards = symbols, guards
+        self._bound = BoundedTable[object, int](limit=LAYOUTS)
+
+    def vary(self, arguments: Sequence[object]) -> bool:
+        """True if calls differ from earlier ones in integers alone; asked once per plan."""
+        layout = exact_layout(
+            [0 if k in self.symbols else one for k, one in enumerate(arguments)], kind_of
+        )
+        count = (self._bound.get(layout) or 0) + 1
+        self._bound.keep(layout, count)
+        return 1 < count <= 1 + self.MOST_TABLES
+
+
 class CompiledCall(Record):
     """The computation for one exact layout of arguments, and the assembly of its results.
 
@@ -83,6 +104,7 @@ class CompiledCall(Record):
     besides writes and draws, the run may raise an error that NumPy raises after other errors.
     `outside`: what the function reads and changes outside; None for graphs and named arrays.
     `counters`: positions and symbols of outside integers on which only `leaves` depend.
+    `integers`: None if there are none, or the return value depends on them.
     """
 
     runnable: Runnable
@@ -98,6 +120,7 @@ class CompiledCall(Record):
     may_raise: bool = False
     outside: Reads | None = None
     counters: tuple[tuple[int, Symbol], ...] = ()
+    integers: Integers | None = None
 
     @property
     def is_guarded(self) -> bool:

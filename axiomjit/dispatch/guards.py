@@ -29,7 +29,8 @@ from axiomjit.runtime.native_call.guard_tables import Guards, Table, with_table
 from axiomjit.runtime.native_call.instructions import NOTHING, SCALARS, TUPLE, NativePlan
 from axiomjit.runtime.native_call.native_entry import new_cell, new_entry, refusal
 from axiomjit.symbolic.data_dependent import OtherLengthError
-from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.dims import Dim, Scope, Symbol, bound, substitute
+from axiomjit.symbolic.dims import Guard as Comparison
 
 Runner = Callable[..., Any]
 Vector = Sequence[object]
@@ -77,6 +78,7 @@ def guard_call(
     kwargs: Mapping[str, object],
     distinct: bool = False,
     values: SourceValues | None = None,
+    any_integers: bool = False,
 ) -> bool:
     """Guard calls like this one, answered by `compiled`.
 
@@ -89,6 +91,7 @@ def guard_call(
         kwargs: The keyword arguments.
         distinct: True if no two array arguments may be one object.
         values: The values of the program's sources before it ran.
+        any_integers: True for calls with other integers, too, on which shapes may depend.
 
     Returns:
         True if the call can be guarded.
@@ -111,9 +114,12 @@ def guard_call(
     arrays = [v for v in whole.dynamic if isinstance(v, np.ndarray)]
     if (compiled.writes and not compiled.plain) or (distinct and not all(v.size for v in arrays)):
         return False  # empty arrays never share memory, even one with itself
-    native = _native(compiled, compiled.runnable, whole) if all(map(walkable, arrays)) else None
-    found = _guards(native, compiled, call, leaves, order, distinct, values)
-    if found is None:
+    varying = _Varying(compiled, compiled.runnable) if any_integers else None
+    native = _native(compiled, whole, varying) if all(map(walkable, arrays)) else None
+    if native is None and any_integers:
+        return False
+    found = _guards(native, compiled, call, leaves, order, distinct, values, varying)
+    if found is None and not any_integers:
         native, found = None, _guards(None, compiled, call, leaves, order, distinct, values)
     if found is None:
         return False
@@ -141,23 +147,23 @@ def guard_graph(
 
     Results must not share memory with other arrays, otherwise calls are not guarded.
     """
-    bound = compiled.runnable
-    if not isinstance(bound, BoundPlan) or not bound.form.is_fresh:
+    plan = compiled.runnable
+    if not isinstance(plan, BoundPlan) or not plan.form.is_fresh:
         return
-    if not _has_kernels(function, bound):
+    if not _has_kernels(function, plan):
         return
     held = dict(enumerate(compiled.held, len(arguments)))
-    native, results = None, bound.plan.results
-    if in_tuple is not None and bound.form.is_entire and not bound.form.writes:
+    native, results = None, plan.plan.results
+    if in_tuple is not None and plan.form.is_entire and not plan.form.writes:
         short = not in_tuple and not held and results[0].shape
         form, examples = TUPLE if in_tuple else 0, arguments if short else None
-        native = bound.native_plan(len(results), form, examples=examples)
+        native = plan.native_plan(len(results), form, examples=examples)
     guards, hits = Guards(native), function.hits_natively
     if not all(guards.add(k, value, k) for k, value in enumerate(arguments)):
         return
     runner = None
     if native is None:
-        runner = partial(_run_graph, bound, compiled.held, finish)
+        runner = partial(_run_graph, plan, compiled.held, finish)
     else:
         for position, array in held.items():
             guards.hold_argument(array, position)
@@ -165,17 +171,17 @@ def guard_graph(
 
 
 def _run_graph(
-    bound: BoundPlan,
+    plan: BoundPlan,
     held: tuple[np.ndarray, ...],
     finish: Callable[[Sequence[np.ndarray]], object],
     *arguments: object,
 ) -> object:
-    return finish(bound.run((*arguments, *held)))
+    return finish(plan.run((*arguments, *held)))
 
 
-def _has_kernels(function: NativeCallable[Any], bound: BoundPlan) -> bool:
+def _has_kernels(function: NativeCallable[Any], plan: BoundPlan) -> bool:
     """True if a plan's kernels are loaded; if not, the call is not counted as a miss."""
-    there = all(handle.loaded is not None for handle in bound.handles)
+    there = all(handle.loaded is not None for handle in plan.handles)
     function.misses -= not there
     return there
 
@@ -188,11 +194,13 @@ def _guards(
     order: Sequence[int],
     distinct: bool,
     values: SourceValues,
+    varying: _Varying | None = None,
 ) -> tuple[Guards, Numbers] | None:
     """Guards of all arguments, values from outside and captured arrays; the numbers of sources.
 
     None if one cannot be guarded.
     """
+    symbols = {} if varying is None else varying.symbols
     stores = None if native is None else stored(compiled)
     plan = native if native is None or stores is None else with_returned(native, stores)
     if native is not None and plan is None:
@@ -203,7 +211,7 @@ def _guards(
         if place in places:
             if not _add_whole(guards, source, leaf):
                 return None
-        elif not guards.add(source, leaf, len(given)):
+        elif not _add_given(guards, source, leaf, len(given), symbols):
             return None
         else:
             given.append((source, leaf))
@@ -213,7 +221,7 @@ def _guards(
         return None
     for one in sources.inputs:
         value = values[one.number]
-        if not guards.add(numbers(one), value, len(given)):
+        if not _add_given(guards, numbers(one), value, len(given), symbols):
             return None
         given.append((numbers(one), value))
     apart = range(len(given)) if distinct else compiled.writes
@@ -226,7 +234,43 @@ def _guards(
             guards.defined(numbers(one))
     elif stores and not add_effects(guards, stores, native.results, numbers, values):
         return None
+    if varying is not None:
+        guards.limit(varying.comparisons())
     return guards, numbers
+
+
+def _add_given(
+    guards: Guards, source: int, value: Any, position: int, symbols: Mapping[int, Symbol]
+) -> bool:
+    """Guard an argument of the program; integers at positions of symbols may be any."""
+    if position in symbols:
+        return type(value) is int and guards.word(source, value, symbols[position])
+    return guards.add(source, value, position)
+
+
+class _Varying:
+    """The integers of calls that one table answers for any of their values."""
+
+    def __init__(self, compiled: CompiledCall, plan: BoundPlan) -> None:
+        """Take the integers of a compiled call, which has some."""
+        assert compiled.integers is not None
+        self.symbols, self._guards = compiled.integers.symbols, compiled.integers.guards
+        known = plan.lengths
+        self._scope = Scope({symbol: known[symbol] for symbol in self.symbols.values()})
+        self._fixed = {one: n for one, n in known.items() if one not in self._scope.values}
+        with bound(self._scope):
+            self.plan = plan.of_words(self._scope.values)
+
+    def native_plan(self, *facts: Any) -> NativePlan | None:
+        """As `BoundPlan.native_plan`; what is decided by lengths becomes a comparison."""
+        with bound(self._scope):
+            return None if self.plan is None else self.plan.native_plan(*facts)
+
+    def comparisons(self) -> Iterator[Comparison]:
+        """The comparisons of lengths that all calls of the table have in common."""
+        for one in (*self._guards, *self._scope.guards):
+            left, right = (substitute(side, self._fixed) for side in (one.left, one.right))
+            yield one.replace(left=left, right=right)
 
 
 def _add_whole(guards: Guards, source: int, leaf: object) -> bool:
@@ -281,17 +325,21 @@ def _gives_results(compiled: CompiledCall) -> bool:
     return compiled.leaves == tuple((k, None) for k in range(len(compiled.leaves)))
 
 
-def _native(compiled: CompiledCall, bound: BoundPlan, call: CallArguments) -> NativePlan | None:
+def _native(
+    compiled: CompiledCall, call: CallArguments, varying: _Varying | None
+) -> NativePlan | None:
     """The native plan of a call, or None."""
+    whole: Any = compiled.runnable if varying is None else varying
     if compiled.outside is not None and compiled.outside.effects:
         stores = stored(compiled)
-        return None if stores is None else bound.native_plan(stores.count, SCALARS | TUPLE)
+        return None if stores is None else whole.native_plan(stores.count, SCALARS | TUPLE)
     form = _form(compiled)
     count = 0 if form == NOTHING else len(compiled.leaves)
     given = {k: v for k, v in compiled.leaves if k is not None and isinstance(v, OfArgument)}
     examples = call.dynamic if compiled.plain and _builder(compiled) is not None else None
     kind = getattr(compiled.structure, "kind", None)
-    return bound.native_plan(count, form, (), given, examples, kind)
+    made: NativePlan | None = whole.native_plan(count, form, (), given, examples, kind)
+    return made
 
 
 def _runner_of(

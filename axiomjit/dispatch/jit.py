@@ -306,8 +306,12 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         else:
             if not known and config.disable:
                 self._numpy_calls.count(DISABLED)
-            if known and same is None and compiled.is_guarded and self.wants_guard():
-                self._guard(compiled, call, args, kwargs, found.vector)
+            if same is None and compiled.is_guarded and not config.disable:
+                varies = not known and compiled.integers and compiled.integers.vary(arguments)
+                if varies or (known and self.wants_guard()):
+                    self._guard(
+                        compiled, call, args, kwargs, found.vector, any_integers=bool(varies)
+                    )
             return result
         self._warned = self._warned or warn_of_fallback(self._name, reason, before=True)
         result = self._function(*args, **kwargs)
@@ -321,12 +325,14 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         args: Any,
         kwargs: Mapping[str, Any],
         values: Vector,
+        any_integers: bool = False,
     ) -> None:
-        """Answer calls like this one natively from now on, if possible."""
+        """Answer calls like this one, or with any integers, natively from now on, if possible."""
         late = lazy_import("axiomjit.dispatch.guards")
         if late.is_native():
             order = late.order_of(self._signature, args, kwargs)
-            late.guard_call(self, compiled, call, order, args, kwargs, self._identifies, values)
+            rest = args, kwargs, self._identifies, values, any_integers
+            late.guard_call(self, compiled, call, order, *rest)
 
     def _run_untraceable(
         self, errors: list[UnfollowedError], args: Any, kwargs: Mapping[str, Any]

@@ -18,7 +18,15 @@ from axiomjit.base.locks import NotNowError, lazy_import, new_lock
 from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.target import chosen_target
 from axiomjit.dispatch.arguments import graph_key, plain_arguments
-from axiomjit.dispatch.caches import CLASSES, LAYOUTS, CompiledCall, ProgramTable, Reads, Table
+from axiomjit.dispatch.caches import (
+    CLASSES,
+    LAYOUTS,
+    CompiledCall,
+    Integers,
+    ProgramTable,
+    Reads,
+    Table,
+)
 from axiomjit.dispatch.signature import ArgumentCode, ClassSymbols, Layouts
 from axiomjit.graph import execution
 from axiomjit.graph.indexing_ops import size_estimate
@@ -33,6 +41,7 @@ from axiomjit.symbolic.dims import (
     evaluate,
     pinned,
     substitute,
+    symbol_of,
     symbols_in,
 )
 from axiomjit.symbolic.index_maps import resolved
@@ -302,6 +311,7 @@ class TracedProgram(LoweredProgram):
         own = frozenset(known)
         self.pins = {length: n for length, n in self.pins.items() if symbols_in(length) <= own}
         self.counters = self._counters(traced.signature.given)
+        self._integers = self._varying(traced.signature.given)
 
     def _counters(self, given: Sequence[Input | Dim]) -> tuple[tuple[int, Symbol], ...]:
         """The positions and symbols of outside integers that only results and effects depend on."""
@@ -319,6 +329,14 @@ class TracedProgram(LoweredProgram):
         for node in (*self.trace.graph.inputs, *self.trace.graph.nodes):
             map_fields(node, lambda child: child, note)
         return tuple((k, one) for k, one in found if one not in used)
+
+    def _varying(self, given: Sequence[Input | Dim]) -> Integers | None:
+        """The integer arguments, if native calls may take any value of them."""
+        found = {k: one for k, one in enumerate(given) if isinstance(one, Dim)}
+        symbols = {k: symbol for k, one in found.items() if (symbol := symbol_of(one))}
+        leaves = [one for _, one in self.trace.leaves if isinstance(one, Dim)]
+        depends = not symbols_in(*leaves).isdisjoint(symbols.values())
+        return Integers(symbols, self.guards) if symbols and not depends else None
 
     def is_stale(self) -> bool:
         """True if a captured array was replaced, or its layout changed, since tracing."""
@@ -360,6 +378,7 @@ class TracedProgram(LoweredProgram):
             may_raise=may_raise,
             outside=reads,
             counters=self.counters,
+            integers=self._integers,
         )
 
 

@@ -208,6 +208,9 @@ class Dim:
             return polynomial({m: c // bottom.constant for m, c in self.terms})
         return dim(Binary("//", self, bottom))
 
+    def __rfloordiv__(self, other: int) -> Dim:
+        return dim(other) // self
+
     def __mod__(self, other: int | Dim) -> Dim:
         return self - self // other * other
 

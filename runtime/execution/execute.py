@@ -7,7 +7,7 @@ arrays to addresses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
@@ -41,7 +41,7 @@ from axiomjit.runtime.execution.plan_steps import (
 )
 from axiomjit.runtime.execution.windows import Array, Arrays, BoundWindow, PlanMemory
 from axiomjit.runtime.memory import allocation
-from axiomjit.symbolic.dims import Symbol, Values
+from axiomjit.symbolic.dims import Symbol, Values, dim
 
 if TYPE_CHECKING:  # imported when a plan gets a native call
     from axiomjit.runtime.execution.native_plan import NativeWriter
@@ -73,6 +73,10 @@ class ContinuationForm(StepForm):
     def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> Continuation:
         """The continuation, which binds the steps when the count is known."""
         return Continuation(self, lengths)
+
+    def of_words(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep | None:
+        """None: the steps are bound to a count."""
+        return None
 
 
 class Continuation(BoundStep):
@@ -189,6 +193,25 @@ class BoundPlan:
             actions.append(GivingResults(form, lengths))
         self.actions = tuple(actions)
         self.handles = [handle for action in self.actions for handle in action.handles]
+
+    def of_words(self, symbols: Iterable[Symbol]) -> BoundPlan | None:
+        """The plan for all values of these symbols, which only a native call can run.
+
+        Comparisons of its lengths are recorded in the ambient scope. None if there is none.
+        """
+        lengths: Any = {**self.lengths, **{symbol: dim(symbol) for symbol in symbols}}
+        values = self.form.lengths.at(lengths)
+        actions = [step.of_words(values, lengths) for step in self.form.steps]
+        if None in actions or not self.form.is_entire:
+            return None
+        made: BoundPlan = object.__new__(BoundPlan)
+        made.form, made.lengths, made._otherwise = self.form, lengths, None
+        made.actions = (
+            *(one for one in actions if one is not None),
+            GivingResults(made.form, lengths),
+        )
+        made.handles = self.handles
+        return made
 
     @property
     def launches(self) -> list[Launching]:

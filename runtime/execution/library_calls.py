@@ -34,7 +34,7 @@ from axiomjit.runtime.execution.workers import (
 )
 from axiomjit.runtime.memory.allocation import LARGE
 from axiomjit.symbolic.data_dependent import OtherLengthError, data_dependent_in
-from axiomjit.symbolic.dims import Symbol, Values, evaluate
+from axiomjit.symbolic.dims import Symbol, Values, evaluate, symbols_in
 from axiomjit.symbolic.index_maps import at_lengths
 
 if TYPE_CHECKING:
@@ -60,6 +60,14 @@ class CallForm(StepForm):
     def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep:
         """The step for these lengths."""
         return (Making if self.step.allocates_targets else Calling)(self, lengths)
+
+    def of_words(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep | None:
+        """The step if it has the same lengths in all calls."""
+        step = self.step
+        windows = (*step.operands, *step.targets)
+        used = [n for one in windows for n in (one.offset, *one.shape, *one.strides)]
+        known = all(isinstance(lengths[symbol], int) for symbol in symbols_in(*used))
+        return self.bind(values, lengths) if known and not step.conditions else None
 
 
 class Calling(BoundStep):

@@ -26,13 +26,16 @@ from axiomjit.runtime.native_call.instructions import (
     CallPython,
     Drop,
     Instruction,
+    Length,
     NativePlan,
     NewArray,
+    NewInteger,
     Run,
     Share,
 )
 from axiomjit.runtime.native_call.native_entry import new_cell, new_entry
-from axiomjit.symbolic.dims import Symbol
+from axiomjit.runtime.native_call.words import Word
+from axiomjit.symbolic.dims import Dim, Lengths, Symbol, dim
 
 Runner = Callable[..., Any]
 RELEASING_WORK: Final = 300_000
@@ -80,7 +83,8 @@ class NativeWriter:
         self._loaded: dict[KernelHandle, LoadedKernel | None] = {}
         self._empty: list[int] = []
         self._lent: list[int] = []
-        self._count = self._unreleased = 0
+        self._count = 0
+        self._unreleased: Length = 0
         for buffer in plan.plan.buffers:
             if buffer.position is not None:
                 self.given[buffer.position] = self._slot(buffer.name), None
@@ -139,11 +143,17 @@ class NativeWriter:
         strides: tuple[int, ...] | None,
         source: str | None,
         make: Callable[[], tuple[Any]],
+        make_at: Runner,
     ) -> bool:
-        """Make the array of a buffer, in new memory or in that of `source`."""
+        """Make the array of a buffer, in new memory or in that of `source`.
+
+        Python makes large arrays, by `make`, or by `make_at` given the lengths of the call.
+        """
         base = -1 if source is None else self.slots.pop(source)
         new = NewArray(buffer.dtype, shape, strides, self._slot(buffer.name), base, takes=base >= 0)
         large = source is None and new.size_bytes >= LARGE
+        if large and isinstance(new.size_bytes, Dim):
+            return self.call_at_lengths(make_at, (), (new.slot,))
         self._steps.append(CallPython(make, (), (new.slot,)) if large else new)
         self._empty += [] if source is None else [base]
         return True
@@ -160,19 +170,19 @@ class NativeWriter:
     def run(
         self,
         handle: KernelHandle,
-        work: int,
-        block: tuple[int, ...],
+        work: Length,
+        block: tuple[Word, ...],
         fills: Sequence[tuple[int, int]],
-        grid: int,
+        grid: Length,
         combines: bool,
     ) -> bool:
         """Write a run of a kernel; `fills` are words of its argument block from slots."""
         kernel: Any = self._loaded[handle]
         # The address of its code: its entry is a ctypes function with two arguments.
         address = ctypes.cast(kernel.entry.func, ctypes.c_void_p).value or 0
-        self._unreleased += work
-        releases = self._unreleased >= RELEASING_WORK
-        self._unreleased *= not releases
+        unreleased = self._unreleased + work
+        releases = unreleased >= RELEASING_WORK
+        self._unreleased = 0 if releases else unreleased
         self._steps.append(Run(address, block, tuple(fills), grid, combines, releases))
         return True
 
@@ -180,6 +190,18 @@ class NativeWriter:
         """Write a call of a function for its effect on the objects at slots."""
         self._steps.append(CallPython(function, tuple(slots), ()))
         return True
+
+    def call_at_lengths(
+        self, function: Runner, slots: Sequence[int], results: tuple[int, ...] = ()
+    ) -> bool:
+        """Write a call of a function of the call's lengths (as `StepForm.bind`) and objects."""
+        known: Mapping[Symbol, Length] = self._lengths
+        symbols = [symbol for symbol, length in known.items() if isinstance(length, Dim)]
+        integers = [NewInteger(self._next(), dim(symbol)) for symbol in symbols]
+        runner = partial(_run_at_lengths, function, self._plan.lengths, self._lengths, symbols)
+        given = (*(one.slot for one in integers), *slots)
+        self._steps += [*integers, CallPython(runner, given, results)]
+        return all(self._drop(one.slot) for one in integers)
 
     def call(
         self,
@@ -376,6 +398,19 @@ class NativeContinuation:
         if self._gives.form & SCALARS:
             results = [one if one.ndim else one[()] for one in results]
         return tuple(results) if self._gives.form & TUPLE else results[0]
+
+
+def _run_at_lengths(
+    function: Runner,
+    named: Lengths,
+    known: Mapping[Symbol, int],
+    symbols: Sequence[Symbol],
+    *given: Any,
+) -> Any:
+    """Call a function with the values of all lengths, given those of some symbols, and objects."""
+    count = len(symbols)
+    lengths = {**known, **dict(zip(symbols, given[:count], strict=True))}
+    return function(named.at(lengths), lengths, *given[count:])
 
 
 def given_key(number: int) -> int:

@@ -18,6 +18,7 @@ import numpy as np
 
 from axiomjit.base.counters import counter
 from axiomjit.base.errors import GraphValueError
+from axiomjit.base.locks import lazy_import
 from axiomjit.passes.ir.plan_ir import (
     REPORT,
     Allocate,
@@ -43,6 +44,7 @@ from axiomjit.symbolic.dims import Dim, Lengths, Symbol, Values
 
 if TYPE_CHECKING:  # native calls are written only when calls repeat
     from axiomjit.runtime.execution.native_plan import NativeWriter
+    from axiomjit.runtime.native_call.words import Word
 
 SERIAL_WORK: Final = 6_000_000
 """The work, in additions, below which one thread is faster: about 0.2 ms."""
@@ -95,6 +97,10 @@ class StepForm:
         """The step bound to these lengths; `values` has the values of all named lengths."""
         raise NotImplementedError
 
+    def of_words(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep | None:
+        """As `bind`, where some lengths are symbols, to be written natively; None if it is not."""
+        return self.bind(values, lengths)
+
 
 class AllocateForm(StepForm):
     """The allocation of a buffer, or the reuse of another one's memory."""
@@ -107,13 +113,17 @@ class AllocateForm(StepForm):
         self._shape = tuple(map(plan.lengths.number, self.buffer.shape))
         self._strides = tuple(map(plan.lengths.number, self.buffer.strides))
 
-    def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep:
+    def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> Allocation:
         """Evaluate the shape and its order in memory; raises as `Allocation`."""
         shape, strides = [values[k] for k in self._shape], [values[k] for k in self._strides]
         dimensions = range(len(shape))
         order = sorted(dimensions, key=lambda d: (-strides[d], d))
         back = None if order == [*dimensions] else tuple(map(order.index, dimensions))
         return Allocation(self, tuple([shape[d] for d in order]), back)
+
+    def made_at(self, values: Values, lengths: Mapping[Symbol, int]) -> tuple[Array]:
+        """A tuple of the array of these lengths."""
+        return self.bind(values, lengths).made()
 
 
 class Allocation(BoundStep):
@@ -142,12 +152,12 @@ class Allocation(BoundStep):
         """Allocate the buffer, or take the memory of the other one."""
         form = self._form
         if form.source is None:
-            (arrays[form.buffer.name],) = self._make()
+            (arrays[form.buffer.name],) = self.made()
             return
         taken = allocation.reused(arrays.pop(form.source), self._laid_out, form.buffer.dtype)
         arrays[form.buffer.name] = taken if self._back is None else taken.transpose(self._back)
 
-    def _make(self) -> tuple[Array]:
+    def made(self) -> tuple[Array]:
         """A tuple of the new array."""
         fresh = allocation.allocate(self._laid_out, self._form.buffer.dtype, self._size_bytes)
         return (fresh if self._back is None else fresh.transpose(self._back),)
@@ -161,7 +171,8 @@ class Allocation(BoundStep):
             for d in range(len(laid_out) - 1, 0, -1):
                 steps[d - 1] = steps[d] * max(1, laid_out[d])
             shape, strides = tuple([laid_out[d] for d in back]), tuple([steps[d] for d in back])
-        return native.make_array(form.buffer, shape, strides, form.source, self._make)
+        make = self.made, form.made_at
+        return native.make_array(form.buffer, shape, strides, form.source, *make)
 
 
 class Releasing(StepForm, BoundStep):
@@ -282,6 +293,10 @@ class LaunchForm(StepForm):
             before = self.before.bind(values, lengths)
         return Launching(self, kernel_handle(self.step.kernel), values, before, max(room, 1))
 
+    def of_words(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep | None:
+        """The launch, to be written natively."""
+        return LaunchOfWords(self, values)
+
     def words(self, values: Values) -> tuple[list[int], int, int]:
         """The words, the number of units, and the work in additions.
 
@@ -289,14 +304,68 @@ class LaunchForm(StepForm):
             GraphValueError: a length or stride is beyond 64 bits.
         """
         numbers = [values[k] for k in self._lengths]
-        grid = values[self._grid]
+        grid, work = self.grid_and_work(values)
         if max(grid, *numbers, 0) > LARGEST or min(grid, *numbers, 0) < -LARGEST:
             raise self._refusal(values)
         words = self._words + numbers
         for word, number, dtype in self._computed:
             for k, bits in enumerate(_bits(values[number], dtype), word):
                 words[k] = bits
-        return words, grid, values[self._work]
+        return words, grid, work
+
+    def words_to_compute(self, values: Values) -> list[Word] | None:
+        """As `words`, of symbols too; None if a number has a dtype that no native call converts."""
+        words: list[Word] = [*self._words, *(values[k] for k in self._lengths)]
+        for word, number, dtype in self._computed:
+            length: Any = values[number]
+            if not isinstance(length, Dim):
+                words[word : word + len(_bits(0, dtype))] = _bits(length, dtype)
+            elif np.dtype(dtype) == np.int64:
+                words[word] = length
+            elif np.dtype(dtype) == np.float64:
+                words[word] = lazy_import("axiomjit.runtime.native_call.words").FloatWord(length)
+            else:
+                return None
+        return words
+
+    def emit_serial(
+        self,
+        native: NativeWriter,
+        handle: KernelHandle,
+        words: Sequence[Word],
+        grid: Any,
+        work: Any,
+    ) -> bool:
+        """Write a run of the kernel by one thread."""
+        step = self.step
+        fills = [(word, native.slots[name]) for word, name in enumerate(step.buffers)]
+        for word, position, dtype in self.given:
+            slot, size = native.given[position][0], len(_bits(0, dtype))
+            fills += [(word + k, slot + k) for k in range(size)]
+        return native.run(handle, work, tuple(words), fills, grid, step.kernel.combines)
+
+    def objects(self, native: NativeWriter) -> tuple[list[str], list[int], list[int]]:
+        """The buffers and the positions of numbers that its kernels take, and the slots of both."""
+        names = list(dict.fromkeys(name for one in self.launches for name in one.step.buffers))
+        numbers = (position for one in self.launches for _, position, _ in one.given)
+        positions = sorted(set(numbers))
+        slots = [native.slots[name] for name in names]
+        return names, positions, [*slots, *(native.given[one][0] for one in positions)]
+
+    def run_at(
+        self,
+        names: Sequence[str],
+        positions: Sequence[int],
+        values: Values,
+        lengths: Mapping[Symbol, int],
+        *objects: Any,
+    ) -> None:
+        """As `Launching.run_on`, for these lengths."""
+        self.bind(values, lengths).run_on(names, positions, *objects)
+
+    def grid_and_work(self, values: Values) -> tuple[int, int]:
+        """The number of units, and the work in additions."""
+        return values[self._grid], values[self._work]
 
     def _refusal(self, values: Values) -> GraphValueError:
         named: list[tuple[int, Dim]] = [(self._grid, self.step.grid)]
@@ -410,26 +479,38 @@ class Launching(BoundStep):
 
     def emit(self, native: NativeWriter) -> bool:
         """Write a run of the kernel or, if threads share it, a call of Python."""
-        form, step = self.form, self.form.step
+        form = self.form
         if self.is_serial:
-            fills = [(word, native.slots[name]) for word, name in enumerate(step.buffers)]
-            for word, position, dtype in form.given:
-                slot, size = native.given[position][0], len(_bits(0, dtype))
-                fills += [(word + k, slot + k) for k in range(size)]
-            facts = self.words(), fills, self.grid, step.kernel.combines
-            return native.run(self.handle, self.work, *facts)
-        names = list(dict.fromkeys(name for one in form.launches for name in one.step.buffers))
-        numbers = (position for one in form.launches for _, position, _ in one.given)
-        positions = sorted(set(numbers))
-        slots = [native.slots[name] for name in names]
-        slots += [native.given[position][0] for position in positions]
-        return native.call_python(partial(self._run_on, names, positions), slots)
+            return form.emit_serial(native, self.handle, self.words(), self.grid, self.work)
+        names, positions, slots = form.objects(native)
+        return native.call_python(partial(self.run_on, names, positions), slots)
 
-    def _run_on(self, names: Sequence[str], positions: Sequence[int], *objects: Any) -> None:
-        """A function that runs it, given the arrays of its buffers and the numbers it takes."""
+    def run_on(self, names: Sequence[str], positions: Sequence[int], *objects: Any) -> None:
+        """Run it, given the arrays of these buffers and the numbers at these positions."""
         # Kernels read memory, which a NumPy scalar does not have.
         arrays: Any = dict(zip(names, map(np.asarray, objects), strict=False))
         self(arrays, at_positions(positions, objects[len(names) :]))
+
+
+class LaunchOfWords(BoundStep):
+    """A launch, written natively, of lengths that follow from integer arguments."""
+
+    __slots__ = ("_form", "_grid", "_words", "_work")
+
+    def __init__(self, form: LaunchForm, values: Values) -> None:
+        self._form, self._words = form, form.words_to_compute(values)
+        self._grid, self._work = form.grid_and_work(values)
+
+    def emit(self, native: NativeWriter) -> bool:
+        """As `Launching.emit`; a table has calls with little work, or with much."""
+        form = self._form
+        if self._words is None:
+            return False
+        if self._work < SERIAL_WORK:
+            handle = kernel_handle(form.step.kernel)
+            return form.emit_serial(native, handle, self._words, self._grid, self._work)
+        names, positions, slots = form.objects(native)
+        return native.call_at_lengths(partial(form.run_at, names, positions), slots)
 
 
 def _check(status: int) -> None:

@@ -169,7 +169,7 @@ def _free() -> str:
 def _calloc() -> str:
     f = _Function("calloc", 3)
     state, count, each = f.parameters
-    size, fits = f.multiply(count, each)
+    size, fits = f.checked("umul", count, each)
     with f.when(fits):
         block = f.call_named("axiomjit_malloc", state, size)
         with f.when(f.test("ne", block, 0)):

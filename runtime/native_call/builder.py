@@ -15,9 +15,11 @@ HEADER: Final = (
     *("owned", "slots", "steps", "steps_at", "results", "results_at", "form", "otherwise"),
     *("errors", "memory", "values_from", "operands_from", "vector_from", "block_from"),
     *("outside", "outside_at", "passed", "passed_at"),
+    *("patches", "patches_at", "step_words", "steps_from"),
 )
 """The words of a guard table; its guards follow, then the instructions of a plan, then the slots of
-results, the vector's part before the arguments, and numbers of values passed to the runner.
+results, the vector's part before the arguments, numbers of values passed to the runner, and patches
+of instructions, pairs of a word's number and the slot of its value.
 
 `runner` is a Python function in place of a plan; the words `_at` are numbers of words in the table.
 `otherwise` is a function that answers if one of `errors` is raised. `memory` is the number of bytes
@@ -109,6 +111,24 @@ class EntryBuilder(Builder):
         """Copy that many words."""
         with self.count(words) as number:
             self.store(self.word(source, number), self.at(target, number))
+
+    def steps(self) -> Value:
+        """The address of the instructions: with patches a copy of them in this call's memory."""
+        steps, patches = (
+            self.variable(self.at(self.table, self.head("steps_at"))),
+            self.head("patches"),
+        )
+        with self.when(self.test("ne", patches, 0)):
+            copied = self.at(self.objects, self.head("steps_from"))
+            self.copy_words(self.load(steps), copied, self.head("step_words"))
+            cursor = self.variable(self.at(self.table, self.head("patches_at")))
+            with self.count(patches):
+                pair = self.load(cursor)
+                value = self.word(self.values, self.word(pair, 1))
+                self.store(value, self.at(copied, self.word(pair, 0)))
+                self.store(self.add(pair, 16), cursor)
+            self.store(copied, steps)
+        return self.load(steps)
 
     def fill_vector(self) -> None:
         """Put known objects before the arguments, and 0 for values that guards will read.

@@ -11,7 +11,7 @@ from __future__ import annotations
 import struct
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from types import CellType, FunctionType
 from typing import Any, Final
@@ -43,7 +43,6 @@ from axiomjit.runtime.native_call.instructions import (
     SET_POSITION,
     NativePlan,
     Store,
-    Words,
 )
 from axiomjit.runtime.native_call.source_rows import OF_MISSING, SOURCE_ROWS
 from axiomjit.runtime.native_call.structures import (
@@ -53,8 +52,20 @@ from axiomjit.runtime.native_call.structures import (
     dtype_word,
     runtime_block,
 )
+from axiomjit.runtime.native_call.words import (
+    COMPUTED,
+    LARGEST,
+    LEAST,
+    WORD_ROWS,
+    FloatWord,
+    Word,
+    Words,
+    read_integer,
+)
 from axiomjit.runtime.object_cache.llvm_text import Value
 from axiomjit.symbolic.data_dependent import OtherLengthError
+from axiomjit.symbolic.dims import Dim, Symbol
+from axiomjit.symbolic.dims import Guard as Comparison
 
 Array = np.ndarray[Any, Any]
 MOST_TABLES: Final = 8
@@ -106,10 +117,7 @@ def _guard_scalar(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
 
 def _guard_integer(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
     """Check the value of an int; an overflow fails the guard."""
-    e.require(e.test("eq", e.load(value, fields.TYPE), row["type"]), missed)
-    number = e.call(e.runtime("int_value"), value, e.scratch)
-    e.require(e.test("eq", e.load(e.scratch, 0, bits=32), 0), missed)
-    e.require(e.test("eq", number, row["value"]), missed)
+    e.require(e.test("eq", read_integer(e, row, value, missed), row["value"]), missed)
 
 
 def _guard_same(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
@@ -133,7 +141,7 @@ def _guard_disjoint(e: EntryBuilder, row: Row, array: Value, missed: str) -> Non
     e.require(e.test("ne", e.load(disjoint), 0), missed)
 
 
-GUARDS: Final[dict[str, tuple[Words, Callable[..., None]]]] = {
+GUARDS: Final[dict[str, tuple[tuple[str, ...], Callable[..., None]]]] = {
     "array": (("slot", "dtype", "rank", "flags", "address"), _guard_array),
     "number": (("type", "slot", "words"), _guard_number),
     "scalar": (("type", "slot"), _guard_scalar),
@@ -141,6 +149,7 @@ GUARDS: Final[dict[str, tuple[Words, Callable[..., None]]]] = {
     "same": (("same",), _guard_same),
     "disjoint": (("other", "low", "end", "other_low", "other_end"), _guard_disjoint),
     **SOURCE_ROWS,
+    **WORD_ROWS,
 }
 """By guard its words and the code that checks it; shape and strides (bytes) follow an array's."""
 Known = tuple[()] | tuple[object] | None
@@ -158,7 +167,7 @@ def guard_objects(e: EntryBuilder, missed: str) -> None:
 
 def _ask(e: EntryBuilder, name: str, record: Value, value: Value, missed: str) -> None:
     words, ask = GUARDS[name]
-    if name not in OF_MISSING:
+    if name not in (*OF_MISSING, *COMPUTED):
         e.require(e.test("ne", value, 0), missed)
     ask(e, Row(e, record, ("source", *words)), value, missed)
 
@@ -178,10 +187,12 @@ class Guards:
         self._plan, lent = plan, () if plan is None else plan.lent
         self._writable = {*writes, *lent}
         self._unused = 0 if plan is None else plan.slots
+        self._words = Words(self._unused + UNUSED_SLOTS)
         self._outside: list[int] = []
         self._fixed: dict[int, int] = {}
         self._versions: dict[type, int] = {}
         self._stores: list[Store] = []
+        self._source_of_words = 0
         self.records: list[list[int]] = []
         self.kept: list[object] = []
 
@@ -232,6 +243,19 @@ class Guards:
             self.same(source, value)
             return True
         return False
+
+    def word(self, source: int, value: int, symbol: Symbol) -> bool:
+        """Read an int as the value of a symbol; True if it fits into a word."""
+        fits = LEAST <= value <= LARGEST and self._plan is not None
+        if fits:
+            self._record("integer_word", source, id(int), self._words.given(symbol))
+            self._source_of_words = source
+        return fits
+
+    def limit(self, comparisons: Iterable[Comparison]) -> None:
+        """Guard that comparisons of lengths have their recorded outcomes."""
+        for one in comparisons:
+            self._words.limit(one)
 
     def _keep(self, value: object) -> int:
         """The address of an object, which lives as long as the table."""
@@ -479,6 +503,8 @@ class Guards:
         plan = self._plan
         for array, slot in () if plan is None else plan.held:
             self.hold(array, slot)
+        done = () if plan is None else (*plan.steps, *self._stores)
+        steps, patches = self._with_words([word for step in done for word in step.record()])
         records = [word for record in self.records for word in record]
         head = {
             "runtime": id(runtime_block()) + BYTES,
@@ -492,28 +518,43 @@ class Guards:
             "otherwise": 0 if otherwise is None else id(otherwise),
             "errors": id(errors),
         }
-        done = () if plan is None else (*plan.steps, *self._stores)
-        steps = [word for step in done for word in step.record()]
         results = () if plan is None else plan.results
         arguments = positional + len(names)
-        head |= self._lengths(arguments, len(passed))
+        head |= self._lengths(arguments, len(passed), len(steps) if patches else 0)
+        head["patches"] = len(patches) // 2
         parts = {"steps": steps, "results": results, "outside": self._outside, "passed": passed}
+        parts["patches"] = patches
         at = len(HEADER) + len(records)
         for name, part in parts.items():
             head[f"{name}_at"] = at
             at += len(part)
         words = [*(head.get(name, 0) for name in HEADER), *records, *steps, *results]
-        words += [*reversed(self._outside), *passed]
+        words += [*reversed(self._outside), *passed, *patches]
         kept = (names, hits, *self.kept, runner, otherwise, errors)
         kept += () if plan is None else plan.kept()
         return Table(struct.pack(f"<{len(words)}q", *words), kept)
 
-    def _lengths(self, arguments: int, passed: int) -> dict[str, int]:
-        """The header's words about the plan, and the memory layout of a call."""
+    def _with_words(self, steps: Sequence[Word]) -> tuple[list[int], list[int]]:
+        """The words of instructions, and the patches of those that each call computes.
+
+        Rows that compute and limit words become the last records.
+        """
+        plain = [one.constant if isinstance(one, Dim) and not one.symbols else one for one in steps]
+        computed = {k: one for k, one in enumerate(plain) if isinstance(one, Dim | FloatWord)}
+        for name, words in self._words.finish(computed.values()):
+            self._record(name, self._source_of_words, *words)
+        patches = [part for k, one in computed.items() for part in (k, self._words.slot(one))]
+        return [one if isinstance(one, int) else 0 for one in plain], patches
+
+    def _lengths(self, arguments: int, passed: int, patched: int) -> dict[str, int]:
+        """The header's words about the plan, and the memory layout of a call.
+
+        `patched` is the number of words of instructions that a call copies.
+        """
         plan, slots, operands, block_words = self._plan, UNUSED_SLOTS, arguments + passed, 0
         found: dict[str, int] = {}
         if plan is not None:
-            slots, operands = slots + plan.slots, plan.operands
+            slots, operands = slots + plan.slots + self._words.count, plan.operands
             block_words = plan.block_words
             found = {
                 "owned": plan.owned,
@@ -524,7 +565,8 @@ class Guards:
             }
         vector_from = 2 * slots + operands
         block_from = vector_from + (len(self._outside) + arguments) * bool(self._outside)
-        memory = 8 * (block_from + block_words)
+        steps_from = block_from + block_words
+        memory = 8 * (steps_from + patched)
         return found | {
             "outside": len(self._outside),
             "passed": passed,
@@ -532,6 +574,8 @@ class Guards:
             "operands_from": 2 * slots,
             "vector_from": vector_from,
             "block_from": block_from,
+            "steps_from": steps_from,
+            "step_words": patched,
             "memory": memory if memory > 8 * STACK_WORDS else 0,
         }
 

@@ -19,10 +19,14 @@ from axiomjit.runtime.memory.allocation import poison
 from axiomjit.runtime.native_call import structures as fields
 from axiomjit.runtime.native_call.builder import EntryBuilder, Row
 from axiomjit.runtime.native_call.structures import WRITEABLE
+from axiomjit.runtime.native_call.words import Word
 from axiomjit.runtime.object_cache.llvm_text import Value
+from axiomjit.symbolic.dims import Dim
 
 Array = np.ndarray[Any, Any]
 Words = tuple[str, ...]
+Length = int | Dim
+"""A number, or one that follows from integer arguments in each call (`words`)."""
 SCALARS, TUPLE, NOTHING = 1, 2, 4
 """Bits of a plan's `form`: results without dimensions are NumPy scalars; results are in a tuple;
 the call returns None.
@@ -32,11 +36,11 @@ the call returns None.
 class Instruction(Record):
     """One step of a native plan."""
 
-    def words(self) -> Sequence[int]:
+    def words(self) -> Sequence[Word]:
         """The words of the record: those named in `INSTRUCTIONS`, then any number of others."""
         return [getattr(self, name) for name in INSTRUCTIONS[type(self)][0]]
 
-    def record(self) -> list[int]:
+    def record(self) -> list[Word]:
         """The record in a table: kind, size and words."""
         words = self.words()
         return [[*INSTRUCTIONS].index(type(self)), 2 + len(words), *words]
@@ -50,23 +54,23 @@ class NewArray(Instruction):
     """
 
     dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-    strides: tuple[int, ...] | None
+    shape: tuple[Length, ...]
+    strides: tuple[Length, ...] | None
     slot: int
     base: int = -1
-    offset: int = 0
+    offset: Length = 0
     takes: bool = False
     writable: bool = True
 
     @property
-    def size_bytes(self) -> int:
+    def size_bytes(self) -> Length:
         """The number of bytes of its elements."""
-        size: int = self.dtype.itemsize
+        size: Length = self.dtype.itemsize
         for length in self.shape:
             size *= length
         return size
 
-    def words(self) -> Sequence[int]:
+    def words(self) -> Sequence[Word]:
         """The words; under `config.check` the array is poisoned. Flags need a base."""
         flags = WRITEABLE if self.writable and self.base >= 0 else 0
         is_filled = config.check and (self.base < 0 or self.takes)
@@ -120,13 +124,13 @@ class Run(Instruction):
     """
 
     kernel: int
-    block: tuple[int, ...]
+    block: tuple[Word, ...]
     fills: tuple[tuple[int, int], ...]
-    grid: int
+    grid: Length
     combines: bool
     releases: bool
 
-    def words(self) -> Sequence[int]:
+    def words(self) -> Sequence[Word]:
         """The named words, followed by the block's words and the pairs."""
         facts = self.kernel, self.grid, self.combines, self.releases
         pairs = [word for pair in self.fills for word in pair]
@@ -213,6 +217,19 @@ def _call_python(e: EntryBuilder, row: Row, failed: str) -> None:
     e.call(e.runtime("drop"), made)
     e.go(behind)
     e.begin(behind)
+
+
+class NewInteger(Instruction):
+    """Make a Python int of a word."""
+
+    slot: int
+    value: Length
+
+
+def _make_integer(e: EntryBuilder, row: Row, failed: str) -> None:
+    made = e.call(e.runtime("new_integer"), row["value"])
+    e.require(e.test("ne", made, 0), failed)
+    e.fill_slot(row["slot"], made, "0")
 
 
 class Drop(Instruction):
@@ -307,6 +324,7 @@ INSTRUCTIONS: Final[dict[type[Instruction], tuple[Words, Callable[..., None]]]] 
     ),
     Run: (("kernel", "grid", "combines", "releases", "words", "fills"), _run_kernel),
     CallPython: (("function", "operands", "results", "entire"), _call_python),
+    NewInteger: (("slot", "value"), _make_integer),
     Drop: (("slot",), _drop_array),
     Share: (("slot", "source"), _share_object),
     Store: (("setter", "is_taken", "target", "key", "slot", "number", "convert"), _store),
@@ -363,7 +381,7 @@ def answer(e: EntryBuilder) -> None:
     failed = e.label()
     with e.count(e.head("slots"), first=e.head("owned")) as number:
         e.store(0, e.at(e.objects, number))
-    with e.records(e.at(e.table, e.head("steps_at")), e.head("steps")) as record:
+    with e.records(e.steps(), e.head("steps")) as record:
         rows = INSTRUCTIONS.values()
         e.choose_kind(record, [partial(do, e, Row(e, record, words), failed) for words, do in rows])
     result = _results(e, failed)

@@ -40,6 +40,12 @@ class _Method(ctypes.Structure):
     )
 
 
+_INTRINSICS: Final = "".join(
+    f"declare {{i64, i1}} @llvm.{operation}.with.overflow.i64(i64, i64)\n"
+    for operation in ("sadd", "smul")
+)
+
+
 def entry_text() -> str:
     """LLVM text of the entry."""
     e = EntryBuilder()
@@ -72,7 +78,7 @@ def entry_text() -> str:
     result = e.call(vectorcall, slow, e.arguments, e.given, e.names)
     e.call(drop, slow)
     e.give(result)
-    return e.text()
+    return e.text() + _INTRINSICS
 
 
 def _guard_call(e: EntryBuilder, missed: str) -> None:

@@ -179,6 +179,7 @@ RUNTIME: Final[Mapping[str, Callable[[], int]]] = {
     "new_tuple": _python("PyTuple_New"),
     "set_item": _python("PyTuple_SetItem"),
     "context_value": _python("PyContextVar_Get"),
+    "new_integer": _python("PyLong_FromLongLong"),
     "int_value": _python("PyLong_AsLongLongAndOverflow"),
     "set_error": _python("PyErr_Format"),
     "error_states": lambda: id(error_state_variable()),

@@ -115,12 +115,27 @@ class Builder:
         """The difference."""
         return self._binary("sub", left, right)
 
-    def multiply(self, left: Value, right: Value) -> tuple[Value, Value]:
-        """The product, and True if it fits in 64 bits."""
+    def checked(self, operation: str, left: Value, right: Value) -> tuple[Value, Value]:
+        """The result of `sadd`, `smul` or `umul`, and True if it fits in 64 bits."""
         operands = f"i64 {left}, i64 {right}"
-        pair = self._result(f"call {{i64, i1}} @llvm.umul.with.overflow.i64({operands})")
-        product, over = (self._result(f"extractvalue {{i64, i1}} {pair}, {k}") for k in (0, 1))
-        return product, self._result(f"xor i1 {over}, true")
+        pair = self._result(f"call {{i64, i1}} @llvm.{operation}.with.overflow.i64({operands})")
+        result, over = (self._result(f"extractvalue {{i64, i1}} {pair}, {k}") for k in (0, 1))
+        return result, self._result(f"xor i1 {over}, true")
+
+    def floor_quotient(self, left: Value, right: Value) -> Value:
+        """The quotient of signed numbers, rounded down, for a positive divisor."""
+        rest = self._binary("srem", left, right)
+        return self._binary("sub", self._binary("sdiv", left, right), self.shift_right(rest, 63))
+
+    def float_bits(self, value: Value) -> Value:
+        """The bits of a signed number as float64."""
+        return self._result(
+            f"bitcast double {self._result(f'sitofp i64 {value} to double')} to i64"
+        )
+
+    def select(self, condition: Value, yes: Value, no: Value) -> Value:
+        """One of two values."""
+        return self._result(f"select i1 {condition}, i64 {yes}, i64 {no}")
 
     def both(self, left: Value, right: Value | int) -> Value:
         """The bitwise and."""

@@ -1,0 +1,218 @@
+"""Integers as words of a native call: lengths that follow from them, and the limits of a table.
+
+The words are 64-bit slots. A table reads integer arguments into slots, computes lengths from these,
+and misses if a length is beyond its limits or does not fit into 64 bits. Numbers in the records of
+instructions that depend on integers are then copied from their slots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from axiomjit.base.records import Record
+from axiomjit.runtime.native_call import structures as fields
+from axiomjit.runtime.native_call.builder import EntryBuilder, Row
+from axiomjit.runtime.object_cache.llvm_text import Value
+from axiomjit.symbolic.dims import Binary, Dim, Guard, Symbol, dim, polynomial
+
+LEAST, LARGEST = -(2**63), 2**63 - 1
+"""The least and the largest word."""
+
+
+class FloatWord(Record):
+    """The bits of a length as float64."""
+
+    length: Dim
+
+
+Word = int | Dim | FloatWord
+"""A word of an instruction: a number, or one that each call computes."""
+
+
+def read_integer(e: EntryBuilder, row: Row, value: Value, missed: str) -> Value:
+    """The value of an int; other types, and an overflow, fail the guard."""
+    e.require(e.test("eq", e.load(value, fields.TYPE), row["type"]), missed)
+    number = e.call(e.runtime("int_value"), value, e.scratch)
+    e.require(e.test("eq", e.load(e.scratch, 0, bits=32), 0), missed)
+    return number
+
+
+def _give(e: EntryBuilder, row: Row, value: Value) -> None:
+    e.store(value, e.at(e.values, row["slot"]))
+
+
+def _operands(e: EntryBuilder, row: Row) -> tuple[Value, Value]:
+    return e.word(e.values, row["left"]), e.word(e.values, row["right"])
+
+
+def _checked(e: EntryBuilder, operation: str, left: Value, right: Value, missed: str) -> Value:
+    result, fits = e.checked(operation, left, right)
+    e.require(fits, missed)
+    return result
+
+
+def _read_integer(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
+    _give(e, row, read_integer(e, row, value, missed))
+
+
+def _linear(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
+    """`factor * left + addend`."""
+    scaled = _checked(e, "smul", e.word(e.values, row["left"]), row["factor"], missed)
+    _give(e, row, _checked(e, "sadd", scaled, row["addend"], missed))
+
+
+def _sum(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
+    _give(e, row, _checked(e, "sadd", *_operands(e, row), missed))
+
+
+def _product(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
+    _give(e, row, _checked(e, "smul", *_operands(e, row), missed))
+
+
+def _quotient(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
+    """Python's quotient, rounded down; a table has only positive divisors."""
+    left, right = _operands(e, row)
+    e.require(e.test("sgt", right, 0), missed)
+    _give(e, row, e.floor_quotient(left, right))
+
+
+def _smaller(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
+    left, right = _operands(e, row)
+    _give(e, row, e.select(e.test("slt", left, right), left, right))
+
+
+def _larger(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
+    left, right = _operands(e, row)
+    _give(e, row, e.select(e.test("sgt", left, right), left, right))
+
+
+def _as_float(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
+    _give(e, row, e.float_bits(e.word(e.values, row["left"])))
+
+
+def _within(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
+    """Check that a word is in a range."""
+    word = e.word(e.values, row["slot"])
+    e.require(e.test("sge", word, row["low"]), missed)
+    e.require(e.test("sle", word, row["high"]), missed)
+
+
+def _differs(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
+    """Check that a word is another number."""
+    e.require(e.test("ne", e.word(e.values, row["slot"]), row["other"]), missed)
+
+
+_PAIR: Final = ("slot", "left", "right")
+WORD_ROWS: Final[dict[str, tuple[tuple[str, ...], Callable[..., None]]]] = {
+    "integer_word": (("type", "slot"), _read_integer),
+    "linear": (("slot", "left", "factor", "addend"), _linear),
+    "sum": (_PAIR, _sum),
+    "product": (_PAIR, _product),
+    "//": (_PAIR, _quotient),
+    "min": (_PAIR, _smaller),
+    "max": (_PAIR, _larger),
+    "as_float": (("slot", "left"), _as_float),
+    "within": (("slot", "low", "high"), _within),
+    "differs": (("slot", "other"), _differs),
+}
+"""By row its words and its code; a Dim's quotients, minima and maxima have rows of their signs."""
+COMPUTED: Final = tuple(name for name in WORD_ROWS if name != "integer_word")
+"""The rows that are about words alone, not about a value of the vector."""
+
+
+class Limits:
+    """The numbers that a sum of products may be: a range without some numbers."""
+
+    def __init__(self) -> None:
+        self.low, self.high, self.others = LEAST, LARGEST, set[int]()
+
+    def take(self, sign: str, bound: int) -> None:
+        """Take `sign bound` as a further condition."""
+        if sign == "!=":
+            self.others.add(bound)
+        if sign in ("==", ">", ">="):
+            self.low = max(self.low, bound + (sign == ">"))
+        if sign in ("==", "<", "<="):
+            self.high = min(self.high, bound - (sign == "<"))
+
+
+_NEGATED: Final = {"==": "!=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+_MIRRORED: Final = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+Rows = list[tuple[str, tuple[int, ...]]]
+
+
+class Words:
+    """The slots of one table's words, and the rows that compute and limit them."""
+
+    def __init__(self, first: int) -> None:
+        """Start without words; their slots are numbered from `first`."""
+        self._first, self._slots = first, dict[Dim | FloatWord, int]()
+        self._limits: dict[Dim, Limits] = {}
+        self.rows: Rows = []
+
+    @property
+    def count(self) -> int:
+        """The number of slots."""
+        return len(self._slots)
+
+    def given(self, symbol: Symbol) -> int:
+        """A new slot for the value of a symbol, which another row fills."""
+        return self._slots.setdefault(dim(symbol), self._first + self.count)
+
+    def slot(self, word: Dim | FloatWord) -> int:
+        """The slot of a word, with rows that compute it if it has none yet.
+
+        Raises:
+            KeyError: it depends on a symbol that is not given.
+        """
+        if word not in self._slots:
+            row, operands = self._row(word)
+            slot = self._slots[word] = self._first + self.count
+            self.rows.append((row, (slot, *operands)))
+        return self._slots[word]
+
+    def _row(self, word: Dim | FloatWord) -> tuple[str, tuple[int, ...]]:
+        """The row that computes a word, and its words after the slot."""
+        if isinstance(word, FloatWord):
+            return "as_float", (self.slot(word.length),)
+        if not word.terms or word.constant is not None:
+            return "linear", (self._first, 0, word.constant or 0)
+        (monomial, factor), *rest = word.terms
+        addend = rest[0][1] if rest and not rest[0][0] else 0
+        if len(rest) > bool(addend):
+            first = polynomial({monomial: factor})
+            return "sum", (self.slot(first), self.slot(word - first))
+        if factor != 1 or addend:
+            return "linear", (self.slot(polynomial({monomial: 1})), factor, addend)
+        atom, *others = monomial
+        if others:
+            return "product", (self.slot(dim(atom)), self.slot(polynomial({tuple(others): 1})))
+        if isinstance(atom, Binary):
+            return atom.sign, (self.slot(atom.left), self.slot(atom.right))
+        raise KeyError(atom)
+
+    def limit(self, guard: Guard) -> None:
+        """Require the outcome of a comparison; those of one sum of products are one row."""
+        sign = guard.sign if guard.outcome else _NEGATED[guard.sign]
+        apart = guard.left - guard.right
+        constant = dict(apart.terms).get((), 0)
+        varying = apart - constant
+        if not varying.terms:
+            return  # it holds for all integers
+        if varying.terms[0][1] < 0:
+            varying, constant, sign = -varying, -constant, _MIRRORED[sign]
+        self._limits.setdefault(varying, Limits()).take(sign, -constant)
+
+    def finish(self, others: Iterable[Dim | FloatWord]) -> Rows:
+        """All rows: those that compute these words too, and those of limits."""
+        for word in others:
+            self.slot(word)
+        for varying, limits in self._limits.items():
+            slot = self.slot(varying)
+            low, high = max(limits.low, LEAST), min(limits.high, LARGEST)
+            if (low, high) != (LEAST, LARGEST):
+                self.rows.append(("within", (slot, low, high)))
+            fitting = (n for n in sorted(limits.others) if low <= n <= high)
+            self.rows += [("differs", (slot, n)) for n in fitting]
+        return self.rows
