@@ -102,14 +102,10 @@ def guard_call(
         return False
     if any(leaf is not vector[k] for leaf, k in zip(leaves, order, strict=True)):
         return False
-    if not _has_kernels(function, compiled.runnable) or (compiled.speculative and kwargs):
+    if not _may_guard(function, compiled, compiled.runnable, kwargs):
         return False
-    if any(isinstance(value, Dim) for _, value in compiled.leaves):
-        return False  # integers that are computed in each call
     reads, whole, values = compiled.outside, call, values or []
     if reads is not None:
-        if reads.effects and compiled.speculative:
-            return False  # what answers after an error would do effects again
         whole = call.with_inputs(reads.guards.given(values), reads.names)
     arrays = [v for v in whole.dynamic if isinstance(v, np.ndarray)]
     if (compiled.writes and not compiled.plain) or (distinct and not all(v.size for v in arrays)):
@@ -129,11 +125,26 @@ def guard_call(
         wanted = _wanted(compiled)
         passed = tuple(map(numbers, wanted))
         runner = _runner_of(compiled, whole, order, places, wanted, len(values))
-    otherwise = function.slow if compiled.speculative else None
-    names, hits = tuple(kwargs), function.hits_natively
-    table = guards.table(len(args), names, hits, runner, otherwise, _errors(compiled), passed)
+    facts = runner, function.slow if compiled.speculative else None, _errors(compiled), passed
+    table = guards.table(len(args), tuple(kwargs), function.hits_natively, *facts)
     add_table(function, table, native)
     return True
+
+
+def _may_guard(
+    function: NativeCallable[Any],
+    compiled: CompiledCall,
+    plan: BoundPlan,
+    kwargs: Mapping[str, object],
+) -> bool:
+    """True if a compiled call can be answered natively, whatever its arguments are."""
+    if not _has_kernels(function, plan) or (compiled.speculative and kwargs):
+        return False
+    if any(isinstance(value, Dim) for _, value in compiled.leaves):
+        return False  # integers that are computed in each call
+    # what answers after an error would do effects again
+    effects = compiled.outside is not None and compiled.outside.effects
+    return not (effects and compiled.speculative)
 
 
 def guard_graph(

@@ -310,14 +310,22 @@ class TracedProgram(LoweredProgram):
         self.reads = Reads(traced.guards, traced.effects, None, traced.outside_names)
         own = frozenset(known)
         self.pins = {length: n for length, n in self.pins.items() if symbols_in(length) <= own}
-        self.counters = self._counters(traced.signature.given)
-        self._integers = self._varying(traced.signature.given)
+        numbers = [(k, one) for k, one in enumerate(traced.signature.given) if isinstance(one, Dim)]
+        self.counters: tuple[tuple[int, Symbol], ...] = ()
+        self._integers: Integers | None = None
+        if numbers:
+            self.counters = self._counters(numbers, len(traced.signature.given))
+            self._integers = self._varying(numbers)
 
-    def _counters(self, given: Sequence[Input | Dim]) -> tuple[tuple[int, Symbol], ...]:
-        """The positions and symbols of outside integers that only results and effects depend on."""
-        first = len(given) - len(self.reads.names)
-        numbers = [(k, one) for k, one in enumerate(given) if k >= first and isinstance(one, Dim)]
-        found = [(k, symbol) for k, one in numbers for symbol in one.symbols]
+    def _counters(
+        self, numbers: Sequence[tuple[int, Dim]], count: int
+    ) -> tuple[tuple[int, Symbol], ...]:
+        """The positions and symbols of outside integers that only results and effects depend on.
+
+        They are among the last of `count` arguments.
+        """
+        first = count - len(self.reads.names)
+        found = [(k, symbol) for k, one in numbers if k >= first for symbol in one.symbols]
         if not found:
             return ()
         used = {s for guard in self.guards for s in symbols_in(guard.left, guard.right)}
@@ -330,10 +338,9 @@ class TracedProgram(LoweredProgram):
             map_fields(node, lambda child: child, note)
         return tuple((k, one) for k, one in found if one not in used)
 
-    def _varying(self, given: Sequence[Input | Dim]) -> Integers | None:
+    def _varying(self, numbers: Sequence[tuple[int, Dim]]) -> Integers | None:
         """The integer arguments, if native calls may take any value of them."""
-        found = {k: one for k, one in enumerate(given) if isinstance(one, Dim)}
-        symbols = {k: symbol for k, one in found.items() if (symbol := symbol_of(one))}
+        symbols = {k: symbol for k, one in numbers if (symbol := symbol_of(one))}
         leaves = [one for _, one in self.trace.leaves if isinstance(one, Dim)]
         depends = not symbols_in(*leaves).isdisjoint(symbols.values())
         return Integers(symbols, self.guards) if symbols and not depends else None

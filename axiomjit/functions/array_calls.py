@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import numpy as np
 
 from axiomjit.base.origins import user_location
-from axiomjit.functions.outside import TraceAgain, Wanted
+from axiomjit.functions.outside import TraceAgain, Wanted, refuse
 from axiomjit.graph.builder import as_node
 from axiomjit.graph.nodes import Node
 from axiomjit.numpy_rules.joins import INDEXED
@@ -22,6 +22,26 @@ def first_traced(values: Any) -> Tracer | None:
     return next((one for one in traced_in(values) if issubclass(type(one), Tracer)), None)
 
 
+def writing(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """The result of a function of NumPy that may write into an array.
+
+    Raises:
+        NeedsValuesError: the array is read-only, as one that stands for an array from outside whose
+            elements decide what the function does.
+    """
+    try:
+        return function(*args, **kwargs)
+    except ValueError as error:
+        if "read-only" not in str(error):
+            raise
+        refuse(_KNOWN_WRITE)
+
+
+_KNOWN_WRITE: Final = (
+    "writes into an array whose elements decide what it does, or that is read-only"
+)
+
+
 def call_numpy(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The result of a function or ufunc; traced arrays within lists are asked, too."""
     traced = first_traced([args, list(kwargs.values())])
@@ -30,14 +50,16 @@ def call_numpy(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> An
             return call_ufunc(function, "__call__", args, kwargs)
         if hasattr(function, "_implementation"):
             return traced.__array_function__(function, (), args, kwargs)
-    return function(*args, **kwargs)
+    return writing(function, *args, **kwargs)
 
 
 def call_ufunc(ufunc: Any, method: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The result of a method of a ufunc; traced arrays within lists are asked, too."""
     traced = first_traced([args, list(kwargs.values())])
     if traced is None:
-        return getattr(ufunc, method)(*args, **kwargs)
+        if method == "at" and isinstance(args[0], np.ndarray) and not args[0].flags.writeable:
+            refuse(_KNOWN_WRITE)  # NumPy writes nevertheless
+        return writing(getattr(ufunc, method), *args, **kwargs)
     if method == "__call__" and len(args) > ufunc.nin:
         args, kwargs = args[: ufunc.nin], {**kwargs, "out": tuple(args[ufunc.nin :])}
     if method in ("reduce", "accumulate"):  # NumPy names their options where it asks

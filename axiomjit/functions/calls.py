@@ -24,7 +24,7 @@ from typing import Any, Final, cast
 import numpy as np
 
 from axiomjit.base.native_callable import NativeCallable
-from axiomjit.functions.array_calls import call_ufunc, first_traced
+from axiomjit.functions.array_calls import call_ufunc, first_traced, writing
 from axiomjit.functions.expressions import NoTextError, NotInstrumentedError
 from axiomjit.functions.instrument import instrumented
 from axiomjit.functions.known_calls import Kind, kind_of_call
@@ -352,8 +352,6 @@ class Calls(Operators):
         """`owner.name(*args, **kwargs)`."""
         kind = type(owner)
         if kind is np.ufunc:
-            if name == "at" and args and type(args[0]) is np.ndarray:
-                self._write_known(args[0])
             if kind_of_call(owner).kind is Kind.REFUSED:
                 refuse(f"calls {name} of {owner.__name__}, which is not known")
             given = [self.given(one) for one in args]
@@ -473,15 +471,6 @@ class Calls(Operators):
             refuse(f"calls {name} of a {type(owner).__name__}, which lives on outside it")
         return getattr(self.outside.whole(owner), name)(*stored, **named)
 
-    def _write_known(self, array: np.ndarray) -> None:
-        """Refuse a write into an array from outside whose elements the program knows.
-
-        Raises:
-            NeedsValuesError: it is such an array.
-        """
-        if self.outside.is_outside(array):
-            refuse(f"writes into {self.source(array)}, whose elements decide what it does")
-
     def _taken(self, value: Any) -> Any:
         """The argument of a method that takes entries out of it."""
         taken = self.given(value)
@@ -495,7 +484,7 @@ class Calls(Operators):
             if name in ("fill", "put", "sort", "partition"):
                 self.known.want_traced(owner)
             return getattr(Tracer(as_node(owner, name)), name)(*given, **named)
-        return self.known.note(getattr(owner, name)(*given, **named))
+        return self.known.note(writing(getattr(owner, name), *given, **named))
 
     def library_method(
         self, owner: Any, name: str, found: Any, args: Sequence[Any], kwargs: Mapping[str, Any]

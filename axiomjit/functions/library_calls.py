@@ -17,7 +17,7 @@ import numpy as np
 from axiomjit.base.errors import ImpureError, NeedsValuesError
 from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import refused
-from axiomjit.functions.array_calls import call_numpy, first_traced
+from axiomjit.functions.array_calls import call_numpy, first_traced, writing
 from axiomjit.functions.asked_methods import ALL, COMPARISONS
 from axiomjit.functions.calls import Calls
 from axiomjit.functions.known_calls import CallKind, Kind, kind_of_call
@@ -153,7 +153,7 @@ class LibraryCalls(Calls):
             if first_traced(given) is not None:
                 for one in changed:
                     self.known.want_traced(one)
-            return function(*given, **{key: self.given(v) for key, v in kwargs.items()})
+            return writing(function, *given, **{k: self.given(v) for k, v in kwargs.items()})
         if len(changed) > 1 or changed[0] is not args[0] or kwargs:
             refuse(f"calls {known.name}, which changes a container that lives on outside it")
         owner, *rest = args

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import sys
 import threading
 from collections import Counter, defaultdict, namedtuple
@@ -21,7 +22,12 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base.native_callable import NativeCallable
-from axiomjit.functions.array_calls import KnownArrays, first_traced, item_of_indexed
+from axiomjit.functions.array_calls import (
+    KnownArrays,
+    first_traced,
+    item_of_indexed,
+    writing,
+)
 from axiomjit.functions.libraries import is_library_module, is_users, users_function
 from axiomjit.functions.outside import (
     BY_IDENTITY,
@@ -445,7 +451,7 @@ class Objects:
                 return
             if type(owner) is np.ndarray and first_traced([key, value]) is not None:
                 self.known.want_traced(owner)
-            owner[self.key(key)] = value
+            writing(operator.setitem, owner, self.key(key), value)
         elif is_container(owner) and special is not MISSING:
             self._set_entry(owner, key, value)
         else:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.functions.array_calls import first_traced
+from axiomjit.functions.array_calls import first_traced, writing
 from axiomjit.functions.known_methods import is_generated
 from axiomjit.functions.libraries import is_users, users_function
 from axiomjit.functions.objects import Objects, is_plain
@@ -168,7 +168,7 @@ class Operators(Objects):
         """`left sign= right`: the object that is bound to the name afterwards."""
         if is_plain(left):
             return (
-                IN_PLACE[sign](left, right)
+                writing(IN_PLACE[sign], left, right)
                 if is_plain(right)
                 else self._in_place_plain(sign, left, right)
             )
@@ -191,7 +191,7 @@ class Operators(Objects):
         given = self.given(right)
         if type(left) is np.ndarray and first_traced([given]) is not None:
             self.known.want_traced(left)
-        return IN_PLACE[sign](left, given)
+        return writing(IN_PLACE[sign], left, given)
 
     def _change_in_place(self, name: str, left: Any, given: Any) -> Any:
         """An in-place operator of a container that has no plain method for it."""
@@ -203,7 +203,9 @@ class Operators(Objects):
 
     def _in_place_plain(self, sign: str, left: Any, right: Any) -> Any:
         found = self._by_methods(_STEMS[sign], left, right)
-        return IN_PLACE[sign](left, self.given(right)) if found is NotImplemented else found
+        if found is not NotImplemented:
+            return found
+        return writing(IN_PLACE[sign], left, self.given(right))
 
     def unary(self, sign: str, value: Any) -> Any:
         """`-value` and its like."""

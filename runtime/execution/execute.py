@@ -201,15 +201,12 @@ class BoundPlan:
         """
         lengths: Any = {**self.lengths, **{symbol: dim(symbol) for symbol in symbols}}
         values = self.form.lengths.at(lengths)
-        actions = [step.of_words(values, lengths) for step in self.form.steps]
+        actions: list[Any] = [step.of_words(values, lengths) for step in self.form.steps]
         if None in actions or not self.form.is_entire:
             return None
         made: BoundPlan = object.__new__(BoundPlan)
         made.form, made.lengths, made._otherwise = self.form, lengths, None
-        made.actions = (
-            *(one for one in actions if one is not None),
-            GivingResults(made.form, lengths),
-        )
+        made.actions = (*actions, GivingResults(made.form, lengths))
         made.handles = self.handles
         return made
 

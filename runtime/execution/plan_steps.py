@@ -55,7 +55,23 @@ _WORD_BYTES: Final = ctypes.sizeof(ctypes.c_int64)
 _count_run: Final = counter("kernels_run")
 
 
-class BoundStep:
+class NativeStep:
+    """A step of a plan that can be written natively."""
+
+    __slots__ = ()
+
+    def emit(self, native: NativeWriter) -> bool:
+        """Write the step's instructions of a native call; False if it cannot run natively."""
+        raise NotImplementedError
+
+    def emit_alone(
+        self, plan: Plan, native: NativeWriter, examples: Sequence[Any], kind: type | None
+    ) -> bool:
+        """As `emit`, for a step that is one function returning all results of the plan."""
+        return False
+
+
+class BoundStep(NativeStep):
     """A step of a plan, bound to lengths."""
 
     __slots__ = ()
@@ -72,16 +88,6 @@ class BoundStep:
         """
         raise NotImplementedError
 
-    def emit(self, native: NativeWriter) -> bool:
-        """Write the step's instructions of a native call; False if it cannot run natively."""
-        raise NotImplementedError
-
-    def emit_alone(
-        self, plan: Plan, native: NativeWriter, examples: Sequence[Any], kind: type | None
-    ) -> bool:
-        """As `emit`, for a step that is one function returning all results of the plan."""
-        return False
-
 
 class StepForm:
     """A step of a plan for any lengths."""
@@ -97,7 +103,7 @@ class StepForm:
         """The step bound to these lengths; `values` has the values of all named lengths."""
         raise NotImplementedError
 
-    def of_words(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep | None:
+    def of_words(self, values: Values, lengths: Mapping[Symbol, int]) -> NativeStep | None:
         """As `bind`, where some lengths are symbols, to be written natively; None if it is not."""
         return self.bind(values, lengths)
 
@@ -293,7 +299,7 @@ class LaunchForm(StepForm):
             before = self.before.bind(values, lengths)
         return Launching(self, kernel_handle(self.step.kernel), values, before, max(room, 1))
 
-    def of_words(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep | None:
+    def of_words(self, values: Values, lengths: Mapping[Symbol, int]) -> NativeStep | None:
         """The launch, to be written natively."""
         return LaunchOfWords(self, values)
 
@@ -304,14 +310,14 @@ class LaunchForm(StepForm):
             GraphValueError: a length or stride is beyond 64 bits.
         """
         numbers = [values[k] for k in self._lengths]
-        grid, work = self.grid_and_work(values)
+        grid = values[self._grid]
         if max(grid, *numbers, 0) > LARGEST or min(grid, *numbers, 0) < -LARGEST:
             raise self._refusal(values)
         words = self._words + numbers
         for word, number, dtype in self._computed:
             for k, bits in enumerate(_bits(values[number], dtype), word):
                 words[k] = bits
-        return words, grid, work
+        return words, grid, values[self._work]
 
     def words_to_compute(self, values: Values) -> list[Word] | None:
         """As `words`, of symbols too; None if a number has a dtype that no native call converts."""
@@ -492,7 +498,7 @@ class Launching(BoundStep):
         self(arrays, at_positions(positions, objects[len(names) :]))
 
 
-class LaunchOfWords(BoundStep):
+class LaunchOfWords(NativeStep):
     """A launch, written natively, of lengths that follow from integer arguments."""
 
     __slots__ = ("_form", "_grid", "_words", "_work")

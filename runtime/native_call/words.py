@@ -8,13 +8,14 @@ instructions that depend on integers are then copied from their slots.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final
 
 from axiomjit.base.records import Record
 from axiomjit.runtime.native_call import structures as fields
 from axiomjit.runtime.native_call.builder import EntryBuilder, Row
 from axiomjit.runtime.object_cache.llvm_text import Value
-from axiomjit.symbolic.dims import Binary, Dim, Guard, Symbol, dim, polynomial
+from axiomjit.symbolic.dims import Dim, Guard, Symbol
 
 LEAST, LARGEST = -(2**63), 2**63 - 1
 """The least and the largest word."""
@@ -142,23 +143,29 @@ _MIRRORED: Final = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">="
 Rows = list[tuple[str, tuple[int, ...]]]
 
 
+class _Linear(Record):
+    """The number `factor * word + addend`, of the word at a slot; the addend alone without one."""
+
+    slot: int | None
+    factor: int
+    addend: int
+
+
 class Words:
     """The slots of one table's words, and the rows that compute and limit them."""
 
     def __init__(self, first: int) -> None:
         """Start without words; their slots are numbered from `first`."""
-        self._first, self._slots = first, dict[Dim | FloatWord, int]()
+        self._first, self.count = first, 0
+        self._symbols: dict[Symbol, int] = {}
+        self._known: dict[tuple[str, tuple[int, ...]], int] = {}
         self._limits: dict[Dim, Limits] = {}
         self.rows: Rows = []
 
-    @property
-    def count(self) -> int:
-        """The number of slots."""
-        return len(self._slots)
-
     def given(self, symbol: Symbol) -> int:
         """A new slot for the value of a symbol, which another row fills."""
-        return self._slots.setdefault(dim(symbol), self._first + self.count)
+        slot = self._symbols[symbol] = self._next()
+        return slot
 
     def slot(self, word: Dim | FloatWord) -> int:
         """The slot of a word, with rows that compute it if it has none yet.
@@ -166,31 +173,42 @@ class Words:
         Raises:
             KeyError: it depends on a symbol that is not given.
         """
-        if word not in self._slots:
-            row, operands = self._row(word)
-            slot = self._slots[word] = self._first + self.count
-            self.rows.append((row, (slot, *operands)))
-        return self._slots[word]
-
-    def _row(self, word: Dim | FloatWord) -> tuple[str, tuple[int, ...]]:
-        """The row that computes a word, and its words after the slot."""
         if isinstance(word, FloatWord):
-            return "as_float", (self.slot(word.length),)
-        if not word.terms or word.constant is not None:
-            return "linear", (self._first, 0, word.constant or 0)
-        (monomial, factor), *rest = word.terms
-        addend = rest[0][1] if rest and not rest[0][0] else 0
-        if len(rest) > bool(addend):
-            first = polynomial({monomial: factor})
-            return "sum", (self.slot(first), self.slot(word - first))
-        if factor != 1 or addend:
-            return "linear", (self.slot(polynomial({monomial: 1})), factor, addend)
-        atom, *others = monomial
-        if others:
-            return "product", (self.slot(dim(atom)), self.slot(polynomial({tuple(others): 1})))
-        if isinstance(atom, Binary):
-            return atom.sign, (self.slot(atom.left), self.slot(atom.right))
-        raise KeyError(atom)
+            return self._computed("as_float", self.slot(word.length))
+        operators = {sign: partial(self._operate, sign) for sign in ("+", "*", "//", "min", "max")}
+        return self._slot_of(word.fold(self._leaf, operators))
+
+    def _leaf(self, leaf: int | Symbol) -> _Linear:
+        if isinstance(leaf, Symbol):
+            return _Linear(self._symbols[leaf], 1, 0)
+        return _Linear(None, 0, leaf)
+
+    def _operate(self, sign: str, left: _Linear, right: _Linear) -> _Linear:
+        for one, other in ((left, right), (right, left)):
+            if sign == "+" and other.slot is None:
+                return one.replace(addend=one.addend + other.addend)
+            if sign == "*" and other.slot is None:
+                n = other.addend
+                return one.replace(factor=one.factor * n, addend=one.addend * n)
+        row = {"+": "sum", "*": "product"}.get(sign, sign)
+        return _Linear(self._computed(row, self._slot_of(left), self._slot_of(right)), 1, 0)
+
+    def _slot_of(self, value: _Linear) -> int:
+        if value.slot is not None and (value.factor, value.addend) == (1, 0):
+            return value.slot
+        first = next(iter(self._symbols.values())) if value.slot is None else value.slot
+        return self._computed("linear", first, value.factor, value.addend)
+
+    def _computed(self, row: str, *operands: int) -> int:
+        """The slot of a row's result; equal rows are one."""
+        if (row, operands) not in self._known:
+            slot = self._known[row, operands] = self._next()
+            self.rows.append((row, (slot, *operands)))
+        return self._known[row, operands]
+
+    def _next(self) -> int:
+        self.count += 1
+        return self._first + self.count - 1
 
     def limit(self, guard: Guard) -> None:
         """Require the outcome of a comparison; those of one sum of products are one row."""

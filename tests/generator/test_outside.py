@@ -38,6 +38,13 @@ def test_every_statement_is_drawn():
 CALL = "r = f(np.arange(5.0))"
 METHOD = "r = S.f(np.arange(5.0))"
 FOUND = {
+    "a write into a view before its array is asked for": Case(
+        "function",
+        ("part = W[1:]\npart[0] = 5", "v0 = x * (1 if W[0] else 2)"),
+        "v0",
+        (CALL, CALL),
+        strict=True,
+    ),
     "an entry that becomes the array of another argument": Case(
         "function",
         ("v0 = x + (state['w'] is W)",),
