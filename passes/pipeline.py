@@ -231,9 +231,9 @@ class Stages(Record):
 
 
 def run_pipeline(graph: Graph, context: Context, watch: Watcher | None = None) -> Stages:
-    """Lower a graph to a plan.
+    """Run the passes that lower a graph to a plan; return the program at each stage.
 
-    Under `config.check` the graph and the result of each pass are verified.
+    With `config.check`, the graph and the result of each pass are verified.
 
     Raises:
         VerifyError: a pass returned an illegal program, which is a defect of that pass.

@@ -176,7 +176,7 @@ class _Contraction:
     def _product(
         self, factors: Sequence[Factor], kept: Sequence[int], folded: Sequence[int]
     ) -> Node:
-        """The op that computes the product, with these kept and folded iterators."""
+        """The op that multiplies the factors over `kept` iterators and sums over `folded` ones."""
         if len(factors) != 2:
             return self._one_nest(factors, kept, folded)
         local, extents = self._renumbering([*kept, *folded])

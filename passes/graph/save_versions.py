@@ -35,8 +35,8 @@ def save_versions(graph: Graph, context: Context) -> Graph:
 
     A version that must be read after the next one is written (two arrays that are swapped, an
     output that is not the last version) is copied first; if only a part is read, such as a row of a
-    matrix, only that part is copied. A value that depends on other elements of the storage it is
-    written into is computed in a temporary.
+    matrix, only that part is copied. If a value depends on other elements of the storage that takes
+    the value, a temporary takes the value first.
 
     Needs: a legal graph in which only outputs are views.
     Gives: a graph whose writes have an order, each into the memory of the version before.

@@ -100,9 +100,10 @@ class Block(Record):
 
 
 class Limit(Record):
-    """The condition low <= sum of factor * iterator < high, with terms in loop order.
+    """The condition low <= s < high for a sum s of products factor * iterator, in loop order.
 
-    In a limit of a loop, the factor of its own iterator is positive; in an `If` all factors are.
+    In the limit of a loop, the factor of the loop's iterator is positive. In an `If`, all factors
+    are positive.
     """
 
     terms: tuple[tuple[str, Dim], ...]
@@ -175,7 +176,7 @@ class Store(Record):
 
     @property
     def scatters(self) -> bool:
-        """True if several iterations may write one element; stores into partials never do."""
+        """True if several iterations may write the same element; for partials always False."""
         found = bool(self.index.gathered) and self.buffer.role is not ArrayRole.PARTIAL
         return self.combine is not None or found
 
@@ -289,8 +290,8 @@ class Nest(Record):
     tiles: tuple[Storage, ...] = ()
     """Scratch memory of the body."""
     prepass: bool = False
-    """True if the nest only fills the partials of the next nest, so that chunks of that nest may
-    run in any order. It is skipped if they run in order.
+    """True if the nest only fills the partials of the next nest, so that chunks of the next nest
+    may run in any order. If those chunks run in order, this nest is skipped.
     """
     chunk_chain: Dim | None = None
     """Iterations per chunk of the range. A chunk needs the partials that the chunk before it left,
@@ -458,6 +459,6 @@ def outer_values(stmt: Stmt) -> set[str]:
 
 
 def dtypes_of(body: Sequence[Stmt]) -> dict[str, DType]:
-    """The dtypes of the scalars that statements define, by name."""
+    """The dtype of each scalar that the statements define, by the scalar's name."""
     loaded = {s.name: s.buffer.dtype for s in body if isinstance(s, Load)}
     return loaded | {s.name: s.dtype for s in body if isinstance(s, Let | ReadState | Select)}

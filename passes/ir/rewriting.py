@@ -46,7 +46,7 @@ Body = tuple[Stmt, ...]
 
 
 def in_one_order(first: Body, second: Body) -> Iterator[tuple[Body, Body]]:
-    """Both bodies with equal loop order: loops without folds take the order of the other body."""
+    """Yield both bodies with one loop order: the body without folds takes the other one's order."""
     folded = [any(isinstance(stmt, Fold) for stmt in walk(body)) for body in (first, second)]
     if folded[0] == folded[1]:
         return

@@ -250,7 +250,7 @@ def _is_row_walk(loop: For) -> bool:
 
 
 def _large_strides(body: tuple[Stmt, ...]) -> float:
-    """The number of accesses with large strides when the best loop is innermost."""
+    """The number of accesses with large strides if the loop with the fewest is innermost."""
     accesses = [s for s in walk(body) if isinstance(s, Load | Store)]
     return min((stride_cost(s, accesses)[0] for s in walk(body) if isinstance(s, For)), default=0.0)
 
@@ -282,9 +282,9 @@ def _inner_loops(body: tuple[Stmt, ...]) -> int:
 
 
 def _reads_other_place(body: tuple[Stmt, ...]) -> bool:
-    """True if a buffer that is stored here is also loaded at another index, or after its store.
+    """True if the body loads from a buffer after storing into it, or at another index.
 
-    A load before the store is fine if every access is to the same element: an update in place.
+    A load before the store is an update in place if all accesses have the same index.
     """
     accesses = [s for s in walk(body) if isinstance(s, Load | Store)]
     stored: set[Storage] = set()

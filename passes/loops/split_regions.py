@@ -27,12 +27,12 @@ def split_regions(program: LoopProgram, context: Context) -> LoopProgram:
     """Split each loop into ranges in which each select has a single part.
 
     So a padded or concatenated operand is read through its selection (ngraph tensors: complex
-    views) by inner loops without conditions. The order of the ranges in this call records guards in
-    the scope.
+    views) by inner loops without conditions. Comparing the bounds of ranges, with the lengths of
+    this call, records guards in the scope.
 
     Needs: a legal loop program whose loops have no spans.
     Gives: a legal loop program without selects.
-    Keeps: the order of iterations.
+    Keeps: all iterations and their order.
     """
     with bound(context.scope):
         return map_nests(program, _split)

@@ -121,7 +121,7 @@ def _joined(first: Region, second: Region) -> Region | None:
 
 
 def _from(operand: ReadOperand, starts: tuple[Dim, ...], extents: tuple[Dim, ...]) -> ReadOperand:
-    """An operand read by iterators that start at these positions."""
+    """The operand as iterators from 0 read it, if 0 stands for these positions."""
     moved: ReadOperand = operand
     if isinstance(operand, Value):
         moved = Value(operand.name, shift(operand.index, starts))
