@@ -163,7 +163,7 @@ class Real:
         return abs(self).equals(float("inf"))
 
     def is_finite(self) -> Bit:
-        """True if this is neither infinite nor NaN."""
+        """True if this number is neither infinite nor NaN."""
         return abs(self) < self.constant(float("inf"))
 
 

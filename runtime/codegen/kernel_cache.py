@@ -203,7 +203,7 @@ class KernelHandle:
 
 
 def _nothing() -> None:
-    """No kernel was dropped yet."""
+    """Do nothing: this stands for a reference to the last dropped kernel while there is none."""
 
 
 def load_all(handles: Sequence[KernelHandle]) -> list[LoadedKernel]:
@@ -504,11 +504,11 @@ def _compiles_here() -> bool:
 
 
 def _compile(kernel: Kernel, checked: bool) -> CompiledKernel:
-    """Compile with Numba.
+    """Compile a kernel with Numba.
 
     Raises:
-        ImportError: there is no Numba, or its compilation is disabled.
-        GraphValueError: this CPU cannot run code of the kernel's target.
+        ImportError: Numba is not installed, or its compilation is disabled.
+        GraphValueError: this CPU cannot run code for the kernel's target.
     """
     with FORKS_WAIT:
         import numba

@@ -135,15 +135,15 @@ def within(
     *,
     stores: bool = False,
 ) -> Any:
-    """Emit `perform(pointer)` on a buffer; a checked one is accessed only inside its bounds.
+    """Emit `perform(pointer)` for a buffer; a checked buffer is accessed only inside its bounds.
 
     Args:
         builder: the builder of the kernel's function.
         kind: the type of the buffer; an unchecked buffer is its pointer.
         buffer: the value of the buffer.
         reached: the first and the last element that is accessed.
-        perform: emits the access; its result is an element, unless it stores.
-        stores: True for a store.
+        perform: emits the access; for a load, it returns the loaded element.
+        stores: True if the access is a store.
 
     Returns:
         The result of `perform`; poison if the access was refused.
@@ -317,7 +317,7 @@ def _mark(builder: Any, access: Any, buffer_type: BufferType) -> Any:
 
 
 Place = Callable[[Any, BufferType, Any, Any], Any]
-"""Emits the pointer to an element of a buffer, given the pointer to its first one and an index."""
+"""Emits the pointer to an element, given the buffer's type, its first element, and an index."""
 
 
 def _element(builder: Any, a: BufferType, pointer: Any, index: Any) -> Any:

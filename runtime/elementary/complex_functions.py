@@ -17,14 +17,14 @@ RealFunction = Callable[..., Numeric]
 ComplexRecipe = Callable[[Arithmetic, RealFunction, Numeric, Numeric], RealParts]
 
 REACH = {"f4": 88.0, "f8": 709.0}
-"""Up to this exp, sinh and cosh are finite."""
+"""For each dtype, a number up to which exp, sinh and cosh are finite."""
 SHIFT = {"f4": 40.0, "f8": 350.0}
 """Beyond REACH the factor e**SHIFT is multiplied separately; the rest of x is still so large that
 sinh and cosh are e**|x| / 2."""
 
 
 def _shifted(m: Arithmetic, far: Numeric, x: Numeric) -> RealParts:
-    """For `far` x, return x moved by SHIFT towards 0, and e**SHIFT; for others x and 1."""
+    """Return x moved by SHIFT towards 0, and e**SHIFT, if x is `far`; otherwise x and 1."""
     shift = SHIFT[m.code]
     factor = m.select(far, m.constant(math.exp(shift)), 1.0)
     return m.select(far, x - m.copysign(m.constant(shift), x), x), factor

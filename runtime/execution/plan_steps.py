@@ -177,7 +177,7 @@ class Releasing(StepForm, BoundStep):
         return self
 
     def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> None:
-        """Drop the array."""
+        """Drop the array of the released buffer."""
         del arrays[self._name]
 
     def emit(self, native: NativeWriter) -> bool:

@@ -316,19 +316,20 @@ def run_chunks(
     chunk_size: ChunkSize | None = None,
     give_up: Callable[[], object] | None = None,
 ) -> None:
-    """Run `call(lo, hi)` for each pair of neighbours among the edges, in one or several calls.
+    """Run all chunks, each from one of the `edges` to the next, by calls of `call(lo, hi)`.
 
     Args:
         call: runs units lo to hi without the GIL and returns a status, 0 for success.
         edges: ascending numbers of units (see `chunk_edges`).
         threads: the most threads that work at once, the caller included. With one thread or
             one chunk, the caller runs everything in order. Simultaneous calls share the threads.
-        chunk_size: the units of one call, adjusted after each. Without it, chunks are not divided.
-        give_up: ends running calls early. With it one unit may take long: the main thread leaves
-            the work to helpers, so that signals reach it meanwhile.
+        chunk_size: the number of units per call, adjusted after each call. If None, chunks are not
+            divided.
+        give_up: ends running calls early. If given, one unit may take long: the main thread leaves
+            the work to helpers, so that signals reach the main thread meanwhile.
 
     Raises:
-        RuntimeError: a call returned another status; no further chunk was started.
+        RuntimeError: a call returned a status other than 0; no further chunk was started.
         BaseException: raised by a call, or KeyboardInterrupt in the caller, after the running
             chunks have ended.
     """

@@ -60,7 +60,7 @@ Array = np.ndarray[Any, Any]
 MOST_TABLES: Final = 8
 """Most tables of one entry; a further one replaces the oldest."""
 _NUMBERS: Final = {float: 1, complex: 2}
-"""The size in words of Python numbers whose values go to kernels."""
+"""For each type of Python number that kernels take by value, the number of its words."""
 _PLAIN: Final = {np.dtype(code).type for code in DTYPES}
 """Classes of NumPy's scalars whose bits are their value."""
 UNUSED_SLOTS: Final = 2
@@ -149,7 +149,7 @@ _KINDS: Final = {name: number for number, name in enumerate(GUARDS)}
 
 
 def guard_objects(e: EntryBuilder, missed: str) -> None:
-    """Check the guards of a table, and read the values from outside that they are about."""
+    """Emit code that checks the guards of a table and reads the outside values they compare."""
     with e.records(e.add(e.table, 8 * len(HEADER)), e.head("guards")) as record:
         value = e.word(e.vector, Row(e, record, ("source",))["source"])
         asks = [partial(_ask, e, name, record, value, missed) for name in GUARDS]
@@ -164,7 +164,7 @@ def _ask(e: EntryBuilder, name: str, record: Value, value: Value, missed: str) -
 
 
 class Table(Record):
-    """The words of a table, and the objects they refer to."""
+    """The words of a guard table, and the objects that the words refer to."""
 
     words: bytes
     kept: tuple[object, ...]

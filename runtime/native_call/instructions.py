@@ -80,7 +80,7 @@ class NewArray(Instruction):
 
 
 def _make_array(e: EntryBuilder, row: Row, failed: str) -> None:
-    """Make an array; without data NumPy allocates the memory."""
+    """Emit code that makes an array of given data, or of memory that NumPy allocates."""
     base, dtype, rank, shape = row["base"], row["dtype"], row["rank"], row.tail
     data, owner, strides = e.variable(0), e.variable(0), e.variable(0)
     with e.when(e.test("sge", base, 0)):
@@ -258,7 +258,7 @@ class Store(Instruction):
     convert: str = ""
 
     def words(self) -> Sequence[int]:
-        """Functions are given by their addresses."""
+        """The words of this instruction, in which functions are given by their addresses."""
         is_taken = self.setter == SET_POSITION
         convert = _function(self.convert) if self.convert else 0
         where = self.target, self.key, self.slot, self.number

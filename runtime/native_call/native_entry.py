@@ -41,7 +41,7 @@ class _Method(ctypes.Structure):
 
 
 def entry_text() -> str:
-    """LLVM text of the entry."""
+    """The LLVM text of the native function that checks guard tables and runs a call."""
     e = EntryBuilder()
     items = e.load(e.cell, structures.LIST_ITEMS)
     e.tables = e.word(items, 0)

@@ -210,5 +210,5 @@ RUNTIME: Final[Mapping[str, Callable[[], int]]] = {
 
 @lru_cache(maxsize=1)
 def runtime_block() -> bytes:
-    """The words of `RUNTIME`; tables point into it, so it is never freed."""
+    """The addresses in `RUNTIME` as bytes; guard tables refer to them, so they are never freed."""
     return b"".join(find().to_bytes(8, "little") for find in RUNTIME.values())

@@ -283,10 +283,10 @@ def unpack(key: str, data: bytes) -> Entry | None:
 
 
 def _read(metadata: Any, code: bytes) -> Entry:
-    """The entry described by the metadata.
+    """The entry that the metadata describe.
 
     Raises:
-        ValueError: they do not describe what follows them, or an object file is damaged.
+        ValueError: the metadata do not describe this code, or an object file is damaged.
     """
     objects, start = [], 0
     for size in metadata["sizes"]:

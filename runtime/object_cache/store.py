@@ -263,7 +263,7 @@ _LASTING: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.
 
 
 class ObjectStore:
-    """Machine code by key, in the folders of the current settings."""
+    """Reads and writes machine code by key, in the folders that the current settings name."""
 
     def __init__(self) -> None:
         self._settings: tuple[object, ...] | None = None
@@ -416,7 +416,7 @@ def _machine(binding: Any) -> Any:
 
 
 def _key(text: str) -> str:
-    """The key of the text's code on disk; empty if the compiler's version is unknown."""
+    """The key of a text's machine code on disk; empty if the compiler's version is unknown."""
     try:
         parts = "own code", text, PASSES, MACHINE, compiler_versions(), config.cache_tag
     except (ImportError, OSError):
