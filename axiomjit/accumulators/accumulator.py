@@ -169,10 +169,10 @@ class Accumulator:
 
 
 class Traced(NamedTuple):
-    """An accumulator for operands of some dtypes, as graphs of scalars.
+    """An accumulator whose functions were traced for certain dtypes, as graphs of scalars.
 
-    The inputs of `lift` are the elements, those of `final` the state's values; None if the state is
-    the result.
+    The inputs of `lift` are the elements. The inputs of `final` are the state's values; `final` is
+    None if the state is the result.
     """
 
     lift: tuple[Node, ...]

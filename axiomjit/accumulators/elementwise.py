@@ -35,7 +35,7 @@ class Placed(NamedTuple):
 def elementwise(
     fn: Callable[..., Any], modes: Mode | Sequence[Mode], order: str = "c"
 ) -> Elementwise:
-    """Turn a function of numbers into a function of arrays of mixed rank.
+    """Turn a function of numbers into a function of arrays, whose ranks may differ.
 
     An array's dimensions are the first ones of the kernel with `order` "c", the last ones with "f",
     as in NumPy. Equal dimensions must have equal lengths; a length of 1 does not stretch.

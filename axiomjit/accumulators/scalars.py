@@ -159,7 +159,7 @@ def trace_scalars(
     """The graph of scalars of a function, and True if it returned a tuple.
 
     Args:
-        function: Called once.
+        function: A function of numbers, which is called once.
         given: The dtypes of each argument, one per number, in order of inputs.
         grouped: True if each argument is a tuple of its numbers, False for the number itself.
         asked: The traced function, for errors.
@@ -170,9 +170,9 @@ def trace_scalars(
         The nodes of the results, strong, over inputs numbered in order.
 
     Raises:
-        GraphTypeError: it returned a value that is not a number, or used an array.
-        NeedsValuesError: it branches on a value.
-        UnsupportedError: it calls a function that is not compiled.
+        GraphTypeError: the function returned a value that is not a number, or used an array.
+        NeedsValuesError: the function branches on a value.
+        UnsupportedError: the function calls another one that is not compiled.
     """
     count = 0
     arguments: list[object] = []

@@ -1,4 +1,4 @@
-"""Axes: the labels of all dimensions of a tensor, with operators of lists and of sets."""
+"""Axes: the axes of all dimensions of a tensor, in order, with operators of lists and of sets."""
 
 from __future__ import annotations
 
@@ -275,7 +275,7 @@ def axes_of(own: Axes, given: AxesOf, asked: str) -> Axes:
 
 
 def _items(given: object) -> list[object]:
-    """The items of a list; anything else is a list of itself."""
+    """The items of an iterable; an Axis, a text or another object is a single item."""
     if given is None:
         return []
     single = isinstance(given, Axis | str | bytes | Mapping) or not isinstance(given, Iterable)
@@ -326,7 +326,7 @@ def _axis_at(own: Axes, one: object, asked: str) -> object:
 def by_axis(
     own: Axes, given: Mapping[AxisName, T], asked: str, others: Iterable[Axis] = ()
 ) -> dict[Axis, T]:
-    """The dictionary `given` with axes of a tensor as keys, in place of their names.
+    """The dictionary `given`, with axes of a tensor as keys instead of names.
 
     Args:
         own: The axes of the tensor.

@@ -214,7 +214,7 @@ UFUNCS: Final = frozenset(
 """The ufuncs of the table that are elementwise, with one result."""
 
 FUNCTIONS: Final[Mapping[str, TensorFunction]] = _functions()
-"""Elementwise functions of tensors, by name."""
+"""The elementwise functions of tensors, by name."""
 
 
 def _mapped(primitive: Primitive, x: Tensor) -> Tensor:

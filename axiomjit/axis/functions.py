@@ -1,4 +1,4 @@
-"""The axis-graph door: contraction, relabelling and reordering along axes."""
+"""Graphs of axis tensors: contraction, relabelling and reordering along axes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The axis-graph door: joins of tensors: padded, stacked, concatenated, one-hot.
+"""Graphs of axis tensors: joins of tensors: padded, stacked, concatenated, one-hot.
 
 The results are complex views (ngraph tensors): the tensors are read in place.
 """
@@ -152,16 +152,16 @@ def concat_along_axis(xs: Iterable[Operand], axis: AxisName) -> Tensor:
     """Concatenate tensors along an axis.
 
     Args:
-        xs: The tensors; their axes are brought to the order of the first one's.
-        axis: An axis of the first one, or its name. The others have it too, or instead of it
-            another one of its class or with one of its roles.
+        xs: The tensors; the axes of each one are brought to the order of the first tensor's axes.
+        axis: An axis of the first tensor, or its name. Each other tensor has this axis, too, or
+            instead another axis of its class or with one of its roles.
 
     Returns:
-        A tensor of the common dtype; each operand is read in place. Its axis is a new
-        one with the class and roles of `axis`; a single tensor comes back as it is.
+        A tensor of the common dtype; each operand is read in place. The concatenated axis is a new
+        axis with the class and roles of `axis`. A single tensor is returned unchanged.
 
     Raises:
-        AxesError: no tensors, or axes that do not fit.
+        AxesError: there are no tensors, or their axes do not fit.
         GraphTypeError: an operand is an array without axes, or of the wrong kind.
     """
     tensors, asked = _listed("concat_along_axis", xs)

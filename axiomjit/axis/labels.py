@@ -1,4 +1,4 @@
-"""The axis-graph door: functions that relabel the dimensions of a tensor."""
+"""Graphs of axis tensors: functions that relabel the dimensions of a tensor."""
 
 from __future__ import annotations
 

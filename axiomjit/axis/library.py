@@ -1,4 +1,4 @@
-"""The axis-graph door: scans, sorting, and elements at positions along an axis.
+"""Graphs of axis tensors: scans, sorting, and elements at positions along an axis.
 
 NumPy sorts, in plan steps between the loops. Loops that read taken elements gather them.
 """
@@ -55,11 +55,11 @@ def _running(name: str, fold: UfuncFold, x: Operand, axis: AxisName) -> Tensor:
 
 
 def sort(x: Operand, axis: AxisName) -> Tensor:
-    """The elements in ascending order along an axis, NaN last.
+    """The elements of a tensor in ascending order along an axis, with NaN last.
 
     Args:
         x: The tensor.
-        axis: One of its axes, or its name.
+        axis: An axis of x, or its name.
 
     Returns:
         A tensor with the axes and dtype of x.

@@ -1,4 +1,4 @@
-"""The axis-graph door: functions of neural networks, made from elementwise functions and sums."""
+"""Graphs of axis tensors: functions of neural networks, made of elementwise functions and sums."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The axis-graph door: random tensors, drawn anew by each run of a computation.
+"""Graphs of axis tensors: random tensors, drawn anew by each run of a computation.
 
 All numbers come from one generator; `axiomjit.config.seed = n` seeds it.
 """

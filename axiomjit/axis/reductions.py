@@ -1,4 +1,4 @@
-"""The axis-graph door: reductions over named axes."""
+"""Graphs of axis tensors: reductions over named axes."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ def sum(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> T
         bits, bools are counted.
 
     Raises:
-        AxesError: x lacks an axis, or an axis is listed twice, or neither reduced nor in the
-            result.
+        AxesError: x lacks an axis that is listed, an axis is listed twice, or an axis of x is
+            neither reduced nor in the result.
         GraphTypeError: x is an array without axes, or of the wrong kind.
 
     Examples:

@@ -199,7 +199,7 @@ class Computation(NativeCallable[Any]):
         return dict(zip(self._tensors, values, strict=True))
 
     def lower(self, *arguments: object) -> Any:
-        """All stages of lowering for these arguments; nothing is run.
+        """Lower the computation for these arguments and return all stages; nothing is run.
 
         The result has .graph .views .loops .source .llvm .asm and .cost.
         """

@@ -1,4 +1,4 @@
-"""The axis-graph door: views along axes: parts, merged and split axes, new axes."""
+"""Graphs of axis tensors: views along axes: parts, merged and split axes, new axes."""
 
 from __future__ import annotations
 

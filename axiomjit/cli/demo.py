@@ -67,10 +67,10 @@ def run_demo(path: Path | None, rows: int | None, function: Function | None) -> 
 
 
 def parameters(function: Function) -> list[str]:
-    """The parameters without defaults, which the demo fills with arrays.
+    """The names of the parameters without defaults, for which the demo makes arrays.
 
     Raises:
-        GraphValueError: there is none, or one is keyword-only.
+        GraphValueError: every parameter has a default, or one is keyword-only.
     """
     every = inspect.signature(function).parameters.values()
     needed = [p for p in every if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
@@ -251,7 +251,7 @@ def _source_of(function: Function) -> str:
 
 
 def _try_numpy(function: Function, arrays: list[Array]) -> Any:
-    """NumPy's result; an error of the user's function becomes an error in three parts."""
+    """The function's result in NumPy; an error that the function raises is reported as ours."""
     try:
         return function(*arrays)
     except Exception as error:

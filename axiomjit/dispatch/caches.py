@@ -199,7 +199,7 @@ class ClassPrograms(list[Any]):
             values.pop(tuple(program.pins.values()), None)
 
     def candidates(self, lengths: Mapping[Symbol, int]) -> Iterator[Any]:
-        """The programs whose fixed lengths have these values."""
+        """Yield the programs whose fixed lengths are equal to the lengths of this call."""
         for pinned, values in tuple(self._by_values.items()):
             yield from tuple(values.get(tuple(map(evaluate, pinned, repeat(lengths))), ()))
 
@@ -271,7 +271,7 @@ def run_and_unflatten(
 def after_effects(compiled: CompiledCall, made: Any, vector: Vector | None) -> object:
     """Do the effects of a call that has run, and return its value.
 
-    An error of an effect is the user's: the effects before it are done.
+    If an effect raises an error, the user gets the error; the effects before it remain done.
     """
     if compiled.outside is None or not compiled.outside.effects:
         return made

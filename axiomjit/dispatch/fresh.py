@@ -1,7 +1,7 @@
-"""Values that a call returns beside computed arrays: new objects if the function makes them.
+"""The values that a call returns beside computed arrays, such as containers and instances.
 
-A trace runs the function once for many calls. An object that it makes and returns would be shared
-by all callers; so it becomes a recipe, from which each call gets its own.
+Tracing runs the user's function once for many calls. An object that the function makes and returns
+would be shared by all callers, so the program describes the object, and each call makes a new one.
 """
 
 from __future__ import annotations

@@ -78,20 +78,20 @@ def guard_call(
     distinct: bool = False,
     values: SourceValues | None = None,
 ) -> bool:
-    """Guard calls like this one, answered by `compiled`.
+    """Add the guard table by which later calls like this one run `compiled`.
 
     Args:
         function: The callable that gets the table.
         compiled: The compiled call.
-        call: Its leaves.
-        order: For each leaf the number of its argument.
-        args: The positional arguments.
-        kwargs: The keyword arguments.
+        call: The leaves of this call's arguments.
+        order: For each leaf, the number of its argument.
+        args: The positional arguments of this call.
+        kwargs: The keyword arguments of this call.
         distinct: True if no two array arguments may be one object.
-        values: The values of the program's sources before it ran.
+        values: The values of the program's sources before the program ran.
 
     Returns:
-        True if the call can be guarded.
+        True if a guard table can check such calls.
     """
     vector = (*args, *kwargs.values())
     places, leaves = dict(call.static), call.leaves(call.dynamic)

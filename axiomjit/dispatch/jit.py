@@ -432,10 +432,10 @@ class Jitted(NativeCallable[R], Generic[P, R]):
     def _trace(
         self, call: CallArguments, plain: Sequence[object], signature: Signature, scope: Scope
     ) -> TracedFunction:
-        """The traced function of a call.
+        """Trace the function for a call.
 
         Raises:
-            UnfollowedError: it raises an error.
+            UnfollowedError: the function raises an error while it is traced.
         """
         lazy_import("axiomjit.dispatch.tracing_calls")
         from axiomjit.dispatch.tracing_calls import nothing_changes, trace_function

@@ -56,7 +56,7 @@ _LATE: Final = (
 
 
 def _watcher() -> Watcher | None:
-    """The watcher that prints the stages named in the settings; None if none is named."""
+    """The function that prints the stages which the settings name; None if they name no stage."""
     if not config.show:
         return None
     lazy_import("axiomjit.debug.live")

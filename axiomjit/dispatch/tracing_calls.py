@@ -305,7 +305,7 @@ class _TraceOnce:
 
 
 def name_of(function: object) -> str:
-    """The name of a function, for messages."""
+    """The name by which messages call a function."""
     return str(getattr(function, "__qualname__", type(function).__qualname__))
 
 

@@ -1,4 +1,4 @@
-"""Calls in a traced function: the user's functions are traced too, others only if they are pure."""
+"""Calls in a traced function: functions of the user are traced too, others must be pure."""
 
 from __future__ import annotations
 

@@ -224,7 +224,10 @@ def _names_of_modules() -> Iterator[str]:
 
 
 def _kinds_of_module(module: str) -> Iterator[tuple[str, CallKind]]:
-    """The kinds of the named functions of a module; later ones count."""
+    """Yield the functions of a module that are listed by name, with their kinds.
+
+    If a name comes twice, the later kind counts.
+    """
     names = library_names
     yield from ((name, _pure(module, name)) for name in names.PURE.get(module, "").split())
     asked = ASKED.get(module, {})

@@ -236,7 +236,7 @@ REFUSED: Final[dict[str, str]] = {
     "numpy.random": "BitGenerator get_bit_generator ranf sample set_bit_generator",
     "numpy.polynomial": "set_default_printstyle",
 }
-"""Functions that are known to ask or change what the process or the caller has."""
+"""Functions that are known to read or change state of the process or of the caller."""
 
 IMPURE: Final[dict[str, str]] = {
     "builtins": "input open",
@@ -370,4 +370,4 @@ OPERATORS: Final[dict[str, tuple[str, ...]]] = {
     "index": ("special", "__index__"),
     "abs": ("special", "__abs__"),
 }
-"""Functions of `operator` that do what a hook does, with the hook's first arguments."""
+"""For each function of `operator` that does what a hook does, the hook's first arguments."""

@@ -111,10 +111,10 @@ class Objects:
     # Attributes
 
     def attribute(self, owner: Any, name: str) -> Any:
-        """`owner.name`.
+        """The attribute `owner.name`.
 
         Raises:
-            AttributeError: it has none.
+            AttributeError: the object has no attribute of this name.
         """
         found = self.find(owner, name)
         if found is MISSING:
@@ -126,7 +126,7 @@ class Objects:
         return found
 
     def find(self, owner: Any, name: str) -> Any:
-        """As `attribute`; MISSING if there is none."""
+        """The attribute `owner.name`; MISSING if the object has no attribute of this name."""
         if is_plain(owner):
             return getattr(owner, name, MISSING)
         if name == "__code__" and type(owner) is FunctionType and self.outside.is_outside(owner):

@@ -70,7 +70,7 @@ _CHANGING: Final = {
 
 
 _WITHOUT_OTHERS: Final = frozenset({"enum", "builtins"})
-"""Modules with special methods for users' classes that call none of the user's."""
+"""Modules whose special methods, inherited by users' classes, call no method of the user's."""
 
 
 def is_equal_to_itself(value: Any) -> bool:
@@ -108,7 +108,7 @@ def _is_container_and_atom(left: Any, right: Any) -> bool:
 
 
 class _Sized:
-    """An object of a length, which Python checks."""
+    """An object whose `__len__` returns the given value, so that Python checks this value."""
 
     def __init__(self, length: Any) -> None:
         self._length = length

@@ -90,7 +90,7 @@ def is_container(value: Any) -> bool:
 
 
 def _is_descriptor(value: Any, source: Source) -> bool:
-    """True for an attribute of a class that decides what its instances have."""
+    """True if an attribute of a class is a descriptor, which decides what instances have."""
     return isinstance(source, ClassAttribute) and hasattr(type(value), "__get__")
 
 
@@ -388,7 +388,7 @@ class Outside:
         return copy
 
     def end(self) -> None:
-        """Drop all values, from outside and made by the function."""
+        """Drop all values, those from outside as well as those that the function made."""
         tables = self._raw, self._reads, self._seen, self._stands, self._originals, self._changed
         for table in (*tables, self._generators, self._arguments):
             table.clear()

@@ -83,7 +83,7 @@ class PatternHooks:
     def attributes(
         self, value: Any, kind: Any, count: int, names: Sequence[str]
     ) -> tuple[Any, ...] | None:
-        """The attributes of an instance of a class that patterns name; None for other objects.
+        """The attributes that the patterns name if `value` is an instance of `kind`, else None.
 
         Args:
             value: The subject.

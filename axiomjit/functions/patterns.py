@@ -130,7 +130,7 @@ class Patterns:
         return [*tests, test, *self._inner(parts, each)]
 
     def _item(self, at: Any, value: Read, place: int, behind: int) -> ast.expr:
-        """Return the item at a place, or, if `behind` is not 0, so many before the end."""
+        """Return the code of the item at `place`, or `behind` items before the end if not 0."""
         key: ast.expr = constant(place, at)
         if behind:
             length = self._rewriter.hook("length", at, value())

@@ -267,7 +267,7 @@ def _code_at(whole: CodeType, depth: int) -> list[CodeType]:
 
 
 def _parts(code: CodeType) -> Iterator[CodeType]:
-    """Yield a code object and all those inside."""
+    """Yield a code object and all code objects nested in it."""
     waiting = [code]
     while waiting:
         one = waiting.pop()
@@ -322,10 +322,10 @@ def _same_constant(one: object, other: object) -> bool:
 
 
 def _imported_names(code: CodeType) -> list[str]:
-    """Return names that the module imports, as its code shows.
+    """Return the names in a code object that its file may import.
 
-    Methods of other names are called without an attribute being made of them. A name that has both
-    is none, a name without calls may be one.
+    Python compiles `name.f()` as a method call, but for an imported name as a read of an attribute
+    and a call. So a name with a method call is not imported; one with attribute reads alone may be.
     """
     read: set[str] = set()
     called: set[str] = set()
@@ -437,7 +437,7 @@ def _lines_of(statement: ast.stmt) -> range:
 
 
 def _node_in(statements: list[ast.stmt], code: CodeType) -> Definition | None:
-    """Return the definition with the name and place of a code object that these statements have."""
+    """Return the definition among these statements from which a code object was compiled."""
     found: list[tuple[Function, str | None]] = []
     waiting: list[tuple[ast.AST, str | None]] = [(statement, None) for statement in statements]
     while waiting:

@@ -202,7 +202,7 @@ class ClassAttribute(Part):
 
     @staticmethod
     def get(whole: Any, key: Any) -> object:
-        """The attribute, as it stands in the namespace of the class."""
+        """The attribute as the namespace of the class holds it, without calling descriptors."""
         return static_attribute(whole, key)
 
     def __str__(self) -> str:
@@ -260,7 +260,7 @@ class Contents(Part):
 
 
 def own_dict(value: Any) -> dict[str, Any] | None:
-    """The `__dict__` of an object, found without its own methods; None if it has none."""
+    """The `__dict__` of an object, read without calling its methods; None without a `__dict__`."""
     try:
         found = object.__getattribute__(value, "__dict__")
     except AttributeError:

@@ -60,7 +60,7 @@ class Text(Composed, Represents):
 
     @staticmethod
     def build(kind: Any, keys: tuple[object, ...], parts: Sequence[object]) -> str:
-        """The text."""
+        """The text that the maker `keys[0]` makes of these parts."""
         return _MAKERS[str(keys[0])](*parts)
 
     @property  # type: ignore[misc]

@@ -186,7 +186,7 @@ def check_fits(node: Node, dtype: DType) -> None:
     """Raise NumPy's own error for a Python integer that the dtype cannot hold.
 
     Raises:
-        OverflowError: the dtype cannot hold it.
+        OverflowError: the integer is outside the range of the dtype.
     """
     if not fits(node, dtype):
         value = int(node.length) if isinstance(node, LengthNode) else getattr(node, "value", None)

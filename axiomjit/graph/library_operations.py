@@ -39,9 +39,10 @@ A stack of many small matrices is slower; one of single rows or columns always i
 class LibraryOperation(Primitive):
     """One operation on entire operands.
 
-    `evaluate(operands, labels, out)` writes the result into `out`, whose dimensions are the first
-    iterators, in order. The result has the dtype `gives`, by default the first operand's; it
-    `keeps` all iterators, or drops the last ones, which it reduces, selects or indexes.
+    `evaluate(operands, labels, out)` writes the result into `out`; the dimensions of `out` are the
+    first iterators, in order. The result has the dtype `gives`, by default the first operand's. If
+    `keeps` is true, the result has all iterators; otherwise the operation reduces, selects or
+    indexes the last ones, and the result lacks them.
     `direct_function(operands, labels)` may return a function of operands in this layout that
     returns the result, or None. `additions(shapes, labels)` is the cost; by default each element of
     the first operand costs `weight` additions.
@@ -206,7 +207,7 @@ def _operand(
     matrix: Sequence[int],
     shape: tuple[int, int],
 ) -> _Reshaped:
-    """An operand of these labels and layout as a stack of matrices of a shape."""
+    """How an operand is read as a stack of matrices; `given` are its labels and its layout."""
     own, (lengths, _) = given
     there = [k in own for k in stack]
     stack = stack[there.index(True) :] if True in there else []

@@ -142,7 +142,7 @@ COPY: Final = Primitive("copy", 1, np.array, "{0}")
 PACK: Final = Primitive("pack", 1, partial(np.array, order="C"), "{0}")
 """A copy that is always stored, contiguous in C order, so that its dimensions can be merged."""
 MERGED: Final = PACK.replace(name="merged")
-"""A PACK needed only for merging, not asked for by the user; `elide_copies` removes it."""
+"""A PACK that only merging needs and the user has not asked for; `elide_copies` removes it."""
 PACKS: Final = (PACK, MERGED)
 ANY_NUMBER: Final = -1
 SAVE: Final = Primitive("save", 1, np.array, "{0}")

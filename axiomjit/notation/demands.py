@@ -185,7 +185,7 @@ class StretchesAxis(Demand):
 
     @property
     def unknowns(self) -> list[Unknown]:
-        """The cells of unknown size."""
+        """The axes among the two whose size is unknown."""
         return [cell for cell in (self.result.root, self.operand.root) if cell.size is None]
 
     def step(self, solver: Solver) -> bool:

@@ -53,7 +53,7 @@ class Pointwise(Logic):
 
     @property
     def spec(self) -> str:
-        """The text `.`."""
+        """The sign that stands for this logic where others have a spec."""
         return "."
 
     def demands(self, result: Rows, operands: Sequence[Rows], place: Place) -> list[Demand]:

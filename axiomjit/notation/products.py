@@ -68,9 +68,10 @@ def placed(core: Node, to: Projections, empty: Node, fold: Fold) -> Node:
 
 
 def _guarded(core: Node, to: Projections, empty: Node, fold: Fold) -> Node:
-    """The result of a spec in which a window has a label of another dimension.
+    """The result of a spec in which a label of a window also indexes another dimension.
 
-    Iterators that index no dimension alone are reduced, over the values that belong to the element.
+    Iterators that index no dimension alone are reduced. A value counts only for the element that
+    the spec assigns it to.
     """
     index: dict[int, int] = {}
     for d, function in enumerate(to.written):
@@ -264,11 +265,11 @@ class Meaning(Record):
 
 
 def checked_meaning(combine: object, reduce: object, operands: int, asked: str) -> Meaning:
-    """The arguments `combine` and `reduce` of `einsum`, checked.
+    """Check the arguments `combine` and `reduce` of `einsum` and return them as a Meaning.
 
     Raises:
         GraphValueError: a name is unknown, or does not fit the number of operands.
-        GraphTypeError: neither a name nor an accumulator.
+        GraphTypeError: an argument is neither a name nor an accumulator.
     """
     where = user_location()
     if not isinstance(combine, str) or not isinstance(reduce, str | Accumulator):
@@ -300,7 +301,7 @@ def emit(projections: Projections, nodes: Sequence[Node], meaning: Meaning, aske
 
 
 class _Emission:
-    """Makes the node of one operation; each method is a step."""
+    """Makes the node of one operation; each method does a part of this work."""
 
     def __init__(
         self, projections: Projections, nodes: Sequence[Node], meaning: Meaning, asked: str
@@ -380,7 +381,7 @@ class _Emission:
         return found
 
     def _masked(self, value: Node, neutral: Node) -> Node:
-        """The value; the neutral element at points where an operand is read outside."""
+        """The value, or the neutral element at points where an operand has no element."""
         inside = self._inside()
         return value if inside is None else builder.elementwise(WHERE, inside, value, neutral)
 

@@ -169,7 +169,7 @@ class Demand:
 
     @property
     def unknowns(self) -> list[Unknown]:
-        """The unknown sizes and rows that the demand waits for."""
+        """The sizes and rows that this demand waits for, since they are unknown."""
         raise NotImplementedError
 
     @property

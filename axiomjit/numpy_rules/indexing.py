@@ -373,7 +373,7 @@ def at_flat(node: Node, positions: Node, mode: str) -> Gathered:
 
     Raises:
         ValueError: there is no such mode.
-        PositionError: at the call, a position is out of range.
+        PositionError: a position is out of range; raised when the program runs.
     """
     shape, rank = positions.shape, len(positions.shape)
     length = product(node.shape)

@@ -338,7 +338,7 @@ def _line(cases: Cases, values: Cases) -> tuple[int, int] | None:
 
 
 def magnitude(length: Dim) -> int:
-    """A magnitude that orders lengths and strides: more symbols weigh more."""
+    """A number that orders lengths and strides by size: a product of more symbols is larger."""
     return max((len(m) * (1 << 40) + abs(c) for m, c in length.terms), default=0)
 
 

@@ -107,7 +107,7 @@ class SymbolicNumber(ArrayValue[Any]):
         return NotImplemented
 
     def _symbolic(self, name: str, *operands: Any) -> Any:
-        """The symbolic result of an operator; None if the result depends on values."""
+        """The symbolic result of an operator; None if the result needs the values of lengths."""
         if name == "pos":
             return self
         if name not in _FLOATS or not all(map(_is_real, operands)):

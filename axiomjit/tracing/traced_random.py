@@ -1,8 +1,8 @@
 """Random numbers in a traced function: each draw is a step of the program, run at each call.
 
-A generator from outside the function is represented by a `TracedGenerator`. All draws, used or not,
-happen in the order of the function: each has the previous draw as an operand, and the last one is
-always computed. Shape and dtype are inferred by a draw of another generator.
+A `TracedGenerator` stands for a generator from outside the function. All draws, used or not, happen
+in the order of the function: each draw has the previous one as an operand, and the last draw is
+always computed. The shape and dtype of a draw are those that another generator gives.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class TracedGenerator(Represents):
         return partial(self._drawn, name) if name in METHODS and callable(method) else method
 
     def _drawn(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """Record a draw; as in NumPy it returns a number, an array, or None for a seed."""
+        """Record a call that draws numbers; the result is NumPy's: a number, an array or None."""
         if current() is None:
             return getattr(self._generator, name)(*args, **kwargs)
         if name in WITH_SIZES:
@@ -128,7 +128,7 @@ def _length(value: Any) -> Dim:
 
 
 def _tried(size: tuple[Dim, ...]) -> tuple[int, ...]:
-    """A size for inference: that of this call if small, so that NumPy reports errors."""
+    """The size with which a draw is tried: this call's if small, so that NumPy reports errors."""
     count = product(size)
     known = not data_dependent_in(count) and current_scope().value(count) <= TRIED
     return tuple(current_scope().value(n) if known else 1 for n in size)

@@ -13,7 +13,7 @@ from axiomjit.views.dense_layout import LengthLike
 from axiomjit.views.descriptions import BasicTensorDescription, PadTensorDescription, known, refusal
 
 Box = Sequence[tuple[LengthLike, LengthLike]]
-"""The start and end of a region along each dimension."""
+"""A region, given by its start and end along each dimension."""
 PlaceMap = IndexMap | Callable[[tuple[int, ...]], Sequence[int]]
 """The element of a tensor shown at an index: an index map, or a function of the index."""
 

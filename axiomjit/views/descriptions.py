@@ -62,11 +62,11 @@ class BasicTensorDescription(Record):
         layout: Layout | None = None,
         **own: object,
     ) -> None:
-        """Describe a tensor; `own` holds the fields of subclasses.
+        """Describe a tensor; `own` holds the fields that a subclass adds.
 
         Raises:
-            GraphValueError: a length is negative, or the layout has another rank, or sizes below
-                the lengths.
+            GraphValueError: a length is negative, or the layout has another rank than the shape, or
+                a size of the layout is less than the length.
         """
         super().__init__(tuple(shape), np.dtype(dtype), read_only, layout, **own)
         lengths = self.lengths
