@@ -45,7 +45,7 @@ TALLEST: Final = 1e4
 SMALLEST: Final = 1e-3
 """The share of the bound below which a case is drawn at the edge."""
 DASHES: Final = 5
-"""The number of line styles in page.css."""
+"""The number of dash patterns for lines in page.css."""
 SHAPES = {WIN: "circle", TIE: "square", LOSS: "diamond"}
 MEANING = (
     (f"dot {WIN}", "beats every peer"),

@@ -197,13 +197,13 @@ def unit_vector(x: Array) -> Any:
 
 @SMALL.add(vectors(1), sizes=_sizes(1, 10, 1000), numexpr="sum(x)")
 def total(x: Array) -> Any:
-    """A sum."""
+    """The sum of all elements."""
     return x.sum()
 
 
 @REDUCTIONS.add(vectors(1), numexpr="sum(x)")
 def sum_all(x: Array) -> Any:
-    """A sum."""
+    """The sum of all elements."""
     return x.sum()
 
 
@@ -382,7 +382,7 @@ def _nearest_loops(x: Array, y: Array) -> Any:
 
 @BROADCAST.add(lambda rng: (rng.random(2000), rng.random(1000)), loops=_nearest_loops)
 def nearest(x: Array, y: Array) -> Any:
-    """The distance of each number to the nearest number of another array."""
+    """For each number in x, the distance to the nearest number in y."""
     return np.abs(x[:, None] - y[None, :]).min(axis=1)
 
 
@@ -394,7 +394,7 @@ def outer_waves(x: Array, y: Array) -> Any:
 
 @BROADCAST.add(lambda rng: (rng.random(1000), rng.random(500)))
 def density(x: Array, centres: Array) -> Any:
-    """A sum of bell curves."""
+    """The sum, at each point x, of bell curves around all centres."""
     return np.exp(-50.0 * (x[:, None] - centres[None, :]) ** 2).sum(axis=1)
 
 

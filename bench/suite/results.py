@@ -1,4 +1,4 @@
-"""Kept results: one dated file per machine in bench/results of a clone."""
+"""Stored results: one dated file per machine, in the folder bench/results of a clone."""
 
 from __future__ import annotations
 

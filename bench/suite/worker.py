@@ -131,7 +131,7 @@ class Session:
         return {"sample_s": min(tries)[1]}
 
     def memory(self) -> Answer:
-        """Return the growth of resident memory in a warm call, None if Linux does not report it."""
+        """Return the memory that a warm call adds at its peak, None if Linux does not report it."""
         _give_back_memory()
         gc.collect()
         try:
