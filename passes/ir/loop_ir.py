@@ -10,11 +10,11 @@ Names are generated: iterators i0.., values v0.., states s0... An index is affin
 and in values that an earlier step found to be valid positions; it counts elements from the first
 element of its buffer. A reduction has a state: `Alloc` opens it with the neutral value, `Fold`
 combines elements into it, `ReadState` gives its value. A `tree` collects the states of blocks:
-`Push` adds one, `Drain` leaves the total in the state. A state of several cells is a tile, with a
-cell per iteration of a loop over a block, its lanes. A storage of role TILE is a tile, too: a loop
-over a block stores values there for a later loop over the same block. `Select` computes one of
-several scalars, by the values of the iterators. A scatter is a `Store` at values, or with a
-combine; its loops run in order.
+`Push` adds a state, `Drain` leaves the total in the state. A state with lanes is a tile, with one
+cell per iteration of a loop over a block. A storage of role TILE is a tile, too: a loop over a
+block stores values there for a later loop over the same block. `Select` computes one of several
+scalars, depending on the values of the iterators. A scatter is a `Store` whose index has values, or
+which combines the old element with the new one; its loops run in order.
 """
 
 from __future__ import annotations
@@ -378,7 +378,7 @@ def walk(body: tuple[Stmt, ...]) -> list[Stmt]:
 
 
 def limited_iterators(body: tuple[Stmt, ...]) -> set[str]:
-    """The iterators that limits of statements in a body name."""
+    """The iterators on which limits of statements in a body depend."""
     limits = [limit for stmt in walk(body) if isinstance(stmt, If | For) for limit in stmt.limits]
     return {name for limit in limits for name, _ in limit.terms}
 

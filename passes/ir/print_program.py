@@ -61,7 +61,7 @@ AnyProgram = Graph | ViewProgram | LoopProgram | Plan
 
 
 class Form(NamedTuple):
-    """An intermediate form: its name, and the lines of a program of this form."""
+    """A form of programs: its name, and a function that gives the lines of such a program."""
 
     name: str
     lines: Callable[[Any], Iterable[str]]

@@ -53,9 +53,9 @@ class ArrayRole(StrEnum):
 
 
 class Storage(Record):
-    """Memory: a description with a layout, and a role.
+    """Memory of a program, with its role, dtype, shape and layout.
 
-    Strides count elements. `origin` is the node of an argument or constant.
+    Strides are in elements. `origin` is the node of an argument or constant.
     """
 
     name: str
@@ -107,9 +107,9 @@ POSITIONS: Final = Storage("at", ArrayRole.POSITIONS, INT, (), ())
 class View(Record):
     """A storage seen at offset + sum of strides * iterators of the reading op, in elements.
 
-    The shape is that of the reading op, or of the result. A result that is not `writable` is
-    returned read-only. A view of the real or imaginary parts has their dtype, and counts in
-    elements of it. `version` counts the writes to the storage before this read.
+    The view has the shape of the reading op, or of the result. A result that is not `writable` is
+    returned read-only. A view of the real or imaginary parts has their dtype, and its strides are
+    in elements of this dtype. `version` is the number of writes to the storage before this read.
     """
 
     storage: Storage

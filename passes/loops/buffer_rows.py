@@ -347,7 +347,7 @@ class _RowNest:
         return Limit(self.place(ONE).terms, dim(low), high)
 
     def place(self, factor: Dim) -> Index:
-        """The index of the written row in its block, times a factor."""
+        """The number of the written row in its block, times a factor, as an index."""
         return Index(dim(0), ((self.block, -self.rows.size * factor), (self.late, factor)))
 
     def slot(self, slot: Index) -> Index:
@@ -376,7 +376,7 @@ class _RowNest:
         return tuple(made), self.slot(Index(dim(0), tuple(terms), tuple(name for name, _ in terms)))
 
     def written(self, before: int) -> tuple[Stmt, ...]:
-        """Write the row `before` rows earlier, which is not among the first of its block."""
+        """The statements that write the row `before` rows earlier, no first row of its block."""
         rows = self.rows
         made: tuple[Stmt, ...] = ()
         slot = Index(rows.cells * rows.ahead, ())

@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: two loops over a block compute its moments."""
+"""LoopProgram -> LoopProgram: compute the mean and squared distances of a block in two loops."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class _Block:
         )
 
     def statements(self) -> Iterator[Stmt]:
-        """Both loops, and the fold of the block's moments into the state."""
+        """The loop for the mean, the loop for squared distances, and the fold of their results."""
         name, (_, value, shifted, _) = self.name, self.fold.values
         yield from (Alloc(self.total), Alloc(self.shifted))
         sums = Fold(self.total, (value,)), Fold(self.shifted, (shifted,))

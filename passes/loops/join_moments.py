@@ -194,7 +194,7 @@ class _Joining:
 
 
 def _read_from(stmt: Stmt, old: State, new: State, part: int) -> Stmt:
-    """The statement, with reads of one state replaced by reads of a part of another."""
+    """The statement, in which a read of the state `old` becomes a read of a part of `new`."""
     if isinstance(stmt, ReadState) and stmt.state == old:
         return ReadState(stmt.name, new, part)
     return stmt

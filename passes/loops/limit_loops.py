@@ -37,10 +37,10 @@ def limit_loops(program: LoopProgram, context: Context) -> LoopProgram:
 def _limit(nest: Nest) -> Nest:
     if not any(isinstance(stmt, If) for stmt in nest.statements):
         return nest
-    return map_bodies(nest, lambda body: rewrite_body(body, _moved))
+    return map_bodies(nest, lambda body: rewrite_body(body, _with_moved_limits))
 
 
-def _moved(stmt: Stmt) -> tuple[Stmt, ...]:
+def _with_moved_limits(stmt: Stmt) -> tuple[Stmt, ...]:
     """A loop with the limits common to its body; limits without iterators are evaluated."""
     if isinstance(stmt, If):
         held = {limit: limit.low <= 0 < limit.high for limit in stmt.limits if not limit.terms}

@@ -352,7 +352,10 @@ class _Writer:
             yield from (f"store({n}, {step}, {c})" for n, c in zip(names, combined, strict=True))
 
     def combined(self, state: State, values: list[str]) -> tuple[list[str], list[str]]:
-        """Lines that combine values into a state, and the new values; a first element is copied."""
+        """The lines that combine values with a state, and the new values of the state.
+
+        The first element is copied.
+        """
         has_element_flag, left = (
             self.has_element_flag(state),
             [self.lane_value(state, n) for n in self.values_of(state)],

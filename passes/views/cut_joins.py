@@ -84,7 +84,7 @@ def _pieces(definition: Definition, counts: Mapping[str, int]) -> Iterator[Defin
         yield definition.replace(
             name=f"{definition.name}p{number}",
             primitive=definition.primitive if len(parts) > 1 else VIEW,
-            operands=tuple(_from(operand, starts, extents) for operand, _ in parts),
+            operands=tuple(_shifted_operand(operand, starts, extents) for operand, _ in parts),
             extents=extents,
             regions=within if len(parts) > 1 else (),
             target=View(storage, extents, offset, storage.strides, version=number),
@@ -120,7 +120,9 @@ def _joined(first: Region, second: Region) -> Region | None:
     return (*first[:d], (first[d][0], second[d][1]), *first[d + 1 :])
 
 
-def _from(operand: ReadOperand, starts: tuple[Dim, ...], extents: tuple[Dim, ...]) -> ReadOperand:
+def _shifted_operand(
+    operand: ReadOperand, starts: tuple[Dim, ...], extents: tuple[Dim, ...]
+) -> ReadOperand:
     """The operand as iterators from 0 read it, if 0 stands for these positions."""
     moved: ReadOperand = operand
     if isinstance(operand, Value):
