@@ -119,7 +119,7 @@ NAMES: dict[str, Any] = {
 }
 """The names of a kernel source, except elementary functions (see `plain_builtins.plain_names`)."""
 CHECKED_NAMES: dict[str, Any] = {**NAMES, **memory_builtins.CHECKED_NAMES}
-"""The same names in a kernel that checks each access (see `report`)."""
+"""The names of a kernel source if the kernel checks each access (see `report`)."""
 
 TRAITS: Final = Traits()
 """The traits of a kernel without elementary functions, strips or rows."""

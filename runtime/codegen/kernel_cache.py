@@ -161,7 +161,7 @@ class KernelHandle:
         self.failure, self.was_reported = None, False
         self._users: dict[int, weakref.ref[NativeUser]] = {}
         self._hits: dict[int, int] = {}
-        self._dropped: Callable[[], LoadedKernel | None] = _nothing
+        self._dropped: Callable[[], LoadedKernel | None] = _no_kernel
         self._last = 0
 
     def get(self) -> LoadedKernel:
@@ -202,7 +202,7 @@ class KernelHandle:
         self._users.clear()
 
 
-def _nothing() -> None:
+def _no_kernel() -> None:
     """Do nothing: this stands for a reference to the last dropped kernel while there is none."""
 
 
@@ -379,7 +379,7 @@ class KernelCache:
 
         Raises:
             CompileError: Numba refused the source; the next call tries again.
-            NotNowError: it is not loaded, and this thread cannot load it now, or does not wait.
+            NotNowError: the kernel is not loaded, and this thread cannot load it or does not wait.
         """
         return self.handle(kernel).get()
 

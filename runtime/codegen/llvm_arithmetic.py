@@ -97,9 +97,9 @@ class Lane:
 
 
 def _step(name: str, arity: int) -> Callable[..., Lane]:
-    """The method of a step of `Arithmetic`, by its vector instruction if the target has it.
+    """The method for a step of `Arithmetic`, which emits a vector instruction if the CPU has one.
 
-    Arguments after the first `arity` are Python numbers.
+    The first `arity` arguments of the method are operands, the others are Python numbers.
     """
 
     def step(self: LlvmArithmetic, *given: Any) -> Lane:
@@ -170,7 +170,7 @@ class LlvmArithmetic(Arithmetic):
         )
 
     def to_float(self, whole: Numeric) -> Lane:
-        """An integer as a float."""
+        """Convert an integer to a float."""
         return Lane(
             self.builder, self.builder.sitofp(whole.value, of_lanes(FLOATS[self.code], self.lanes))
         )

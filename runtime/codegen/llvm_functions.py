@@ -222,7 +222,7 @@ def define_recipe(module: Any, name: str, write: Callable[[Any], None]) -> Any:
     if _links(module) is None:
         write(module)
         return module.globals[name]
-    linked = _linked(target_of(module), [name], write, late=False)
+    linked = _linked_module(target_of(module), [name], write, late=False)
     module.axiomjit_links.append(name)
     _declare_linked(module, linked)
     return module.globals[name]
@@ -233,7 +233,7 @@ def define_step(module: Any, names: Sequence[str], write: Callable[[Any], None])
     if _links(module) is None:
         write(module)
         return
-    _declare_linked(module, _linked(target_of(module), names, write, late=True))
+    _declare_linked(module, _linked_module(target_of(module), names, write, late=True))
     keep(module, [module.globals[name] for name in names[1:]])
 
 
@@ -247,7 +247,7 @@ def _links(module: Any) -> list[str] | None:
     return getattr(module, "axiomjit_links", None)
 
 
-def _linked(
+def _linked_module(
     target: Target, names: Sequence[str], write: Callable[[Any], None], *, late: bool
 ) -> _Linked:
     """The module of functions, made at first use."""

@@ -83,7 +83,7 @@ def _each_cell(builder: Any, width: Any, visit: Callable[[Any], None]) -> None:
 
 
 def _join(builder: Any, tree: Any, level: Any, state: Any, width: Any, joint: Joint) -> None:
-    """state = tree[level] + state (or *), cell by cell: the earlier subtree is the left operand."""
+    """Combine the earlier subtree at a level (left) with the state (right), lane by lane."""
 
     def join_cell(lane: Any) -> None:
         here = builder.gep(state, [lane])

@@ -77,7 +77,7 @@ class BoundStep:
     def emit_alone(
         self, plan: Plan, native: NativeWriter, examples: Sequence[Any], kind: type | None
     ) -> bool:
-        """As `emit`, for a step that is one function returning all results of the plan."""
+        """Write the instructions of the plan's only step, a function that returns all results."""
         return False
 
 
@@ -127,7 +127,7 @@ class Allocation(BoundStep):
         """Store the shape in memory order, and the transpose back; None for C order.
 
         Raises:
-            MemoryError: it would exceed 2**63 - 1 bytes.
+            MemoryError: the buffer would exceed 2**63 - 1 bytes.
         """
         self._form, self._laid_out, self._back = form, laid_out, back
         size_bytes = form.buffer.dtype.itemsize
@@ -165,7 +165,7 @@ class Allocation(BoundStep):
 
 
 class Releasing(StepForm, BoundStep):
-    """Releases the memory of a temporary; the same step for all lengths."""
+    """Releases the memory of a temporary; all lengths share the step."""
 
     __slots__ = ("_name",)
 
@@ -186,7 +186,7 @@ class Releasing(StepForm, BoundStep):
 
 
 class WritingBack(StepForm, BoundStep):
-    """Copies the new value of a converted argument back; the same step for all lengths."""
+    """Copies the new value of a converted argument back; all lengths share the step."""
 
     __slots__ = ("_step",)
 

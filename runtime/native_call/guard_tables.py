@@ -174,7 +174,7 @@ class Guards:
     """The records of one table, and the objects they refer to."""
 
     def __init__(self, plan: NativePlan | None, writes: Sequence[int] = ()) -> None:
-        """Start without records; guarded objects get the slots of the plan."""
+        """Start without records; guarded objects get slots that the plan leaves unused."""
         self._plan, lent = plan, () if plan is None else plan.lent
         self._writable = {*writes, *lent}
         self._unused = 0 if plan is None else plan.slots
@@ -446,10 +446,10 @@ class Guards:
         number: int = 0,
         convert: str = "",
     ) -> bool:
-        """As `store_item`, into an attribute of an instance, or of a cell.
+        """Store an object, as `store_item` does, into an attribute of an instance or of a cell.
 
         Returns:
-            True if no code of the user's stores it.
+            True if no code of the user's runs for that.
         """
         kind = type(whole)
         if outside_refusal() or not stores_plainly(kind, name) or not self.unchanged(kind):

@@ -43,10 +43,10 @@ class Instruction(Record):
 
 
 class NewArray(Instruction):
-    """Make an array in new memory, or in that of the array at `base` from `offset` bytes on.
+    """Make an array in new memory, or in the memory of the array at `base` from `offset` bytes on.
 
-    The new array is a view of the array at `base`, or with `takes` gets its memory and empties its
-    slot. Without strides it is in C order.
+    The new array is a view of the array at `base`. With `takes`, it gets the memory of that array
+    instead, whose slot is then empty. Without strides, the new array is in C order.
     """
 
     dtype: np.dtype[Any]

@@ -138,7 +138,10 @@ def _dtypes() -> bool:
 
 
 _NATIVE: Final = (ord("=") ^ ord("<")) << 16
-"""The two marks of native byte order; arrays with the other byte order run in Python."""
+"""How the two marks of native byte order, "=" and "<", differ.
+
+Calls with arrays of the other byte order run in Python.
+"""
 
 
 def error_state_variable() -> Any:

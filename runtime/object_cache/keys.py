@@ -73,8 +73,8 @@ def compiler_versions() -> tuple[object, ...]:
     """The versions of Numba, llvmlite and its LLVM, found without importing them.
 
     Raises:
-        ImportError: one of them is not installed.
-        OSError: one of them cannot be read.
+        ImportError: Numba or llvmlite is not installed.
+        OSError: a file with a version cannot be read.
     """
     numba, llvmlite = _folder("numba"), _folder("llvmlite")
     versions = [_content(f"{folder}/_version.py") for folder in (numba, llvmlite)]
@@ -197,7 +197,7 @@ def target_key(name: str) -> str | None:
 
 
 def pack_target(key: str, target: Target) -> bytes:
-    """The bytes of a record."""
+    """The bytes by which a target is stored on disk."""
     values = [getattr(target, field) for field in Target._fields]
     lazy_import("json")  # here, since most processes write nothing
     import json

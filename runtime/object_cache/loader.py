@@ -241,7 +241,7 @@ def load(entry: Entry) -> LoadedCode | None:
     """
     trouble: OSError | None = None
     try:
-        code = _linked(entry)
+        code = _linked_code(entry)
         return LoadedCode(code, code.address)
     except OSError as error:
         trouble = error
@@ -253,11 +253,11 @@ def load(entry: Entry) -> LoadedCode | None:
     return loaded
 
 
-def _linked(entry: Entry) -> LinkedCode:
+def _linked_code(entry: Entry) -> LinkedCode:
     """The code of an entry, linked here.
 
     Raises:
-        NotLinkedError: it needs more than our linker does.
+        NotLinkedError: the entry needs something that our linker does not support.
         OSError: the system provides no executable memory.
     """
     outside = {name: function_address(name) for name in entry.calls or ()}

@@ -148,7 +148,7 @@ class Directory:
         """A file descriptor of the folder, after checking it.
 
         Raises:
-            OSError: it does not exist, or is not a folder.
+            OSError: the folder does not exist, or the path is not a folder.
             UnusableFolderError: others can write in it.
         """
         if not SUPPORTED:
@@ -375,7 +375,7 @@ def cached_code(text: str, symbol: str) -> LoadedCode:
 
     Raises:
         ImportError: there is no llvmlite.
-        RuntimeError, OSError, ValueError: it could not be compiled or loaded.
+        RuntimeError, OSError, ValueError: the text could not be compiled or loaded.
     """
     key = _key(text) if OBJECTS.folders() else ""
     found = OBJECTS.find(key, CODE_SUFFIX) if key else None
