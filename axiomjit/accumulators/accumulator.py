@@ -154,7 +154,7 @@ class Accumulator:
         """Check that a state is a tuple of `wanted` values; a number if `wanted` is None.
 
         Raises:
-            GraphValueError: it is not.
+            GraphValueError: the state is of another kind or length.
         """
         if (len(found) if is_tuple else None) != wanted:
             shape = f"a tuple of {amount(len(found), 'number')}" if is_tuple else "a number"

@@ -66,7 +66,7 @@ class TracedNumber(ArrayValue[Any], TracedValue):
             if isinstance(value, RefusedNumber):
                 return value
         try:
-            return _wrapped(rule(*map(_node_of, operands)), self.defers)
+            return _wrapped_result(rule(*map(_node_of, operands)), self.defers)
         except GraphTypeError as error:
             if not self.defers:
                 raise
@@ -143,7 +143,7 @@ def _captured(seen: str) -> GraphTypeError:
     )
 
 
-def _wrapped(made: Any, defers: bool) -> object:
+def _wrapped_result(made: Any, defers: bool) -> object:
     if isinstance(made, tuple):
         return tuple(TracedNumber(builder.strong(node), defers) for node in made)
     return TracedNumber(builder.strong(made), defers)

@@ -82,7 +82,7 @@ class Axes:
 
     @property
     def full_lengths(self) -> tuple[object, ...]:
-        """As `lengths`; for a merged axis a tuple with the lengths of its parts."""
+        """The length of each axis; for a merged axis, a tuple with the lengths of its parts."""
         return tuple(Axes(a.parts).full_lengths if a.parts else a.length for a in self)
 
     @property
@@ -269,7 +269,7 @@ def axes_of(own: Axes, given: AxesOf, asked: str) -> Axes:
     Raises:
         AxesError: an axis is not one of the tensor's or is listed twice, or several axes have a
             name.
-        GraphTypeError: neither an Axis nor a name.
+        GraphTypeError: an axis is given neither as an Axis nor by a name.
     """
     return given if given is own else Axes(_own(own, one, asked) for one in _items(given))
 
@@ -294,7 +294,7 @@ def new_axes(own: Axes, given: NewAxes, asked: str) -> Axes:
 
     Raises:
         AxesError: an axis is listed twice, or not exactly one axis has a name.
-        GraphTypeError: neither an Axis nor a name.
+        GraphTypeError: an axis is given neither as an Axis nor by a name.
     """
     if isinstance(given, Axes | Mapping):
         return make_axes(given)
@@ -303,7 +303,7 @@ def new_axes(own: Axes, given: NewAxes, asked: str) -> Axes:
 
 
 def axes_at(own: Axes, given: object, asked: str) -> Axes:
-    """As `axes_of`; axes may also be given by position, as in NumPy's `axis` arguments.
+    """The axes that `axes_of` gives, or axes at positions, as in NumPy's `axis` arguments.
 
     Raises:
         PositionError: there is no such position (an IndexError, as NumPy's).

@@ -42,7 +42,7 @@ def dot(x: Operand, y: Operand) -> Tensor:
         dtypes promote as for `multiply`.
 
     Raises:
-        GraphTypeError: an operand is an array without axes, or of the wrong kind.
+        GraphTypeError: an operand is an array without axes, or no tensor and no number.
 
     Examples:
         >>> H, W = aj.make_axes({"H": 2, "W": 3})
@@ -112,7 +112,7 @@ def cast_axes(x: Operand, axes: NewAxes) -> Tensor:
     Raises:
         AxesError: the numbers of axes or the lengths of a pair differ. Lengths that are not known
             yet are compared when a computation is called.
-        GraphTypeError: x is an array without axes, or of the wrong kind.
+        GraphTypeError: x is an array without axes, or no tensor and no number.
     """
     asked = f"cast_axes of {shown((x,))}"
     tensor = as_tensor(x, asked)
@@ -159,7 +159,7 @@ def broadcast(x: Operand, axes: NewAxes) -> Tensor:
 
     Raises:
         AxesError: an axis of x is missing, or one is listed twice.
-        GraphTypeError: x is an array without axes, or of the wrong kind.
+        GraphTypeError: x is an array without axes, or no tensor and no number.
     """
     asked = f"broadcast of {shown((x,))}"
     tensor = as_tensor(x, asked)
@@ -179,7 +179,7 @@ def axes_with_order(x: Operand, axes: AxesOf) -> Tensor:
 
     Raises:
         AxesError: the sets of axes differ, or an axis is listed twice.
-        GraphTypeError: x is an array without axes, or of the wrong kind.
+        GraphTypeError: x is an array without axes, or no tensor and no number.
     """
     asked = f"axes_with_order of {shown((x,))}"
     tensor = as_tensor(x, asked)

@@ -96,7 +96,7 @@ def padding_pair(padding: object, asked: str) -> tuple[int, int]:
     """The numbers of fillers before and after an axis, from a pair or one number for both.
 
     Raises:
-        AxesError: it is neither a pair nor a number, or is negative.
+        AxesError: the padding is neither a pair nor a number, or is negative.
         GraphTypeError: the numbers are not integers.
     """
     ends = tuple(padding) if isinstance(padding, Iterable) else (padding, padding)
@@ -112,19 +112,19 @@ def padding_pair(padding: object, asked: str) -> tuple[int, int]:
 
 
 def stack(xs: Iterable[Operand], axis: Axis, pos: SupportsIndex = 0) -> Tensor:
-    """Join tensors with the same axes along a new axis, one at each of its positions.
+    """Stack tensors with the same axes along a new axis, one tensor at each position.
 
     Args:
-        xs: The tensors, transposed to the order of axes of the first.
+        xs: The tensors; the axes of each one are brought to the order of the first tensor's axes.
         axis: The new axis; its length is the number of tensors.
-        pos: Its position among the axes of the result; negative positions count from the end.
+        pos: The position of the new axis in the result; negative positions count from the end.
 
     Returns:
         A tensor of the common dtype; each operand is read in place.
 
     Raises:
         AxesError: there are no tensors, their axes differ, or `axis` has another length.
-        GraphTypeError: an operand is an array without axes, or of the wrong kind.
+        GraphTypeError: an operand is an array without axes, or no tensor and no number.
     """
     tensors, asked = _listed("stack", xs)
     first, new = tensors[0].axes, added_axis(axis, asked)
@@ -162,7 +162,7 @@ def concat_along_axis(xs: Iterable[Operand], axis: AxisName) -> Tensor:
 
     Raises:
         AxesError: there are no tensors, or their axes do not fit.
-        GraphTypeError: an operand is an array without axes, or of the wrong kind.
+        GraphTypeError: an operand is an array without axes, or no tensor and no number.
     """
     tensors, asked = _listed("concat_along_axis", xs)
     first = tensors[0].axes

@@ -38,7 +38,7 @@ def cumsum(x: Operand, axis: AxisName) -> Tensor:
 
     Raises:
         AxesError: x does not have the axis.
-        GraphTypeError: x is an array without axes, or of the wrong kind.
+        GraphTypeError: x is an array without axes, or no tensor and no number.
     """
     return _running("cumsum", SUM, x, axis)
 
@@ -66,7 +66,7 @@ def sort(x: Operand, axis: AxisName) -> Tensor:
 
     Raises:
         AxesError: x does not have the axis.
-        GraphTypeError: x is an array without axes, or of the wrong kind.
+        GraphTypeError: x is an array without axes, or no tensor and no number.
     """
     tensor, along = _along("sort", x, axis)
     return _like(tensor, external_calls.in_order(SORT, tensor.node, along))
@@ -107,7 +107,7 @@ def take(x: Operand, indices: Operand, axis: AxisName) -> Tensor:
     Raises:
         AxesError: x does not have the axis.
         GraphTypeError: the positions are no integers.
-        PositionError: at the call, a position is out of range.
+        PositionError: a position is out of range; raised when the program runs.
     """
     asked = f"take of {shown((x, indices))}"
     tensor, positions = as_tensor(x, asked), as_tensor(indices, asked)

@@ -38,7 +38,7 @@ def check_layout(request: LayoutRequest, axes: Axes, asked: str) -> None:
     """Refuse a layout that does not fit the known lengths of axes.
 
     Raises:
-        GraphTypeError: it is neither a Layout nor "C" or "F".
+        GraphTypeError: the layout is neither a Layout nor "C" or "F".
         GraphValueError: the numbers of dimensions differ, a size is below its length, two elements
             share a position, or a position is negative.
     """

@@ -162,7 +162,7 @@ def as_op(x: Operand) -> Tensor:
     """The operand as a tensor: a number becomes one without axes, a tensor is returned unchanged.
 
     Raises:
-        GraphTypeError: x is an array without axes, or of the wrong kind.
+        GraphTypeError: x is an array without axes, or no tensor and no number.
     """
     return as_tensor(x, f"as_op of {shown((x,))}")
 
@@ -321,7 +321,7 @@ def materialize(x: Operand) -> Tensor:
         A tensor with the axes of x (ngraph tensors, "We can convert an r-tensor").
 
     Raises:
-        GraphTypeError: x is an array without axes, or of the wrong kind.
+        GraphTypeError: x is an array without axes, or no tensor and no number.
     """
     tensor = as_tensor(x, f"materialize of {shown((x,))}")
     node = builder.strong(tensor.node)

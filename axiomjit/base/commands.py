@@ -96,7 +96,7 @@ def load_function(spec: str) -> Callable[..., Any]:
     """Run the file of `FILE.py:FUNCTION` as a module and return its function.
 
     Raises:
-        GraphValueError: no such file or function, or the file raises.
+        GraphValueError: the file or function does not exist, or running the file raises an error.
     """
     file, colon, name = spec.rpartition(":")
     path = Path(file)

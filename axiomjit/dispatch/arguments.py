@@ -217,7 +217,7 @@ class CallArguments(Record):
     """True if a static leaf counts by its kind alone: what is read of it is guarded."""
 
     def with_inputs(self, values: Sequence[object], names: Sequence[str]) -> CallArguments:
-        """The same call with more arrays and numbers, from outside, behind its own."""
+        """This call with arrays and numbers from outside appended to its own ones."""
         return self.replace(dynamic=(*self.dynamic, *values), names=(*self.names, *names))
 
     def leaves(self, dynamic: Sequence[object]) -> list[object]:

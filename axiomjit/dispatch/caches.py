@@ -27,12 +27,12 @@ from axiomjit.graph.captured import Watch
 from axiomjit.symbolic.dims import Dim, Symbol, evaluate
 
 LAYOUTS: Final = 512
-"""Limit of compiled calls by exact layout, per function or graph."""
+"""The most compiled calls, one per exact layout, that a function or graph has."""
 CLASSES: Final = 256
-"""Limit of signatures with programs, per function and for all graphs together."""
+"""The most signatures with programs that a function, or all graphs together, have."""
 
 PROGRAMS: Final = 512
-"""Limit of programs per signature."""
+"""The most programs that a signature has."""
 
 Entry = TypeVar("Entry")
 
@@ -209,7 +209,7 @@ class ClassPrograms(list[Any]):
 
 
 class ProgramTable(Table[ClassPrograms]):
-    """Programs by call guard; beyond the limit the least recently used guards are dropped."""
+    """The programs of each signature; beyond a limit, the least recently used ones are dropped."""
 
     def count(self) -> int:
         """The number of programs."""

@@ -90,10 +90,10 @@ class _Loose(Record):
 
 
 class Returned:
-    """The static leaves of a return value, which become recipes when the call is over."""
+    """The static leaves of a return value; after the call, each is described for later calls."""
 
     def __init__(self, captured: Captured) -> None:
-        """Start without copies."""
+        """Start without copies of arrays."""
         self._captured = captured
         self._copies: dict[int, Array] = {}
 
@@ -124,7 +124,7 @@ class Returned:
         """The leaf or its recipe, when the objects of the call are gone.
 
         Raises:
-            UnsupportedError: an object that was made inside and cannot be copied.
+            UnsupportedError: the function made the object, and the object cannot be copied.
         """
         if isinstance(loose, _Loose):
             array, owner = loose.array(), loose.owner()

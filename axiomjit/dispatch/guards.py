@@ -219,7 +219,7 @@ def _guards(
     apart = range(len(given)) if distinct else compiled.writes
     for array, where in () if compiled.watch is None else compiled.watch.known():
         given.append((guards.watch(array, where), array))
-    for pair in _apart(given, apart):
+    for pair in _distinct_pairs(given, apart):
         guards.disjoint(*pair)
     if native is None:
         for one in _wanted(compiled):
@@ -250,7 +250,7 @@ def _wanted(compiled: CompiledCall) -> tuple[Source, ...]:
     return tuple({one.number: one for one in found}.values())
 
 
-def _apart(
+def _distinct_pairs(
     given: Sequence[tuple[int, object]], writes: Sequence[int]
 ) -> Iterator[tuple[int, np.ndarray, int, np.ndarray]]:
     """Pairs of a written array and another array, each array preceded by its source."""

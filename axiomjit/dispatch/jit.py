@@ -150,7 +150,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         """Wrap the function; the first call compiles it.
 
         Raises:
-            GraphTypeError: it is a class, a coroutine, a generator function, or not a function.
+            GraphTypeError: the object is a class, coroutine or generator function, or no function.
         """
         check_function(function)
         name = getattr(function, "__qualname__", type(function).__qualname__)

@@ -96,12 +96,12 @@ class RetraceReasons:
         lengths: Mapping[Symbol, int] | None = None,
         changed: str | None = None,
     ) -> None:
-        """Add the reason why a call needs a program.
+        """Add the reason why a call needs a new program.
 
         Args:
-            aspects: The aspects that its program depends on.
-            programs: The programs of its signature, not valid for its lengths.
-            were: The number of programs of its signature, with stale ones.
+            aspects: The aspects of the call that its program depends on.
+            programs: The programs of the call's signature, which are not valid for its lengths.
+            were: The number of programs of this signature, including stale ones.
             lengths: The lengths of the call.
             changed: What has changed outside the function, as text.
         """
@@ -227,7 +227,7 @@ def _differences(new: dict[str, Aspects], old: dict[str, Aspects]) -> Iterator[D
 
 
 def aspects_of(call: CallArguments, signature: Signature) -> dict[str, Aspects]:
-    """The aspects, by argument, that the program of a call of arrays and numbers depends on."""
+    """For each argument of a call, the aspects that the call's program depends on."""
     found: dict[str, Aspects] = {}
     for position, name in enumerate(call.names):
         given = signature.given[position]

@@ -295,7 +295,7 @@ class DeclaredShapes:
         """Parse the text.
 
         Raises:
-            GraphValueError: it is not a list of shapes, or not one for each parameter.
+            GraphValueError: the text is no list of shapes, or lacks a shape for a parameter.
         """
         self.text = text
         self._asked = f"jit(shapes={text!r})"

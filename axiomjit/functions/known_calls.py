@@ -81,7 +81,7 @@ class CallKind(Record):
     asks: tuple[str, ...] = ALL
     """Special methods that arguments may be asked for; with `ALL`, also any attribute."""
     asks_entries: tuple[str, ...] = ALL
-    """The same, of what is in the arguments."""
+    """Special methods that objects inside the arguments may be asked for."""
     hook: tuple[str, ...] = ()
     """The hook that does the same, and its first arguments."""
     depends: Callable[[CallKind, Sequence[Any], Kwargs], CallKind] | None = None
@@ -92,7 +92,7 @@ class CallKind(Record):
         return self if self.depends is None else self.depends(self, args, kwargs)
 
     def changed(self, args: Sequence[Any], kwargs: Kwargs) -> list[Any]:
-        """The arguments that a call changes."""
+        """The objects among the arguments that a call changes."""
         found: list[Any] = []
         for write in self.writes:
             if write.flag is not None:

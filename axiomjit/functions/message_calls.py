@@ -75,4 +75,4 @@ RECORDED: Final[dict[Any, Callable[..., None]]] = {
     **{getattr(logging, name): _logging(name, False) for name in (*_LEVELS, "log")},
     **{getattr(logging.Logger, name): _logging(name, True) for name in (*_LEVELS, "log")},
 }
-"""Functions that warn and log, by those that record the effect."""
+"""For each function that warns or logs, the function that records this effect."""

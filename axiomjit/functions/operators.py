@@ -341,7 +341,7 @@ class Operators(Objects):
         """Refuse to use all of an object from outside that holds what no guard compares.
 
         Raises:
-            NeedsValuesError: it is such an object.
+            NeedsValuesError: the object has contents that no guard compares.
         """
         kind = type(value)
         guarded = is_container(value) or isinstance(value, _STEADY)
@@ -408,7 +408,7 @@ class Operators(Objects):
         A text of computed values is asked for.
 
         Raises:
-            NeedsValuesError: an object from outside about which nothing is known.
+            NeedsValuesError: the value is an object from outside about which nothing is known.
         """
         if type(value) is Text:
             return str(value)

@@ -116,11 +116,11 @@ class Wanted:
     def __init__(self) -> None:
         """Start without knowledge."""
         self.numbers: set[object] = set()
-        """Numbers that change: arguments of programs."""
+        """Numbers that change from call to call, so that programs take them as arguments."""
         self.fixed: set[object] = set()
-        """Numbers whose values the function needs: guarded, though they change."""
+        """Numbers that change, but are guarded, since the function needs their values."""
         self.elements: set[object] = set()
-        """Arrays whose elements the function needs: guarded by them."""
+        """Arrays whose elements are guarded, since the function needs them."""
         self.has_effects = False
         """True if a trace has recorded effects."""
         self.known_made = False
@@ -448,7 +448,7 @@ class Outside:
         """A copy of a container from outside, after all changes so far; its entries are guarded.
 
         Raises:
-            NeedsValuesError: it has too many entries, or entries that are not compared.
+            NeedsValuesError: the container has too many entries, or some that no guard compares.
         """
         owner = self.owner(owner)
         number = id(owner)

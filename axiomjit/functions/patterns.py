@@ -64,7 +64,7 @@ class Patterns:
         return kept, part(0)
 
     def _keep_found(self, made: ast.expr, at: Any) -> tuple[ast.expr, Callable[[int], Read]]:
-        """As `_keep`, of what a hook has found: a condition that it is not None."""
+        """Keep what a hook finds, as `_keep` does; the expression tests that this is not None."""
         kept, part = self._keep(made, at)
         return placed(ast.Compare(kept, [ast.IsNot()], [constant(None, at)]), at), part
 

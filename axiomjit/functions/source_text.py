@@ -29,7 +29,7 @@ from axiomjit.base.locks import FORKS_WAIT, imported
 from axiomjit.base.records import Record
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-"""The node of a function."""
+"""The syntax node of a function."""
 FILE_NAME: Final = "<axiomjit: a function's own text>"
 """Name of the file in our compilations; warnings about it are ignored."""
 FUTURE: Final[int] = sum(
@@ -397,7 +397,7 @@ class _File:
         self._compiled: dict[bool, dict[tuple[str, int], list[CodeType]]] = {}
 
     def compiled(self, code: CodeType) -> list[CodeType]:
-        """Return code objects with the name and the first line of one."""
+        """Return the code objects of the file with the name and first line of the given one."""
         is_rewritten = _has_rewritten_asserts(code)
         parts = self._compiled.get(is_rewritten)
         if parts is None:

@@ -363,7 +363,7 @@ def _check_ends(axis: int, operands: OperandArrays, labels: Labels, out: np.ndar
 
 @lru_cache(maxsize=64)
 def check_ends(axis: int) -> LibraryOperation:
-    """As `check_positions`, given only the smallest and the largest position."""
+    """The operation that checks positions by the smallest and the largest of them only."""
     evaluate = partial(_check_ends, axis)
     parts = f"ends_{axis}", 2, evaluate, "", INTEGERS
     return LibraryOperation(*parts, gives=INT, additions=lambda *_: dim(1), may_raise=True)

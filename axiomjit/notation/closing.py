@@ -136,7 +136,7 @@ def close(start: Iterable[Unknown]) -> None:
     with LOCK:
         solver = Solver()
         try:
-            _close(solver, connected(_current(start))[0])
+            _close(solver, connected(_open_unknowns(start))[0])
         except BaseException:
             solver.undo()
             raise
@@ -144,7 +144,7 @@ def close(start: Iterable[Unknown]) -> None:
 
 def _close(solver: Solver, start: list[Unknown]) -> None:
     while True:
-        unknowns, demands = connected(_current(start))
+        unknowns, demands = connected(_open_unknowns(start))
         if not unknowns:
             return
         bounds = Bounds(unknowns, demands)
@@ -153,7 +153,7 @@ def _close(solver: Solver, start: list[Unknown]) -> None:
         solver.propagate()
 
 
-def _current(start: Iterable[Unknown]) -> list[Unknown]:
+def _open_unknowns(start: Iterable[Unknown]) -> list[Unknown]:
     """For each unknown that is still open, the one that stands for all unknowns equal to it."""
     found: list[Unknown] = []
     for unknown in start:

@@ -161,7 +161,7 @@ def _of_values(host: NodeValue, operands: Sequence[Any], call: Call) -> Any:
 
 
 def _of_named(call: Call, *tensors: Any) -> Any:
-    """The function of tensors for the call, for use with named arrays."""
+    """The result of a call in which tensors stand for the named arrays."""
     host = next(value for value in tensors if isinstance(value, NodeValue))
     return _of_values(host, tensors, call)
 

@@ -59,7 +59,7 @@ def placed(core: Node, to: Projections, empty: Node, fold: Fold) -> Node:
         return merge(apart, [2 if d in merged else 1 for d in range(len(to.shape))])
     windows = [d for d, function in enumerate(to.written) if len(function.terms) == 2]
     if not all(_is_alone(to, d) for d in windows):
-        return _guarded(core, to, empty, fold)
+        return _guarded_result(core, to, empty, fold)
     node = core
     axes = list(range(to.rank))  # the iterator of each dimension
     for d in windows:
@@ -67,7 +67,7 @@ def placed(core: Node, to: Projections, empty: Node, fold: Fold) -> Node:
     return _gathered(node, axes, to, empty)
 
 
-def _guarded(core: Node, to: Projections, empty: Node, fold: Fold) -> Node:
+def _guarded_result(core: Node, to: Projections, empty: Node, fold: Fold) -> Node:
     """The result of a spec in which a label of a window also indexes another dimension.
 
     Iterators that index no dimension alone are reduced. A value counts only for the element that
@@ -161,7 +161,7 @@ def _gathered(node: Node, axes: list[int], to: Projections, empty: Node) -> Node
         guard = _all([_equal(shape, *pair) for pair in equal])
         value = builder.elementwise(WHERE, guard, value, empty)
     for d in apart:
-        value = _moved(value, d, to.written[d], to.shape[d], empty)
+        value = _moved_elements(value, d, to.written[d], to.shape[d], empty)
     for d, function in enumerate(to.written):
         length, place = to.shape[d], function.offset
         if function.terms or (length.constant == 1 and place.constant == 0):
@@ -203,7 +203,7 @@ def _strided(node: Node, d: int, stride: Dim, offset: Dim, empty: Node) -> Node:
     return merge(chosen, [1] * d + [2] + [1] * (len(node.shape) - d - 1))
 
 
-def _moved(node: Node, d: int, function: Affine, length: Dim, empty: Node) -> Node:
+def _moved_elements(node: Node, d: int, function: Affine, length: Dim, empty: Node) -> Node:
     """Move element k of a dimension to `a * k + offset` in a dimension of this length."""
     ((_, step),), offset = function.terms, function.offset
     fills = offset.constant is not None and 0 <= offset.constant < (step.constant or 0)
@@ -393,7 +393,7 @@ class _Emission:
         if any(self.margins):
             value = self._masked(value, neutral(acc, value.dtype, self.asked))
         if isinstance(acc, Accumulator):
-            return _alone(*fold_nodes(acc, [value], axes), acc, self.asked)
+            return _single_result(*fold_nodes(acc, [value], axes), acc, self.asked)
         if acc == "logsumexp":
             several = len(self.nodes) > 1 and bool(axes)
             (found,), _ = fold_nodes(ONE_PASS if several else BUILT_IN[acc], [value], axes)
@@ -481,7 +481,7 @@ def _summable(node: Node, meaning: Meaning) -> Node:
     return cast(node, builder.summed_in(node)) if meaning.reduce == "logsumexp" else node
 
 
-def _alone(nodes: Sequence[Node], is_tuple: bool, acc: Accumulator, asked: str) -> Node:
+def _single_result(nodes: Sequence[Node], is_tuple: bool, acc: Accumulator, asked: str) -> Node:
     if is_tuple:
         raise GraphValueError(
             asked,

@@ -280,7 +280,7 @@ class Shape:
         """Demand that this shape equals `other`, row by row.
 
         Raises:
-            ShapeError: they differ.
+            ShapeError: the shapes differ.
         """
         if not isinstance(other, Shape):
             raise ShapeError(

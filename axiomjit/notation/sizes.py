@@ -49,7 +49,7 @@ class Size(Entry, Capture):
         """Demand that the size equals a number.
 
         Raises:
-            ShapeError: another size is already demanded, or this one does not fit.
+            ShapeError: the size must already be another one, or the number does not fit.
         """
         given = entry_cell(size, "", f"{self!r}.set")
         origin = self._origin(repr(self), f"set to {given}")

@@ -35,7 +35,7 @@ class Solver:
         """Solve these demands and all demands that they affect.
 
         Raises:
-            ShapeError: they cannot be fulfilled; shapes are unchanged then.
+            ShapeError: the demands contradict each other; all shapes are then unchanged.
         """
         with LOCK:
             try:

@@ -35,7 +35,7 @@ def einsum_node(*operands: Any, optimize: object = None, **options: object) -> N
     Raises:
         SpecError: the spec cannot be read.
         ShapeError: the operands do not fit the spec.
-        UnsupportedError: another option is set.
+        UnsupportedError: an option other than `optimize` is set.
     """
     only_defaults("einsum", **options)
     spec, given = spec_and_operands(operands)

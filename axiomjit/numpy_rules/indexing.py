@@ -52,7 +52,7 @@ def index_node(node: Node, key: object) -> Node:
     Raises:
         UnsupportedError: an index is a single unknown bool.
         IndexError: an index is out of range or of a wrong type, or there are too many.
-        PositionError: at the call, a position is out of range.
+        PositionError: a position is out of range; raised when the program runs.
     """
     items = _items(key)
     full = _spelled_out(items, len(node.shape))
@@ -192,7 +192,7 @@ def _item(item: Any) -> Any:
     """An index as None, Ellipsis, a slice, an integer or Dim, a bool, or a node of positions.
 
     Raises:
-        IndexError: it is of another type.
+        IndexError: the index is of another type.
     """
     if item is None or item is Ellipsis or isinstance(item, slice | Dim):
         return item
@@ -343,12 +343,12 @@ def _take_along_axis(arr: object, indices: object, axis: OneAxis = -1) -> Node:
 
 
 def along_axis(node: Node, positions: Node, axis: OneAxis) -> Gathered:
-    """The elements that `take_along_axis` reads; without an axis from the flat array.
+    """The elements that `take_along_axis` reads; without an axis, it reads the flat array.
 
     Raises:
         IndexError: the positions are not integers.
         ValueError: the dimensions do not fit.
-        PositionError: at the call, a position is out of range.
+        PositionError: a position is out of range; raised when the program runs.
     """
     if not is_integer(positions.dtype):
         raise IndexError("`indices` must be an integer array")

@@ -318,7 +318,7 @@ def _split_rule(name: str, least: int, axis: int) -> Rule:
 
 
 def _diag(v: object, k: int = 0) -> Node:
-    """The diagonal of a matrix, read-only; for a vector the matrix with that diagonal."""
+    """The diagonal of a matrix, read-only, or the matrix that has a vector as its diagonal."""
     node = array_node(v, "diag")
     if len(node.shape) == 2:
         seen: Node = SHAPES[np.diagonal](node, k)

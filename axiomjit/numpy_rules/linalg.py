@@ -73,7 +73,7 @@ def _call(
 
 
 def _only_result(call: ArrayCall, shape: Shape) -> Node:
-    """The node of a call's only result."""
+    """The node of the only result that a call has."""
     (dtype,) = call.dtypes()
     return call.result(shape, dtype)
 

@@ -354,7 +354,7 @@ def is_backward(stride: Dim) -> bool:
 
 
 def _sign(monomial: Monomial) -> int:
-    """1 or -1 if every factor's sign is fixed, else 0."""
+    """The sign of a monomial, 1 or -1; 0 if the sign of a factor is not the same in every call."""
     sign = 1
     for atom in monomial:
         low, high = (atom.kind.low, atom.kind.high) if isinstance(atom, Symbol) else (None, None)

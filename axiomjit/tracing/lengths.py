@@ -147,7 +147,7 @@ class SymbolicInt(SymbolicNumber):
         """The symbolic length.
 
         Raises:
-            TraceError: another function, or none, is traced here.
+            TraceError: the trace that made this number is not running here.
         """
         if not is_usable(self._following):
             raise leaked_tracer_error(self._following, "length", "of an array or argument there")
@@ -256,7 +256,7 @@ class SymbolicFloat(SymbolicNumber):
         """The node that computes the float.
 
         Raises:
-            TraceError: another function, or none, is traced here.
+            TraceError: the trace that made this number is not running here.
         """
         if not is_usable(self._following):
             raise leaked_tracer_error(self._following, "float", "computed from lengths there")

@@ -55,7 +55,7 @@ class TracedStorage(VersionedStorage):
         other._maybe_same.append(self)
 
     def write(self, following: Callable[[Node], Node]) -> None:
-        """As `VersionedStorage.write`; related storages become unusable."""
+        """Make the next version; storages that may be the same memory become unusable."""
         super().write(following)
         found = [self]
         for one in found:

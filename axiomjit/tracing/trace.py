@@ -80,9 +80,9 @@ def take_results(
 
 
 def _place(value: Tracer, node: Node, arguments: Mapping[int, Input]) -> OfArgument | type | None:
-    """The argument that a result is, or is a view of; None if its memory is new.
+    """The argument whose memory a result has; None if the memory of the result is new.
 
-    For a Python number its type.
+    For a Python number, the place is its type.
     """
     if id(value) in arguments:
         return OfArgument(arguments[id(value)].position, True)

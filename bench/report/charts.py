@@ -127,12 +127,12 @@ class Work(Record):
 
     @property
     def moved(self) -> int:
-        """Return the bytes that it reads and writes."""
+        """Return the number of bytes that the plan reads and writes."""
         return self.cost.bytes_read + self.cost.bytes_written
 
     @property
     def intensity(self) -> float:
-        """Return its operations per byte."""
+        """Return the operations of the plan per byte."""
         return self.cost.flops / max(self.moved, 1)
 
     @property

@@ -334,7 +334,7 @@ def centre_columns(a: Array) -> Any:
 
 @SCANS.add(vectors(1))
 def running_sum(x: Array) -> Any:
-    """A cumulative sum."""
+    """The cumulative sum of x."""
     return np.cumsum(x)
 
 
@@ -442,7 +442,7 @@ def batch_matmul(a: Array, b: Array) -> Any:
     einsum="ij,jk,kl->il",
 )
 def chain(a: Array, b: Array, c: Array) -> Any:
-    """A chain of products whose order matters."""
+    """The product of three matrices, whose cost depends on the order."""
     return np.einsum("ij,jk,kl->il", a, b, c, optimize=True)
 
 
@@ -515,8 +515,8 @@ def find(names: Sequence[str]) -> tuple[Workload, ...]:
     Without names return all cases, in order.
 
     Raises:
-        BenchError: no case or group of that name; or the user's function cannot be measured.
-        GraphValueError: no such file or function.
+        BenchError: no case or group has a name, or the user's function cannot be measured.
+        GraphValueError: the user's file or function does not exist.
     """
     found: dict[str, Workload] = {}
     for name in names:

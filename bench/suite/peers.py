@@ -57,7 +57,7 @@ class PeerKind(Record):
         """Import the library.
 
         Raises:
-            ImportError: it is not installed, or does not work here.
+            ImportError: the library is not installed, or does not work here.
         """
         for name in (self.module, *self.needs):
             importlib.import_module(name)

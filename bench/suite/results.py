@@ -68,7 +68,7 @@ def kept(folder: Path) -> tuple[Result, ...]:
     """Return all kept results, oldest first.
 
     Raises:
-        BenchError: there is none, or a file cannot be read.
+        BenchError: the folder has no result, or a file cannot be read.
     """
     found = [read_result(path) for path in sorted(folder.glob("*.json"))]
     if not found:
