@@ -410,7 +410,7 @@ class _RowNest:
         return nested(self.around, body)
 
     def strides(self) -> Terms:
-        """The strides of the loops around and inside a row, in a buffered row."""
+        """The strides that the loops around and inside a row have in the buffer of a row."""
         step = self.rows.height * self.rows.width
         around = ((name, stride * step) for name, stride in counted_steps(self.around))
         return *around, *counted_steps(self.inner)

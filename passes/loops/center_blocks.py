@@ -59,7 +59,7 @@ def _is_moment(fold: Fold) -> bool:
 
 
 def _centered(body: tuple[Stmt, ...], numbers: Iterator[int]) -> tuple[Stmt, ...]:
-    """The statements, with each loop that folds moments of elements replaced by two loops."""
+    """The statements with two loops instead of each loop that folds the moments of elements."""
     result: list[Stmt] = []
     for stmt in body:
         if isinstance(stmt, For):

@@ -143,7 +143,7 @@ class _Scatter(Record):
 
     @property
     def positions(self) -> Dim:
-        """The number of values that are stored."""
+        """The number of values that the scatter stores."""
         loops = (s for s in walk((self.loop,)) if isinstance(s, For))
         return all_steps(loop for loop in loops if loop.kind == "scatter")
 

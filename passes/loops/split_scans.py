@@ -236,7 +236,7 @@ class _Scan(Record):
         return Nest(body, nested(rows, combine), tuple(partials), prepass=True)
 
     def chained(self, partials: Sequence[Storage]) -> Nest:
-        """The nest of the scan; each block starts with the state stored by the block before."""
+        """The nest of the scan, in which each block starts with the state of the block before."""
         states = [state for state, _ in self.states]
         later = Limit(((self.blocks.iterator, dim(1)),), dim(1), self.blocks.extent)
         loaded = self._in_lanes([*self._loaded(states, partials, 1)])
