@@ -165,10 +165,10 @@ class KernelHandle:
         self._last = 0
 
     def get(self) -> LoadedKernel:
-        """The loaded kernel; a dropped one that is still referenced counts as loaded.
+        """The loaded kernel; a dropped kernel that is still referenced counts as loaded.
 
         Raises:
-            As `KernelCache.get`, if it must be loaded.
+            The errors of `KernelCache.get`, if the kernel must be loaded.
         """
         found = self.loaded or self._dropped() or self._load(self)
         self._last = next(_USES)

@@ -108,7 +108,7 @@ class AllocateForm(StepForm):
         self._strides = tuple(map(plan.lengths.number, self.buffer.strides))
 
     def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep:
-        """Evaluate the shape and its order in memory; raises as `Allocation`."""
+        """Evaluate the shape and its order in memory; errors are those of `Allocation`."""
         shape, strides = [values[k] for k in self._shape], [values[k] for k in self._strides]
         dimensions = range(len(shape))
         order = sorted(dimensions, key=lambda d: (-strides[d], d))

@@ -33,7 +33,7 @@ AnyPath = str | os.PathLike[str]
 MIN_SPEEDUP: Final = 1.1
 """Threads share units of chains only if that is faster by this factor."""
 SHARE_DIVISOR: Final = 16
-"""The smallest chunk is a thread's share of units divided by this."""
+"""A chunk has at least a thread's share of the units, divided by this number."""
 VARIABLES: Final = ("AXIOMJIT_NUM_THREADS", "OMP_NUM_THREADS")
 UNDIVIDED: Final = 2**62
 """The chunk size, in units, of calls that need not be divided."""
@@ -287,11 +287,11 @@ after_fork(_forget_workers)
 
 @lru_cache(maxsize=256)
 def chunk_edges(grid: int, threads: int) -> tuple[int, ...]:
-    """The starts of the chunks of a grid, and its end.
+    """The units at which the chunks of a grid start, and the end of the grid.
 
-    Chunks shrink, so that a late or slow thread ends with the others: each chunk is half of a
+    Chunks get smaller, so that a late or slow thread ends with the others: each chunk is half of a
     thread's share of the rest (C. Polychronopoulos and D. Kuck, "Guided self-scheduling", 1987),
-    but no less than a part of SHARE_DIVISOR.
+    but at least the share of all units divided by SHARE_DIVISOR.
     """
     edges, least = [0], -(-grid // (SHARE_DIVISOR * threads))
     while edges[-1] < grid:
@@ -386,7 +386,7 @@ def asked_threads() -> int | None:
 
 
 def available_threads() -> int:
-    """The most threads of a call now: those granted to the process, limited by `threads(n)`."""
+    """The most threads that a call may use: those of the process, limited by `threads(n)`."""
     most = granted()
     if most == 1:
         return 1

@@ -420,10 +420,10 @@ class Guards:
     ) -> bool:
         """Store a result, or a value of the vector, into a container like `whole` after the plan.
 
-        `convert` is one of `CONVERTERS`, for a result.
+        `convert` is empty, or the name in `CONVERTERS` by which a result is converted.
 
         Returns:
-            True if it is a dict or list in which it is stored natively.
+            True if the container is a dict or list into which native code can store.
         """
         if outside_refusal():
             return False

@@ -177,8 +177,8 @@ def _fill_block(e: EntryBuilder, row: Row) -> None:
 class CallPython(Instruction):
     """Call a Python function with the objects at slots.
 
-    The function returns a tuple of new arrays, the results; without results its value is ignored.
-    With `entire`, its value is one result of any type.
+    The function returns the results as a tuple of new arrays. If the instruction has no results,
+    the value of the function is ignored. With `entire`, the value is one result of any type.
     """
 
     function: Callable[..., Any]

@@ -1,8 +1,9 @@
-"""The keys of kernels and of processors on disk: digests of everything that decides a content.
+"""The keys of files on disk, for kernels and processors: digests of all that a content depends on.
 
-For a kernel that is its own key (its source and words), its traits, the target with all that it can
-do, the versions of Numba and llvmlite, Numba's settings, and the code of axiomjit that makes
-machine code of a source. So a change of any of them finds no entry: nothing is ever out of date.
+The content for a kernel depends on its own key (its source and words), its traits, the target with
+all its capabilities, the versions of Numba and llvmlite, Numba's settings, and the code of axiomjit
+that turns a source into machine code. A change of one of these gives another key, so that no file
+is ever out of date.
 
 LLVM's answers about this processor are kept on disk, too: asking it again takes 30 ms. They are
 found by the processor's own answers to LLVM's questions, in place of the kernel.
