@@ -210,7 +210,7 @@ class Elementwise(ArrayFunction):
 def _applied(
     outputs: Sequence[Node], operands: Sequence[Placed], extents: tuple[Dim, ...]
 ) -> list[Placed]:
-    """The results of a scalar graph on arrays, each op broadcast along its operands' dimensions."""
+    """Apply a graph of scalars to arrays; each op is broadcast along its operands' dimensions."""
 
     def placed(value: Any) -> Placed:
         return value if isinstance(value, Placed) else Placed(value, ())

@@ -104,7 +104,8 @@ def cast_axes(x: Operand, axes: NewAxes) -> Tensor:
 
     Args:
         x: The tensor.
-        axes: One axis per dimension, of the same length; a name keeps the axis with this name.
+        axes: One axis per dimension, with the dimension's length. A name stands for the axis of x
+            with this name.
 
     Returns:
         A tensor with `axes` (ngraph axes, "Axes casting"); x itself if it has them already.

@@ -126,7 +126,7 @@ def is_refusal(error: AxiomError) -> bool:
 
 
 def is_usable(owner: Following | None) -> bool:
-    """True if values of this trace can be used here and now."""
+    """True if this trace is the current one, so that its values can be used."""
     return owner is _following.get() and (owner is None or not owner.ended)
 
 

@@ -66,7 +66,7 @@ def _watcher() -> Watcher | None:
 
 
 class LoweredProgram:
-    """A graph lowered for one signature, to be bound to lengths."""
+    """A graph that is lowered for a signature and can be bound to lengths."""
 
     def __init__(self, graph: Graph, layouts: Layouts, scope: Scope) -> None:
         """Run the passes; their guards are recorded in the scope."""

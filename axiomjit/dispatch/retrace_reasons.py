@@ -134,7 +134,7 @@ class RetraceReasons:
         self._causes.update(causes)
 
     def warn_of_many(self, function: str) -> None:
-        """Warn once if one cause makes the function be traced again and again."""
+        """Warn once if the function is traced again and again for the same cause."""
         causes = tuple(self._causes.items())  # other threads add to it
         (cause, remedy), count = max(causes, key=itemgetter(1), default=(("", ""), 0))
         if count < MANY or self._warned:

@@ -301,7 +301,7 @@ def _parameters_of(words: str) -> Iterator[tuple[str, Parameter]]:
 
 
 def _replacements(module: str) -> Iterator[tuple[str, CallKind]]:
-    """The functions of a module for which we have our own."""
+    """Yield the functions of a module that functions of ours replace, with the kind of call."""
     for name, held in vars(sys.modules[module]).items():
         ours = None
         if not name.startswith("_") and callable(held) and hasattr(held, "__name__"):

@@ -407,9 +407,9 @@ class Outside:
     # The overlay
 
     def stored(self, owner: Any, key: object) -> Any:
-        """A tuple of the part that the function has stored in an outside object; None for none.
+        """The part that the function has stored in an outside object, in a tuple of its own.
 
-        The part is MISSING if it was deleted.
+        None if the function has stored no part at this key. A deleted part is MISSING.
         """
         owner = self.owner(owner)
         return self._parts.get(id(owner), {}).get(key)

@@ -344,7 +344,7 @@ _READS: Final = {
 _EXTENDED: Final = _CODE["EXTENDED_ARG"]
 _METHOD: Final = _CODE.get("LOAD_METHOD", -1)
 _SHIFTED: Final = sys.version_info >= (3, 12)
-"""True if the last bit of `LOAD_ATTR` says that it is a method's."""
+"""True if the last bit of `LOAD_ATTR` says whether the attribute is a method."""
 
 
 def _attribute_reads(code: CodeType) -> Iterator[tuple[str, bool]]:

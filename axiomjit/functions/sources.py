@@ -124,12 +124,12 @@ class Part(Source):
     __slots__ = ("key", "of")
 
     def __init__(self, of: Source, key: Any = None) -> None:
-        """Store the source of the whole, and which part it is."""
+        """Store the source of the whole object, and the key of the part."""
         self.of, self.key = of, key
 
     @staticmethod
     def get(whole: Any, key: Any) -> object:
-        """The part of a value, MISSING if it has none."""
+        """The part of a value; MISSING if the value has no such part."""
         raise NotImplementedError
 
     def read(self, vector: Vector, leaves: Sequence[object]) -> object:

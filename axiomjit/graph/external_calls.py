@@ -59,7 +59,7 @@ Lengths = tuple[int | None, ...]
 
 
 class Extent(Record):
-    """An option equal to a length of the result, known when the function is called."""
+    """An option that equals a length of the result, which is known when the function is called."""
 
     dimension: int
 
@@ -543,7 +543,7 @@ class ProbedCall(Record):
 
     @property
     def results(self) -> list[Result]:
-        """The inferred results, in order."""
+        """The results with inferred shapes and dtypes, in order."""
         return [value for value in self.values if isinstance(value, Result)]
 
     def __call__(self, *arrays: Array) -> object:

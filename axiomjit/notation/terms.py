@@ -174,7 +174,7 @@ class Demand:
 
     @property
     def origins(self) -> tuple[Origin, ...]:
-        """The origin of the demand, and those of its unknowns."""
+        """The origins of the demand and of the unknowns that it has."""
         found = [self.origin]
         for unknown in self.unknowns:
             found += unknown.origins

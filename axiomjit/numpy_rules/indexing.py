@@ -258,7 +258,7 @@ def _is_position(item: Any) -> bool:
 
 
 def _gathered(node: Node, full: Sequence[Any]) -> Gathered:
-    """The elements at positions, at least one of which is an array."""
+    """The elements that indices select, of which at least one is an array of positions."""
     met = _broadcast_shape(full)
     at = [k for k, item in enumerate(full) if _is_position(item)]
     together = at[-1] - at[0] == len(at) - 1

@@ -146,7 +146,7 @@ def replacement(function: Any) -> Maker | None:
     """Our function for one that makes arrays, asks for lengths or draws numbers; None for others.
 
     Args:
-        function: One of NumPy's or of Python's library.
+        function: A function of NumPy or of Python's library.
     """
     if function.__module__.startswith("numpy.random"):
         return {"seed": _seed, "default_rng": _default_rng}.get(function.__name__)

@@ -158,7 +158,7 @@ def write_item(storage: TracedStorage, part: Node, value: Node, where: Node | No
 
     Raises:
         GraphValueError: the value cannot be broadcast to the shape of the part.
-        TypeError, ValueError, OverflowError: a Python number that the dtype cannot hold.
+        TypeError, ValueError, OverflowError: the dtype cannot hold a Python number.
         NeedsValuesError: the part is not a view of writable memory.
     """
     value = without_leading(value, part.shape)
@@ -206,7 +206,7 @@ def store_result(
     """Write the result of a function into its `out`; with `where` only at true elements.
 
     Returns:
-        The place.
+        The array `place` that was written to.
 
     Raises:
         GraphTypeError: the dtype may not be cast this way.

@@ -217,7 +217,7 @@ def _sum_down_loops(a: Array) -> Any:
 
 @REDUCTIONS.add(matrices(1), numexpr="sum(a, axis=0)", loops=_sum_down_loops)
 def sum_down(a: Array) -> Any:
-    """Sums of columns."""
+    """The sum of each column."""
     return a.sum(axis=0)
 
 
@@ -463,7 +463,7 @@ def jacobi(a: Array) -> Any:
 
 @STENCILS.add(vectors(1))
 def second_difference(x: Array) -> Any:
-    """Three neighbours in a row."""
+    """The second difference at each element, from three neighbours in a row."""
     return x[2:] - 2.0 * x[1:-1] + x[:-2]
 
 
