@@ -267,7 +267,7 @@ IMPURE: Final[dict[str, str]] = {
     "uuid": "getnode uuid1 uuid4",
     "numpy": "fromfile fromregex genfromtxt load loadtxt memmap",
 }
-"""Functions whose results depend on the time, the process or the file system."""
+"""Functions whose results may differ from call to call, for equal arguments."""
 SHOWN: Final = {"builtins": "", "io": "", "posixpath": "os.path.", "ntpath": "os.path."}
 """By module, how messages begin the names of its functions if not with the module's name."""
 PURE_WITH: Final[dict[str, int]] = {

@@ -12,7 +12,7 @@
 | `plan` | `cost` of axiomjit's plan, None without one |
 | `limits` pinned, threads, spent_s | `triads`, `flops_per_s` |
 
-An answer with `status` says that the peer is out of the case, and why. The process ends when its
+An answer with `status` says why the peer drops out of the case. The process ends when its
 input does.
 """
 

@@ -123,7 +123,7 @@ def _joined(first: Region, second: Region) -> Region | None:
 def _shifted_operand(
     operand: ReadOperand, starts: tuple[Dim, ...], extents: tuple[Dim, ...]
 ) -> ReadOperand:
-    """The operand as iterators from 0 read it, if 0 stands for these positions."""
+    """The operand moved so that iterators which start at 0 read it from these positions on."""
     moved: ReadOperand = operand
     if isinstance(operand, Value):
         moved = Value(operand.name, shift(operand.index, starts))

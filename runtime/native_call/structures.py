@@ -138,7 +138,7 @@ def _dtypes() -> bool:
 
 
 _NATIVE: Final = (ord("=") ^ ord("<")) << 16
-"""How the two marks of native byte order, "=" and "<", differ.
+"""The bits in which the two marks of native byte order, "=" and "<", differ.
 
 Calls with arrays of the other byte order run in Python.
 """
