@@ -1,4 +1,4 @@
-"""`python -m axiomjit`: the command line."""
+"""Run the command line, as `python -m axiomjit`."""
 
 from axiomjit.cli.main import main
 

@@ -7,10 +7,10 @@ figures), `ranking` (ratios and their verdicts), `compare` (cases that became sl
 `page` (the reports).
 
 Method: each peer runs in a fresh process. Its first call is timed alone, with empty caches, and its
-result must equal NumPy's. Then rounds follow, in each of which all peers take one sample, in random
-order. A second process, pinned to one core, uses the disk caches of the first, as do further
-processes of NumPy and axiomjit. The machine's bandwidth and peak arithmetic are measured in the
-same run.
+result must equal NumPy's. Then come rounds: in each round, every peer takes one sample, in random
+order. A second process, pinned to one core, uses the disk caches of the first process. Further
+processes of NumPy and axiomjit use these caches, too. The machine's bandwidth and peak arithmetic
+are measured in the same run.
 
 May import `base`, `bench.suite`, `bench.report`.
 """

@@ -80,7 +80,7 @@ def sums(count: int) -> Function:
 
 
 def joined(count: int) -> Function:
-    """A function with one join of many slices."""
+    """A function that concatenates `count` slices."""
     return lambda x, y: np.concatenate([x[k % 40 : k % 40 + 3] * 2.0 for k in range(count)])
 
 

@@ -132,7 +132,7 @@ folds_rows: Final = has_statement(
 folds_by_graph: Final = has_statement(
     Fold, lambda fold: isinstance(fold.state.accumulator, StateFold)
 )
-"""True if the program has a fold by a graph of scalars, such as moments or argmin."""
+"""True if the program has a fold that a graph of scalars defines, such as moments or argmin."""
 has_long_operations: Final = either(
     has_statement(Let, lambda let: bool(let.primitive.scalar) or let.primitive.elementary),
     has_statement(For, reads_running),
@@ -231,9 +231,9 @@ class Stages(Record):
 
 
 def run_pipeline(graph: Graph, context: Context, watch: Watcher | None = None) -> Stages:
-    """Lower a graph to a plan.
+    """Run the passes that lower a graph to a plan; return the program at each stage.
 
-    Under `config.check` the graph and the result of each pass are verified.
+    With `config.check`, the graph and the result of each pass are verified.
 
     Raises:
         VerifyError: a pass returned an illegal program, which is a defect of that pass.

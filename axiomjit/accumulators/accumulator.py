@@ -154,7 +154,7 @@ class Accumulator:
         """Check that a state is a tuple of `wanted` values; a number if `wanted` is None.
 
         Raises:
-            GraphValueError: it is not.
+            GraphValueError: the state is of another kind or length.
         """
         if (len(found) if is_tuple else None) != wanted:
             shape = f"a tuple of {amount(len(found), 'number')}" if is_tuple else "a number"
@@ -169,10 +169,10 @@ class Accumulator:
 
 
 class Traced(NamedTuple):
-    """An accumulator for operands of some dtypes, as graphs of scalars.
+    """An accumulator whose functions were traced for certain dtypes, as graphs of scalars.
 
-    The inputs of `lift` are the elements, those of `final` the state's values; None if the state is
-    the result.
+    The inputs of `lift` are the elements. The inputs of `final` are the state's values; `final` is
+    None if the state is the result.
     """
 
     lift: tuple[Node, ...]

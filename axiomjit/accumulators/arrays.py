@@ -85,7 +85,7 @@ class ArrayFunction(NativeCallable[Any]):
         return built.finish(found)
 
     def lower(self, *arrays: Any) -> Any:
-        """All stages of lowering a call with these arrays; nothing is run."""
+        """Lower a call with these arrays and return all stages; nothing is run."""
         given = Given(arrays, repr(self))
         return execution.lower(self._built(given).graph, given.arrays, given.symbols)
 

@@ -35,7 +35,7 @@ class Placed(NamedTuple):
 def elementwise(
     fn: Callable[..., Any], modes: Mode | Sequence[Mode], order: str = "c"
 ) -> Elementwise:
-    """Turn a function of numbers into a function of arrays of mixed rank.
+    """Turn a function of numbers into a function of arrays, whose ranks may differ.
 
     An array's dimensions are the first ones of the kernel with `order` "c", the last ones with "f",
     as in NumPy. Equal dimensions must have equal lengths; a length of 1 does not stretch.
@@ -210,7 +210,7 @@ class Elementwise(ArrayFunction):
 def _applied(
     outputs: Sequence[Node], operands: Sequence[Placed], extents: tuple[Dim, ...]
 ) -> list[Placed]:
-    """The results of a scalar graph on arrays, each op broadcast along its operands' dimensions."""
+    """Apply a graph of scalars to arrays; each op is broadcast along its operands' dimensions."""
 
     def placed(value: Any) -> Placed:
         return value if isinstance(value, Placed) else Placed(value, ())

@@ -39,7 +39,7 @@ def fold(acc: Accumulator | str, *operands: Any, axes: Any = None, running: bool
             names; all by default. Elements are reduced in the order of the listed axes, the last
             one fastest.
         running: True for a scan, which keeps the axes and returns all partial results, as
-            `numpy.cumsum`; along several axes in the same order.
+            `numpy.cumsum`. Several axes are scanned in the order in which they would be reduced.
 
     Returns:
         The kind of the operands, without these axes (unless `running`): an array, traced array,

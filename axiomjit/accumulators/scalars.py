@@ -66,7 +66,7 @@ class TracedNumber(ArrayValue[Any], TracedValue):
             if isinstance(value, RefusedNumber):
                 return value
         try:
-            return _wrapped(rule(*map(_node_of, operands)), self.defers)
+            return _wrapped_result(rule(*map(_node_of, operands)), self.defers)
         except GraphTypeError as error:
             if not self.defers:
                 raise
@@ -143,7 +143,7 @@ def _captured(seen: str) -> GraphTypeError:
     )
 
 
-def _wrapped(made: Any, defers: bool) -> object:
+def _wrapped_result(made: Any, defers: bool) -> object:
     if isinstance(made, tuple):
         return tuple(TracedNumber(builder.strong(node), defers) for node in made)
     return TracedNumber(builder.strong(made), defers)
@@ -159,7 +159,7 @@ def trace_scalars(
     """The graph of scalars of a function, and True if it returned a tuple.
 
     Args:
-        function: Called once.
+        function: A function of numbers, which is called once.
         given: The dtypes of each argument, one per number, in order of inputs.
         grouped: True if each argument is a tuple of its numbers, False for the number itself.
         asked: The traced function, for errors.
@@ -170,9 +170,9 @@ def trace_scalars(
         The nodes of the results, strong, over inputs numbered in order.
 
     Raises:
-        GraphTypeError: it returned a value that is not a number, or used an array.
-        NeedsValuesError: it branches on a value.
-        UnsupportedError: it calls a function that is not compiled.
+        GraphTypeError: the function returned a value that is not a number, or used an array.
+        NeedsValuesError: the function branches on a value.
+        UnsupportedError: the function calls another one that is not compiled.
     """
     count = 0
     arguments: list[object] = []

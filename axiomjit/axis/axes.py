@@ -1,4 +1,4 @@
-"""Axes: the labels of all dimensions of a tensor, with operators of lists and of sets."""
+"""Axes: the axes of all dimensions of a tensor, in order, with operators of lists and of sets."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Axes:
 
     @property
     def full_lengths(self) -> tuple[object, ...]:
-        """As `lengths`; for a merged axis a tuple with the lengths of its parts."""
+        """The length of each axis; for a merged axis, a tuple with the lengths of its parts."""
         return tuple(Axes(a.parts).full_lengths if a.parts else a.length for a in self)
 
     @property
@@ -269,13 +269,13 @@ def axes_of(own: Axes, given: AxesOf, asked: str) -> Axes:
     Raises:
         AxesError: an axis is not one of the tensor's or is listed twice, or several axes have a
             name.
-        GraphTypeError: neither an Axis nor a name.
+        GraphTypeError: an axis is given neither as an Axis nor by a name.
     """
     return given if given is own else Axes(_own(own, one, asked) for one in _items(given))
 
 
 def _items(given: object) -> list[object]:
-    """The items of a list; anything else is a list of itself."""
+    """The items of an iterable; an Axis, a text or another object is a single item."""
     if given is None:
         return []
     single = isinstance(given, Axis | str | bytes | Mapping) or not isinstance(given, Iterable)
@@ -294,7 +294,7 @@ def new_axes(own: Axes, given: NewAxes, asked: str) -> Axes:
 
     Raises:
         AxesError: an axis is listed twice, or not exactly one axis has a name.
-        GraphTypeError: neither an Axis nor a name.
+        GraphTypeError: an axis is given neither as an Axis nor by a name.
     """
     if isinstance(given, Axes | Mapping):
         return make_axes(given)
@@ -303,7 +303,7 @@ def new_axes(own: Axes, given: NewAxes, asked: str) -> Axes:
 
 
 def axes_at(own: Axes, given: object, asked: str) -> Axes:
-    """As `axes_of`; axes may also be given by position, as in NumPy's `axis` arguments.
+    """The axes that `axes_of` gives, or axes at positions, as in NumPy's `axis` arguments.
 
     Raises:
         PositionError: there is no such position (an IndexError, as NumPy's).
@@ -326,7 +326,7 @@ def _axis_at(own: Axes, one: object, asked: str) -> object:
 def by_axis(
     own: Axes, given: Mapping[AxisName, T], asked: str, others: Iterable[Axis] = ()
 ) -> dict[Axis, T]:
-    """The dictionary `given` with axes of a tensor as keys, in place of their names.
+    """The dictionary `given`, with axes of a tensor as keys instead of names.
 
     Args:
         own: The axes of the tensor.

@@ -41,8 +41,8 @@ class Source(Record):
 class Axis:
     """The label of one dimension; two axes are the same only if they are the same object.
 
-    Made by `make_axis` (ngraph axes, "Axis and axes"). Equal names or lengths do not make two axes
-    equal: `==` compares objects.
+    `make_axis` makes axes (ngraph axes, "Axis and axes"). Two axes of the same name and length are
+    different: `==` compares objects.
     """
 
     __slots__ = (

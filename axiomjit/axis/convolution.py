@@ -1,4 +1,4 @@
-"""The axis-graph door: convolution and pooling by axes (ngraph tensors, "Axes")."""
+"""Graphs of axis tensors: convolution and pooling by axes (ngraph tensors, "Axes")."""
 
 from __future__ import annotations
 
@@ -245,7 +245,7 @@ def _filter_pairs(inputs: Axes, own: Axes, named: set[Axis], asked: str) -> tupl
 
 
 def _check_slides(own: Axes, met: Pairs, slid: Pairs, asked: str) -> None:
-    """Refuse a filter without a sliding axis, which would be a plain product."""
+    """Refuse a filter if none of its axes slides over the input: that would be a plain product."""
     if slid:
         return
     contracted = f", {Axes(met)} are contracted" if met else ""

@@ -79,7 +79,7 @@ class DeclaredStorage(VersionedStorage):
         self.uses = uses
 
     def write_from(self, following: Callable[[Node], Node], uses: Uses) -> None:
-        """As `write`, with a value that depends on `uses`."""
+        """Make the next version, as `write` does, of a value that depends on `uses`."""
 
         def make(version: Node) -> Node:
             self.uses = self.uses.extended(uses)

@@ -47,7 +47,7 @@ def require(
     """Require the comparison `left sign right` for the value of a node.
 
     Args:
-        node: The node whose value needs it.
+        node: The node whose value needs the comparison to hold.
         left: A length.
         sign: One of `== < <= > >=`.
         right: A length.

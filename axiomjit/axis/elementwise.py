@@ -85,7 +85,7 @@ def apply_ufunc(ufunc: np.ufunc, *operands: object, name: str | None = None) -> 
 
     Raises:
         AxesError: axes of one class could be paired in several ways, or `config.outer` refuses.
-        GraphTypeError: an operand is an array without axes, or of the wrong kind.
+        GraphTypeError: an operand is an array without axes, or no tensor and no number.
     """
     for value in operands:
         if isinstance(value, ShapedValue):
@@ -127,7 +127,7 @@ def _function(name: str, ufunc: np.ufunc) -> TensorFunction:
 
     Raises:
         AxesError: axes of one class could be paired in several ways, or `config.outer` refuses.
-        GraphTypeError: an operand is an array without axes, or of the wrong kind.
+        GraphTypeError: an operand is an array without axes, or no tensor and no number.
     """
     return function
 
@@ -168,7 +168,7 @@ def where(condition: Operand, x: Operand, y: Operand) -> Tensor:
 
     Raises:
         AxesError: axes of one class could be paired in several ways, or `config.outer` refuses.
-        GraphTypeError: an operand is an array without axes, or of the wrong kind.
+        GraphTypeError: an operand is an array without axes, or no tensor and no number.
     """
     for value in (condition, x, y):
         if isinstance(value, ShapedValue):
@@ -185,7 +185,7 @@ def clip(x: Operand, low: Operand | None, high: Operand | None) -> Tensor:
 
     Raises:
         AxesError: axes of one class could be paired in several ways, or `config.outer` refuses.
-        GraphTypeError: an operand is an array without axes, or of the wrong kind.
+        GraphTypeError: an operand is an array without axes, or no tensor and no number.
     """
     given = [value for value in (x, low, high) if value is not None]
     asked = f"clip of {shown(tuple(given))}"
@@ -214,7 +214,7 @@ UFUNCS: Final = frozenset(
 """The ufuncs of the table that are elementwise, with one result."""
 
 FUNCTIONS: Final[Mapping[str, TensorFunction]] = _functions()
-"""Elementwise functions of tensors, by name."""
+"""The elementwise functions of tensors, by name."""
 
 
 def _mapped(primitive: Primitive, x: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""The axis-graph door: contraction, relabelling and reordering along axes."""
+"""Graphs of axis tensors: contraction, relabelling and reordering along axes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def dot(x: Operand, y: Operand) -> Tensor:
         dtypes promote as for `multiply`.
 
     Raises:
-        GraphTypeError: an operand is an array without axes, or of the wrong kind.
+        GraphTypeError: an operand is an array without axes, or no tensor and no number.
 
     Examples:
         >>> H, W = aj.make_axes({"H": 2, "W": 3})
@@ -104,7 +104,8 @@ def cast_axes(x: Operand, axes: NewAxes) -> Tensor:
 
     Args:
         x: The tensor.
-        axes: One axis per dimension, of the same length; a name keeps the axis with this name.
+        axes: One axis per dimension, with the dimension's length. A name stands for the axis of x
+            with this name.
 
     Returns:
         A tensor with `axes` (ngraph axes, "Axes casting"); x itself if it has them already.
@@ -112,7 +113,7 @@ def cast_axes(x: Operand, axes: NewAxes) -> Tensor:
     Raises:
         AxesError: the numbers of axes or the lengths of a pair differ. Lengths that are not known
             yet are compared when a computation is called.
-        GraphTypeError: x is an array without axes, or of the wrong kind.
+        GraphTypeError: x is an array without axes, or no tensor and no number.
     """
     asked = f"cast_axes of {shown((x,))}"
     tensor = as_tensor(x, asked)
@@ -159,7 +160,7 @@ def broadcast(x: Operand, axes: NewAxes) -> Tensor:
 
     Raises:
         AxesError: an axis of x is missing, or one is listed twice.
-        GraphTypeError: x is an array without axes, or of the wrong kind.
+        GraphTypeError: x is an array without axes, or no tensor and no number.
     """
     asked = f"broadcast of {shown((x,))}"
     tensor = as_tensor(x, asked)
@@ -179,7 +180,7 @@ def axes_with_order(x: Operand, axes: AxesOf) -> Tensor:
 
     Raises:
         AxesError: the sets of axes differ, or an axis is listed twice.
-        GraphTypeError: x is an array without axes, or of the wrong kind.
+        GraphTypeError: x is an array without axes, or no tensor and no number.
     """
     asked = f"axes_with_order of {shown((x,))}"
     tensor = as_tensor(x, asked)

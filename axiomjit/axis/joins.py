@@ -1,4 +1,4 @@
-"""The axis-graph door: joins of tensors: padded, stacked, concatenated, one-hot.
+"""Graphs of axis tensors: joins of tensors: padded, stacked, concatenated, one-hot.
 
 The results are complex views (ngraph tensors): the tensors are read in place.
 """
@@ -96,7 +96,7 @@ def padding_pair(padding: object, asked: str) -> tuple[int, int]:
     """The numbers of fillers before and after an axis, from a pair or one number for both.
 
     Raises:
-        AxesError: it is neither a pair nor a number, or is negative.
+        AxesError: the padding is neither a pair nor a number, or is negative.
         GraphTypeError: the numbers are not integers.
     """
     ends = tuple(padding) if isinstance(padding, Iterable) else (padding, padding)
@@ -112,19 +112,19 @@ def padding_pair(padding: object, asked: str) -> tuple[int, int]:
 
 
 def stack(xs: Iterable[Operand], axis: Axis, pos: SupportsIndex = 0) -> Tensor:
-    """Join tensors with the same axes along a new axis, one at each of its positions.
+    """Stack tensors with the same axes along a new axis, one tensor at each position.
 
     Args:
-        xs: The tensors, transposed to the order of axes of the first.
+        xs: The tensors; the axes of each one are brought to the order of the first tensor's axes.
         axis: The new axis; its length is the number of tensors.
-        pos: Its position among the axes of the result; negative positions count from the end.
+        pos: The position of the new axis in the result; negative positions count from the end.
 
     Returns:
         A tensor of the common dtype; each operand is read in place.
 
     Raises:
         AxesError: there are no tensors, their axes differ, or `axis` has another length.
-        GraphTypeError: an operand is an array without axes, or of the wrong kind.
+        GraphTypeError: an operand is an array without axes, or no tensor and no number.
     """
     tensors, asked = _listed("stack", xs)
     first, new = tensors[0].axes, added_axis(axis, asked)
@@ -152,17 +152,17 @@ def concat_along_axis(xs: Iterable[Operand], axis: AxisName) -> Tensor:
     """Concatenate tensors along an axis.
 
     Args:
-        xs: The tensors; their axes are brought to the order of the first one's.
-        axis: An axis of the first one, or its name. The others have it too, or instead of it
-            another one of its class or with one of its roles.
+        xs: The tensors; the axes of each one are brought to the order of the first tensor's axes.
+        axis: An axis of the first tensor, or its name. Each other tensor has this axis, too, or
+            instead another axis of its class or with one of its roles.
 
     Returns:
-        A tensor of the common dtype; each operand is read in place. Its axis is a new
-        one with the class and roles of `axis`; a single tensor comes back as it is.
+        A tensor of the common dtype; each operand is read in place. The concatenated axis is a new
+        axis with the class and roles of `axis`. A single tensor is returned unchanged.
 
     Raises:
-        AxesError: no tensors, or axes that do not fit.
-        GraphTypeError: an operand is an array without axes, or of the wrong kind.
+        AxesError: there are no tensors, or their axes do not fit.
+        GraphTypeError: an operand is an array without axes, or no tensor and no number.
     """
     tensors, asked = _listed("concat_along_axis", xs)
     first = tensors[0].axes

@@ -1,4 +1,4 @@
-"""The axis-graph door: functions that relabel the dimensions of a tensor."""
+"""Graphs of axis tensors: functions that relabel the dimensions of a tensor."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def cast_role(x: Operand, axes: NewAxes) -> Tensor:
 
     Raises:
         AxesError: the numbers of axes differ.
-        GraphTypeError: x is an array without axes, or of the wrong kind.
+        GraphTypeError: x is an array without axes, or no tensor and no number.
     """
     asked = f"cast_role of {shown((x,))}"
     tensor = as_tensor(x, asked)

@@ -1,4 +1,4 @@
-"""The axis-graph door: scans, sorting, and elements at positions along an axis.
+"""Graphs of axis tensors: scans, sorting, and elements at positions along an axis.
 
 NumPy sorts, in plan steps between the loops. Loops that read taken elements gather them.
 """
@@ -38,7 +38,7 @@ def cumsum(x: Operand, axis: AxisName) -> Tensor:
 
     Raises:
         AxesError: x does not have the axis.
-        GraphTypeError: x is an array without axes, or of the wrong kind.
+        GraphTypeError: x is an array without axes, or no tensor and no number.
     """
     return _running("cumsum", SUM, x, axis)
 
@@ -55,18 +55,18 @@ def _running(name: str, fold: UfuncFold, x: Operand, axis: AxisName) -> Tensor:
 
 
 def sort(x: Operand, axis: AxisName) -> Tensor:
-    """The elements in ascending order along an axis, NaN last.
+    """The elements of a tensor in ascending order along an axis, with NaN last.
 
     Args:
         x: The tensor.
-        axis: One of its axes, or its name.
+        axis: An axis of x, or its name.
 
     Returns:
         A tensor with the axes and dtype of x.
 
     Raises:
         AxesError: x does not have the axis.
-        GraphTypeError: x is an array without axes, or of the wrong kind.
+        GraphTypeError: x is an array without axes, or no tensor and no number.
     """
     tensor, along = _along("sort", x, axis)
     return _like(tensor, external_calls.in_order(SORT, tensor.node, along))
@@ -107,7 +107,7 @@ def take(x: Operand, indices: Operand, axis: AxisName) -> Tensor:
     Raises:
         AxesError: x does not have the axis.
         GraphTypeError: the positions are no integers.
-        PositionError: at the call, a position is out of range.
+        PositionError: a position is out of range; raised when the program runs.
     """
     asked = f"take of {shown((x, indices))}"
     tensor, positions = as_tensor(x, asked), as_tensor(indices, asked)

@@ -19,8 +19,8 @@ def axis_of(own: Iterable[Axis], given: object, asked: str) -> Axis:
     """The axis of a tensor that is given as the Axis or by its name.
 
     Raises:
-        AxesError: it is none of the axes, or several axes have the name.
-        GraphTypeError: neither an Axis nor a name.
+        AxesError: no axis is the given one or has the given name, or several axes have the name.
+        GraphTypeError: the axis is given neither as an Axis nor by a name.
     """
     axes = tuple(own)
     if isinstance(given, Axis):

@@ -1,4 +1,4 @@
-"""The axis-graph door: functions of neural networks, made from elementwise functions and sums."""
+"""Graphs of axis tensors: functions of neural networks, made of elementwise functions and sums."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def sigmoid(x: Operand) -> Tensor:
         A tensor with the axes of x.
 
     Raises:
-        GraphTypeError: x is an array without axes, or of the wrong kind.
+        GraphTypeError: x is an array without axes, or no tensor and no number.
     """
     return apply_ufunc(np.divide, 1, apply_ufunc(np.exp, apply_ufunc(np.negative, x)) + 1)
 
@@ -33,7 +33,7 @@ def relu(x: Operand) -> Tensor:
         A tensor with the axes and the dtype of x; NaN stays NaN.
 
     Raises:
-        GraphTypeError: x is an array without axes, or of the wrong kind.
+        GraphTypeError: x is an array without axes, or no tensor and no number.
     """
     return apply_ufunc(np.maximum, x, 0, name="relu")
 
@@ -45,7 +45,7 @@ def safelog(x: Operand, limit: float = -50.0) -> Tensor:
         A tensor with the axes of x.
 
     Raises:
-        GraphTypeError: x is an array without axes, or of the wrong kind.
+        GraphTypeError: x is an array without axes, or no tensor and no number.
     """
     return apply_ufunc(np.log, apply_ufunc(np.maximum, x, math.exp(limit)))
 
@@ -62,7 +62,7 @@ def softmax(x: Operand, normalization_axes: AxesOf = None) -> Tensor:
 
     Raises:
         AxesError: x lacks an axis, or an axis is listed twice or has length 0.
-        GraphTypeError: x is an array without axes, or of the wrong kind.
+        GraphTypeError: x is an array without axes, or no tensor and no number.
 
     Examples:
         >>> x = aj.constant([[0.0, 0.0], [0.0, 9.0]], aj.make_axes({"batch": 2, "class": 2}))
@@ -88,7 +88,7 @@ def cross_entropy_multi(
 
     Raises:
         AxesError: neither operand has all axes, or `out_axes` has an axis of neither.
-        GraphTypeError: an operand is an array without axes, or of the wrong kind.
+        GraphTypeError: an operand is an array without axes, or no tensor and no number.
     """
     left, right = _contained("cross_entropy_multi", y, t)
     total = reductions.sum(safelog(left) * right, out_axes=out_axes)
@@ -100,7 +100,7 @@ def cross_entropy_binary_inner(y: Operand, t: Operand) -> Tensor:
 
     Raises:
         AxesError: neither operand has all axes.
-        GraphTypeError: an operand is an array without axes, or of the wrong kind.
+        GraphTypeError: an operand is an array without axes, or no tensor and no number.
     """
     left, right = _contained("cross_entropy_binary", y, t)
     return -(safelog(left) * right + safelog(1 - left) * (1 - right))
@@ -112,7 +112,7 @@ def cross_entropy_binary(y: Operand, t: Operand, out_axes: AxesOf = None) -> Ten
 
 
 def _contained(name: str, y: Operand, t: Operand) -> tuple[Tensor, Tensor]:
-    """Both operands, after checking that one of them has all axes."""
+    """Check that one of the operands has all axes, and return both operands as tensors."""
     asked = f"{name} of {shown((y, t))}"
     left, right = as_tensor(y, asked), as_tensor(t, asked)
     if left.axes.is_sub_set(right.axes) or left.axes.is_super_set(right.axes):

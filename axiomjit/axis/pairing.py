@@ -79,7 +79,7 @@ def product_pairs(left: Axes, right: Axes) -> list[tuple[Axis, Axis]]:
 
 
 def check_outer(left: Axes, right: Axes, met: bool, asked: str) -> None:
-    """Apply `config.outer` to operands without common axes.
+    """Allow, warn of or refuse operands without a common axis, as `config.outer` says.
 
     Raises:
         AxesError: outer products are refused.

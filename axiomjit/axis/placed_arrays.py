@@ -38,7 +38,7 @@ def check_layout(request: LayoutRequest, axes: Axes, asked: str) -> None:
     """Refuse a layout that does not fit the known lengths of axes.
 
     Raises:
-        GraphTypeError: it is neither a Layout nor "C" or "F".
+        GraphTypeError: the layout is neither a Layout nor "C" or "F".
         GraphValueError: the numbers of dimensions differ, a size is below its length, two elements
             share a position, or a position is negative.
     """
@@ -60,7 +60,7 @@ def numbers(lengths: Iterable[LengthLike]) -> list[int]:
 
 
 def _check_places(layout: Layout, sizes: list[int], asked: str) -> None:
-    """Check that elements have distinct positions in memory, none of them negative."""
+    """Check that no two elements share a position in memory, and that no position is negative."""
     strides = numbers(layout.strides)
     reach = 1
     for step, size in sorted(zip(map(abs, strides), sizes, strict=True)):

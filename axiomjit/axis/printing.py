@@ -1,4 +1,4 @@
-"""The axis-graph door: tensors whose values are printed."""
+"""Graphs of axis tensors: tensors whose values are printed."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from axiomjit.symbolic.index_maps import identity, permutation
 
 
 def PrintOp(x: Operand, prefix: str | None = None) -> Tensor:
-    """The tensor x; each computation that computes it prints its values.
+    """Return the tensor x, whose values are printed whenever a computation computes it.
 
     Args:
         x: The tensor.
-        prefix: The text printed before its dtype and axes.
+        prefix: The text that is printed before the dtype and axes of x.
 
     Returns:
         A tensor with the axes and the values of x.
 
     Raises:
-        GraphTypeError: x is an array without axes, or of the wrong kind.
+        GraphTypeError: x is an array without axes, or no tensor and no number.
     """
     tensor = as_tensor(x, f"PrintOp of {shown((x,))}")
     before = "" if prefix is None else f"{prefix}: "

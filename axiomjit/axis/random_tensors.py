@@ -1,4 +1,4 @@
-"""The axis-graph door: random tensors, drawn anew by each run of a computation.
+"""Graphs of axis tensors: random tensors, drawn anew by each run of a computation.
 
 All numbers come from one generator; `axiomjit.config.seed = n` seeds it.
 """
@@ -27,7 +27,7 @@ def uniform(x: Operand, low: Operand = 0.0, high: Operand = 1.0) -> Tensor:
 
     Raises:
         AxesError: axes could be paired in several ways.
-        GraphTypeError: an operand is an array without axes, or of the wrong kind.
+        GraphTypeError: an operand is an array without axes, or no tensor and no number.
     """
     asked = f"uniform of {shown((x,))}"
     start = as_tensor(low, asked)
@@ -47,7 +47,7 @@ def normal(x: Operand, loc: Operand = 0.0, scale: Operand = 1.0) -> Tensor:
 
     Raises:
         AxesError: axes could be paired in several ways.
-        GraphTypeError: an operand is an array without axes, or of the wrong kind.
+        GraphTypeError: an operand is an array without axes, or no tensor and no number.
     """
     asked = f"normal of {shown((x,))}"
     mean, deviation = as_tensor(loc, asked), as_tensor(scale, asked)

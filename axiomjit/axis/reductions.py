@@ -1,4 +1,4 @@
-"""The axis-graph door: reductions over named axes."""
+"""Graphs of axis tensors: reductions over named axes."""
 
 from __future__ import annotations
 
@@ -87,9 +87,9 @@ def sum(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> T
         bits, bools are counted.
 
     Raises:
-        AxesError: x lacks an axis, or an axis is listed twice, or neither reduced nor in the
-            result.
-        GraphTypeError: x is an array without axes, or of the wrong kind.
+        AxesError: x lacks an axis that is listed, an axis is listed twice, or an axis of x is
+            neither reduced nor in the result.
+        GraphTypeError: x is an array without axes, or no tensor and no number.
 
     Examples:
         >>> x = aj.constant(np.ones((2, 3)), aj.make_axes({"batch": 2, "channel": 3}))
@@ -129,12 +129,12 @@ def any(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> T
 
 
 def all(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
-    """True where all elements over axes are not 0; arguments and errors as for `sum`."""
+    """True where no element along the axes is 0; arguments and errors are those of `sum`."""
     return _reduce("all", x, reduction_axes, out_axes)
 
 
 def mean(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
-    """The mean over axes; arguments and errors as for `sum`.
+    """The mean over axes; arguments and errors are those of `sum`.
 
     Returns:
         A tensor with the remaining axes and the dtype of x, float64 for ints and bools.
@@ -186,7 +186,7 @@ def argmax(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -
 
     Raises:
         AxesError: as for `max`.
-        GraphTypeError: x is an array without axes, or of the wrong kind.
+        GraphTypeError: x is an array without axes, or no tensor and no number.
     """
     return _reduce("argmax", x, reduction_axes, out_axes)
 

@@ -70,7 +70,7 @@ def items_of(key: object, axes: Axes, asked: str) -> list[object]:
 
 
 def tensor_part(node: Node, axes: Axes, items: Sequence[object], asked: str) -> tuple[Node, Axes]:
-    """The part of a node with these axes that is selected by one item per axis.
+    """Select a part of a node, which has these axes, by one item per axis.
 
     Raises:
         AxesError: an integer is out of range; raised at the call if the length is unknown.

@@ -1,4 +1,4 @@
-"""The axis-graph door: variables, writes into tensors with storage, and operations in an order.
+"""Graphs of axis tensors: variables, writes into tensors with storage, and operations in an order.
 
 Placeholders and variables are l-tensors: they name a storage that can be assigned to. A tensor
 computed from them is an r-tensor; a copy of it, `materialize(x)`, is an l-tensor again (ngraph
@@ -159,10 +159,10 @@ def value_of(x: Operand) -> Tensor:
 
 
 def as_op(x: Operand) -> Tensor:
-    """The operand as a tensor; a number has no axes, a tensor is returned unchanged.
+    """The operand as a tensor: a number becomes one without axes, a tensor is returned unchanged.
 
     Raises:
-        GraphTypeError: an array without axes, or of the wrong kind.
+        GraphTypeError: x is an array without axes, or no tensor and no number.
     """
     return as_tensor(x, f"as_op of {shown((x,))}")
 
@@ -314,14 +314,14 @@ def _in_order(name: str, ops: Iterable[Tensor]) -> Tensor:
 def materialize(x: Operand) -> Tensor:
     """A copy of x in its own memory, which can be assigned to.
 
-    Its layout is the order of the loops that compute it. Operations that read the copy load it
-    instead of computing x again.
+    The copy has its dimensions in the order of the loops that compute x. Operations on the copy
+    load its elements instead of computing x again.
 
     Returns:
         A tensor with the axes of x (ngraph tensors, "We can convert an r-tensor").
 
     Raises:
-        GraphTypeError: x is an array without axes, or of the wrong kind.
+        GraphTypeError: x is an array without axes, or no tensor and no number.
     """
     tensor = as_tensor(x, f"materialize of {shown((x,))}")
     node = builder.strong(tensor.node)

@@ -1,4 +1,4 @@
-"""The axis-graph door: tensors whose dimensions are axes, and their elementwise functions.
+"""Graphs of axis tensors: tensors whose dimensions are axes, and their elementwise functions.
 
 A Tensor is a node of the graph with one Axis per dimension. This module pairs dimensions by the
 identity of axes (ngraph axes). Nodes get explicit index maps: nothing is broadcast by position, and
@@ -151,7 +151,7 @@ def _is_permutation(
 
 
 def _layout(index: IndexMap, rank: int, base: Layout) -> Layout:
-    """The layout of a view, computed from its base's layout."""
+    """The layout of a view, computed from the layout of the tensor that is viewed."""
     offset, strides = strides_through(index, [dim(step) for step in base.strides], rank, dim)
     return Layout(map(_plain, strides), _plain(base.offset + offset))
 
@@ -168,9 +168,9 @@ _serials: Final = itertools.count()
 class Tensor(AxisMethods["Tensor"], AxisValue):
     """An array expression with one Axis for each dimension; evaluating it gives its values.
 
-    Made by `constant`, `placeholder` and the functions of tensors. Operators pair axes, `x @ y` is
-    `dot(x, y)`, and `x[{"H": 0, W: slice(2)}]` is a part; an axis is given as the Axis or by its
-    name. An assignable tensor is a handle: a storage and a view of it.
+    `constant`, `placeholder` and functions of tensors make tensors. Operators pair equal axes,
+    `x @ y` is `dot(x, y)`, and `x[{"H": 0, W: slice(2)}]` is a part; an axis is given as the Axis
+    or by its name. An assignable tensor is a handle: a storage and a view of it.
 
     Examples:
         >>> x = aj.constant([[1.0, 2, 3], [4, 5, 6]], aj.make_axes({"H": 2, "W": 3}))
@@ -192,10 +192,11 @@ class Tensor(AxisMethods["Tensor"], AxisValue):
         """Label the dimensions of `node`.
 
         Args:
-            node: The node; for an l-tensor, a version of its storage or a view of one.
+            node: The node of the value. For an l-tensor, it is a version of the storage, or a view
+                of a version.
             axes: One Axis per dimension.
-            uses: Dependences of the value that its node does not hold; they live as long as the
-                tensor.
+            uses: What the value depends on and the node does not refer to; kept as long as the
+                tensor lives.
             storage: The storage of an l-tensor.
         """
         self._node: Final = node
@@ -224,7 +225,7 @@ class Tensor(AxisMethods["Tensor"], AxisValue):
         return found
 
     def placing(self, operands: Sequence[object], asked: str) -> Placing:
-        """Place tensors, including this one, by the positions of their axes."""
+        """Pair the axes of the operands, of which this tensor is one, by position."""
         found: Placing = operation("placing")(operands, asked)
         return found
 
@@ -237,7 +238,7 @@ class Tensor(AxisMethods["Tensor"], AxisValue):
 
     @property
     def used_axes(self) -> Axes:
-        """The roots of all axes that the value depends on."""
+        """All axes that the value depends on, each given by its root."""
         return self.uses.axes
 
     @property
@@ -275,7 +276,8 @@ class Tensor(AxisMethods["Tensor"], AxisValue):
         """The tensor with its axes in another order; without arguments `x.T`.
 
         Args:
-            axes: Every axis once, as an Axis, a name or a position; or one list of them.
+            axes: The new order: each axis once, given as an Axis, a name or a position. All axes
+                may also be given as one list.
         """
         if not axes:
             return self.T
@@ -358,7 +360,7 @@ def constant(value: ArrayLike, axes: AxesLike = None, dtype: DTypeLike | None = 
         value: An array with one dimension per axis, or a number, which fills the axes.
         axes: The axes, by default those of a named array; lengths must be known unless the value is
             a number.
-        dtype: Element type; by default that of the value.
+        dtype: The element type; by default, the one of the value.
 
     Returns:
         A tensor with these axes (ngraph axes, "Properties").
@@ -408,8 +410,8 @@ def placeholder(
     """Make a tensor whose values are an argument of a computation; it can be assigned to.
 
     Args:
-        axes: The axes; lengths may be assigned until the call.
-        dtype: Element type, float64 when omitted.
+        axes: The axes, whose lengths may be assigned until the computation is called.
+        dtype: The element type; by default float64.
         layout: The layout of arguments: "C", "F" or a Layout with sizes of at least the lengths;
             arguments with other layouts are copied. By default each argument is read in its own
             layout.
@@ -454,10 +456,10 @@ def declared(
 
 
 def as_tensor(value: object, asked: str) -> Tensor:
-    """The operand as a tensor; a number has no axes.
+    """The operand as a tensor; a number becomes a tensor without axes.
 
     Raises:
-        GraphTypeError: it is neither a tensor nor a number.
+        GraphTypeError: the operand is neither a tensor nor a number.
     """
     if isinstance(value, Tensor):
         return value

@@ -114,7 +114,7 @@ def _in_order(array: np.ndarray, order: tuple[int, ...]) -> np.ndarray:
 
 
 class Computation(NativeCallable[Any]):
-    """A function of arrays, one per placeholder; made by `Transformer.computation`.
+    """A function of arrays, one per placeholder, that `Transformer.computation` makes.
 
     Call it with one array of the exact shape per placeholder, in order, or with `feed_dict`, a
     dictionary from placeholder to array. A named array may have its axes in any order. The results
@@ -199,7 +199,7 @@ class Computation(NativeCallable[Any]):
         return dict(zip(self._tensors, values, strict=True))
 
     def lower(self, *arguments: object) -> Any:
-        """All stages of lowering for these arguments; nothing is run.
+        """Lower the computation for these arguments and return all stages; nothing is run.
 
         The result has .graph .views .loops .source .llvm .asm and .cost.
         """
@@ -274,7 +274,7 @@ def _listed(items: Iterable[object]) -> str:
 
 
 def _tensors(outputs: object) -> tuple[Tensor, ...]:
-    """The outputs as a flat tuple; those of a set in the order in which they were made."""
+    """The outputs as a flat tuple; the tensors of a set are in the order of their creation."""
     if isinstance(outputs, set | frozenset):
         outputs = sorted(outputs, key=lambda x: x.serial if isinstance(x, Tensor) else -1)
     if isinstance(outputs, list | tuple):

@@ -1,4 +1,4 @@
-"""The axis-graph door: views along axes: parts, merged and split axes, new axes."""
+"""Graphs of axis tensors: views along axes: parts, merged and split axes, new axes."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def flatten(x: Operand, axes: AxesOf = None) -> Tensor:
 
     Raises:
         AxesError: x lacks an axis, an axis is listed twice, or the axes are not next to each other.
-        GraphTypeError: x is an array without axes, or of the wrong kind.
+        GraphTypeError: x is an array without axes, or no tensor and no number.
     """
     asked = f"flatten of {shown((x,))}"
     tensor = as_tensor(x, asked)
@@ -191,7 +191,7 @@ def flatten_at(x: Operand, i: SupportsIndex) -> Tensor:
 
     Raises:
         AxesError: i is out of range.
-        GraphTypeError: x is an array without axes, or of the wrong kind.
+        GraphTypeError: x is an array without axes, or no tensor and no number.
     """
     asked = f"flatten_at of {shown((x,))}"
     tensor = as_tensor(x, asked)
@@ -217,7 +217,7 @@ def unflatten(x: Operand) -> Tensor:
         The view; x itself if no axis is a merged one.
 
     Raises:
-        GraphTypeError: x is an array without axes, or of the wrong kind.
+        GraphTypeError: x is an array without axes, or no tensor and no number.
     """
     tensor = as_tensor(x, f"unflatten of {shown((x,))}")
     node: Node = tensor.node

@@ -34,7 +34,7 @@ def _prefix(name: str) -> Callable[[ArrayValue[Result]], Result]:
 
 
 class ArrayValue(Generic[Result]):
-    """Represents an array or number; its operators give a `Result`.
+    """An object that stands for an array or number; its operators give a `Result`.
 
     Python and NumPy call the methods below, which only this class defines. A subclass states its
     policy by overriding:

@@ -96,7 +96,7 @@ def load_function(spec: str) -> Callable[..., Any]:
     """Run the file of `FILE.py:FUNCTION` as a module and return its function.
 
     Raises:
-        GraphValueError: no such file or function, or the file raises.
+        GraphValueError: the file or function does not exist, or running the file raises an error.
     """
     file, colon, name = spec.rpartition(":")
     path = Path(file)
@@ -128,7 +128,7 @@ def load_function(spec: str) -> Callable[..., Any]:
 
 
 def _line_in(path: Path, error: BaseException) -> str:
-    """`file:line` of the last frame in this file that the error passed through."""
+    """The place, as `file:line`, of the last frame of the error that is in the file `path`."""
     if isinstance(error, SyntaxError) and error.lineno:
         return f"{error.filename}:{error.lineno}"
     frames = traceback.extract_tb(error.__traceback__)

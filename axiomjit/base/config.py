@@ -116,7 +116,7 @@ class Config:
 
     @property
     def entry(self) -> str:
-        """The entry of calls: "auto", natively if possible, or "portable", through Python."""
+        """How a call is looked up: "auto", in native code if possible, or "portable", in Python."""
         return self._entry
 
     @entry.setter

@@ -201,7 +201,7 @@ def named(dtype: DTypeLike, asked: str, where: str | None = None) -> DType:
     """The dtype for a name, type or dtype, in native byte order.
 
     Raises:
-        GraphTypeError: there is none, or elements of this dtype cannot be compiled.
+        GraphTypeError: NumPy knows no such dtype, or elements of this dtype cannot be compiled.
     """
     try:
         return wanted_dtype(np.dtype(dtype), asked, where)

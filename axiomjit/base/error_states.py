@@ -27,7 +27,7 @@ def without_traps() -> np.errstate:
 
 
 def refuse_traps() -> None:
-    """Refuse a traced function that itself sets such an error state.
+    """Refuse a traced function that sets an error state which raises, calls or prints.
 
     Raises:
         NeedsValuesError: an error state is "raise", "call", "print" or "log".

@@ -83,7 +83,7 @@ class _Fork(threading.local):
 
 
 class _Process:
-    """Facts about the start of this process."""
+    """What is known about how this process started."""
 
     torn = False
     """True if the process was forked while another thread compiled or imported."""
@@ -182,8 +182,8 @@ def _free_locks() -> None:
 def _forget_cut_imports() -> None:
     """Let this child repeat imports that were interrupted by the fork in other threads.
 
-    Python locks each module that is being imported; locks without a living owner are deleted, with
-    their half-imported modules.
+    While Python imports a module, a lock of this module has an owner. Locks whose owner does not
+    exist in this child are deleted, together with their half-imported modules.
     """
     locks: dict[str, Any] = getattr(_frozen_importlib, "_module_locks", {})
     for name, reference in list(locks.items()):

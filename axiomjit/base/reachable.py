@@ -14,7 +14,7 @@ def reachable(
 ) -> Iterator[tuple[Path, Any]]:
     """Yield the roots and all objects reachable from them, each with its path, depth first.
 
-    Iterative, since chains of references may be deep, and finite on cycles.
+    The search does not recurse, since chains of references may be deep, and ends on cycles.
 
     Args:
         roots: The objects to start from; the path of a root is its position.

@@ -112,10 +112,10 @@ class Record(metaclass=RecordType):
         return type(self), tuple(getattr(self, f) for f in type(self)._given)
 
     def map(self, kinds: type | tuple[type, ...], rule: Callable[[Any], Any]) -> Self:
-        """Apply `rule` to the values of some types in the fields, and return the new record.
+        """Return the record with `rule` applied to every value of these types in its fields.
 
-        Tuples and records in the fields are searched too; parts without such a value stay the same
-        object.
+        Tuples and records in the fields are searched too. A part without a value of these types
+        remains the same object.
         """
         old = {field: getattr(self, field) for field in type(self)._given}
         changes = {field: _mapped(value, kinds, rule) for field, value in old.items()}

@@ -36,7 +36,7 @@ def refused(spec: str, place: int, seen: str, remedy: str) -> SpecError:
 def scan(spec: str, several: bool = False) -> list[Token]:
     """Return the tokens of a spec.
 
-    Names have one character; with `several`, and between two `..`, they have several.
+    Names have one character. If `several` is true, and between two `..`, names may be longer.
     """
     tokens: list[Token] = []
     place, in_dots = 0, False

@@ -70,7 +70,7 @@ class Target(Record):
     computes_float16: bool = False
     """True if instructions compute in float16."""
     has_fma: bool = False
-    """True if an instruction multiplies and adds with one rounding."""
+    """True if the CPU has an instruction that multiplies and adds with a single rounding."""
     prefetches: bool = True
     """True if software prefetching makes loops faster.
 

@@ -33,7 +33,7 @@ class Following:
         """Start a trace.
 
         Args:
-            name: The function's name, for messages.
+            name: The name of the traced function in messages.
             scalars: Positions of inputs that are NumPy scalars, not arrays.
         """
         self.name = name
@@ -41,11 +41,11 @@ class Following:
         self.refusal: AxiomError | None = None
         self.ended = False
         self.last: object = None
-        """The last node with an effect, which is computed even if nothing reads it."""
+        """The last node that has an effect; this node is computed even if no other one reads it."""
         self.may_fail: list[object] = []
         """Nodes that may raise an error, which are computed even if nothing reads them."""
         self.handles = False
-        """True if the function may catch errors of such nodes."""
+        """True if the function may catch the errors that nodes of `may_fail` raise."""
         self.arguments: Callable[[], Sequence[object]] | None = None
         """A function that returns the arguments of the traced call, if known."""
         self.lives_outside: Callable[[object], bool] = lambda value: False
@@ -53,11 +53,14 @@ class Following:
         self.is_made: Callable[[object], bool] | None = None
         """True for an instance of a user's class that the function has made, if known."""
         self.want_traced: Callable[[object], None] | None = None
-        """Ends the trace if an array of known values is to hold traced ones, to trace it, too."""
+        """Ends the trace if traced values are to go into an array whose values are known.
+
+        The next trace represents that array by a tracer, too.
+        """
         self.represent_input: Callable[[Any], Any] | None = None
         """Returns what represents one more input of the program."""
         self.asked: Any = None
-        """The node whose unknown value was asked for last."""
+        """The last node whose value the function wanted to know, which tracing does not know."""
         self.within: CodeType | None = None
         """The code of the frame that runs the function; frames inside it belong to this trace."""
         self.count = 0
@@ -123,7 +126,7 @@ def is_refusal(error: AxiomError) -> bool:
 
 
 def is_usable(owner: Following | None) -> bool:
-    """True if values of this trace can be used here and now."""
+    """True if this trace is the current one, so that its values can be used."""
     return owner is _following.get() and (owner is None or not owner.ended)
 
 

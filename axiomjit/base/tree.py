@@ -22,7 +22,7 @@ Apart = tuple[Keys, Sequence[object]]
 
 
 class ContainerForm(Record):
-    """The functions that split and rebuild containers of a type.
+    """The functions that take containers of one type apart and build them again.
 
     `apart` returns the fixed data (keys, names) and the parts; `build` makes a container from a
     type, fixed data and parts. If `is_object`, the container is a leaf unless `opens` accepts it.

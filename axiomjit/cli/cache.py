@@ -57,7 +57,7 @@ def _folders() -> list[Directory]:
     """The readable folders.
 
     Raises:
-        GraphValueError: there is none, or another user owns one.
+        GraphValueError: no folder is set, or one cannot be used, such as a folder of another user.
     """
     folders = OBJECTS.folders()
     if not folders:

@@ -58,7 +58,7 @@ def run_demo(path: Path | None, rows: int | None, function: Function | None) -> 
     if path is None:
         arrays = _generated(names, ROWS if rows is None else rows)
     else:
-        arrays = _fitted(read_columns(path, rows), names, path)
+        arrays = _fitted_columns(read_columns(path, rows), names, path)
     with np.errstate(all="ignore"):
         jitted = chosen if isinstance(chosen, Jitted) else jit(chosen, strict=True)
         _show_function(jitted, inspect.unwrap(chosen), arrays)
@@ -67,10 +67,10 @@ def run_demo(path: Path | None, rows: int | None, function: Function | None) -> 
 
 
 def parameters(function: Function) -> list[str]:
-    """The parameters without defaults, which the demo fills with arrays.
+    """The names of the parameters without defaults, for which the demo makes arrays.
 
     Raises:
-        GraphValueError: there is none, or one is keyword-only.
+        GraphValueError: every parameter has a default, or one is keyword-only.
     """
     every = inspect.signature(function).parameters.values()
     needed = [p for p in every if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
@@ -190,7 +190,7 @@ def _read_arrays(path: Path, rows: int | None) -> Columns:
 READERS: Final = {".npy": _read_arrays, ".npz": _read_arrays, ".csv": _read_text}
 
 
-def _fitted(columns: Columns, names: Sequence[str], path: Path) -> list[Array]:
+def _fitted_columns(columns: Columns, names: Sequence[str], path: Path) -> list[Array]:
     """A column for each parameter, without rows in which a value is missing.
 
     For two parameters a single column is used twice: from the second row on, and without the last
@@ -251,7 +251,7 @@ def _source_of(function: Function) -> str:
 
 
 def _try_numpy(function: Function, arrays: list[Array]) -> Any:
-    """NumPy's result; an error of the user's function becomes an error in three parts."""
+    """The function's result in NumPy; an error that the function raises is reported as ours."""
     try:
         return function(*arrays)
     except Exception as error:

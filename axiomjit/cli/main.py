@@ -202,7 +202,7 @@ def _target() -> str:
 
 
 def _host() -> tuple[str, str, str]:
-    """The CPU's name, its vector extensions, and LLVM's version; Numba is not imported."""
+    """The CPU's name, its vector extensions and LLVM's version, found without importing Numba."""
     try:
         from llvmlite import binding
     except ImportError:

@@ -55,7 +55,7 @@ class CostInNumbers(Record):
 
 
 def _peak_bytes(plan: Plan, lengths: Mapping[Symbol, int]) -> int:
-    """The largest total of allocated bytes while a plan runs."""
+    """The largest number of bytes that are allocated at the same time while a plan runs."""
     sizes = {
         buffer.name: math.prod((evaluate(n, lengths) for n in buffer.shape), start=1)
         * buffer.dtype.itemsize
@@ -120,7 +120,7 @@ class Lowered:
 
     @cached_property
     def source(self) -> str:
-        """The generated Python source of every kernel."""
+        """The generated Python source of all kernels."""
         return source_of(self._stages.plan)
 
     @property
@@ -130,7 +130,7 @@ class Lowered:
         return "".join([*read, *(f"then {effect}\n" for effect in self._effects)])
 
     def before(self, step: str) -> str:
-        """The program before the pass called `step`.
+        """The text of the program before the pass that has the name `step`.
 
         Raises:
             GraphValueError: there is no such pass.

@@ -16,8 +16,8 @@ Tables of identity: equal values are one object, freed with its last user.
 - `axiomjit/axis/axis.py` `_merged`: flattening the same axes twice gives the same axis
 - `axiomjit/axis/axis.py` `_duals`: `axis + 1` is the same axis each time
 
-Facts about a node, a storage or a graph that are kept outside it, since they are not part of the
-computation, or hold data; freed with it.
+Facts about a node, a storage or a graph. They are kept outside the object since they are not part
+of the computation, or hold data, and are freed with the object.
 
 - `axiomjit/graph/nodes.py` `_origins`: the user's line of a node; one node may come from two lines
 - `axiomjit/axis/deferred_checks.py` `_required`: checks on unknown lengths of a node, made later

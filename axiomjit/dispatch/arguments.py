@@ -194,7 +194,7 @@ def axes_among(values: Sequence[object]) -> bool:
 
 
 def has_axes(values: Sequence[object]) -> bool:
-    """True if there is a named array among them."""
+    """True if one of the values is a named array."""
     return any(isinstance(value, NamedValue) for value in values)
 
 
@@ -217,7 +217,7 @@ class CallArguments(Record):
     """True if a static leaf counts by its kind alone: what is read of it is guarded."""
 
     def with_inputs(self, values: Sequence[object], names: Sequence[str]) -> CallArguments:
-        """The same call with more arrays and numbers, from outside, behind its own."""
+        """This call with arrays and numbers from outside appended to its own ones."""
         return self.replace(dynamic=(*self.dynamic, *values), names=(*self.names, *names))
 
     def leaves(self, dynamic: Sequence[object]) -> list[object]:
@@ -407,7 +407,7 @@ def graph_key(arguments: Sequence[object], lengths: Mapping[Any, int]) -> object
 
 
 def kind_of(leaf: Any) -> object:
-    """The key of a leaf that is not a plain array; for an int its value."""
+    """What an argument that is not a plain array adds to the exact layout; for an int its value."""
     if isinstance(leaf, Array):
         return type(leaf), leaf.dtype, leaf.shape, leaf.strides, leaf.flags.aligned
     return (int, leaf) if isinstance(leaf, int) else type(leaf)

@@ -28,12 +28,12 @@ from axiomjit.symbolic.dims import Dim, Symbol, evaluate
 from axiomjit.symbolic.dims import Guards as LengthGuards
 
 LAYOUTS: Final = 512
-"""Limit of compiled calls by exact layout, per function or graph."""
+"""The most compiled calls, one per exact layout, that a function or graph has."""
 CLASSES: Final = 256
-"""Limit of signatures with programs, per function and for all graphs together."""
+"""The most signatures with programs that a function, or all graphs together, have."""
 
 PROGRAMS: Final = 512
-"""Limit of programs per signature."""
+"""The most programs that a signature has."""
 
 Entry = TypeVar("Entry")
 
@@ -222,7 +222,7 @@ class ClassPrograms(list[Any]):
             values.pop(tuple(program.pins.values()), None)
 
     def candidates(self, lengths: Mapping[Symbol, int]) -> Iterator[Any]:
-        """The programs whose fixed lengths have these values."""
+        """Yield the programs whose fixed lengths are equal to the lengths of this call."""
         for pinned, values in tuple(self._by_values.items()):
             yield from tuple(values.get(tuple(map(evaluate, pinned, repeat(lengths))), ()))
 
@@ -232,7 +232,7 @@ class ClassPrograms(list[Any]):
 
 
 class ProgramTable(Table[ClassPrograms]):
-    """Programs by call guard; beyond the limit the least recently used guards are dropped."""
+    """The programs of each signature; beyond a limit, the least recently used ones are dropped."""
 
     def count(self) -> int:
         """The number of programs."""
@@ -294,7 +294,7 @@ def run_and_unflatten(
 def after_effects(compiled: CompiledCall, made: Any, vector: Vector | None) -> object:
     """Do the effects of a call that has run, and return its value.
 
-    An error of an effect is the user's: the effects before it are done.
+    If an effect raises an error, the user gets the error; the effects before it remain done.
     """
     if compiled.outside is None or not compiled.outside.effects:
         return made

@@ -74,7 +74,7 @@ def check_function(function: object) -> None:
     """Refuse an object that is not a function returning its result when called.
 
     Raises:
-        GraphTypeError: it is a class, a coroutine, a generator, or not callable.
+        GraphTypeError: the object is a class, coroutine or generator function, or not callable.
     """
     seen = remedy = ""
     if isinstance(function, _DESCRIPTORS):

@@ -229,10 +229,10 @@ class FallbackToNumPy(Exception):
 
 
 def warn_of_fallback(name: str, fallback: FallbackToNumPy, before: bool) -> bool:
-    """Warn of calls that NumPy runs: before a call, or after one without error.
+    """Warn that NumPy runs such calls: before a call, or after a call that raised no error.
 
     Returns:
-        True if it warned.
+        True if a warning was issued.
     """
     if fallback.refusal is None or before is (fallback.cause is not WRITTEN):
         return False
@@ -287,10 +287,10 @@ def byteswapped(dtype: object) -> CompiledCall:
 
 
 def numpy_call(error: Exception) -> CompiledCall:
-    """The compiled call for a layout that cannot be traced.
+    """The compiled call for a layout of arguments that cannot be traced: NumPy runs the calls.
 
-    Its calls raise, need other lengths, or have arguments that are not compiled. It is cached, so
-    that the next such call is not traced again.
+    Such calls raise an error, need other lengths, or have arguments that are not compiled. The
+    compiled call is cached, so that the next call with this layout is not traced again.
     """
     refusal, cause = None, ERRORS
     if isinstance(error, GraphTypeError):

@@ -1,7 +1,7 @@
-"""Values that a call returns beside computed arrays: new objects if the function makes them.
+"""The values that a call returns beside computed arrays, such as containers and instances.
 
-A trace runs the function once for many calls. An object that it makes and returns would be shared
-by all callers; so it becomes a recipe, from which each call gets its own.
+Tracing runs the user's function once for many calls. An object that the function makes and returns
+would be shared by all callers, so the program describes the object, and each call makes a new one.
 """
 
 from __future__ import annotations
@@ -90,10 +90,10 @@ class _Loose(Record):
 
 
 class Returned:
-    """The static leaves of a return value, which become recipes when the call is over."""
+    """The static leaves of a return value; after the call, each is described for later calls."""
 
     def __init__(self, captured: Captured) -> None:
-        """Start without copies."""
+        """Start without copies of arrays."""
         self._captured = captured
         self._copies: dict[int, Array] = {}
 
@@ -124,7 +124,7 @@ class Returned:
         """The leaf or its recipe, when the objects of the call are gone.
 
         Raises:
-            UnsupportedError: an object that was made inside and cannot be copied.
+            UnsupportedError: the function made the object, and the object cannot be copied.
         """
         if isinstance(loose, _Loose):
             array, owner = loose.array(), loose.owner()

@@ -80,21 +80,21 @@ def guard_call(
     values: SourceValues | None = None,
     any_integers: bool = False,
 ) -> bool:
-    """Guard calls like this one, answered by `compiled`.
+    """Add the guard table by which later calls like this one run `compiled`.
 
     Args:
         function: The callable that gets the table.
         compiled: The compiled call.
-        call: Its leaves.
-        order: For each leaf the number of its argument.
-        args: The positional arguments.
-        kwargs: The keyword arguments.
+        call: The leaves of this call's arguments.
+        order: For each leaf, the number of its argument.
+        args: The positional arguments of this call.
+        kwargs: The keyword arguments of this call.
         distinct: True if no two array arguments may be one object.
-        values: The values of the program's sources before it ran.
+        values: The values of the program's sources before the program ran.
         any_integers: True for calls with other integers, too, on which shapes may depend.
 
     Returns:
-        True if the call can be guarded.
+        True if a guard table can check such calls.
     """
     vector = (*args, *kwargs.values())
     places, leaves = dict(call.static), call.leaves(call.dynamic)
@@ -238,7 +238,7 @@ def _guards(
     apart = range(len(given)) if distinct else compiled.writes
     for array, where in () if compiled.watch is None else compiled.watch.known():
         given.append((guards.watch(array, where), array))
-    for pair in _apart(given, apart):
+    for pair in _distinct_pairs(given, apart):
         guards.disjoint(*pair)
     if native is None:
         for one in _wanted(compiled):
@@ -305,7 +305,7 @@ def _wanted(compiled: CompiledCall) -> tuple[Source, ...]:
     return tuple({one.number: one for one in found}.values())
 
 
-def _apart(
+def _distinct_pairs(
     given: Sequence[tuple[int, object]], writes: Sequence[int]
 ) -> Iterator[tuple[int, np.ndarray, int, np.ndarray]]:
     """Pairs of a written array and another array, each array preceded by its source."""

@@ -150,7 +150,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         """Wrap the function; the first call compiles it.
 
         Raises:
-            GraphTypeError: it is a class, a coroutine, a generator function, or not a function.
+            GraphTypeError: the object is a class, coroutine or generator function, or no function.
         """
         check_function(function)
         name = getattr(function, "__qualname__", type(function).__qualname__)
@@ -438,10 +438,10 @@ class Jitted(NativeCallable[R], Generic[P, R]):
     def _trace(
         self, call: CallArguments, plain: Sequence[object], signature: Signature, scope: Scope
     ) -> TracedFunction:
-        """The traced function of a call.
+        """Trace the function for a call.
 
         Raises:
-            UnfollowedError: it raises an error.
+            UnfollowedError: the function raises an error while it is traced.
         """
         lazy_import("axiomjit.dispatch.tracing_calls")
         from axiomjit.dispatch.tracing_calls import nothing_changes, trace_function

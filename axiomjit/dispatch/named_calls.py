@@ -35,7 +35,7 @@ def named_key(call: CallArguments, forget: Forget | None = None) -> tuple[object
 
 
 def exact_named_key(call: CallArguments, forget: Forget | None = None) -> object:
-    """As `exact_key`, for a call with named arrays."""
+    """The key of the exact layout for a call with named arrays, as `exact_key` makes it."""
     return named_key(call, forget), exact_layout([leaf.values for leaf in _arrays(call.dynamic)])
 
 
@@ -109,7 +109,7 @@ def _arrays(arguments: Sequence[object]) -> list[NamedArray]:
 
 
 def named_aspects(call: CallArguments) -> dict[str, Aspects]:
-    """As `aspects_of`, for a call with named arrays, in which numbers are constants."""
+    """The aspects of a call with named arrays (see `aspects_of`); numbers are constants."""
     found: dict[str, Aspects] = {}
     for name, leaf in zip(call.names, call.dynamic, strict=True):
         if isinstance(leaf, NamedArray):

@@ -40,7 +40,7 @@ class Stored(Record):
 
 
 def stored(compiled: CompiledCall) -> Stored | None:
-    """The results and effects of a call; None if its effects are not stored natively."""
+    """What native code stores of a call's results and effects; None if it cannot store them."""
     effects = () if compiled.outside is None else compiled.outside.effects
     if not effects:
         return None
@@ -84,7 +84,7 @@ def _returned(part: Any, leaves: Sequence[Any]) -> tuple[tuple[int, ...] | None,
 
 
 def with_returned(plan: NativePlan, given: Stored) -> NativePlan | None:
-    """A plan of all results in order that returns some of them; None if Python ends its calls."""
+    """The plan with the results that calls return; None if calls of the plan end in Python."""
     if any(isinstance(step, CallPython) and step.entire for step in plan.steps):
         return None
     results = tuple(plan.results[number] for number in given.returned)

@@ -65,7 +65,7 @@ _LATE: Final = (
 
 
 def _watcher() -> Watcher | None:
-    """The watcher that prints the stages named in the settings; None if none is named."""
+    """The function that prints the stages which the settings name; None if they name no stage."""
     if not config.show:
         return None
     lazy_import("axiomjit.debug.live")
@@ -75,7 +75,7 @@ def _watcher() -> Watcher | None:
 
 
 class LoweredProgram:
-    """A graph lowered for one signature, to be bound to lengths."""
+    """A graph that is lowered for a signature and can be bound to lengths."""
 
     def __init__(self, graph: Graph, layouts: Layouts, scope: Scope) -> None:
         """Run the passes; their guards are recorded in the scope."""

@@ -96,12 +96,12 @@ class RetraceReasons:
         lengths: Mapping[Symbol, int] | None = None,
         changed: str | None = None,
     ) -> None:
-        """Add the reason why a call needs a program.
+        """Add the reason why a call needs a new program.
 
         Args:
-            aspects: The aspects that its program depends on.
-            programs: The programs of its signature, not valid for its lengths.
-            were: The number of programs of its signature, with stale ones.
+            aspects: The aspects of the call that its program depends on.
+            programs: The programs of the call's signature, which are not valid for its lengths.
+            were: The number of programs of this signature, including stale ones.
             lengths: The lengths of the call.
             changed: What has changed outside the function, as text.
         """
@@ -134,7 +134,7 @@ class RetraceReasons:
         self._causes.update(causes)
 
     def warn_of_many(self, function: str) -> None:
-        """Warn once if one cause makes the function be traced again and again."""
+        """Warn once if the function is traced again and again for the same cause."""
         causes = tuple(self._causes.items())  # other threads add to it
         (cause, remedy), count = max(causes, key=itemgetter(1), default=(("", ""), 0))
         if count < MANY or self._warned:
@@ -227,7 +227,7 @@ def _differences(new: dict[str, Aspects], old: dict[str, Aspects]) -> Iterator[D
 
 
 def aspects_of(call: CallArguments, signature: Signature) -> dict[str, Aspects]:
-    """The aspects, by argument, that the program of a call of arrays and numbers depends on."""
+    """For each argument of a call, the aspects that the call's program depends on."""
     found: dict[str, Aspects] = {}
     for position, name in enumerate(call.names):
         given = signature.given[position]

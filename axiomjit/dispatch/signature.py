@@ -108,7 +108,7 @@ def argument_code(
     names: Mapping[int, Sequence[str]] | None = None,
     same: Sequence[int] | None = None,
 ) -> tuple[tuple[object, ...], list[int]]:
-    """The code of a call's plain arguments, and the values that are symbols; see `classify`."""
+    """The code of a call's plain arguments, and the values that symbols have (see `classify`)."""
     made, code = ArgumentCode(), list[object]()
     for position, value in enumerate(arguments):
         if same is not None and same[position] != position:
@@ -168,7 +168,7 @@ class ClassSymbols:
         return length
 
     def strides(self, code: Sequence[tuple[int, int]], shape: Sequence[Dim]) -> tuple[Dim, ...]:
-        """The symbolic strides (elements) of an array of this symbolic shape."""
+        """The symbolic strides, in elements, of an array with this code and symbolic shape."""
         strides = [dim(0)] * len(code)
         inner, rank = dim(1), 0
         for d, kind in code:
@@ -295,7 +295,7 @@ class DeclaredShapes:
         """Parse the text.
 
         Raises:
-            GraphValueError: it is not a list of shapes, or not one for each parameter.
+            GraphValueError: the text is no list of shapes, or lacks a shape for a parameter.
         """
         self.text = text
         self._asked = f"jit(shapes={text!r})"

@@ -69,7 +69,7 @@ class _Rows:
         self._known = {g.source.number: g.value for g in sources.conditions if isinstance(g, Is)}
 
     def read(self, source: Source, order: Sequence[int]) -> bool:
-        """Add the row that reads a source; True if it has one or needs none."""
+        """Add the entry by which native code reads a source; False if none can read the source."""
         if isinstance(source, Argument):
             self._numbers[source.number] = order[source.place]
             return True

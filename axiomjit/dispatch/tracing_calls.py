@@ -87,11 +87,11 @@ class Inputs:
         following.arguments = self.plain
 
     def plain(self) -> tuple[object, ...]:
-        """The arrays and numbers as programs take them."""
+        """The call's arrays and numbers in the form in which programs take them."""
         return plain_arguments(self.call.dynamic, self.call.names)
 
     def add(self, value: Any, source: Source) -> Any:
-        """Make a value from outside an input of the program; what represents it."""
+        """Make a value from outside an input of the program; return what stands for the value."""
         self.call = self.call.with_inputs((value,), (str(source),))
         self.signature = classify(self.call, self.plain(), names=self._declared)
         self.layouts.update(self.signature.layouts)
@@ -130,7 +130,7 @@ def trace_function(
         declared: The names of declared dimensions, by position.
 
     Raises:
-        NeedsValuesError: it does what is not known; nothing was done.
+        NeedsValuesError: tracing does not know what the function does; nothing was done.
     """
     for _ in range(ROUNDS):
         made = _TraceOnce(function, call, signature, scope, wanted, declared)
@@ -253,7 +253,7 @@ class _TraceOnce:
         """Refuse an object that the function makes around one from outside, which may be replaced.
 
         Raises:
-            NeedsValuesError: a bound method, for example.
+            NeedsValuesError: the object is, for example, a bound method.
         """
         if is_plain(value) or isinstance(value, (*BY_IDENTITY, Dim)):
             return
@@ -305,7 +305,7 @@ class _TraceOnce:
 
 
 def name_of(function: object) -> str:
-    """The name of a function, for messages."""
+    """The name by which messages call a function."""
     return str(getattr(function, "__qualname__", type(function).__qualname__))
 
 

@@ -1,4 +1,4 @@
-"""Calls of NumPy's functions where traced arrays stand in lists, or meet arrays of known values."""
+"""Calls of NumPy's functions with traced arrays in lists, or beside arrays of known values."""
 
 from __future__ import annotations
 

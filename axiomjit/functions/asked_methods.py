@@ -162,7 +162,7 @@ ASKED: Final[dict[str, dict[str, tuple[tuple[str, ...], tuple[str, ...]]]]] = {
     "sys": {"getsizeof": (_methods("sizeof"), ()), "intern": ((), ())},
     "posix": {"fspath": (_methods("fspath"), ())},
 }
-"""By module and function: the special methods asked of arguments, and of their entries."""
+"""By module and function, the special methods asked of arguments, and of their entries."""
 OF_METHODS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     **dict.fromkeys(("index", "count", "remove", "__contains__"), (_methods("eq hash"), ())),
     **dict.fromkeys(
@@ -182,4 +182,4 @@ OF_METHODS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "reverse": ((), ()),
     "copy": ((), ()),
 }
-"""The same by method of built-in types; of others anything may be asked."""
+"""By method of built-in types, what is asked of its arguments; other methods may ask anything."""

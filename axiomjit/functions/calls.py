@@ -1,4 +1,4 @@
-"""Calls in a traced function: the user's functions are traced too, others only if they are pure."""
+"""Calls in a traced function: functions of the user are traced too, others must be pure."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ _COMPARING: Final = {
     **dict.fromkeys(("index", "count", "remove"), ("__eq__",)),
     "sort": ("__lt__", "__gt__"),
 }
-"""Methods of containers that compare entries, by the special methods that they ask for."""
+"""For each method of a container that compares entries, the special methods that it calls."""
 _STORING: Final = frozenset({"append", "appendleft", "add", "insert", "setdefault", "__setitem__"})
 """Methods that put their arguments themselves into a container."""
 
@@ -99,10 +99,10 @@ class Calls(Operators):
         self.handles_errors = False
         """True if a function that was traced may catch errors."""
         self.made_generators: dict[int, Any] = {}
-        """Generators of random numbers that were made inside, with a seed: the same each time."""
+        """Random generators that the function made with a seed; each call makes equal ones."""
 
     def end(self) -> None:
-        """Drop copies and arrays, which may refer to what the function has made, and to users."""
+        """Drop copies and arrays, which may refer to objects of the function and of the user."""
         self.known.forget()
         self._copies.clear()
         self.made_generators.clear()
@@ -146,7 +146,7 @@ class Calls(Operators):
         return self.library(function, args, kwargs)
 
     def _part_of_method(self, method: Any, name: str) -> Any:
-        """The object or function of a bound method; those of one from outside have a source."""
+        """The object or function of a bound method; of an outside method, it has a source."""
         if not self.outside.is_outside(method):
             return getattr(method, name)
         return self.outside.read(FunctionPart(self.source(method), name))
@@ -169,7 +169,7 @@ class Calls(Operators):
         return self.library(function, args, kwargs)
 
     def _call_dispatched(self, function: Any, args: Any, kwargs: Any) -> Any:
-        """A call of a function of `functools.singledispatch`."""
+        """Trace a call of a function made by `functools.singledispatch`."""
         registry = self.outside.fixed(function.registry, function.__qualname__)
         self.outside.require(Length(registry, len(function.registry)))
         kind = args[0].__class__ if is_plain(args[0]) else self.class_of(args[0])
@@ -221,7 +221,7 @@ class Calls(Operators):
         return self.call(callee, *self.iterate(first), *args, **{**given, **kwargs})
 
     def _call_cached(self, function: Any, args: Any, kwargs: Any) -> Any:
-        """A call of a function with a cache: traced if it only depends on its arguments."""
+        """Call a function with a cache: it is traced if it depends on its arguments only."""
         outside = self.outside
         before = len(outside.effects), len(outside.inputs), len(outside.conditions)
         found = self.call(function.__wrapped__, *args, **kwargs)
@@ -254,7 +254,7 @@ class Calls(Operators):
         return self.method(owner, name, *args[1:], **kwargs)
 
     def _call_of_base(self, owner: Any, held: Any, args: Any, kwargs: Any) -> Any:
-        """A call of a built-in class's method past the one of the user's class."""
+        """Call a built-in class's method that a user's subclass overrides, as by `super()`."""
         name = held.__name__
         if self.outside.is_outside(owner):
             refuse(f"calls {name} of a {held.__objclass__.__name__} past its own class")
@@ -266,7 +266,7 @@ class Calls(Operators):
     # Classes
 
     def make(self, kind: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """A new instance of a class."""
+        """Make a new instance of a class."""
         if not is_users(kind):
             return self.library(kind, args, kwargs)
         for name in ("__del__", "__getattribute__"):
@@ -401,7 +401,7 @@ class Calls(Operators):
         return getattr(owner, name)(*map(self.given, args), **kwargs)
 
     def shown(self, value: Any) -> Any:
-        """A value as it is at this moment, to be shown as text."""
+        """Return a copy of a value in its present state, to be shown as text later."""
         raise NotImplementedError
 
     def _overrides(self, kind: Any, name: str) -> bool:
@@ -477,7 +477,7 @@ class Calls(Operators):
         return list(taken) if hasattr(type(taken), "__next__") else taken
 
     def _array_method(self, owner: Any, name: str, args: Any, kwargs: Any) -> Any:
-        """A method of an array of known values that the function made."""
+        """Call a method of an array of known values, which the function has made."""
         given = [self.given(one) for one in args]
         named = {key: self.given(value) for key, value in kwargs.items()}
         if first_traced([given, list(named.values())]) is not None:
@@ -489,17 +489,17 @@ class Calls(Operators):
     def library_method(
         self, owner: Any, name: str, found: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> Any:
-        """A method in C of an object of a library's class."""
+        """Call a method that is written in C, of an object of a library's class."""
         raise NotImplementedError
 
     # Libraries
 
     def library(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """A call of a function or class that is not the user's."""
+        """Call a function or class that is not the user's."""
         raise NotImplementedError
 
     def _callback(self, value: Any) -> Any:
-        """A function of the user's as others call it: traced."""
+        """The traced form of a user's function, which other functions can call."""
         if not (users_function(value) or type(value) is MethodType or is_users(type(value))):
             return self.given(value)
         if not callable(value):
@@ -513,7 +513,7 @@ class Calls(Operators):
 
 
 def _refuse_objects(function: FunctionType, args: Any, kwargs: Any) -> None:
-    """Refuse to call a function without text with other values than arrays, numbers and text.
+    """Refuse a call of a function without text unless it gets arrays, numbers and texts only.
 
     Raises:
         NeedsValuesError: an argument is another object.
@@ -525,7 +525,7 @@ def _refuse_objects(function: FunctionType, args: Any, kwargs: Any) -> None:
 
 
 def _is_hidden(function: FunctionType) -> bool:
-    """True for a library's method that is known by its class only, as it is wrapped."""
+    """True for a wrapped method of a library, which is known only by its class."""
     return not users_function(function) and kind_of_call(function).kind is Kind.REFUSED
 
 
@@ -566,7 +566,7 @@ _AS_HOOKS: Final[dict[str, Callable[..., Any]]] = {
     "__iadd__": lambda calls, owner, other: calls.in_place("+", owner, other),
     "__ior__": lambda calls, owner, other: calls.in_place("|", owner, other),
 }
-"""Methods of containers that do what a hook does."""
+"""For each method of a container that does what a hook does, that hook."""
 _OF_DICTS: Final[Mapping[str, Callable[..., Any]]] = {
     "get": _get,
     "setdefault": _set_default,

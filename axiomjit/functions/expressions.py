@@ -292,7 +292,7 @@ class Expressions:
         return placed(ast.IfExp(all_of(tests, node), last, self.hook("kept", node)), node)
 
     def _continues(self, node: Any, is_and: bool, at: Any) -> ast.expr:
-        """Return a condition: True if the truth of a value is `is_and`; else the value is kept."""
+        """Return a condition: true if the truth of a value is `is_and`, else the value is kept."""
         if not isinstance(node, ast.BoolOp):
             return self.hook("continues", at, self.expression(node), constant(is_and, at))
         if isinstance(node.op, ast.And) == is_and:
@@ -557,7 +557,7 @@ def _is_debug(node: Any) -> bool:
 
 
 def _is_display(node: ast.expr, count: int) -> bool:
-    """True for a tuple or list of so many parts, none of them starred."""
+    """True for a tuple or list display with `count` parts, none of which is starred."""
     return (
         isinstance(node, UNPACKED)
         and len(node.elts) == count

@@ -182,7 +182,7 @@ class FunctionHooks(PatternHooks):
         return found
 
     def unpack(self, value: Any, count: int, star: int | None) -> Any:
-        """An iterator over a value that is unpacked into this number of targets."""
+        """An iterator over a value that the function unpacks into `count` targets."""
         return self._calls.iterate(value)
 
 

@@ -93,15 +93,15 @@ def _rewritten(code: CodeType, names: Mapping[str, Any]) -> CodeType:
         whole = compile_tree(module, code)
     factory = next(part for part in whole.co_consts if isinstance(part, CodeType))
     made = next(part for part in factory.co_consts if isinstance(part, CodeType))
-    return _placed(made, code, found.shift, len(made.co_qualname))
+    return _placed_code(made, code, found.shift, len(made.co_qualname))
 
 
-def _placed(made: CodeType, code: CodeType, shift: int, cut: int) -> CodeType:
+def _placed_code(made: CodeType, code: CodeType, shift: int, cut: int) -> CodeType:
     """Return compiled code with the file, lines and qualified names of the original."""
     parts = made.co_consts
     if any(isinstance(part, CodeType) for part in parts):
         parts = tuple(
-            [_placed(p, code, shift, cut) if isinstance(p, CodeType) else p for p in parts]
+            [_placed_code(p, code, shift, cut) if isinstance(p, CodeType) else p for p in parts]
         )
     return made.replace(
         co_consts=parts,

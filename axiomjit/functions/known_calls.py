@@ -81,7 +81,7 @@ class CallKind(Record):
     asks: tuple[str, ...] = ALL
     """Special methods that arguments may be asked for; with `ALL`, also any attribute."""
     asks_entries: tuple[str, ...] = ALL
-    """The same, of what is in the arguments."""
+    """Special methods that objects inside the arguments may be asked for."""
     hook: tuple[str, ...] = ()
     """The hook that does the same, and its first arguments."""
     depends: Callable[[CallKind, Sequence[Any], Kwargs], CallKind] | None = None
@@ -92,7 +92,7 @@ class CallKind(Record):
         return self if self.depends is None else self.depends(self, args, kwargs)
 
     def changed(self, args: Sequence[Any], kwargs: Kwargs) -> list[Any]:
-        """The arguments that a call changes."""
+        """The objects among the arguments that a call changes."""
         found: list[Any] = []
         for write in self.writes:
             if write.flag is not None:
@@ -224,7 +224,10 @@ def _names_of_modules() -> Iterator[str]:
 
 
 def _kinds_of_module(module: str) -> Iterator[tuple[str, CallKind]]:
-    """The kinds of the named functions of a module; later ones count."""
+    """Yield the functions of a module that are listed by name, with their kinds.
+
+    If a name comes twice, the later kind counts.
+    """
     names = library_names
     yield from ((name, _pure(module, name)) for name in names.PURE.get(module, "").split())
     asked = ASKED.get(module, {})
@@ -298,7 +301,7 @@ def _parameters_of(words: str) -> Iterator[tuple[str, Parameter]]:
 
 
 def _replacements(module: str) -> Iterator[tuple[str, CallKind]]:
-    """The functions of a module for which we have our own."""
+    """Yield the functions of a module that functions of ours replace, with the kind of call."""
     for name, held in vars(sys.modules[module]).items():
         ours = None
         if not name.startswith("_") and callable(held) and hasattr(held, "__name__"):

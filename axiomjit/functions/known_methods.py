@@ -318,12 +318,12 @@ _TABLE: Final = MethodTable()
 
 
 def role_of(kind: type, name: str, own: str = "") -> Role | None:
-    """The role of a method of a class, None if it is not known; nothing of the class runs.
+    """The role of a method of a class, None if unknown; no code of the class runs.
 
     Args:
         kind: The class.
         name: The method's name.
-        own: The package of the function that is followed, whose code is the user's.
+        own: The package of the traced function, whose code counts as the user's.
     """
     order = type.__dict__["__mro__"].__get__(kind)
     definer = next((base for base in order if name in vars(base)), None)

@@ -68,7 +68,7 @@ class LibraryCalls(Calls):
         """Note a generator of random numbers, or a source of bits, that the function has made.
 
         Raises:
-            NeedsValuesError: it draws from a source of bits from outside.
+            NeedsValuesError: the generator uses a source of bits from outside the function.
         """
         if self.outside.is_outside(made):
             return

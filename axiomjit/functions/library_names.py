@@ -236,7 +236,7 @@ REFUSED: Final[dict[str, str]] = {
     "numpy.random": "BitGenerator get_bit_generator ranf sample set_bit_generator",
     "numpy.polynomial": "set_default_printstyle",
 }
-"""Functions that are known to ask or change what the process or the caller has."""
+"""Functions that are known to read or change state of the process or of the caller."""
 
 IMPURE: Final[dict[str, str]] = {
     "builtins": "input open",
@@ -267,19 +267,19 @@ IMPURE: Final[dict[str, str]] = {
     "uuid": "getnode uuid1 uuid4",
     "numpy": "fromfile fromregex genfromtxt load loadtxt memmap",
 }
-"""Functions that give something else at each call, or at each time."""
+"""Functions whose results may differ from call to call, for equal arguments."""
 SHOWN: Final = {"builtins": "", "io": "", "posixpath": "os.path.", "ntpath": "os.path."}
-"""The beginnings of their names in messages, where these are not those of their modules."""
+"""By module, how messages begin the names of its functions if not with the module's name."""
 PURE_WITH: Final[dict[str, int]] = {
     **{"time.asctime": 1, "time.ctime": 1, "time.gmtime": 1, "time.localtime": 1},
     "time.strftime": 2,
 }
-"""Those that are pure with so many arguments."""
+"""The number of arguments from which on one of these functions is pure."""
 SEEDED: Final[dict[str, str]] = {
     "numpy.random": "MT19937 PCG64 PCG64DXSM Philox RandomState SFC64 SeedSequence",
     "random": "Random",
 }
-"""Classes of generators and their bits, which start elsewhere each time without a seed."""
+"""Classes of random generators; without a seed, each instance starts with other numbers."""
 
 WRITERS: Final[dict[str, str]] = {
     "builtins": "next:iterator",
@@ -370,4 +370,4 @@ OPERATORS: Final[dict[str, tuple[str, ...]]] = {
     "index": ("special", "__index__"),
     "abs": ("special", "__abs__"),
 }
-"""Functions of `operator` that do what a hook does, with the hook's first arguments."""
+"""For each function of `operator` that does what a hook does, the hook's first arguments."""

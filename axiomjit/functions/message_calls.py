@@ -17,10 +17,10 @@ from axiomjit.tracing.lengths import known_numbers
 
 
 def running_line(level: int) -> Line | int:
-    """The line that runs now, or of a caller at a level above it.
+    """The line of the user's program that runs now (level 1), or that of a caller (higher levels).
 
     Returns:
-        The number of levels above the compiled function if the line is outside it.
+        The line. If it is outside the compiled function, the number of levels above that function.
     """
     following = current()
     within: CodeType | None = None if following is None else following.within
@@ -75,4 +75,4 @@ RECORDED: Final[dict[Any, Callable[..., None]]] = {
     **{getattr(logging, name): _logging(name, False) for name in (*_LEVELS, "log")},
     **{getattr(logging.Logger, name): _logging(name, True) for name in (*_LEVELS, "log")},
 }
-"""Functions that warn and log, by those that record the effect."""
+"""For each function that warns or logs, the function that records this effect."""

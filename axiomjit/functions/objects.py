@@ -98,7 +98,7 @@ class Objects:
     """Reads and stores attributes and items; `call` runs functions of the user's."""
 
     def __init__(self, outside: Outside) -> None:
-        """Belong to a trace."""
+        """Start without knowledge of objects; `outside` is that of the trace."""
         self.outside = outside
         self.known = KnownArrays(outside.wanted)
         self.identifies = False
@@ -117,10 +117,10 @@ class Objects:
     # Attributes
 
     def attribute(self, owner: Any, name: str) -> Any:
-        """`owner.name`.
+        """The attribute `owner.name`.
 
         Raises:
-            AttributeError: it has none.
+            AttributeError: the object has no attribute of this name.
         """
         found = self.find(owner, name)
         if found is MISSING:
@@ -132,7 +132,7 @@ class Objects:
         return found
 
     def find(self, owner: Any, name: str) -> Any:
-        """As `attribute`; MISSING if there is none."""
+        """The attribute `owner.name`; MISSING if the object has no attribute of this name."""
         if is_plain(owner):
             return getattr(owner, name, MISSING)
         if name == "__code__" and type(owner) is FunctionType and self.outside.is_outside(owner):
@@ -293,7 +293,7 @@ class Objects:
         return held.__get__(self.outside.original(owner), kind)
 
     def set_attribute(self, owner: Any, name: str, value: Any) -> None:
-        """`owner.name = value`; MISSING deletes."""
+        """Do `owner.name = value`, or `del owner.name` if the value is MISSING."""
         kind = type(owner)
         if isinstance(owner, ModuleType):
             if is_library_module(owner):
@@ -394,7 +394,7 @@ class Objects:
         return owner[self.key(key)]
 
     def key(self, value: Any) -> Any:
-        """A key, if no method of the user's tells its hash or index."""
+        """Return a key, unless a method of the user's would give its hash or index."""
         raise NotImplementedError
 
     def _entry(self, owner: Any, key: Any) -> Any:
@@ -416,7 +416,7 @@ class Objects:
         return found
 
     def _key(self, key: Any) -> Any:
-        """A key of a container from outside, its numbers as they are in this call."""
+        """A key of a container from outside, with the values that its numbers have in this call."""
         if is_users(type(key)):
             refuse(f"looks for a {type(key).__name__} in a container")
         if isinstance(key, np.ndarray):
@@ -439,7 +439,7 @@ class Objects:
         return made
 
     def set_item(self, owner: Any, key: Any, value: Any) -> None:
-        """`owner[key] = value`; MISSING deletes."""
+        """Do `owner[key] = value`, or `del owner[key]` if the value is MISSING."""
         deletes = value is MISSING
         kind = type(owner)
         special = self._class_part(owner, kind, "__delitem__" if deletes else "__setitem__")
@@ -489,7 +489,7 @@ _SET_ANEW: Final = frozenset({"__defaults__", "__kwdefaults__"})
 _STREAMS: Final = frozenset({"stdout", "stderr", "stdin"})
 """Names of `sys` that programs set anew."""
 _CACHED: Final[Any] = vars(functools)["cached_property"]
-"""The class of properties that store what they give; the user's, not ours."""
+"""Python's own class of cached properties, which users' classes have; ours is another."""
 _FIELD: Final = type(namedtuple("_Pair", "first").first)  # type: ignore[attr-defined]
 """The class of descriptors for the fields of a namedtuple."""
 _OF_CLASSES: Final = frozenset(

@@ -70,7 +70,7 @@ _CHANGING: Final = {
 
 
 _WITHOUT_OTHERS: Final = frozenset({"enum", "builtins"})
-"""Modules with special methods for users' classes that call none of the user's."""
+"""Modules whose special methods, inherited by users' classes, call no method of the user's."""
 
 
 def is_equal_to_itself(value: Any) -> bool:
@@ -108,7 +108,7 @@ def _is_container_and_atom(left: Any, right: Any) -> bool:
 
 
 class _Sized:
-    """An object of a length, which Python checks."""
+    """An object whose `__len__` returns the given value, so that Python checks this value."""
 
     def __init__(self, length: Any) -> None:
         self._length = length
@@ -343,7 +343,7 @@ class Operators(Objects):
         """Refuse to use all of an object from outside that holds what no guard compares.
 
         Raises:
-            NeedsValuesError: it is such an object.
+            NeedsValuesError: the object has contents that no guard compares.
         """
         kind = type(value)
         guarded = is_container(value) or isinstance(value, _STEADY)
@@ -410,7 +410,7 @@ class Operators(Objects):
         A text of computed values is asked for.
 
         Raises:
-            NeedsValuesError: an object from outside about which nothing is known.
+            NeedsValuesError: the value is an object from outside about which nothing is known.
         """
         if type(value) is Text:
             return str(value)

@@ -90,7 +90,7 @@ def is_container(value: Any) -> bool:
 
 
 def _is_descriptor(value: Any, source: Source) -> bool:
-    """True for an attribute of a class that decides what its instances have."""
+    """True if an attribute of a class is a descriptor, which decides what instances have."""
     return isinstance(source, ClassAttribute) and hasattr(type(value), "__get__")
 
 
@@ -116,11 +116,11 @@ class Wanted:
     def __init__(self) -> None:
         """Start without knowledge."""
         self.numbers: set[object] = set()
-        """Numbers that change: arguments of programs."""
+        """Numbers that change from call to call, so that programs take them as arguments."""
         self.fixed: set[object] = set()
-        """Numbers whose values the function needs: guarded, though they change."""
+        """Numbers that change, but are guarded, since the function needs their values."""
         self.elements: set[object] = set()
-        """Arrays whose elements the function needs: guarded by them."""
+        """Arrays whose elements are guarded, since the function needs them."""
         self.has_effects = False
         """True if a trace has recorded effects."""
         self.known_made = False
@@ -388,7 +388,7 @@ class Outside:
         return copy
 
     def end(self) -> None:
-        """Drop all values, from outside and made by the function."""
+        """Drop all values, those from outside as well as those that the function made."""
         tables = self._raw, self._reads, self._seen, self._stands, self._originals, self._changed
         for table in (*tables, self._generators, self._arguments):
             table.clear()
@@ -407,9 +407,9 @@ class Outside:
     # The overlay
 
     def stored(self, owner: Any, key: object) -> Any:
-        """A tuple of the part that the function has stored in an outside object; None for none.
+        """The part that the function has stored in an outside object, in a tuple of its own.
 
-        The part is MISSING if it was deleted.
+        None if the function has stored no part at this key. A deleted part is MISSING.
         """
         owner = self.owner(owner)
         return self._parts.get(id(owner), {}).get(key)
@@ -448,7 +448,7 @@ class Outside:
         """A copy of a container from outside, after all changes so far; its entries are guarded.
 
         Raises:
-            NeedsValuesError: it has too many entries, or entries that are not compared.
+            NeedsValuesError: the container has too many entries, or some that no guard compares.
         """
         owner = self.owner(owner)
         number = id(owner)

@@ -25,7 +25,7 @@ class PatternHooks:
         return self.call(len, value)
 
     def is_sequence(self, value: Any, count: int, starred: bool) -> bool:
-        """True for a sequence of so many parts, one of which stands for any number if starred."""
+        """True for a sequence that fits a pattern of `count` parts, one of which may be starred."""
         match value:
             case [*_]:
                 if starred:
@@ -34,7 +34,7 @@ class PatternHooks:
         return False
 
     def parts(self, value: Any, count: int, star: int | None) -> tuple[Any, ...]:
-        """The parts of a sequence; the starred one, at the place `star`, is a list."""
+        """The parts of a sequence; the part of the starred pattern, at `star`, is a list."""
         found = self.iterate(value)
         parts = [*(islice(found, count + 1) if star is None else found)]
         if star is None and len(parts) > count:
@@ -48,10 +48,10 @@ class PatternHooks:
         return (*parts[:star], parts[star:end], *parts[end:])
 
     def is_mapping(self, value: Any, count: int, literal: bool) -> bool:
-        """True for a mapping of at least so many entries.
+        """True for a mapping of at least `count` entries.
 
-        Those of a dict are not counted for keys that are literals, which are distinct: it has as
-        many if it has them.
+        If all keys of the pattern are literals, they are distinct, so a dict that has them has
+        enough entries and is not counted.
         """
         match value:
             case {}:
@@ -83,7 +83,7 @@ class PatternHooks:
     def attributes(
         self, value: Any, kind: Any, count: int, names: Sequence[str]
     ) -> tuple[Any, ...] | None:
-        """The attributes of an instance of a class that patterns name; None for other objects.
+        """The attributes that the patterns name if `value` is an instance of `kind`, else None.
 
         Args:
             value: The subject.

@@ -64,7 +64,7 @@ class Patterns:
         return kept, part(0)
 
     def _keep_found(self, made: ast.expr, at: Any) -> tuple[ast.expr, Callable[[int], Read]]:
-        """As `_keep`, of what a hook has found: a condition that it is not None."""
+        """Keep what a hook finds, as `_keep` does; the expression tests that this is not None."""
         kept, part = self._keep(made, at)
         return placed(ast.Compare(kept, [ast.IsNot()], [constant(None, at)]), at), part
 
@@ -130,7 +130,7 @@ class Patterns:
         return [*tests, test, *self._inner(parts, each)]
 
     def _item(self, at: Any, value: Read, place: int, behind: int) -> ast.expr:
-        """Return the item at a place, or, if `behind` is not 0, so many before the end."""
+        """Return the code of the item at `place`, or `behind` items before the end if not 0."""
         key: ast.expr = constant(place, at)
         if behind:
             length = self._rewriter.hook("length", at, value())

@@ -1,7 +1,7 @@
 """Owners of the names of a function: local to it, a cell of an enclosing function, or global.
 
-The names of the function itself are read off its code. Those of functions inside are found in the
-tree, by the rules of the compiler.
+The owners of a function's own names are read off its code object. The names of functions inside it
+are looked up in the syntax tree, by the rules of Python's compiler.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from axiomjit.base.locks import FORKS_WAIT, imported
 from axiomjit.base.records import Record
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-"""The node of a function."""
+"""The syntax node of a function."""
 FILE_NAME: Final = "<axiomjit: a function's own text>"
 """Name of the file in our compilations; warnings about it are ignored."""
 FUTURE: Final[int] = sum(
@@ -267,7 +267,7 @@ def _code_at(whole: CodeType, depth: int) -> list[CodeType]:
 
 
 def _parts(code: CodeType) -> Iterator[CodeType]:
-    """Yield a code object and all those inside."""
+    """Yield a code object and all code objects nested in it."""
     waiting = [code]
     while waiting:
         one = waiting.pop()
@@ -322,10 +322,10 @@ def _same_constant(one: object, other: object) -> bool:
 
 
 def _imported_names(code: CodeType) -> list[str]:
-    """Return names that the module imports, as its code shows.
+    """Return the names in a code object that its file may import.
 
-    Methods of other names are called without an attribute being made of them. A name that has both
-    is none, a name without calls may be one.
+    Python compiles `name.f()` as a method call, but for an imported name as a read of an attribute
+    and a call. So a name with a method call is not imported; one with attribute reads alone may be.
     """
     read: set[str] = set()
     called: set[str] = set()
@@ -344,7 +344,7 @@ _READS: Final = {
 _EXTENDED: Final = _CODE["EXTENDED_ARG"]
 _METHOD: Final = _CODE.get("LOAD_METHOD", -1)
 _SHIFTED: Final = sys.version_info >= (3, 12)
-"""True if the last bit of `LOAD_ATTR` says that it is a method's."""
+"""True if the last bit of `LOAD_ATTR` says whether the attribute is a method."""
 
 
 def _attribute_reads(code: CodeType) -> Iterator[tuple[str, bool]]:
@@ -397,7 +397,7 @@ class _File:
         self._compiled: dict[bool, dict[tuple[str, int], list[CodeType]]] = {}
 
     def compiled(self, code: CodeType) -> list[CodeType]:
-        """Return code objects with the name and the first line of one."""
+        """Return the code objects of the file with the name and first line of the given one."""
         is_rewritten = _has_rewritten_asserts(code)
         parts = self._compiled.get(is_rewritten)
         if parts is None:
@@ -437,7 +437,7 @@ def _lines_of(statement: ast.stmt) -> range:
 
 
 def _node_in(statements: list[ast.stmt], code: CodeType) -> Definition | None:
-    """Return the definition with the name and place of a code object that these statements have."""
+    """Return the definition among these statements from which a code object was compiled."""
     found: list[tuple[Function, str | None]] = []
     waiting: list[tuple[ast.AST, str | None]] = [(statement, None) for statement in statements]
     while waiting:

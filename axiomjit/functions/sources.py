@@ -124,12 +124,12 @@ class Part(Source):
     __slots__ = ("key", "of")
 
     def __init__(self, of: Source, key: Any = None) -> None:
-        """Store the source of the whole, and which part it is."""
+        """Store the source of the whole object, and the key of the part."""
         self.of, self.key = of, key
 
     @staticmethod
     def get(whole: Any, key: Any) -> object:
-        """The part of a value, MISSING if it has none."""
+        """The part of a value; MISSING if the value has no such part."""
         raise NotImplementedError
 
     def read(self, vector: Vector, leaves: Sequence[object]) -> object:
@@ -202,7 +202,7 @@ class ClassAttribute(Part):
 
     @staticmethod
     def get(whole: Any, key: Any) -> object:
-        """The attribute, as it stands in the namespace of the class."""
+        """The attribute as the namespace of the class holds it, without calling descriptors."""
         return static_attribute(whole, key)
 
     def __str__(self) -> str:
@@ -260,7 +260,7 @@ class Contents(Part):
 
 
 def own_dict(value: Any) -> dict[str, Any] | None:
-    """The `__dict__` of an object, found without its own methods; None if it has none."""
+    """The `__dict__` of an object, read without calling its methods; None without a `__dict__`."""
     try:
         found = object.__getattribute__(value, "__dict__")
     except AttributeError:

@@ -17,7 +17,7 @@ from axiomjit.tracing.generators import Represents
 from axiomjit.tracing.lengths import SymbolicNumber
 
 _CONVERSIONS: Final[dict[int, Callable[[Any], str]]] = {114: repr, 115: str, 97: ascii}
-"""Functions of the conversions of f-strings, by their codes."""
+"""For the code of each conversion in f-strings (such as !r), the function that converts."""
 
 
 def _join(*parts: str) -> str:
@@ -60,7 +60,7 @@ class Text(Composed, Represents):
 
     @staticmethod
     def build(kind: Any, keys: tuple[object, ...], parts: Sequence[object]) -> str:
-        """The text."""
+        """The text that the maker `keys[0]` makes of these parts."""
         return _MAKERS[str(keys[0])](*parts)
 
     @property  # type: ignore[misc]
@@ -71,7 +71,7 @@ class Text(Composed, Represents):
         """The text in this call, if it has no values that only the program knows.
 
         Raises:
-            NeedsValuesError: it has.
+            NeedsValuesError: the text depends on a value that only the program knows.
         """
         if any(issubclass(type(one), TracedValue) for one in flatten_tree(self)[0]):
             refuse("asks for the text of a computed value")

@@ -1,7 +1,7 @@
 """Prove that tracing has changed nothing outside the function, with `AXIOMJIT_CHECK=1`.
 
-What a function can reach, from its arguments, cells, defaults and the global names of its code, is
-compared with itself after the trace. No code of the user's runs.
+All objects that a function can reach, from its arguments, closure cells, defaults and global names,
+are compared with their state after the trace. The comparison runs no code of the user's.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _has_memory(array: np.ndarray) -> bool:
 
 
 _MEMORY: Final = (type(None), bytes, bytearray, memoryview, mmap.mmap)
-"""Types of what NumPy's arrays have their memory from."""
+"""Types of objects from which an array can have its memory; None if the array allocated it."""
 
 
 def _generator_state(value: Any) -> object:

@@ -186,7 +186,7 @@ def check_fits(node: Node, dtype: DType) -> None:
     """Raise NumPy's own error for a Python integer that the dtype cannot hold.
 
     Raises:
-        OverflowError: the dtype cannot hold it.
+        OverflowError: the integer is outside the range of the dtype.
     """
     if not fits(node, dtype):
         value = int(node.length) if isinstance(node, LengthNode) else getattr(node, "value", None)
@@ -228,7 +228,7 @@ def as_node(value: Any, asked: str) -> Node:
         return size(value) if value.constant is None else as_node(value.constant, asked)
     if isinstance(value, list | tuple | range):
         if holds_nodes(value):
-            return _stacked([strong(as_node(part, asked)) for part in value])
+            return _stacked_nodes([strong(as_node(part, asked)) for part in value])
         value = np.asarray(value)
     kind = type(value)  # not isinstance: a traced array claims to be an ndarray
     if issubclass(kind, np.ndarray):
@@ -271,7 +271,7 @@ def holds_nodes(value: object) -> bool:
     return isinstance(value, Node | Dim)
 
 
-def _stacked(parts: Sequence[Node]) -> Node:
+def _stacked_nodes(parts: Sequence[Node]) -> Node:
     """Stack nodes of one shape along a new first dimension, in their common dtype."""
     rank = len(parts[0].shape)
     if not all(

@@ -61,7 +61,7 @@ def place_in_owner(array: Array, owner: Array) -> Place:
 
 
 def address_of(array: Array) -> int:
-    """The address of the first element."""
+    """The address of an array's first element."""
     return int(array.__array_interface__["data"][0])
 
 

@@ -186,7 +186,7 @@ def _covers(function: Affine, length: Dim, extents: Sequence[Dim]) -> bool:
 
 
 def _pins(function: Affine, pinned: set[int], extents: Sequence[Dim]) -> bool:
-    """True if an index determines the values of its iterators, those in `pinned` being given."""
+    """True if an index and the iterators in `pinned` determine the index's other iterators."""
     reach = dim(0)
     open_terms = [(k, factor) for k, factor in function.terms if k not in pinned]
     for k, factor in sorted(open_terms, key=lambda term: abs(term[1].constant or 0)):

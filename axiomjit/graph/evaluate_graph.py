@@ -47,10 +47,10 @@ Array = np.ndarray
 def evaluate_graph(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> tuple[Array, ...]:
-    """The outputs for these arguments (arrays or numbers, one per input) and lengths.
+    """Return the outputs of a graph for arguments (an array or number per input) and lengths.
 
     Results never share memory with each other; only an output that is a view of an argument shares
-    memory with that argument, as in NumPy. Floating-point warnings are NumPy's own.
+    memory with that argument, as in NumPy. NumPy itself issues floating-point warnings.
 
     Raises:
         OtherLengthError: a guard of a data-dependent length does not hold.

@@ -1,7 +1,7 @@
 """Running graphs: the interface between front ends and the compiler.
 
-Front ends never import passes or runtime. They call `run`; `dispatch` installs the compiled runner
-with `install`, and without one the NumPy evaluator answers.
+Front ends never import passes or runtime. They call `run`. `dispatch` installs with `install` the
+functions that run compiled graphs; until then, the NumPy evaluator runs graphs.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ Lengths = tuple[int | None, ...]
 
 
 class Extent(Record):
-    """An option equal to a length of the result, known when the function is called."""
+    """An option that equals a length of the result, which is known when the function is called."""
 
     dimension: int
 
@@ -87,10 +87,10 @@ class ArrayFunction(Record):
         return partial(self.function, **options) if options else self.function
 
     def selected(self, made: Any, dtype: DType, shape: Lengths) -> np.ndarray:
-        """The selected result, checked; a length in `shape` is None if unknown.
+        """Select and check one result of a call; a length in `shape` is None if unknown.
 
         Raises:
-            OtherResultError: its shape or dtype differs from the inferred one.
+            OtherResultError: the shape or dtype of the result differs from the inferred one.
         """
         one = made if self.part is None else made[self.part]
         if self.measured is not None:
@@ -517,7 +517,7 @@ class ExternalCall(Record):
     __hash__ = object.__hash__
 
     def of(self, arrays: Sequence[Array]) -> tuple[list[object], Structure]:
-        """The leaves of the function's result, and the structure of containers around them."""
+        """Call the function; return the leaves of its result and the structure around them."""
         operands = iter(arrays)
         whole: Any = unflatten_tree(self.structure, self._filled(operands))
         args, kwargs = whole
@@ -543,7 +543,7 @@ class ProbedCall(Record):
 
     @property
     def results(self) -> list[Result]:
-        """The inferred results, in order."""
+        """The results with inferred shapes and dtypes, in order."""
         return [value for value in self.values if isinstance(value, Result)]
 
     def __call__(self, *arrays: Array) -> object:

@@ -90,7 +90,7 @@ def checked_positions(positions: Node, length: Dim, axis: int, shape: tuple[Dim,
 
     Raises:
         GraphTypeError: the positions are not integers.
-        PositionError: at the call, a position is out of range.
+        PositionError: a position is out of range; raised when the program runs.
     """
     if not (is_bool(positions.dtype) or is_integer(positions.dtype)):
         raise not_integers_error(f"elements at {describe_type(positions)}", "positions")
@@ -141,7 +141,7 @@ def take(values: Node, positions: Node, axis: int) -> Node:
 
 
 def take_checked(values: Node, positions: Node, axis: int) -> Node:
-    """As `take`, for nonnegative positions known to be within the dimension."""
+    """The values at positions, as `take` gives them; no position may be negative or too large."""
     new = len(positions.shape)
     shape = (*values.shape[:axis], *positions.shape, *values.shape[axis + 1 :])
     index = [iterator(d if d < axis else d + new - 1) for d in range(len(values.shape))]

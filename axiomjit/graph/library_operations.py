@@ -39,9 +39,10 @@ A stack of many small matrices is slower; one of single rows or columns always i
 class LibraryOperation(Primitive):
     """One operation on entire operands.
 
-    `evaluate(operands, labels, out)` writes the result into `out`, whose dimensions are the first
-    iterators, in order. The result has the dtype `gives`, by default the first operand's; it
-    `keeps` all iterators, or drops the last ones, which it reduces, selects or indexes.
+    `evaluate(operands, labels, out)` writes the result into `out`; the dimensions of `out` are the
+    first iterators, in order. The result has the dtype `gives`, by default the first operand's. If
+    `keeps` is true, the result has all iterators; otherwise the operation reduces, selects or
+    indexes the last ones, and the result lacks them.
     `direct_function(operands, labels)` may return a function of operands in this layout that
     returns the result, or None. `additions(shapes, labels)` is the cost; by default each element of
     the first operand costs `weight` additions.
@@ -206,7 +207,7 @@ def _operand(
     matrix: Sequence[int],
     shape: tuple[int, int],
 ) -> _Reshaped:
-    """An operand of these labels and layout as a stack of matrices of a shape."""
+    """How an operand is read as a stack of matrices; `given` are its labels and its layout."""
     own, (lengths, _) = given
     there = [k in own for k in stack]
     stack = stack[there.index(True) :] if True in there else []
@@ -362,7 +363,7 @@ def _check_ends(axis: int, operands: OperandArrays, labels: Labels, out: np.ndar
 
 @lru_cache(maxsize=64)
 def check_ends(axis: int) -> LibraryOperation:
-    """As `check_positions`, given only the smallest and the largest position."""
+    """The operation that checks positions by the smallest and the largest of them only."""
     evaluate = partial(_check_ends, axis)
     parts = f"ends_{axis}", 2, evaluate, "", INTEGERS
     return LibraryOperation(*parts, gives=INT, additions=lambda *_: dim(1), may_raise=True)

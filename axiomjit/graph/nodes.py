@@ -347,7 +347,7 @@ def rebuild(graph: Graph, rule: Callable[[Node, dict[Node, Node]], Node]) -> Gra
 
 
 def with_operands(node: Node, operands: Sequence[Node]) -> Node:
-    """An op with other operands; a node without operands is returned unchanged."""
+    """The op with these operands instead; a node without operands is returned unchanged."""
     if not isinstance(node, Op) or tuple(operands) == node.operands:
         return node
     return node.replace(operands=tuple(operands))

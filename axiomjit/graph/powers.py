@@ -64,7 +64,7 @@ def reciprocal(node: Node) -> Node:
 
 
 def _integer_power(base: Node, exponent: Node, dtype: DType) -> Node:
-    """Wrapping products of the base; the exponent must be known.
+    """The integer power as repeated products, which wrap; the exponent must be known.
 
     Raises:
         ValueError: the exponent is negative, as in NumPy.
@@ -102,16 +102,16 @@ def erf(x: Any) -> Any:
         A tensor, array or number like x; integers and bools give floats as in `numpy.cbrt`.
 
     Raises:
-        GraphTypeError: complex or non-numeric elements.
+        GraphTypeError: the elements are complex or no numbers.
     """
     return _applied(_ERF, x)
 
 
 def erfc(x: Any) -> Any:
-    """1 - erf(x), without cancellation where erf(x) is near 1; else as `erf`.
+    """1 - erf(x), without cancellation where erf(x) is near 1; arguments are those of `erf`.
 
     Raises:
-        GraphTypeError: complex or non-numeric elements.
+        GraphTypeError: the elements are complex or no numbers.
     """
     return _applied(_ERFC, x)
 

@@ -140,9 +140,9 @@ READ_ONLY: Final = Primitive("read_only", 1, np.asarray, "{0}", weight=0)
 CAST: Final = Primitive("cast", 1, np.asarray, "{dtype}({0})")
 COPY: Final = Primitive("copy", 1, np.array, "{0}")
 PACK: Final = Primitive("pack", 1, partial(np.array, order="C"), "{0}")
-"""A copy that is always stored, contiguous in C order, so that its dimensions can be merged."""
+"""A copy that is always stored, in C order without gaps, so that its dimensions can be merged."""
 MERGED: Final = PACK.replace(name="merged")
-"""A PACK needed only for merging, not asked for by the user; `elide_copies` removes it."""
+"""A PACK that only merging needs and the user has not asked for; `elide_copies` removes it."""
 PACKS: Final = (PACK, MERGED)
 ANY_NUMBER: Final = -1
 SAVE: Final = Primitive("save", 1, np.array, "{0}")

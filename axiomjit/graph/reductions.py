@@ -284,7 +284,7 @@ def recorded(states: Sequence[np.ndarray], fold: StateFold) -> np.ndarray:
 
 
 class WelfordFold(StateFold):
-    """A fold of (count, sum, shifted sum, sum of squared deviations).
+    """A fold whose state is (count, sum, shifted sum, sum of squared deviations).
 
     Elements are also summed as differences from one of them, which makes the difference between the
     means of two parts exact if all elements are large. Two parts are merged by the formula of T.

@@ -1,8 +1,8 @@
 """Storages: writable memory, as a chain of versions of its values.
 
-A handle, such as an axis tensor, is a storage and a view of it. The storage refers to the node of
-its current version; a write makes the next version, a read binds to the current one. Nodes never
-refer back to storages, except by a token.
+An object that can be written to, such as an axis tensor, has a storage and a view of the storage. A
+storage refers to the node of its current version. A write makes the next version, a read refers to
+the current version. Nodes never refer back to storages, except by a token.
 
 A placeholder or variable names a storage. `Assign` writes into one, `Sequential` orders operations;
 both are in graphs only until `with_versions` runs through them: then each write is an `Update` of
@@ -192,7 +192,7 @@ Root = Input | Materialized
 
 
 class Sequential(Effect):
-    """Operations in order; the value is that of the last operation."""
+    """Operations that run in order, with the value of the last operation."""
 
     steps: tuple[Node, ...]
 
@@ -203,7 +203,7 @@ class Sequential(Effect):
 
     @property
     def weak(self) -> bool:
-        """True if the last one is a Python number."""
+        """True if the last operation gives a Python number."""
         return self.steps[-1].weak
 
     @property

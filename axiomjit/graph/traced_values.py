@@ -76,11 +76,11 @@ class NodeValue:
         raise NotImplementedError
 
     def placing(self, operands: Sequence[object], asked: str) -> Placing:
-        """The operands, including this one, paired by the position of their dimensions."""
+        """Pair the dimensions of the operands, of which this value is one, by position."""
         raise NotImplementedError
 
     def folding(self, operands: Sequence[object], axes: Any, running: bool) -> Folding:
-        """The reduction of operands, including this one, along their axes."""
+        """Make the reduction of the operands, of which this value is one, along the axes."""
         raise NotImplementedError
 
 

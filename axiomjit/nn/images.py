@@ -63,7 +63,7 @@ def max_pool(
         use_padding: As for `conv2d`; only elements of the images count.
 
     Returns:
-        Images of shape (..., rows, columns, channels).
+        An array of shape (..., rows, columns, channels), with one row and column per window.
 
     Raises:
         ShapeError: lengths do not fit.

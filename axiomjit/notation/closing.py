@@ -26,7 +26,7 @@ class Bounds:
     """Connected open rows and sizes, with the demands that bound each of them."""
 
     def __init__(self, unknowns: Sequence[Unknown], demands: Sequence[Demand]) -> None:
-        """Sort the demands by the unknowns that they bound."""
+        """Group the demands by the unknown row or size that each of them limits."""
         self.demands = demands
         self.rows = [u for u in unknowns if isinstance(u, RowVariable)]
         self.cells = [u for u in unknowns if isinstance(u, Cell)]
@@ -124,7 +124,7 @@ def _dependences_first(
 _CLOSING: Final = Origin("closing", "the shapes that are asked for", None)
 _RowChoices = list[tuple[RowVariable, int]]
 _CellChoices = list[tuple[Cell, int | Dim]]
-"""The chosen values of sizes."""
+"""Axes of unknown size, each with the size that was chosen for it."""
 
 
 def close(start: Iterable[Unknown]) -> None:
@@ -136,7 +136,7 @@ def close(start: Iterable[Unknown]) -> None:
     with LOCK:
         solver = Solver()
         try:
-            _close(solver, connected(_current(start))[0])
+            _close(solver, connected(_open_unknowns(start))[0])
         except BaseException:
             solver.undo()
             raise
@@ -144,7 +144,7 @@ def close(start: Iterable[Unknown]) -> None:
 
 def _close(solver: Solver, start: list[Unknown]) -> None:
     while True:
-        unknowns, demands = connected(_current(start))
+        unknowns, demands = connected(_open_unknowns(start))
         if not unknowns:
             return
         bounds = Bounds(unknowns, demands)
@@ -153,8 +153,8 @@ def _close(solver: Solver, start: list[Unknown]) -> None:
         solver.propagate()
 
 
-def _current(start: Iterable[Unknown]) -> list[Unknown]:
-    """The representatives of the unknowns that are still open."""
+def _open_unknowns(start: Iterable[Unknown]) -> list[Unknown]:
+    """For each unknown that is still open, the one that stands for all unknowns equal to it."""
     found: list[Unknown] = []
     for unknown in start:
         if isinstance(unknown, RowVariable):
@@ -282,7 +282,7 @@ def _least_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
 
 
 def _refuse_undecided(unknown: Unknown, what: str) -> None:
-    """Refuse a parameter whose shape does not follow from its uses."""
+    """Raise an error if the unknown is of a parameter, whose uses leave its shape open."""
     param = unknown.param
     if param is not None:
         raise ShapeError(

@@ -24,7 +24,7 @@ _EQUAL: Final = "use as many axes as meet there; in a spec one label per axis, o
 
 
 def _pairs(one: Row, other: Row) -> tuple[Pairs, Pairs]:
-    """Pairs of axes of two flat rows: at equal positions from the left, and from the right."""
+    """Pair the axes of two rows at equal positions from the left, and those from the right."""
     front = zip(one.leading, other.leading, strict=False)
     back = zip(reversed(one.trailing), reversed(other.trailing), strict=False)
     return [*front], [*back]
@@ -185,7 +185,7 @@ class StretchesAxis(Demand):
 
     @property
     def unknowns(self) -> list[Unknown]:
-        """The cells of unknown size."""
+        """The axes among the two whose size is unknown."""
         return [cell for cell in (self.result.root, self.operand.root) if cell.size is None]
 
     def step(self, solver: Solver) -> bool:

@@ -161,7 +161,7 @@ def _of_values(host: NodeValue, operands: Sequence[Any], call: Call) -> Any:
 
 
 def _of_named(call: Call, *tensors: Any) -> Any:
-    """The function of tensors for the call, for use with named arrays."""
+    """The result of a call in which tensors stand for the named arrays."""
     host = next(value for value in tensors if isinstance(value, NodeValue))
     return _of_values(host, tensors, call)
 
@@ -213,28 +213,27 @@ def einsum(
     """Combine operands along equal labels, and reduce over labels that the result lacks.
 
     A spec with `=>` is in label notation: `"b|i->o;b|j->i=>b|j->o"`, operands separated by `;`. Any
-    other spec, such as `"ij,jk->ik"`, has NumPy's meaning; NumPy's lists of numbers are accepted
-    too. The dimensions of arrays and the axes of axis tensors are in memory order: batch, output,
-    input. In label notation lengths of 1 do not stretch, elements outside an operand contribute
-    nothing, and elements of the result that no label reaches are neutral.
+    other spec, such as `"ij,jk->ik"`, means what it means in `numpy.einsum`, whose lists of numbers
+    are accepted too. The dimensions of arrays and the axes of axis tensors are in memory order:
+    batch, output, input. In label notation, lengths of 1 do not stretch and elements outside an
+    operand contribute nothing; a result to which nothing contributes is the neutral element.
 
     Args:
-        spec: The spec.
-        operands: Arrays, traced arrays, axis tensors or shaped tensors; arrays may be mixed with
-            traced arrays and shaped tensors.
+        spec: Which labels the dimensions of the operands and of the result have.
+        operands: Arrays, traced arrays, axis tensors or shaped tensors. Arrays may be mixed with
+            traced arrays and with shaped tensors.
         combine: "mul", "add", "sub" or "div", from left to right, or "where" of three operands.
-        reduce: "sum", "max", "min", "prod", "mean", "logsumexp", or an Accumulator; it gets
-            elements in the order in which labels first appear: result, then operands.
-        sizes: By label its size; by row variable its number of elements, or a list of sizes.
+        reduce: "sum", "max", "min", "prod", "mean", "logsumexp", or an Accumulator, which gets
+            elements in the order in which labels first appear, those of the result first.
+        sizes: For each label its size, for a row variable its number of elements or list of sizes.
         capture: `Size` objects to bind to labels and row variables by name.
         use_padding: True if windows written with a plain `+` may reach outside the operand.
         broadcast: True if the axes of a row variable of several operands stretch, as those of
             NumPy's ellipsis do.
 
     Returns:
-        A fresh value of the operands' kind; an axis tensor has axes of the first operands with
-        them. Its dtype is the operands' common one, also for integers; floats for mean and
-        logsumexp.
+        A fresh value of the operands' kind. An axis tensor has the axes of the first operands with
+        these labels. The dtype is the common one, for integers too; mean and logsumexp give floats.
 
     Raises:
         SpecError: the spec cannot be read; a caret marks the place.
@@ -271,9 +270,9 @@ def concat(spec: str, *operands: Any, sizes: Sizes | None = None, use_padding: b
 
     Args:
         spec: Label notation.
-        operands: As for `einsum`.
+        operands: Values of the kinds that `einsum` takes.
         sizes: Sizes of labels and row variables.
-        use_padding: As for `einsum`.
+        use_padding: True if windows may reach outside the operand, as for `einsum`.
 
     Returns:
         A fresh value of the operands' kind and common dtype. For axis tensors, the concatenated
@@ -300,7 +299,7 @@ def concat(spec: str, *operands: Any, sizes: Sizes | None = None, use_padding: b
 
 
 def _function(given: tuple[Any, ...]) -> ArrayCall:
-    """The function for these arguments, cached unless it depends on an object that may change."""
+    """The function for these arguments of `einsum`; cached unless an argument may change."""
     _, combine, reduce, sizes, capture, *_ = given
     plain = isinstance(combine, str | None) and isinstance(reduce, str | Accumulator | None)
     if capture or not plain or any(type(size) is not int for _, size in sizes):

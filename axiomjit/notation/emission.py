@@ -123,7 +123,7 @@ def _functions(
 
 
 def table_row(function: Callable[..., object]) -> Apply | None:
-    """The rule of an elementwise NumPy function; None if the table has none."""
+    """The rule of an elementwise NumPy function; None if the table has no rule for it."""
     if function is np.where:
         return cast(Apply, FUNCTIONS[function])
     if not isinstance(function, np.ufunc) or function.nout != 1 or function.signature is not None:

@@ -71,7 +71,7 @@ class Fetch(Source):
         self.name, self.make = name, make
 
     def node(self, lengths: tuple[Dim, ...]) -> Node:
-        """The values for these lengths."""
+        """The node of the values, which are made for these lengths."""
         shape = tuple(int(number(length) or 0) for length in lengths)
         array = np.asarray(self.make(shape))
         return builder.as_node(np.array(array, order="C"), f"the values of {self.name}")

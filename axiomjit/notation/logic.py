@@ -53,7 +53,7 @@ class Pointwise(Logic):
 
     @property
     def spec(self) -> str:
-        """The text `.`."""
+        """The sign that stands for this logic where others have a spec."""
         return "."
 
     def demands(self, result: Rows, operands: Sequence[Rows], place: Place) -> list[Demand]:
@@ -165,11 +165,11 @@ class Einsum(Logic):
         return self.parsed.text
 
     def demands(self, result: Rows, operands: Sequence[Rows], place: Place) -> list[Demand]:
-        """The axes of each tensor are those of its slot."""
+        """Demand that each tensor has the axes that the spec writes for it."""
         return self.template(result, operands, place).demands
 
     def template(self, result: Rows, operands: Sequence[Rows], place: Place) -> Template:
-        """The demands, as a template with the unknowns of labels and row variables."""
+        """The template that holds the demands, and the unknowns of labels and row variables."""
         made = Template(self.parsed, place.operation, place.where, self.broadcast)
         check_count(made, len(operands))
         for k, (rows, slot) in enumerate(zip(operands, self.parsed.operands, strict=True), 1):

@@ -59,7 +59,7 @@ def placed(core: Node, to: Projections, empty: Node, fold: Fold) -> Node:
         return merge(apart, [2 if d in merged else 1 for d in range(len(to.shape))])
     windows = [d for d, function in enumerate(to.written) if len(function.terms) == 2]
     if not all(_is_alone(to, d) for d in windows):
-        return _guarded(core, to, empty, fold)
+        return _guarded_result(core, to, empty, fold)
     node = core
     axes = list(range(to.rank))  # the iterator of each dimension
     for d in windows:
@@ -67,10 +67,11 @@ def placed(core: Node, to: Projections, empty: Node, fold: Fold) -> Node:
     return _gathered(node, axes, to, empty)
 
 
-def _guarded(core: Node, to: Projections, empty: Node, fold: Fold) -> Node:
-    """The result of a spec in which a window has a label of another dimension.
+def _guarded_result(core: Node, to: Projections, empty: Node, fold: Fold) -> Node:
+    """The result of a spec in which a label of a window also indexes another dimension.
 
-    Iterators that index no dimension alone are reduced, over the values that belong to the element.
+    Iterators that index no dimension alone are reduced. A value counts only for the element that
+    the spec assigns it to.
     """
     index: dict[int, int] = {}
     for d, function in enumerate(to.written):
@@ -160,7 +161,7 @@ def _gathered(node: Node, axes: list[int], to: Projections, empty: Node) -> Node
         guard = _all([_equal(shape, *pair) for pair in equal])
         value = builder.elementwise(WHERE, guard, value, empty)
     for d in apart:
-        value = _moved(value, d, to.written[d], to.shape[d], empty)
+        value = _moved_elements(value, d, to.written[d], to.shape[d], empty)
     for d, function in enumerate(to.written):
         length, place = to.shape[d], function.offset
         if function.terms or (length.constant == 1 and place.constant == 0):
@@ -202,7 +203,7 @@ def _strided(node: Node, d: int, stride: Dim, offset: Dim, empty: Node) -> Node:
     return merge(chosen, [1] * d + [2] + [1] * (len(node.shape) - d - 1))
 
 
-def _moved(node: Node, d: int, function: Affine, length: Dim, empty: Node) -> Node:
+def _moved_elements(node: Node, d: int, function: Affine, length: Dim, empty: Node) -> Node:
     """Move element k of a dimension to `a * k + offset` in a dimension of this length."""
     ((_, step),), offset = function.terms, function.offset
     fills = offset.constant is not None and 0 <= offset.constant < (step.constant or 0)
@@ -264,11 +265,11 @@ class Meaning(Record):
 
 
 def checked_meaning(combine: object, reduce: object, operands: int, asked: str) -> Meaning:
-    """The arguments `combine` and `reduce` of `einsum`, checked.
+    """Check the arguments `combine` and `reduce` of `einsum` and return them as a Meaning.
 
     Raises:
         GraphValueError: a name is unknown, or does not fit the number of operands.
-        GraphTypeError: neither a name nor an accumulator.
+        GraphTypeError: an argument is neither a name nor an accumulator.
     """
     where = user_location()
     if not isinstance(combine, str) or not isinstance(reduce, str | Accumulator):
@@ -300,7 +301,7 @@ def emit(projections: Projections, nodes: Sequence[Node], meaning: Meaning, aske
 
 
 class _Emission:
-    """Makes the node of one operation; each method is a step."""
+    """Makes the node of one operation; each method does a part of this work."""
 
     def __init__(
         self, projections: Projections, nodes: Sequence[Node], meaning: Meaning, asked: str
@@ -380,7 +381,7 @@ class _Emission:
         return found
 
     def _masked(self, value: Node, neutral: Node) -> Node:
-        """The value; the neutral element at points where an operand is read outside."""
+        """The value, or the neutral element at points where an operand has no element."""
         inside = self._inside()
         return value if inside is None else builder.elementwise(WHERE, inside, value, neutral)
 
@@ -392,7 +393,7 @@ class _Emission:
         if any(self.margins):
             value = self._masked(value, neutral(acc, value.dtype, self.asked))
         if isinstance(acc, Accumulator):
-            return _alone(*fold_nodes(acc, [value], axes), acc, self.asked)
+            return _single_result(*fold_nodes(acc, [value], axes), acc, self.asked)
         if acc == "logsumexp":
             several = len(self.nodes) > 1 and bool(axes)
             (found,), _ = fold_nodes(ONE_PASS if several else BUILT_IN[acc], [value], axes)
@@ -480,7 +481,7 @@ def _summable(node: Node, meaning: Meaning) -> Node:
     return cast(node, builder.summed_in(node)) if meaning.reduce == "logsumexp" else node
 
 
-def _alone(nodes: Sequence[Node], is_tuple: bool, acc: Accumulator, asked: str) -> Node:
+def _single_result(nodes: Sequence[Node], is_tuple: bool, acc: Accumulator, asked: str) -> Node:
     if is_tuple:
         raise GraphValueError(
             asked,

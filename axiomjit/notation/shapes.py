@@ -260,19 +260,19 @@ class Shape:
 
     @property
     def lengths(self) -> tuple[Dim, ...]:
-        """The sizes in memory order, symbolic in a traced function; closes the shape first."""
+        """As `dims`, with symbolic sizes in a traced function; reading them closes the shape."""
         self.close()
         cells = (cell for kind in MEMORY_ORDER for cell in self.rows[kind].flat.cells)
         return tuple(cell.size for cell in cells if cell.size is not None)
 
     @property
     def dims(self) -> tuple[int, ...]:
-        """The sizes in memory order: batch, output, input; closes the shape first."""
+        """The sizes in memory order (batch, output, input); reading them closes the shape."""
         return tuple(cast(int, number(size)) for size in self.lengths)
 
     @property
     def labels(self) -> tuple[str | None, ...]:
-        """The labels of the axes in memory order, None without one; closes the shape first."""
+        """The axes' labels or None, in memory order; reading the labels closes the shape."""
         self.close()
         return tuple(label for kind in MEMORY_ORDER for label in ShapeRow(self.rows[kind]).labels)
 
@@ -280,7 +280,7 @@ class Shape:
         """Demand that this shape equals `other`, row by row.
 
         Raises:
-            ShapeError: they differ.
+            ShapeError: the shapes differ.
         """
         if not isinstance(other, Shape):
             raise ShapeError(

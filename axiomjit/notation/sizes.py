@@ -49,17 +49,17 @@ class Size(Entry, Capture):
         """Demand that the size equals a number.
 
         Raises:
-            ShapeError: another size is already demanded, or this one does not fit.
+            ShapeError: the size must already be another one, or the number does not fit.
         """
         given = entry_cell(size, "", f"{self!r}.set")
         origin = self._origin(repr(self), f"set to {given}")
         Solver().add([EqualRows(closed_row((self._cell,)), closed_row((given,)), origin)])
 
     def equate(self, other: Size) -> None:
-        """Demand that two sizes are equal; for two row variables, that all axes are.
+        """Demand that two sizes are equal; for two row variables, that all their axes are equal.
 
         Raises:
-            ShapeError: the sizes differ, or both are unknown and one is not bound to a spec.
+            ShapeError: the sizes differ, or both are unknown and no spec has captured one of them.
         """
         if not isinstance(other, Size):
             seen, remedy = f"a {type(other).__name__}", "give another Size, or use set(number)"

@@ -35,7 +35,7 @@ class Solver:
         """Solve these demands and all demands that they affect.
 
         Raises:
-            ShapeError: they cannot be fulfilled; shapes are unchanged then.
+            ShapeError: the demands contradict each other; all shapes are then unchanged.
         """
         with LOCK:
             try:
@@ -114,7 +114,7 @@ class Solver:
             self.change(unknown, "name", source.name)
 
     def note(self, unknown: Unknown, origins: Iterable[Origin]) -> None:
-        """Record the origins of the knowledge about a row or size."""
+        """Record the lines of the user's program from which a row or size is known."""
         self.change(unknown, "origins", merged((*unknown.origins, *origins)))
 
     def set_size(self, cell: Cell, size: int | Dim, origin: Origin) -> None:

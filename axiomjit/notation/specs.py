@@ -229,7 +229,7 @@ class EinsumSpec(Record):
 
     @property
     def row_variables(self) -> tuple[str, ...]:
-        """Each row variable once, in the order of first appearance."""
+        """The names of all row variables, each once, in the order of first appearance."""
         rows = (row.variable for slot in self.slots for _, row in slot.rows)
         return tuple(dict.fromkeys(name for name in rows if name is not None))
 

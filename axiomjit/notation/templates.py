@@ -53,7 +53,7 @@ class Template:
         return Origin(self.operation, demand, self.where)
 
     def match(self, rows: Rows, slot: SlotSpec, what: str) -> None:
-        """Demand that the rows of a tensor equal those of a slot."""
+        """Demand that a tensor has the axes that `slot`, its part of the spec, writes."""
         for kind in KINDS:
             row = slot.row(kind)
             origin = self.origin(f"{kind} axes [{row}] of {what}")

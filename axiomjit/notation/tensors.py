@@ -82,10 +82,10 @@ class Shaped(ShapedValue):
 
     @property
     def node(self) -> Node:
-        """The node, with dimensions in memory order; closes the shape.
+        """The node, with dimensions in memory order; reading the node closes the shape.
 
         Raises:
-            ShapeError: the shapes do not fit.
+            ShapeError: the shapes of operands do not fit.
             GraphValueError: a leaf has no values.
         """
         for tensor in self.operands_first():
@@ -195,7 +195,7 @@ class ShapedTensor(ArrayValue["ShapedTensor"], Shaped):
 
     @property
     def spec(self) -> str:
-        """The rule by which the shape follows from others: a spec, or a sign; empty for a leaf."""
+        """The spec or sign by which the operands' shapes determine this shape; empty for a leaf."""
         return self.made.logic.spec if isinstance(self.made, Operation) else ""
 
     @property
@@ -317,7 +317,7 @@ def record(
     asked: str,
     symbol: Symbol | None = None,
 ) -> ShapedTensor:
-    """The tensor of an operation: its demands are posted now, its node is made when read.
+    """The result of an operation: its shape is constrained now, its node is made at first use.
 
     `project` makes the projections, `emit` the node of the operation.
 

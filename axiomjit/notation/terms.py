@@ -169,12 +169,12 @@ class Demand:
 
     @property
     def unknowns(self) -> list[Unknown]:
-        """The unknown sizes and rows that the demand waits for."""
+        """The sizes and rows that this demand waits for, since they are unknown."""
         raise NotImplementedError
 
     @property
     def origins(self) -> tuple[Origin, ...]:
-        """The origin of the demand, and those of its unknowns."""
+        """The origins of the demand and of the unknowns that it has."""
         found = [self.origin]
         for unknown in self.unknowns:
             found += unknown.origins

@@ -316,7 +316,7 @@ def _frequencies_rule(function: str, halved: bool) -> Rule:
 def _array(
     object: Any, dtype: Any = None, *, copy: bool | None = True, order: object = "K"
 ) -> Node:
-    given = object if dtype is None else _stored(object, _dtype(dtype, "array"))
+    given = object if dtype is None else _stored_numbers(object, _dtype(dtype, "array"))
     node = array_node(given, "array")
     wanted = node.dtype if dtype is None else _dtype(dtype, "array")
     if order not in ("K", "C", "A", None):
@@ -334,7 +334,7 @@ def _array(
     return cast(node, wanted) if wanted != node.dtype else builder.elementwise(COPY, node)
 
 
-def _stored(given: Any, dtype: DType) -> Any:
+def _stored_numbers(given: Any, dtype: DType) -> Any:
     """Numbers in lists, and a Python number, stored by NumPy's rules in elements of a dtype."""
     if isinstance(given, list | tuple):
         return stored_elements(given, dtype) if builder.holds_nodes(given) else given
@@ -377,7 +377,10 @@ FREQUENCIES: Final[dict[str, Rule]] = {
     "fftfreq": _frequencies_rule("fftfreq", halved=False),
     "rfftfreq": _frequencies_rule("rfftfreq", halved=True),
 }
-"""Such functions of `numpy.fft`, by name, as NumPy imports that module on first use."""
+"""Functions of `numpy.fft` that make arrays from lengths.
+
+They are listed by name, since NumPy imports that module on first use.
+"""
 CONVERTERS: Final[dict[Callable[..., object], Rule]] = {
     np.array: _array,
     np.asarray: _as_array,

@@ -35,7 +35,7 @@ def einsum_node(*operands: Any, optimize: object = None, **options: object) -> N
     Raises:
         SpecError: the spec cannot be read.
         ShapeError: the operands do not fit the spec.
-        UnsupportedError: another option is set.
+        UnsupportedError: an option other than `optimize` is set.
     """
     only_defaults("einsum", **options)
     spec, given = spec_and_operands(operands)
@@ -48,7 +48,7 @@ def einsum_node(*operands: Any, optimize: object = None, **options: object) -> N
 
 
 def _sum_of_one(node: Node) -> Node:
-    """The node as a sum of one element each: a copy, not a view, in which -0.0 is 0.0."""
+    """Each element of the node as a sum of one element: -0.0 becomes 0.0, and views are copied."""
     if not is_inexact(node.dtype):
         return builder.elementwise(COPY, node)
     zero = Scalar(node.dtype, node.dtype.type(0), False)

@@ -87,7 +87,7 @@ def _power(base: object, exponent: object) -> Node:
 
 
 def _as_loop(x: object, ufunc: np.ufunc) -> Node:
-    """A ufunc's operand in the dtype of NumPy's loop; a Python number of that dtype stays weak."""
+    """An operand in the dtype of NumPy's loop; a Python number that needs no cast stays weak."""
     node = builder.as_node(x, ufunc.__name__)
     dtype = loop_of(ufunc, (promotable(node),))[-1]
     return node if node.dtype == dtype else builder.cast(node, dtype)

@@ -52,7 +52,7 @@ def index_node(node: Node, key: object) -> Node:
     Raises:
         UnsupportedError: an index is a single unknown bool.
         IndexError: an index is out of range or of a wrong type, or there are too many.
-        PositionError: at the call, a position is out of range.
+        PositionError: a position is out of range; raised when the program runs.
     """
     items = _items(key)
     full = _spelled_out(items, len(node.shape))
@@ -192,7 +192,7 @@ def _item(item: Any) -> Any:
     """An index as None, Ellipsis, a slice, an integer or Dim, a bool, or a node of positions.
 
     Raises:
-        IndexError: it is of another type.
+        IndexError: the index is of another type.
     """
     if item is None or item is Ellipsis or isinstance(item, slice | Dim):
         return item
@@ -258,7 +258,7 @@ def _is_position(item: Any) -> bool:
 
 
 def _gathered(node: Node, full: Sequence[Any]) -> Gathered:
-    """The elements at positions, at least one of which is an array."""
+    """The elements that indices select, of which at least one is an array of positions."""
     met = _broadcast_shape(full)
     at = [k for k, item in enumerate(full) if _is_position(item)]
     together = at[-1] - at[0] == len(at) - 1
@@ -343,12 +343,12 @@ def _take_along_axis(arr: object, indices: object, axis: OneAxis = -1) -> Node:
 
 
 def along_axis(node: Node, positions: Node, axis: OneAxis) -> Gathered:
-    """The elements that `take_along_axis` reads; without an axis from the flat array.
+    """The elements that `take_along_axis` reads; without an axis, it reads the flat array.
 
     Raises:
         IndexError: the positions are not integers.
         ValueError: the dimensions do not fit.
-        PositionError: at the call, a position is out of range.
+        PositionError: a position is out of range; raised when the program runs.
     """
     if not is_integer(positions.dtype):
         raise IndexError("`indices` must be an integer array")
@@ -373,7 +373,7 @@ def at_flat(node: Node, positions: Node, mode: str) -> Gathered:
 
     Raises:
         ValueError: there is no such mode.
-        PositionError: at the call, a position is out of range.
+        PositionError: a position is out of range; raised when the program runs.
     """
     shape, rank = positions.shape, len(positions.shape)
     length = product(node.shape)

@@ -178,7 +178,7 @@ def _rolled(node: Node, shift: Any, axis: int) -> Node:
 
 
 def _pad(array: object, pad_width: Any, mode: object = "constant", **options: Any) -> Node:
-    """np.pad, dimension by dimension, so that later dimensions fill the corners."""
+    """np.pad: dimensions are padded one after the other, so the later ones fill the corners."""
     node = array_node(array, "pad")
     rank = len(node.shape)
     if mode != "constant" and mode not in REPEATS:
@@ -202,7 +202,7 @@ def _filler(value: Any, dtype: DType) -> Node:
 
 
 def _pairs(value: Any, rank: int, name: str) -> list[tuple[Any, Any]]:
-    """A pair (before, after) for each dimension, from such pairs, one pair, or one number."""
+    """A pair (before, after) for each dimension; one pair or one number counts for all of them."""
     rows = value if isinstance(value, Sequence | np.ndarray) else (value,)
     if len(rows) == 2 and not any(isinstance(row, Sequence | np.ndarray) for row in rows):
         rows = (rows,)
@@ -318,7 +318,7 @@ def _split_rule(name: str, least: int, axis: int) -> Rule:
 
 
 def _diag(v: object, k: int = 0) -> Node:
-    """The diagonal of a matrix, read-only; for a vector the matrix with that diagonal."""
+    """The diagonal of a matrix, read-only, or the matrix that has a vector as its diagonal."""
     node = array_node(v, "diag")
     if len(node.shape) == 2:
         seen: Node = SHAPES[np.diagonal](node, k)

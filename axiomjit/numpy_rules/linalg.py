@@ -60,7 +60,7 @@ def _squares(a: object, name: str) -> Node:
 
 
 def _smaller(left: Dim, right: Dim) -> Dim:
-    """The smaller of two known lengths, recording a guard."""
+    """The smaller of two lengths; the comparison records a guard."""
     return left if left <= right else right
 
 
@@ -73,7 +73,7 @@ def _call(
 
 
 def _only_result(call: ArrayCall, shape: Shape) -> Node:
-    """The node of a call's only result."""
+    """The node of the only result that a call has."""
     (dtype,) = call.dtypes()
     return call.result(shape, dtype)
 
@@ -315,7 +315,10 @@ _NORM_FOLDS: Final[dict[Any, tuple[UfuncFold, int]]] = {
     np.inf: (MAX, 1),
     -np.inf: (MIN, 1),
 }
-"""For each order of a matrix norm: the fold of the sums of absolute values, the summed axis."""
+"""For each order of a matrix norm, the axis that is summed, and the fold of these sums.
+
+The absolute values are summed along the axis, which is 0 for columns and 1 for rows.
+"""
 
 
 def _matrix_norm(node: Node, order: Any, axes: tuple[int, int]) -> Node:

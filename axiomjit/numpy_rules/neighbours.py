@@ -248,7 +248,10 @@ def _sliding_window_view(
     subok: bool = False,
     writeable: bool = False,
 ) -> Node:
-    """A view in which element k of window i is element i + k; an axis may have several windows."""
+    """The view of all windows of an array: element k of window i is the array's element i + k.
+
+    As in NumPy, an axis that is listed several times gets several windows.
+    """
     node = array_node(x, "sliding_window_view")
     rank = len(node.shape)
     windows = lengths_of(tuple(window_shape) if np.iterable(window_shape) else window_shape)

@@ -107,7 +107,7 @@ def _mask(name: str, where: object, shape: tuple[Dim, ...]) -> Node:
 
     Raises:
         GraphTypeError: its elements are not bools.
-        GraphValueError: it cannot be broadcast.
+        GraphValueError: the mask cannot be broadcast to this shape.
     """
     mask = builder.as_node(where, name)
     if isinstance(mask, Scalar) and mask.weak and mask.dtype == INT:

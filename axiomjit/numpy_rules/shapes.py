@@ -208,17 +208,17 @@ def _atleast_rule(name: str, grow: Callable[[Node], Node]) -> Rule:
 
 
 def at_least_1d(node: Node) -> Node:
-    """The node with dimensions of length 1 added until it has one, as np.atleast_1d."""
+    """The node; without dimensions, it gets one dimension of length 1, as np.atleast_1d says."""
     return insert_dimensions(node, (0,)) if not node.shape else node
 
 
 def at_least_2d(node: Node) -> Node:
-    """The node with dimensions of length 1 added until it has two, as np.atleast_2d."""
+    """The node; dimensions of length 1 are added until there are two, as np.atleast_2d says."""
     return insert_dimensions(node, tuple(range(2 - len(node.shape))))
 
 
 def at_least_3d(node: Node) -> Node:
-    """The node with dimensions of length 1 added until it has three, as np.atleast_3d."""
+    """The node; dimensions of length 1 are added until there are three, as np.atleast_3d says."""
     new = {0: (0, 1, 2), 1: (0, 2), 2: (2,)}
     return insert_dimensions(node, new.get(len(node.shape), ()))
 
@@ -277,7 +277,7 @@ def _read_in_order(node: Node, order: object, function: str) -> Node:
 
 
 def _with_inferred_length(node: Node, lengths: tuple[Dim, ...]) -> tuple[Dim, ...]:
-    """The new shape, with one negative length replaced.
+    """The new shape; one negative length is replaced by the length that remains for it.
 
     Raises:
         ValueError: two lengths are negative.

@@ -63,9 +63,9 @@ class DataDependent(Record):
 
 
 def data_dependent_length(scope: Scope, key: object) -> Dim:
-    """The data-dependent length for `key`, one symbol per key of a scope.
+    """The data-dependent length for `key`; in a scope, each key has one symbol.
 
-    A key is a mask, whose true elements are counted, or the node of the count.
+    The key is a mask whose true elements are counted, or the node that computes the length.
     """
     if key not in scope.data_dependent:
         number = len(scope.data_dependent)

@@ -80,7 +80,7 @@ Monomial = tuple["Atom", ...]
 
 
 class Symbol(Record):
-    """A number given from outside; `kind` holds the facts known about it in every call."""
+    """A number that each call supplies; `kind` says what is true of the number in every call."""
 
     name: str
     kind: Kind = LENGTH
@@ -553,10 +553,10 @@ Values = Sequence[int]
 
 
 class Lengths:
-    """Numbered lengths, evaluated together.
+    """Symbolic lengths with numbers, which one call of `at` evaluates together.
 
-    Most programs bind their lengths once. From the second time on a compiled Python function
-    evaluates them, several times as fast.
+    Most programs bind their lengths once. From the second evaluation on, a compiled Python function
+    computes all values, several times as fast.
     """
 
     __slots__ = ("_compiled", "_numbers", "_was_asked")
@@ -573,7 +573,7 @@ class Lengths:
         return self._numbers.setdefault(length, len(self._numbers))
 
     def at(self, values: Mapping[Symbol, int]) -> Values:
-        """The value of each length.
+        """The value of each length, in the order of the numbers.
 
         Raises:
             KeyError: a symbol has no value.

@@ -338,7 +338,7 @@ def _line(cases: Cases, values: Cases) -> tuple[int, int] | None:
 
 
 def magnitude(length: Dim) -> int:
-    """A magnitude that orders lengths and strides: more symbols weigh more."""
+    """A number that orders lengths and strides by size: a product of more symbols is larger."""
     return max((len(m) * (1 << 40) + abs(c) for m, c in length.terms), default=0)
 
 
@@ -354,7 +354,7 @@ def is_backward(stride: Dim) -> bool:
 
 
 def _sign(monomial: Monomial) -> int:
-    """1 or -1 if every factor's sign is fixed, else 0."""
+    """The sign of a monomial, 1 or -1; 0 if the sign of a factor is not the same in every call."""
     sign = 1
     for atom in monomial:
         low, high = (atom.kind.low, atom.kind.high) if isinstance(atom, Symbol) else (None, None)

@@ -102,16 +102,16 @@ CREATORS: Final[dict[Any, Maker]] = {
 }
 """Our functions by NumPy's, and by Python's where they ask for plain numbers."""
 GRIDS: Final = (np.mgrid, np.ogrid)
-"""NumPy's objects that make arrays of what they are indexed by."""
+"""NumPy's objects that make an array of the index that they get."""
 
 
 def represented(value: Any) -> Any:
-    """What stands for a generator of random numbers, or for what makes grids."""
+    """The object that stands for a random generator, or for a maker of grids (`np.mgrid`)."""
     return _TracedGrid(value) if any(value is one for one in GRIDS) else generator_for(value)
 
 
 def generator_for(generator: Any) -> Any:
-    """What stands for a generator of random numbers; few functions draw them."""
+    """The object that stands for a random generator; it is imported now, as few functions draw."""
     return lazy_import("axiomjit.tracing.traced_random").TracedGenerator(generator)
 
 
@@ -146,7 +146,7 @@ def replacement(function: Any) -> Maker | None:
     """Our function for one that makes arrays, asks for lengths or draws numbers; None for others.
 
     Args:
-        function: One of NumPy's or of Python's library.
+        function: A function of NumPy or of Python's library.
     """
     if function.__module__.startswith("numpy.random"):
         return {"seed": _seed, "default_rng": _default_rng}.get(function.__name__)

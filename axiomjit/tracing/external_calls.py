@@ -206,7 +206,7 @@ def _common(leaves: Sequence[Any], known: Mapping[Dim, Sequence[int]]) -> Result
 
 
 def _as_now(call: ExternalCall, operands: Sequence[Node]) -> ProbedCall:
-    """The call with its results for the values of this call; its lengths become fixed."""
+    """Run an external call on the values of this call; the operands' lengths become fixed."""
     for node in operands:
         for length in node.shape:
             if not data_dependent_in(length):  # such lengths are not known before the call runs
@@ -364,7 +364,7 @@ def _kind(value: Any) -> str:
 
 
 class MutatedOperand:
-    """Makes a function that changes its first array pure: it changes a copy and returns it."""
+    """A pure form of a function that changes its first array: it returns a changed copy."""
 
     def __init__(self, function: Function) -> None:
         self._function = function

@@ -1,4 +1,4 @@
-"""Find traced values inside other objects: in attributes, slots, closures, iterators, or deeper."""
+"""Find traced values that other objects hold in attributes, slots, closures or iterators."""
 
 from __future__ import annotations
 

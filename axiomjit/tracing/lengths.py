@@ -107,7 +107,7 @@ class SymbolicNumber(ArrayValue[Any]):
         return NotImplemented
 
     def _symbolic(self, name: str, *operands: Any) -> Any:
-        """The symbolic result of an operator; None if the result depends on values."""
+        """The symbolic result of an operator; None if the result needs the values of lengths."""
         if name == "pos":
             return self
         if name not in _FLOATS or not all(map(_is_real, operands)):
@@ -147,7 +147,7 @@ class SymbolicInt(SymbolicNumber):
         """The symbolic length.
 
         Raises:
-            TraceError: another function, or none, is traced here.
+            TraceError: the trace that made this number is not running here.
         """
         if not is_usable(self._following):
             raise leaked_tracer_error(self._following, "length", "of an array or argument there")
@@ -256,7 +256,7 @@ class SymbolicFloat(SymbolicNumber):
         """The node that computes the float.
 
         Raises:
-            TraceError: another function, or none, is traced here.
+            TraceError: the trace that made this number is not running here.
         """
         if not is_usable(self._following):
             raise leaked_tracer_error(self._following, "float", "computed from lengths there")

@@ -118,7 +118,7 @@ def call_externally(
     kwargs: dict[str, Any],
     represented: Represented,
 ) -> object:
-    """As `external_calls.call_externally`; the first such call imports the module."""
+    """Call a function externally; the first call imports `external_calls`, which does this."""
     made: object = lazy_import("axiomjit.tracing.external_calls").call_externally(
         function, name, args, kwargs, represented
     )

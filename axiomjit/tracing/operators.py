@@ -55,7 +55,7 @@ class TracedStorage(VersionedStorage):
         other._maybe_same.append(self)
 
     def write(self, following: Callable[[Node], Node]) -> None:
-        """As `VersionedStorage.write`; related storages become unusable."""
+        """Make the next version; storages that may be the same memory become unusable."""
         super().write(following)
         found = [self]
         for one in found:
@@ -177,7 +177,7 @@ class TracedOperators(ArrayValue[Any], TracedValue):
         return super()._operate(name, *operands)
 
     def _operate_in_place(self, name: str, other: Any) -> Any:
-        """Write the result into an array; for numbers the infix operator is used."""
+        """Write the result into this array; for a number, Python then uses the infix operator."""
         if not self.is_array:
             return NotImplemented
         if name == "matmul" and len(builder.as_node(node_of(other), "matmul").shape) < 2:
@@ -204,7 +204,7 @@ def _numbers(*operands: object) -> Sequence[object]:
 
 
 def _python_kind(value: Any) -> type | None:
-    """The class of a Python number, also of a represented one; None for anything else."""
+    """The class of a Python number or of the number that a tracer stands for, else None."""
     if issubclass(type(value), TracedValue):
         return ELEMENT_TYPES[value.node.dtype].python if value.node.weak else None
     if issubclass(type(value), SymbolicNumber):

@@ -71,10 +71,10 @@ def note_asked(value: object) -> None:
 
 
 def refuse_write(asked: str, described: str) -> NoReturn:
-    """Refuse to write into an array.
+    """Refuse a write into an array: raise an error that describes the array.
 
     Raises:
-        NeedsValuesError: always.
+        NeedsValuesError: in every case.
     """
     seen = f"a write into {traced(described)}"
     remedy = "make a new array instead, for example x = x + y"
@@ -197,7 +197,7 @@ class WithoutValues:
 
 
 def unsupported(name: str, operands: Iterable[object]) -> UnsupportedError:
-    """The error for a function without a rule."""
+    """The error for a call of a function that has no rule, so that it cannot be compiled."""
     return UnsupportedError(
         describe_call(name, *operands),
         f"{name}, which is not compiled yet",

@@ -80,9 +80,9 @@ def take_results(
 
 
 def _place(value: Tracer, node: Node, arguments: Mapping[int, Input]) -> OfArgument | type | None:
-    """The argument that a result is, or is a view of; None if its memory is new.
+    """The argument whose memory a result has; None if the memory of the result is new.
 
-    For a Python number its type.
+    For a Python number, the place is its type.
     """
     if id(value) in arguments:
         return OfArgument(arguments[id(value)].position, True)
@@ -93,7 +93,7 @@ def _place(value: Tracer, node: Node, arguments: Mapping[int, Input]) -> OfArgum
 
 
 def _array_of_its_own(value: Tracer, owners: dict[Node, object]) -> Node:
-    """The node to return, copied if another result has it: as in NumPy, these are two arrays."""
+    """The node of a result, or a copy if another result has that node: they are two arrays."""
     node, storage = value.node, value.storage
     if storage is None:
         # A number has no memory that a later write could change.
@@ -210,11 +210,12 @@ def _written(arrays: Mapping[Input, Tracer]) -> dict[Input, Node]:
 
 
 def _raise_instead(error: Exception, following: Following, scope: Scope, written: bool) -> None:
-    """Raise what stands for an error of the function, if its trace was no plain run of it.
+    """Raise another error than the function's own, if only tracing may have caused that one.
 
     Raises:
-        InterruptedWritesError: it has written into an argument, or drawn random numbers, before.
-        OtherLengthError: it may be an error of a data-dependent length.
+        InterruptedWritesError: before the error, the function wrote into an argument, or drew
+            random numbers.
+        OtherLengthError: the error may come from the estimate of a data-dependent length.
     """
     if written or following.last is not None:
         raise _interrupted(following.name, error) from error

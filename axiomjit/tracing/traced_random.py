@@ -1,8 +1,8 @@
 """Random numbers in a traced function: each draw is a step of the program, run at each call.
 
-A generator from outside the function is represented by a `TracedGenerator`. All draws, used or not,
-happen in the order of the function: each has the previous draw as an operand, and the last one is
-always computed. Shape and dtype are inferred by a draw of another generator.
+A `TracedGenerator` stands for a generator from outside the function. All draws, used or not, happen
+in the order of the function: each draw has the previous one as an operand, and the last draw is
+always computed. The shape and dtype of a draw are those that another generator gives.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from axiomjit.tracing.writes import write_item
 DRAW_WEIGHT: Final = 8
 """The cost of one random number, in additions."""
 TRIED: Final = 4096
-"""Most numbers that are drawn to infer a result's dtype."""
+"""The most numbers that are drawn while tracing to infer the dtype of a draw."""
 WITH_SIZES: Final = {"rand": "random_sample", "randn": "standard_normal"}
 """For each legacy function whose arguments are lengths, the function that takes them as `size`."""
 
@@ -57,7 +57,7 @@ class TracedGenerator(Represents):
         return partial(self._drawn, name) if name in METHODS and callable(method) else method
 
     def _drawn(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """Record a draw; as in NumPy it returns a number, an array, or None for a seed."""
+        """Record a call that draws numbers; the result is NumPy's: a number, an array or None."""
         if current() is None:
             return getattr(self._generator, name)(*args, **kwargs)
         if name in WITH_SIZES:
@@ -71,9 +71,9 @@ class TracedGenerator(Represents):
         method = getattr(self._generator, name)
         given = inspect.signature(method).bind(*args, **kwargs).arguments
         size = given.pop("size", None)
-        own = () if size is None else tuple(map(_length, _several(size)))
+        own = () if size is None else tuple(map(_length, _sequence_of_lengths(size)))
         given = {key: known_numbers(value) for key, value in given.items()}
-        sized = {} if size is None else {"size": _tried(own)}
+        sized = {} if size is None else {"size": _tried_size(own)}
         found = getattr(_another(self._generator), name)(**given, **sized)
         if name == "seed":
             _step(self._generator, name, partial(_seed, method, given), (), FLOAT)
@@ -119,7 +119,7 @@ class TracedGenerator(Represents):
         return new_array(node) if probed.results[0].is_array else Tracer(node)
 
 
-def _several(size: Any) -> Sequence[Any]:
+def _sequence_of_lengths(size: Any) -> Sequence[Any]:
     return size if isinstance(size, tuple | list) else (size,)
 
 
@@ -127,8 +127,8 @@ def _length(value: Any) -> Dim:
     return dim(unwrap(value) if isinstance(value, SymbolicInt) else int(value))
 
 
-def _tried(size: tuple[Dim, ...]) -> tuple[int, ...]:
-    """A size for inference: that of this call if small, so that NumPy reports errors."""
+def _tried_size(size: tuple[Dim, ...]) -> tuple[int, ...]:
+    """The size with which a draw is tried: this call's if small, so that NumPy reports errors."""
     count = product(size)
     known = not data_dependent_in(count) and current_scope().value(count) <= TRIED
     return tuple(current_scope().value(n) if known else 1 for n in size)

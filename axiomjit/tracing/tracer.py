@@ -140,7 +140,7 @@ class Tracer(WithoutValues, TracedOperators):
         """The node that is represented, after all writes so far.
 
         Raises:
-            TraceError: another function, or none, is traced here.
+            TraceError: the trace that made this tracer is not running here.
             NeedsValuesError: the value depends on the memory layout of an array.
         """
         if not is_usable(self._following):

@@ -82,7 +82,7 @@ def set_item(
 
     Raises:
         IndexError: an index is out of range or not an index, or there are too many.
-        PositionError: at the call, a position is out of range.
+        PositionError: a position is out of range; raised when the program runs.
         NeedsValuesError: the index is a single unknown bool.
         ValueError, TypeError: an array is written into one element, or a list into a view with
             fewer dimensions. As `write_item`.
@@ -158,7 +158,7 @@ def write_item(storage: TracedStorage, part: Node, value: Node, where: Node | No
 
     Raises:
         GraphValueError: the value cannot be broadcast to the shape of the part.
-        TypeError, ValueError, OverflowError: a Python number that the dtype cannot hold.
+        TypeError, ValueError, OverflowError: the dtype cannot hold a Python number.
         NeedsValuesError: the part is not a view of writable memory.
     """
     value = without_leading(value, part.shape)
@@ -206,7 +206,7 @@ def store_result(
     """Write the result of a function into its `out`; with `where` only at true elements.
 
     Returns:
-        The place.
+        The array `place` that was written to.
 
     Raises:
         GraphTypeError: the dtype may not be cast this way.
@@ -384,7 +384,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
     Raises:
         NeedsValuesError: the array is from outside the function.
-        PositionError: at the call, a position is out of range.
+        PositionError: a position is out of range; raised when the program runs.
     """
     storage, seen = _memory(a, "put")
     positions = flat(cast(builder.as_node(node_of(ind), "put"), INT))
@@ -486,7 +486,7 @@ class FlatElements(Represents):
         put(self.base, at, value if at.shape else self._item(value))
 
     def _item(self, value: Any) -> Node:
-        """The node of a value to write into one element.
+        """The node of a value that is written into one element.
 
         Raises:
             ValueError: the value is not a number that the dtype can hold.

@@ -13,7 +13,7 @@ from axiomjit.views.dense_layout import LengthLike
 from axiomjit.views.descriptions import BasicTensorDescription, PadTensorDescription, known, refusal
 
 Box = Sequence[tuple[LengthLike, LengthLike]]
-"""The start and end of a region along each dimension."""
+"""A region, given by its start and end along each dimension."""
 PlaceMap = IndexMap | Callable[[tuple[int, ...]], Sequence[int]]
 """The element of a tensor shown at an index: an index map, or a function of the index."""
 
@@ -76,7 +76,7 @@ class ComplexTensorViewDescription(BasicTensorDescription):
         """Describe the view; its shape ends at the last region's end.
 
         Raises:
-            GraphValueError: not one region and map per tensor, several dtypes, or regions that
+            GraphValueError: there is not one region and map per tensor, dtypes differ, or regions
                 overlap or leave a gap.
         """
         tensors, maps = tuple(tensors), tuple(maps)
@@ -105,7 +105,7 @@ class ComplexTensorViewDescription(BasicTensorDescription):
         for number, region in enumerate(self.regions):
             limits = zip(index, region, strict=True)
             if all(low <= place < high for place, (low, high) in limits):
-                return number, _placed(self.maps[number], tuple(index))
+                return number, _mapped_place(self.maps[number], tuple(index))
         raise PositionError(
             f"the place {tuple(index)}",
             f"a view of shape {self.shape}",
@@ -123,7 +123,7 @@ def _last(ends: Sequence[LengthLike]) -> LengthLike:
     return last
 
 
-def _placed(index: PlaceMap, place: tuple[int, ...]) -> tuple[int, ...]:
+def _mapped_place(index: PlaceMap, place: tuple[int, ...]) -> tuple[int, ...]:
     if callable(index):
         return tuple(index(place))
     return tuple(_value(function, place) for function in index)

@@ -23,8 +23,8 @@ AnyLength = TypeVar("AnyLength", int, Dim)
 class Layout(Record):
     """Strides, an offset and, with padding, sizes; all in elements.
 
-    Strides may be zero or negative. Permuting strides, sizes and the shape together describes the
-    transpose (ngraph tensors, "Dense L-Tensor Implementation").
+    Strides may be zero or negative. The layout of a transpose has the strides and sizes in the
+    order of the transposed shape (ngraph tensors, "Dense L-Tensor Implementation").
     """
 
     strides: tuple[LengthLike, ...]

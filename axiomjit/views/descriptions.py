@@ -62,11 +62,11 @@ class BasicTensorDescription(Record):
         layout: Layout | None = None,
         **own: object,
     ) -> None:
-        """Describe a tensor; `own` holds the fields of subclasses.
+        """Describe a tensor; `own` holds the fields that a subclass adds.
 
         Raises:
-            GraphValueError: a length is negative, or the layout has another rank, or sizes below
-                the lengths.
+            GraphValueError: a length is negative, or the layout has another rank than the shape, or
+                a size of the layout is less than the length.
         """
         super().__init__(tuple(shape), np.dtype(dtype), read_only, layout, **own)
         lengths = self.lengths
@@ -255,7 +255,8 @@ class SliceTensorDescription(SimpleTensorViewDescription):
         """Describe the view.
 
         Raises:
-            GraphValueError: not one item per dimension, or a partial slice of an unknown length.
+            GraphValueError: there is not one item per dimension, or a slice takes a part of a
+                dimension of unknown length.
             PositionError: an integer is outside its dimension.
         """
         slices = tuple(slices)
@@ -316,7 +317,7 @@ class PadTensorDescription(SimpleTensorViewDescription):
         """Describe the view.
 
         Raises:
-            GraphValueError: not one padding per dimension, or a negative one.
+            GraphValueError: there is not one padding per dimension, or a padding is negative.
         """
         before, after = tuple(pre_padding), tuple(post_padding)
         negative = any((known(n) or 0) < 0 for n in (*before, *after))

@@ -45,7 +45,7 @@ TALLEST: Final = 1e4
 SMALLEST: Final = 1e-3
 """The share of the bound below which a case is drawn at the edge."""
 DASHES: Final = 5
-"""The number of line styles in page.css."""
+"""The number of dash patterns for lines in page.css."""
 SHAPES = {WIN: "circle", TIE: "square", LOSS: "diamond"}
 MEANING = (
     (f"dot {WIN}", "beats every peer"),
@@ -127,12 +127,12 @@ class Work(Record):
 
     @property
     def moved(self) -> int:
-        """Return the bytes that it reads and writes."""
+        """Return the number of bytes that the plan reads and writes."""
         return self.cost.bytes_read + self.cost.bytes_written
 
     @property
     def intensity(self) -> float:
-        """Return its operations per byte."""
+        """Return the operations of the plan per byte."""
         return self.cost.flops / max(self.moved, 1)
 
     @property

@@ -19,7 +19,7 @@ VOID = frozenset({"br", "input", "link", "meta", "wbr"})
 
 
 class Markup(str):
-    """Text that already is HTML or SVG."""
+    """A text that is already HTML or SVG and is not escaped again."""
 
     __slots__ = ()
 
@@ -55,7 +55,7 @@ def join(*children: object) -> Markup:
 
 
 def percent(fraction: float) -> str:
-    """Return a position in a plot as SVG and CSS write it."""
+    """Return a fraction of a plot's width or height as a percentage, for SVG and CSS."""
     return f"{_text(100 * fraction)}%"
 
 

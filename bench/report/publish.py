@@ -197,7 +197,7 @@ def _x(scale: LogScale, ratio: float) -> float:
 
 
 def _legend(peers: Sequence[str]) -> tuple[list[Markup], int]:
-    """Return the marks of the peers with their names, and the height of the last line."""
+    """Return the legend, a mark and a name for each peer, and the y position of its last line."""
     at, y, found = MARGIN + ADVANCE * len(LEAD) + 8, FIRST, []
     for k, peer in enumerate(peers):
         width = 36 + ADVANCE * len(peer)

@@ -197,13 +197,13 @@ def unit_vector(x: Array) -> Any:
 
 @SMALL.add(vectors(1), sizes=_sizes(1, 10, 1000), numexpr="sum(x)")
 def total(x: Array) -> Any:
-    """A sum."""
+    """The sum of all elements."""
     return x.sum()
 
 
 @REDUCTIONS.add(vectors(1), numexpr="sum(x)")
 def sum_all(x: Array) -> Any:
-    """A sum."""
+    """The sum of all elements."""
     return x.sum()
 
 
@@ -217,7 +217,7 @@ def _sum_down_loops(a: Array) -> Any:
 
 @REDUCTIONS.add(matrices(1), numexpr="sum(a, axis=0)", loops=_sum_down_loops)
 def sum_down(a: Array) -> Any:
-    """Sums of columns."""
+    """The sum of each column."""
     return a.sum(axis=0)
 
 
@@ -334,7 +334,7 @@ def centre_columns(a: Array) -> Any:
 
 @SCANS.add(vectors(1))
 def running_sum(x: Array) -> Any:
-    """A cumulative sum."""
+    """The cumulative sum of x."""
     return np.cumsum(x)
 
 
@@ -382,7 +382,7 @@ def _nearest_loops(x: Array, y: Array) -> Any:
 
 @BROADCAST.add(lambda rng: (rng.random(2000), rng.random(1000)), loops=_nearest_loops)
 def nearest(x: Array, y: Array) -> Any:
-    """The distance of each number to the nearest number of another array."""
+    """For each number in x, the distance to the nearest number in y."""
     return np.abs(x[:, None] - y[None, :]).min(axis=1)
 
 
@@ -394,7 +394,7 @@ def outer_waves(x: Array, y: Array) -> Any:
 
 @BROADCAST.add(lambda rng: (rng.random(1000), rng.random(500)))
 def density(x: Array, centres: Array) -> Any:
-    """A sum of bell curves."""
+    """The sum, at each point x, of bell curves around all centres."""
     return np.exp(-50.0 * (x[:, None] - centres[None, :]) ** 2).sum(axis=1)
 
 
@@ -442,7 +442,7 @@ def batch_matmul(a: Array, b: Array) -> Any:
     einsum="ij,jk,kl->il",
 )
 def chain(a: Array, b: Array, c: Array) -> Any:
-    """A chain of products whose order matters."""
+    """The product of three matrices, whose cost depends on the order."""
     return np.einsum("ij,jk,kl->il", a, b, c, optimize=True)
 
 
@@ -463,7 +463,7 @@ def jacobi(a: Array) -> Any:
 
 @STENCILS.add(vectors(1))
 def second_difference(x: Array) -> Any:
-    """Three neighbours in a row."""
+    """The second difference at each element, from three neighbours in a row."""
     return x[2:] - 2.0 * x[1:-1] + x[:-2]
 
 
@@ -515,8 +515,8 @@ def find(names: Sequence[str]) -> tuple[Workload, ...]:
     Without names return all cases, in order.
 
     Raises:
-        BenchError: no case or group of that name; or the user's function cannot be measured.
-        GraphValueError: no such file or function.
+        BenchError: no case or group has a name, or the user's function cannot be measured.
+        GraphValueError: the user's file or function does not exist.
     """
     found: dict[str, Workload] = {}
     for name in names:

@@ -41,7 +41,7 @@ SECONDS_PER_FIGURE: Final = 0.4
 """Seconds spent on each figure."""
 TRIES: Final = 10
 CHAINS: Final = 12
-"""The number of independent chains of multiply-adds, more than latency times ports of CPUs."""
+"""Independent chains of multiply-adds; more than a CPU has in flight (latency times ports)."""
 TURNS: Final = 20_000
 VECTOR_BYTES: Final = {"avx512f": 64, "avx": 32}
 PACKED: Final = re.compile(r"vfmadd\d+p[sd]\b")
@@ -127,7 +127,7 @@ def _commit() -> tuple[str | None, bool]:
 
 
 def measure_limits(threads: int, spent_s: float = SECONDS_PER_FIGURE) -> dict[str, Any]:
-    """Return the fields of `records.Limits` for a number of threads, as plain values."""
+    """Measure the fields of `records.Limits` for a number of threads; return them by name."""
     kinds = {"f8": "double", "f4": "float"}
     rates = {name: peak_flops(kind, threads, spent_s / 2) for name, kind in kinds.items()}
     return {"threads": threads, "triads": triads(spent_s), "flops_per_s": rates}

@@ -61,13 +61,14 @@ print(time.perf_counter() - started)
 
 
 class Effort(Record):
-    """The number of rounds, at least and at most, their time limit per peer, and the precision.
+    """How much is measured, and for how long.
 
-    Rounds end early when the interval of our ratio to NumPy's is narrower than `precision`.
-    NumPy and axiomjit run in `processes`, at least and at most, with `further` rounds in each but
-    the first. `serial` says that a second set of processes runs, pinned to one core, with warm disk
-    caches. `limits_s` is spent on each limit of the machine; `imports` is how often each peer is
-    imported.
+    A case has at least `least` and at most `most` rounds, which take each peer up to `budget_s`.
+    The rounds end early when the interval of our ratio to NumPy's is narrower than `precision`.
+    NumPy and axiomjit run in several `processes` (at least, at most), with `further` rounds in each
+    process but the first. If `serial` is true, a second set of processes runs, pinned to one core,
+    with warm disk caches. Each limit of the machine is measured for `limits_s`. Each peer is
+    imported `imports` times.
     """
 
     least: int
@@ -239,11 +240,11 @@ class Ongoing:
     def __init__(self, setting: Setting, workload: Workload, folder: Path) -> None:
         """Run the case with all peers.
 
-        The first processes use all threads and start with empty disk caches, in `folder`; the
-        second ones are pinned to one core and find the caches that the first left.
+        The first group of processes uses all threads and starts with empty disk caches, in
+        `folder`. The second group is pinned to one core and finds the caches of the first group.
 
         Raises:
-            BenchError: NumPy itself does not run it.
+            BenchError: NumPy itself cannot run the case.
         """
         self.setting, self.workload = setting, workload
         effort, widest = setting.effort, setting.threads[-1]

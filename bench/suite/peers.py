@@ -35,10 +35,10 @@ class Refused(Exception):
 class PeerKind(Record):
     """One library: the module to import, and how to use it.
 
-    `prepare(workload, arguments)` raises Refused where the library cannot express the workload.
-    `needs` are further modules that a first call would import. `cache` is the environment variable
-    for the folder of compiled code, empty without one; `variables` are other ones to set. If
-    `serial`, the library is also measured with one thread.
+    `prepare(workload, arguments)` raises Refused if the library cannot express the workload.
+    `needs` lists further modules that a first call would import. `cache` is the environment
+    variable that names the folder of compiled code, or empty; `variables` are other environment
+    variables to set. If `serial` is true, the library is also measured with one thread.
     """
 
     name: str
@@ -57,7 +57,7 @@ class PeerKind(Record):
         """Import the library.
 
         Raises:
-            ImportError: it is not installed, or does not work here.
+            ImportError: the library is not installed, or does not work here.
         """
         for name in (self.module, *self.needs):
             importlib.import_module(name)

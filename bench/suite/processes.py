@@ -68,7 +68,7 @@ class Worker:
         """Return the next answer.
 
         Raises:
-            WorkerLostError: none came within `limit_s`, or the process ended.
+            WorkerLostError: no answer came within `limit_s`, or the process ended.
         """
         text, end = b"", time.monotonic() + limit_s
         while not text.endswith(b"\n"):

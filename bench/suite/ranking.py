@@ -58,7 +58,7 @@ LOSS: Final = "loss"
 
 
 class PeerRatio(Record):
-    """Axiomjit's time divided by a peer's, with its 95 % interval; below 1 axiomjit is faster."""
+    """Axiomjit's time divided by a peer's, with the 95 % interval; axiomjit is faster below 1."""
 
     peer: str
     ratio: float

@@ -238,7 +238,7 @@ def read_result(path: Path) -> Result:
     """Read and check a result file.
 
     Raises:
-        BenchError: no such file, no JSON, another version, or a field of another type.
+        BenchError: the file is missing, is no JSON, has another version or a field of a wrong type.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -280,7 +280,7 @@ def from_text(text: str, name: str, digits: int | None = None) -> Result:
         digits: round numbers to this many significant digits; None: keep all.
 
     Raises:
-        BenchError: no JSON, another version, or a field of another type.
+        BenchError: the text is no JSON, has another version or a field of a wrong type.
     """
 
     def number(text: str) -> float:

@@ -1,4 +1,4 @@
-"""Kept results: one dated file per machine in bench/results of a clone."""
+"""Stored results: one dated file per machine, in the folder bench/results of a clone."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def kept(folder: Path) -> tuple[Result, ...]:
     """Return all kept results, oldest first.
 
     Raises:
-        BenchError: there is none, or a file cannot be read.
+        BenchError: the folder has no result, or a file cannot be read.
     """
     found = [read_result(path) for path in sorted(folder.glob("*.json"))]
     if not found:

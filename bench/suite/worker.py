@@ -12,7 +12,7 @@
 | `plan` | `cost` of axiomjit's plan, None without one |
 | `limits` pinned, threads, spent_s | `triads`, `flops_per_s` |
 
-An answer with `status` says that the peer is out of the case, and why. The process ends when its
+An answer with `status` says why the peer drops out of the case. The process ends when its
 input does.
 """
 
@@ -131,7 +131,7 @@ class Session:
         return {"sample_s": min(tries)[1]}
 
     def memory(self) -> Answer:
-        """Return the growth of resident memory in a warm call, None if Linux does not report it."""
+        """Return the memory that a warm call adds at its peak, None if Linux does not report it."""
         _give_back_memory()
         gc.collect()
         try:

@@ -135,7 +135,7 @@ def own_workload(spec: str) -> Workload:
     defaults.
 
     Raises:
-        GraphValueError: no such file or function, or the file raises.
+        GraphValueError: the file or function does not exist, or running the file raises an error.
         BenchError: no arguments are given for a parameter, or `norm_inputs` does not work.
     """
     function: Function = inspect.unwrap(load_function(spec))

@@ -25,7 +25,7 @@ SUM: Final = Time(1, 4)
 DIVISION: Final = {"f4": Time(3, 18, 10), "f8": Time(3, 24, 16)}
 ROOT: Final = {"f4": Time(3, 20, 12), "f8": Time(3, 32, 18)}
 FUNCTION: Final = {"f4": Time(14, 44), "f8": Time(20, 60)}
-"""Times of elementary functions; one per function would change only one of 33 programs."""
+"""The time of any elementary function; a time per function would change one of 33 programs."""
 LONG_FUNCTION: Final = Time(40, 100)
 """An elementary function of float64 with a weight of `LONG` or more."""
 LONG: Final = 40

@@ -41,13 +41,13 @@ this factor: loops along memory are vectorized, gathers perhaps not.
 STORE_AND_LOAD_COST: Final = 2
 """The cost, in additions, of storing an element and loading it again in sequence."""
 MAX_SELECTIONS: Final = 8
-"""Most reads of a join that is not stored; each read splits the loops of its reader."""
+"""The most reads of a join that is not stored; each read splits the loops of its reader."""
 MAX_PARTS: Final = 16
-"""Most parts of a join in one kernel; beyond that, compile time grows faster than their number."""
+"""The most parts of a join in one kernel; for more, compile time grows faster than the number."""
 MAX_OPS: Final = 128
-"""Most ops fused into one kernel; beyond that, compile time outgrows the gain of fusion."""
+"""The most ops that are fused into one kernel; more would cost more compile time than they gain."""
 MAX_SPLIT_STATEMENTS: Final = 512
-"""Most statements of a kernel once the loops that read joins are split at their parts."""
+"""The most statements of a kernel, counted after loops over a join are split at its parts."""
 ALWAYS_STORED: Final = (*PACKS, SAVE, MATERIALIZE, UPDATE)
 """Primitives whose values are always stored."""
 

@@ -21,10 +21,10 @@ from axiomjit.symbolic.index_maps import (
 
 
 def drop_padding(graph: Graph, context: Context) -> Graph:
-    """Replace a read of a join by a read of its only part that the reader's conditions allow.
+    """Replace a read of a join by a read of one part if conditions exclude the other parts.
 
-    A fold over windows skips points outside its operand, so it needs no padded copy; elementwise
-    ops in between need none either.
+    A fold over windows skips points outside its operand, so the fold needs no padded copy. Neither
+    do elementwise ops between the padding and the fold.
 
     Needs: a legal graph in which only outputs are views.
     Gives: a legal graph; maps may name elements outside an operand where a condition does not hold.

@@ -1,4 +1,4 @@
-"""Graph -> Graph: readers bypass copies into C order that they do not need."""
+"""Graph -> Graph: bypass copies into C order for operations that do not need this order."""
 
 from __future__ import annotations
 

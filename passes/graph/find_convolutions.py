@@ -16,14 +16,14 @@ from axiomjit.symbolic.index_maps import IndexMap, iterators_of
 MIN_OUTPUTS: Final = 8
 """Fewest outputs per window at which a matrix product is faster than loops."""
 MIN_DEPTH: Final = 8
-"""Fewest elements per window at which a matrix product is faster than loops."""
+"""The fewest elements per window for which a matrix product is faster than loops."""
 
 
 def find_convolutions(graph: Graph, context: Context) -> Graph:
     """Replace sums of products over windows of an operand by convolutions.
 
-    Each dimension of the result belongs to one operand, each folded iterator to both. Loops compute
-    short windows and few outputs; these comparisons record guards in the scope.
+    Each dimension of the result belongs to one operand, each folded iterator to both. Loops still
+    compute short windows and few outputs; comparing these lengths records guards in the scope.
 
     Needs: a legal graph in which only outputs are views.
     Gives: a legal graph.

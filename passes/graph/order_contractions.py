@@ -84,7 +84,7 @@ class _Contraction:
         self.factors = [Factor(*pair) for pair in zip(op.operands, op.maps, strict=True)]
 
     def node(self) -> Node:
-        """The sum, in steps; in one loop nest if conditions exclude points."""
+        """The sum of products, computed in steps, or in one loop nest if conditions skip points."""
         steps = None if self.op.conditions else self._steps()
         if steps is None:
             return self._one_nest(self.factors)
@@ -176,7 +176,7 @@ class _Contraction:
     def _product(
         self, factors: Sequence[Factor], kept: Sequence[int], folded: Sequence[int]
     ) -> Node:
-        """The op that computes the product, with these kept and folded iterators."""
+        """The op that multiplies the factors over `kept` iterators and sums over `folded` ones."""
         if len(factors) != 2:
             return self._one_nest(factors, kept, folded)
         local, extents = self._renumbering([*kept, *folded])

@@ -35,8 +35,8 @@ def save_versions(graph: Graph, context: Context) -> Graph:
 
     A version that must be read after the next one is written (two arrays that are swapped, an
     output that is not the last version) is copied first; if only a part is read, such as a row of a
-    matrix, only that part is copied. A value that depends on other elements of the storage it is
-    written into is computed in a temporary.
+    matrix, only that part is copied. If a value depends on other elements of the storage that takes
+    the value, a temporary takes the value first.
 
     Needs: a legal graph in which only outputs are views.
     Gives: a graph whose writes have an order, each into the memory of the version before.
@@ -50,7 +50,7 @@ def save_versions(graph: Graph, context: Context) -> Graph:
         changed = _in_own_storage(graph, stored)
         if changed is graph:
             late = order_writes(graph, stored).late
-            changed = _saved(graph, late) if late else graph
+            changed = _with_copies(graph, late) if late else graph
         if changed is graph:
             return graph
         graph = changed
@@ -83,7 +83,7 @@ def _saved_copy(node: Node, number: int = 0) -> Op:
 
 
 def _in_own_storage(graph: Graph, stored: Collection[Node]) -> Graph:
-    """The graph in which a written value that reads other elements of its target is a temporary."""
+    """The graph with a temporary for each written value that reads other elements of its target."""
 
     def rule(node: Node, new: dict[Node, Node]) -> Node:
         rebuilt = with_operands(node, [new[child] for child in node.children])
@@ -113,7 +113,7 @@ def _copy(value: Node, index: IndexMap, extents: tuple[Dim, ...]) -> Node:
     return Op(value.dtype, SAVE, None, (value,), (index,), extents, len(extents))
 
 
-def _saved(graph: Graph, late: frozenset[Node]) -> Graph:
+def _with_copies(graph: Graph, late: frozenset[Node]) -> Graph:
     """The graph in which readers of late versions, except the next write, read copies.
 
     If only small parts of a version are read, only these are copied.

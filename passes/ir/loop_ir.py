@@ -10,11 +10,11 @@ Names are generated: iterators i0.., values v0.., states s0... An index is affin
 and in values that an earlier step found to be valid positions; it counts elements from the first
 element of its buffer. A reduction has a state: `Alloc` opens it with the neutral value, `Fold`
 combines elements into it, `ReadState` gives its value. A `tree` collects the states of blocks:
-`Push` adds one, `Drain` leaves the total in the state. A state of several cells is a tile, with a
-cell per iteration of a loop over a block, its lanes. A storage of role TILE is a tile, too: a loop
-over a block stores values there for a later loop over the same block. `Select` computes one of
-several scalars, by the values of the iterators. A scatter is a `Store` at values, or with a
-combine; its loops run in order.
+`Push` adds a state, `Drain` leaves the total in the state. A state with lanes is a tile, with one
+cell per iteration of a loop over a block. A storage of role TILE is a tile, too: a loop over a
+block stores values there for a later loop over the same block. `Select` computes one of several
+scalars, depending on the values of the iterators. A scatter is a `Store` whose index has values, or
+which combines the old element with the new one; its loops run in order.
 """
 
 from __future__ import annotations
@@ -100,9 +100,10 @@ class Block(Record):
 
 
 class Limit(Record):
-    """The condition low <= sum of factor * iterator < high, with terms in loop order.
+    """The condition low <= s < high for a sum s of products factor * iterator, in loop order.
 
-    In a limit of a loop, the factor of its own iterator is positive; in an `If` all factors are.
+    In the limit of a loop, the factor of the loop's iterator is positive. In an `If`, all factors
+    are positive.
     """
 
     terms: tuple[tuple[str, Dim], ...]
@@ -175,7 +176,7 @@ class Store(Record):
 
     @property
     def scatters(self) -> bool:
-        """True if several iterations may write one element; stores into partials never do."""
+        """True if several iterations may write the same element; for partials always False."""
         found = bool(self.index.gathered) and self.buffer.role is not ArrayRole.PARTIAL
         return self.combine is not None or found
 
@@ -289,8 +290,8 @@ class Nest(Record):
     tiles: tuple[Storage, ...] = ()
     """Scratch memory of the body."""
     prepass: bool = False
-    """True if the nest only fills the partials of the next nest, so that chunks of that nest may
-    run in any order. It is skipped if they run in order.
+    """True if the nest only fills the partials of the next nest, so that chunks of the next nest
+    may run in any order. If those chunks run in order, this nest is skipped.
     """
     chunk_chain: Dim | None = None
     """Iterations per chunk of the range. A chunk needs the partials that the chunk before it left,
@@ -377,7 +378,7 @@ def walk(body: tuple[Stmt, ...]) -> list[Stmt]:
 
 
 def limited_iterators(body: tuple[Stmt, ...]) -> set[str]:
-    """The iterators that limits of statements in a body name."""
+    """The iterators on which limits of statements in a body depend."""
     limits = [limit for stmt in walk(body) if isinstance(stmt, If | For) for limit in stmt.limits]
     return {name for limit in limits for name, _ in limit.terms}
 
@@ -458,6 +459,6 @@ def outer_values(stmt: Stmt) -> set[str]:
 
 
 def dtypes_of(body: Sequence[Stmt]) -> dict[str, DType]:
-    """The dtypes of the scalars that statements define, by name."""
+    """The dtype of each scalar that the statements define, by the scalar's name."""
     loaded = {s.name: s.buffer.dtype for s in body if isinstance(s, Load)}
     return loaded | {s.name: s.dtype for s in body if isinstance(s, Let | ReadState | Select)}

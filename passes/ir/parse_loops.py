@@ -111,7 +111,7 @@ def _arguments(record: Any) -> list[tuple[str, Any, Any, object]]:
 
 @lru_cache
 def _tables() -> dict[type, dict[str, Any]]:
-    """By class the table rows that are written by name."""
+    """For each class, the objects that a text refers to by their names."""
     library = [v for v in vars(library_operations).values() if isinstance(v, LibraryOperation)]
     library += [check(axis) for check in (check_positions, check_ends) for axis in range(32)]
     kinds = (LENGTH, DECLARED, STRIDE, BACKWARD, ANY, DATA_DEPENDENT)
@@ -142,7 +142,7 @@ def _members(kind: Any) -> tuple[Any, ...]:
 
 
 def _has_several(kind: Any) -> bool:
-    """True for tuples of records of several classes, such as statements."""
+    """True if a tuple of this type has records of several classes, as a tuple of statements."""
     return get_origin(kind) is tuple and len(_members(get_args(kind)[0])) > 1
 
 

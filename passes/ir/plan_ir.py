@@ -24,9 +24,9 @@ from axiomjit.symbolic.index_maps import Conditions
 ABI: Final = "2"
 """The version of the kernel interface: the meaning of words and of names in the source."""
 REPORT: Final = 4
-"""The number of words in front of those of a checked kernel."""
+"""The number of words that a checked kernel has in front of the words of other kernels."""
 TILE: Final = 1
-"""Number of all tiles."""
+"""The number that stands for any tile."""
 FIRST: Final = 2
 """The number of the first buffer."""
 
@@ -189,10 +189,10 @@ class Reuse(Record):
 
 
 class WriteBack(Record):
-    """Make the elements of a buffer the new value of the argument at a position.
+    """A step that copies a buffer into the argument at a position, as its new value.
 
-    Kernels write into the argument's own memory; only an argument that was converted for the call
-    needs a copy of the result.
+    Kernels write into an argument's own memory. Only an argument that was converted for the call
+    needs this step.
     """
 
     buffer: str
@@ -200,7 +200,7 @@ class WriteBack(Record):
 
 
 class Choose(Record):
-    """Set a data-dependent length to the number in a window, and check its guards."""
+    """A step that sets a data-dependent length to the number in a window and checks its guards."""
 
     choice: DataDependent
     count: Window

@@ -1,6 +1,6 @@
 """Stable text of a program in any form: a line per node, definition, statement or step.
 
-`print_program` is the walk; `FORMS` has, for each form, its name and the lines below the name.
+`FORMS` has, for each form of program, its name and the function that writes the lines below.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ AnyProgram = Graph | ViewProgram | LoopProgram | Plan
 
 
 class Form(NamedTuple):
-    """An intermediate form: its name, and the lines of a program of this form."""
+    """A form of programs: its name, and a function that gives the lines of such a program."""
 
     name: str
     lines: Callable[[Any], Iterable[str]]
@@ -105,7 +105,7 @@ def _list(dims: tuple[Dim, ...]) -> str:
 
 
 def _number_text(number: Number) -> str:
-    """A number and its origin, e.g. `number c0: f8 = scalar 2.0`."""
+    """The line of a number and of what it stands for, as `number c0: f8 = scalar 2.0`."""
     match number.origin:
         case Input():
             source = f"input {number.origin.position}"
@@ -180,7 +180,7 @@ def _index_text(index: Index) -> str:
 
 
 def _let_text(let: Let) -> str:
-    """The right-hand side of a scalar; operators are infix as in Python."""
+    """The right-hand side of a scalar's definition; operators are infix as in Python."""
     if let.primitive.sign is None:
         name = code(let.dtype) if let.primitive.name == "cast" else let.primitive.name
         return f"{name}({', '.join(let.operands)})"

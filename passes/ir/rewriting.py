@@ -46,7 +46,7 @@ Body = tuple[Stmt, ...]
 
 
 def in_one_order(first: Body, second: Body) -> Iterator[tuple[Body, Body]]:
-    """Both bodies with equal loop order: loops without folds take the order of the other body."""
+    """Yield both bodies with one loop order: the body without folds takes the other one's order."""
     folded = [any(isinstance(stmt, Fold) for stmt in walk(body)) for body in (first, second)]
     if folded[0] == folded[1]:
         return
@@ -291,7 +291,7 @@ class AddedNumbers:
 
 
 class PlainWalk(Record):
-    """A perfect nest of full `map` loops, outermost first, and its body."""
+    """Perfectly nested `map` loops that run all iterations, outermost first, and their body."""
 
     loops: tuple[For, ...]
     body: tuple[Stmt, ...]
@@ -309,7 +309,7 @@ class PlainWalk(Record):
 
 
 def plain_walk(nest: Nest) -> PlainWalk | None:
-    """The nest as a perfect `map` nest; None if it is not one."""
+    """The nest as perfectly nested `map` loops and their body; None if its loops are others."""
     outer = nest.body[0]
     if len(nest.body) > 1 or nest.partials or nest.tiles or not isinstance(outer, For):
         return None
@@ -325,10 +325,10 @@ def plain_walk(nest: Nest) -> PlainWalk | None:
 def in_one_walk(
     first: PlainWalk, second: PlainWalk, shared: Collection[Storage]
 ) -> tuple[PlainWalk, PlainWalk] | None:
-    """Both walks with the iterators of the first one; None if their iteration spaces differ.
+    """Both loop nests with the first one's iterators; None if their iteration spaces differ.
 
-    The second walk loads each `shared` element in the iteration in which the first one stores it. A
-    collapsed loop is split if the other walk has its parts as loops.
+    The second loop nest loads each `shared` element in the iteration in which the first one stores
+    the element. A collapsed loop is split if the other loop nest has its parts as loops.
     """
     if len(first.loops) < len(second.loops):
         first = _expanded(first, second.loops)
@@ -356,7 +356,7 @@ def in_one_walk(
 
 
 def in_one_nest(pair: tuple[PlainWalk, PlainWalk], shared: Collection[Storage]) -> Nest:
-    """Both walks as one nest; elements of `shared` storages are passed on as values."""
+    """Both loop nests as one nest; elements of `shared` storages are passed on as values."""
     first, second = pair
     values = {s.buffer: s.value for s in first.writes if s.buffer in shared}
     passed = {s.name: values[s.buffer] for s in second.reads if s.buffer in shared}

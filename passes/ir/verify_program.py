@@ -240,7 +240,7 @@ def _definition_faults(
 
 
 def _distinct(definition: Definition) -> frozenset[int]:
-    """The iterators along which a definition writes distinct elements, or the same one in order."""
+    """The iterators along which a definition writes no element twice, or writes it in order."""
     if definition.target is None or not (definition.combine or len(definition.operands) > 1):
         return frozenset(range(definition.rank))
     strides = enumerate(definition.target.strides)
@@ -437,9 +437,9 @@ def _limit_faults(
 
 
 def _partial_faults(nest: Nest) -> Iterator[str]:
-    """Check that each partial is stored before it is loaded.
+    """Describe each partial that is loaded before it is stored, or that is never loaded.
 
-    Partials of a chunk chain are filled by the prepass or by the step before.
+    The prepass or the step before fills the partials of a chunk chain.
     """
     kept = {buffer.name for buffer in nest.partials}
     stored: set[str] = set() if nest.chunk_chain is None else set(kept)

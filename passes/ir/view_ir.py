@@ -31,9 +31,9 @@ class ArrayRole(StrEnum):
     """An array from outside the function, or a constant."""
     RESULT = "result"
     TEMPORARY = "temporary"
-    """Stored only to save time."""
+    """An intermediate value that is stored only to save time."""
     MATERIALIZED = "materialized"
-    """A temporary that the user asked for."""
+    """An intermediate value that is stored because the user asked for that."""
     PARTIAL = "partial"
     """A buffer with states from body parts for the combine part, or with rows for a later step."""
     TILE = "tile"
@@ -53,9 +53,9 @@ class ArrayRole(StrEnum):
 
 
 class Storage(Record):
-    """Memory: a description with a layout, and a role.
+    """Memory of a program, with its role, dtype, shape and layout.
 
-    Strides count elements. `origin` is the node of an argument or constant.
+    Strides are in elements. `origin` is the node of an argument or constant.
     """
 
     name: str
@@ -107,9 +107,9 @@ POSITIONS: Final = Storage("at", ArrayRole.POSITIONS, INT, (), ())
 class View(Record):
     """A storage seen at offset + sum of strides * iterators of the reading op, in elements.
 
-    The shape is that of the reading op, or of the result. A result that is not `writable` is
-    returned read-only. A view of the real or imaginary parts has their dtype, and counts in
-    elements of it. `version` counts the writes to the storage before this read.
+    The view has the shape of the reading op, or of the result. A result that is not `writable` is
+    returned read-only. A view of the real or imaginary parts has their dtype, and its strides are
+    in elements of this dtype. `version` is the number of writes to the storage before this read.
     """
 
     storage: Storage
@@ -143,7 +143,7 @@ class View(Record):
 
     @property
     def offset(self) -> Dim:
-        """The position of the first element."""
+        """The position of the view's first element in memory."""
         return dim(0 if self.tensor.layout is None else self.tensor.layout.offset)
 
     @property
@@ -194,12 +194,12 @@ class Library(Record):
 class Definition(Record):
     """One op of the program, computed into its storage; without a storage it is an r-tensor.
 
-    With `library`, a library computes it instead of loops. A join has a region per operand. With a
-    `target` it writes the next version of an existing storage, at the elements in the target's
-    view. Points that violate one of the `conditions` are skipped. In a scatter, the operands after
-    the first are positions: the iterators of the target from rank on. Along `ordered` iterators an
-    element may be written again, so they run in C order; `combine` merges the old element with the
-    new one.
+    If `library` is set, the op is a library call instead of loops. A join has one region per
+    operand. With a `target`, the op writes the next version of an existing storage, at the elements
+    in the target's view. Points that violate one of the `conditions` are skipped. In a scatter, the
+    operands after the first are positions: the iterators of the target from rank on. Along
+    `ordered` iterators an element may be written again, so they run in C order; `combine` merges
+    the old element with the new one.
     """
 
     name: str

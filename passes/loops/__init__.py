@@ -1,9 +1,9 @@
-"""Passes to and over loop programs: loop nests, their order, blocks and scratch memory.
+"""Passes that make or change loop programs: their nests, loop order, blocks, scratch memory.
 
 `lower_to_loops` writes one nest per stored value; `fuse_loops` joins nests over the same iteration
 space; `order_loops` puts unit stride innermost; `flip_loops` runs loops over reversed arrays from
-their end; `collapse_loops` merges neighbouring loops that walk memory without gaps; `join_moments`
-computes a mean and the squared distances from it in one walk of a long row. `estimate_cost` gives
+their end; `collapse_loops` merges neighbouring loops that read memory without gaps; `join_moments`
+reads a long row once for its mean and the squared distances from the mean. `estimate_cost` gives
 each step its bytes and operations. `cache_rows` caches the elements of a row that a reduction and
 its reader share; `tile_folds` keeps a tile of accumulators where a reduction runs across memory;
 `block_folds` cuts reductions into blocks whose results form a tree, and gives reductions without a

@@ -161,7 +161,7 @@ def _as_tree(stmt: Stmt, trees: list[State]) -> Stmt:
 
 
 def _is_short(loop: For) -> bool:
-    """True if the whole fold is one block."""
+    """True if all steps of the fold fit into one block."""
     chain, _ = chain_of(loop)
     return all_steps(chain) <= BLOCK
 

@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: new rows wait in a buffer until the old ones have been read."""
+"""LoopProgram -> LoopProgram: new rows of an array wait in a buffer until old rows are read."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class _Steps:
         self.dropped |= kept
 
     def nest(self, pair: tuple[PlainWalk, PlainWalk], kept: set[Storage]) -> Nest | None:
-        """Both walks as one nest; None if reads are too far from the writes."""
+        """Both nests as one nest; None if elements are read too far from where they are written."""
         pairs = _pairs(*pair, kept)
         near = [each for each in pairs if not _disjoint(_distances_of(*each, pair[0].loops))]
         if all(_is_one_place(*each) for each in near):
@@ -155,7 +155,7 @@ class _Steps:
         return k < at
 
     def program(self) -> LoopProgram:
-        """The program with the steps joined so far."""
+        """The program in which the pairs of nests found so far are one nest each."""
         left = [k for k, step in enumerate(self.steps) if step is not None]
         return self.given.replace(
             storages=tuple(s for s in self.given.storages if s not in self.dropped),
@@ -215,7 +215,7 @@ def _rows_of_loop(loops: Sequence[For], level: int, near: Sequence[Distances]) -
 
 
 def _pairs(first: PlainWalk, second: PlainWalk, kept: set[Storage]) -> list[tuple[Index, Index]]:
-    """Pairs of a read of the first walk and a write of the second in the same buffer."""
+    """Pairs of a read in the first nest and a write in the second nest to the same buffer."""
     reads, writes = first.reads, second.writes
     made = {store.buffer for store in first.writes} - kept
     used = {load.buffer for load in second.reads} | {store.buffer for store in writes}
@@ -242,11 +242,11 @@ ONE: Final = dim(1)
 
 
 class Rows(Record):
-    """The rows of a walk's loop at a `level`: `count` rows of `height` iterations, in blocks.
+    """How loop number `level` of a nest is cut into `count` rows of `height` iterations.
 
-    An iteration has `width` elements in each iteration of the loops `around`; a block has `size`
-    rows. Up to `behind` later rows read a row, so it is written after them. Up to `ahead` earlier
-    rows read it, too.
+    An iteration has `width` elements in each iteration of the loops `around`. A block has `size`
+    rows. Up to `behind` later rows read a row, so the row is written after them. Up to `ahead`
+    earlier rows read the row, too.
     """
 
     level: int
@@ -275,15 +275,15 @@ class Rows(Record):
 
 
 class _RowNest:
-    """Writes two walks over the same iterators as one nest.
+    """Writes two nests over the same iterators as one nest.
 
-    The second loads from buffers the values that the first stores in `kept` storages. Each row is
-    computed into the buffer of its block; then the row that is `behind` rows earlier is written.
-    The first and the last rows of a block stay in the buffer until the combine part.
+    The second nest loads from buffers the values that the first one stores in `kept` storages. Each
+    row is computed into the buffer of its block; then the row that is `behind` rows earlier is
+    written. The first and the last rows of a block stay in the buffer until the combine part.
 
     Args:
         rows: the size and the number of rows.
-        pair: the walk that computes rows, and the walk that writes them.
+        pair: the loops that compute rows, and the loops that write rows.
         kept: the storages that are replaced by buffers of a few rows.
         number: gives the name of an integer constant of the program.
         names: one name for the buffer of each storage.
@@ -343,11 +343,11 @@ class _RowNest:
         return tuple(found)
 
     def within(self, low: int | Dim, high: Dim) -> Limit:
-        """The limit of a loop to rows low to high of the block."""
+        """The limit that makes a loop run over rows `low` to `high` - 1 of the block only."""
         return Limit(self.place(ONE).terms, dim(low), high)
 
     def place(self, factor: Dim) -> Index:
-        """The index of the written row in its block, times a factor."""
+        """The number of the written row in its block, times a factor, as an index."""
         return Index(dim(0), ((self.block, -self.rows.size * factor), (self.late, factor)))
 
     def slot(self, slot: Index) -> Index:
@@ -376,7 +376,7 @@ class _RowNest:
         return tuple(made), self.slot(Index(dim(0), tuple(terms), tuple(name for name, _ in terms)))
 
     def written(self, before: int) -> tuple[Stmt, ...]:
-        """Write the row `before` rows earlier, which is not among the first of its block."""
+        """The statements that write the row `before` rows earlier, no first row of its block."""
         rows = self.rows
         made: tuple[Stmt, ...] = ()
         slot = Index(rows.cells * rows.ahead, ())
@@ -390,7 +390,7 @@ class _RowNest:
     def row_statements(
         self, walk: PlainWalk, slot: Index, row: str, before: int = 0
     ) -> tuple[Stmt, ...]:
-        """The statements of a walk for a row, or for the row `before` rows earlier."""
+        """The statements of these loops for one row, or for the row `before` rows earlier."""
         rows, step = self.rows, self.outer.iterator
         shift = dim(-before) * rows.height
         whole = bool(before) or self.single
@@ -410,7 +410,7 @@ class _RowNest:
         return nested(self.around, body)
 
     def strides(self) -> Terms:
-        """The strides of the loops around and inside a row, in a buffered row."""
+        """The strides that the loops around and inside a row have in the buffer of a row."""
         step = self.rows.height * self.rows.width
         around = ((name, stride * step) for name, stride in counted_steps(self.around))
         return *around, *counted_steps(self.inner)

@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: two loops over a block compute its moments."""
+"""LoopProgram -> LoopProgram: compute the mean and squared distances of a block in two loops."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _is_moment(fold: Fold) -> bool:
 
 
 def _centered(body: tuple[Stmt, ...], numbers: Iterator[int]) -> tuple[Stmt, ...]:
-    """The statements, with each loop that folds moments of elements replaced by two loops."""
+    """The statements with two loops instead of each loop that folds the moments of elements."""
     result: list[Stmt] = []
     for stmt in body:
         if isinstance(stmt, For):
@@ -86,7 +86,7 @@ class _Block:
         )
 
     def statements(self) -> Iterator[Stmt]:
-        """Both loops, and the fold of the block's moments into the state."""
+        """The loop for the mean, the loop for squared distances, and the fold of their results."""
         name, (_, value, shifted, _) = self.name, self.fold.values
         yield from (Alloc(self.total), Alloc(self.shifted))
         sums = Fold(self.total, (value,)), Fold(self.shifted, (shifted,))

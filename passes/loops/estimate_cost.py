@@ -104,6 +104,6 @@ def _library_cost(step: LibraryCall) -> Cost:
 
 
 def _walked(view: View) -> tuple[Dim, ...]:
-    """The lengths of the dimensions with nonzero stride."""
+    """The lengths of a view's dimensions that have a stride other than 0."""
     pairs = zip(view.shape, view.strides, strict=True)
     return tuple(length for length, stride in pairs if stride.constant != 0)

@@ -50,10 +50,10 @@ MAX_CACHED_ROW: Final = 65_536
 MIN_BLOCK_STEPS: Final = 64
 """Fewest steps of a fold loop whose runs may be blocks of an outer fold."""
 MAX_STATEMENTS: Final = 200
-"""Most statements in one nest; beyond it compile time outgrows the gain of fusion."""
+"""The most statements in one nest; more would cost more compile time than fusion gains."""
 
 Stored = dict[Storage, tuple[Index, str]]
-"""For each storage, the index last written and the value there."""
+"""For each storage, the index that was written last, and the value that was written."""
 
 
 def fuse_loops(program: LoopProgram, context: Context) -> LoopProgram:
@@ -174,9 +174,9 @@ def _host(
 
 
 def _join(first: Nest, second: Nest, shared: bool) -> Nest | None:
-    """Both nests as one; None if their loops or their data do not allow it.
+    """Both nests as one nest; None if their loops or their data do not allow that.
 
-    If they have `shared` storages, the loops of one may be put in the order of the other's.
+    If the nests have `shared` storages, one may get the loop order of the other.
     """
     taken = 1 + max((name.number for name in _names(first.body)), default=0)
     moved = rename_iterators(second.body, {n: n.moved(taken) for n in _names(second.body)})
@@ -250,7 +250,7 @@ def _is_row_walk(loop: For) -> bool:
 
 
 def _large_strides(body: tuple[Stmt, ...]) -> float:
-    """The number of accesses with large strides when the best loop is innermost."""
+    """The number of accesses with large strides if the loop with the fewest is innermost."""
     accesses = [s for s in walk(body) if isinstance(s, Load | Store)]
     return min((stride_cost(s, accesses)[0] for s in walk(body) if isinstance(s, For)), default=0.0)
 
@@ -282,9 +282,9 @@ def _inner_loops(body: tuple[Stmt, ...]) -> int:
 
 
 def _reads_other_place(body: tuple[Stmt, ...]) -> bool:
-    """True if a buffer that is stored here is also loaded at another index, or after its store.
+    """True if the body loads from a buffer after storing into it, or at another index.
 
-    A load before the store is fine if every access is to the same element: an update in place.
+    A load before the store is an update in place if all accesses have the same index.
     """
     accesses = [s for s in walk(body) if isinstance(s, Load | Store)]
     stored: set[Storage] = set()
@@ -332,9 +332,10 @@ def _merge(body: tuple[Stmt, ...], within: bool = False) -> tuple[Stmt, ...]:
 
 
 def _may_merge(host: For, guest: For, within: bool) -> bool:
-    """True if two loops can be merged; a fold loop can join a map loop without folds.
+    """True if two loops can be merged; a fold loop can be merged into a map loop without folds.
 
-    If `within` another loop, the map loop may contain a long fold: accumulators of mixed rank.
+    If both loops are `within` another loop, the map loop may contain a long fold, as accumulators
+    of mixed rank need.
     """
     if host.extent is not guest.extent or host.block is not None or guest.block is not None:
         return False

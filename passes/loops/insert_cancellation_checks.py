@@ -31,10 +31,11 @@ POLL_INTERVALS: Final = (2**20, 2**15, 2**10, 2**5, 1)
 def insert_cancellation_checks(program: LoopProgram, context: Context) -> LoopProgram:
     """Let long loops within one unit of the caller's range poll a cancellation flag.
 
-    The caller of a kernel checks between units, but a unit may be a row of any length, or a fold of
-    few columns over many rows. The flag decides only if results are discarded, never their values.
-    A cancelled unit may leave any values in its buffers, so kernels that write into arguments or
-    variables do not poll. The work of a loop in this call records guards in the scope.
+    The caller of a kernel polls the flag between units, but one unit can take long: it may be a row
+    of any length, or a fold of few columns over many rows. The flag decides only whether results
+    are discarded, never their values. A cancelled unit may leave any values in its buffers, so
+    kernels that write into arguments or variables do not poll. Estimating the work of a loop with
+    the lengths of this call records guards in the scope.
 
     Needs: a legal loop program; all other passes over loops have run.
     Gives: a legal loop program.

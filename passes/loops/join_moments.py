@@ -194,14 +194,14 @@ class _Joining:
 
 
 def _read_from(stmt: Stmt, old: State, new: State, part: int) -> Stmt:
-    """The statement, with reads of one state replaced by reads of a part of another."""
+    """The statement, in which a read of the state `old` becomes a read of a part of `new`."""
     if isinstance(stmt, ReadState) and stmt.state == old:
         return ReadState(stmt.name, new, part)
     return stmt
 
 
 def _at_first(stmt: Stmt, loops: set[str]) -> Stmt:
-    """The statement at the first iteration of the loops."""
+    """The statement as the first iteration of the loops runs it."""
     if not isinstance(stmt, Load):
         return stmt
     terms = tuple(term for term in stmt.index.terms if term[0] not in loops)
@@ -238,7 +238,7 @@ class _Rows(Record):
         return whole > MAX_CACHED_ROW and not stride_cost(self.chain[-1], loads)[0]
 
     def renamed(self, other: _Rows, suffix: str) -> _Rows:
-        """The same rows with the iterators of another nest, and names that it does not use."""
+        """These loops with the iterators of `other`, and with names that `other` does not use."""
         names: dict[str, str] = {}
         body = (*self.before, *self.inner, *self.after)
         for stmt in body:

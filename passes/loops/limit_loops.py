@@ -20,15 +20,15 @@ from axiomjit.symbolic.dims import bound
 
 
 def limit_loops(program: LoopProgram, context: Context) -> LoopProgram:
-    """Move limits of statements to the loop around them, so that its body has no condition.
+    """Move limits of statements to the loop around them, so that the loop's body has no condition.
 
-    A limit moves to the innermost loop with an iterator in it, if all folds and stores of this loop
-    have the limit. A window at an edge then is a shorter loop, and an inner loop along a row is
-    vector code. Limits without iterators are evaluated, which records guards in the scope.
+    A limit moves to the innermost loop whose iterator it has, if all folds and stores in this loop
+    have the limit. The loop over a window at an edge is then shorter, and an inner loop along a row
+    is vector code. Limits without iterators are evaluated, which records guards in the scope.
 
     Needs: a legal loop program; blocks and lanes are made before.
     Gives: a legal loop program.
-    Keeps: which points are computed, and their order.
+    Keeps: the points of the nest that are computed, and their order.
     """
     with bound(context.scope):
         return map_nests(program, _limit)
@@ -37,10 +37,10 @@ def limit_loops(program: LoopProgram, context: Context) -> LoopProgram:
 def _limit(nest: Nest) -> Nest:
     if not any(isinstance(stmt, If) for stmt in nest.statements):
         return nest
-    return map_bodies(nest, lambda body: rewrite_body(body, _moved))
+    return map_bodies(nest, lambda body: rewrite_body(body, _with_moved_limits))
 
 
-def _moved(stmt: Stmt) -> tuple[Stmt, ...]:
+def _with_moved_limits(stmt: Stmt) -> tuple[Stmt, ...]:
     """A loop with the limits common to its body; limits without iterators are evaluated."""
     if isinstance(stmt, If):
         held = {limit: limit.low <= 0 < limit.high for limit in stmt.limits if not limit.terms}

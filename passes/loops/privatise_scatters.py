@@ -79,14 +79,14 @@ RULES: Final = {
 def privatise_scatters(program: LoopProgram, context: Context) -> LoopProgram:
     """Add a parallel variant before long scatters into small memory.
 
-    Its units are blocks of the positions: each fills a copy of the target with the neutral element
-    and scatters into it; its combine part combines the copies with the target. A single thread runs
-    the scatter itself, which has no copies to fill; the variant runs only if threads share it. Both
-    have the same bits: the variant exists only for operations with the same result in every order,
-    for floats only minimum and maximum.
+    The units of the variant are blocks of positions. Each unit fills a copy of the target with the
+    neutral element and scatters into the copy; the combine part combines the copies with the
+    target. A single thread runs the scatter itself, which needs no copies; the variant runs only if
+    several threads share the work. Both give the same bits, since the variant is made only for
+    operations whose result does not depend on the order: for floats only minimum and maximum.
 
-    The number of positions and the size of the target record guards in the scope. A data-dependent
-    length of the target, as that of counts, is checked when known.
+    Comparing the number of positions and the size of the target records guards in the scope. A
+    data-dependent length of the target, as that of counts, is checked when it is known.
 
     Needs: nests with their costs.
     Gives: a legal loop program.
@@ -143,7 +143,7 @@ class _Scatter(Record):
 
     @property
     def positions(self) -> Dim:
-        """The number of values that are stored."""
+        """The number of values that the scatter stores."""
         loops = (s for s in walk((self.loop,)) if isinstance(s, For))
         return all_steps(loop for loop in loops if loop.kind == "scatter")
 

@@ -27,12 +27,12 @@ def split_regions(program: LoopProgram, context: Context) -> LoopProgram:
     """Split each loop into ranges in which each select has a single part.
 
     So a padded or concatenated operand is read through its selection (ngraph tensors: complex
-    views) by inner loops without conditions. The order of the ranges in this call records guards in
-    the scope.
+    views) by inner loops without conditions. Comparing the bounds of ranges, with the lengths of
+    this call, records guards in the scope.
 
     Needs: a legal loop program whose loops have no spans.
     Gives: a legal loop program without selects.
-    Keeps: the order of iterations.
+    Keeps: all iterations and their order.
     """
     with bound(context.scope):
         return map_nests(program, _split)
@@ -46,12 +46,14 @@ def _split(nest: Nest) -> Nest:
 
 def _parted(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     """The statements without selects."""
-    known = _decided(body, lambda b: b.low <= 0 < b.high if b.iterator is None else None)
+    known = _decide_bounds(body, lambda b: b.low <= 0 < b.high if b.iterator is None else None)
     return _resolved(_ranges(known))
 
 
-def _decided(body: tuple[Stmt, ...], verdict: Callable[[Bound], bool | None]) -> tuple[Stmt, ...]:
-    """The statements without bounds that `verdict` finds true, and parts that it finds false."""
+def _decide_bounds(
+    body: tuple[Stmt, ...], verdict: Callable[[Bound], bool | None]
+) -> tuple[Stmt, ...]:
+    """Drop, in selects, bounds that `verdict` calls true, and parts with a bound it calls false."""
 
     def rule(stmt: Stmt) -> tuple[Stmt, ...]:
         if not isinstance(stmt, Select):
@@ -83,7 +85,7 @@ def _cut(loop: For) -> list[For]:
     if not own:
         return [loop.replace(body=_ranges(loop.body))]
     if loop.extent.constant == 0:  # an empty loop: any part will do
-        body = _decided(loop.body, lambda b: True if b.iterator == loop.iterator else None)
+        body = _decide_bounds(loop.body, lambda b: True if b.iterator == loop.iterator else None)
         return [loop.replace(body=_ranges(body))]
     cuts, ranks = _in_order([place for b in own for place in (b.low, b.high)], loop.extent)
     starts = {**ranks, cuts[0]: 0}  # an empty range, whose first and last place are equal
@@ -93,7 +95,7 @@ def _cut(loop: For) -> list[For]:
         def verdict(b: Bound, k: int = k) -> bool | None:
             return starts[b.low] <= k < ranks[b.high] if b.iterator == loop.iterator else None
 
-        inner = _reached(_decided(loop.body, verdict))
+        inner = _reached(_decide_bounds(loop.body, verdict))
         if not _is_outside_regions(inner):
             loops.append(loop.replace(body=_ranges(inner), span=span))
     return loops

@@ -80,7 +80,7 @@ def split_scans(program: LoopProgram, context: Context) -> LoopProgram:
 def _scan_in(nest: Nest, known: frozenset[str]) -> _Scan | None:
     """The scan in a nest, if the nest has no other work and the scan is long and has few rows.
 
-    `known` are the names of numbers.
+    `known` holds the names of the program's numbers.
     """
     if nest.partials or nest.combine:
         return None
@@ -172,7 +172,7 @@ class _Scan(Record):
         )
 
     def _place(self, before: int = 0) -> Index:
-        """The index of a block's cell, or of the cell `before` blocks earlier."""
+        """The index in partials of this block, or of the block `before` blocks earlier."""
         rows = self.rows()
         terms = ((self.blocks.iterator, all_steps(rows)), *counted_steps(rows))
         return Index(all_steps(rows) * -before, terms)
@@ -183,7 +183,7 @@ class _Scan(Record):
         return tuple(body) if lanes is None else (lanes.replace(body=tuple(body)),)
 
     def _stored(self, states: Sequence[State], partials: Sequence[Storage]) -> Iterator[Stmt]:
-        """Store the values of states in the cell of the block."""
+        """Store the values of the states in the partials, at the place of this block."""
         each = iter(partials)
         for state in states:
             for part in range(len(state.parts)):
@@ -194,7 +194,10 @@ class _Scan(Record):
     def _loaded(
         self, states: Sequence[State], partials: Sequence[Storage], before: int
     ) -> Iterator[Stmt]:
-        """Combine the values in a block's cell into states, or set states to an earlier block's."""
+        """Combine the stored states of this block into the states of the loops.
+
+        If `before` is not 0, set the states to those stored by the block `before` blocks earlier.
+        """
         each = iter(partials)
         for state in states:
             names = tuple(f"{state.name}r{part}" for part in range(len(state.parts)))
@@ -233,7 +236,7 @@ class _Scan(Record):
         return Nest(body, nested(rows, combine), tuple(partials), prepass=True)
 
     def chained(self, partials: Sequence[Storage]) -> Nest:
-        """The nest of the scan; each block starts with the state stored by the block before."""
+        """The nest of the scan, in which each block starts with the state of the block before."""
         states = [state for state, _ in self.states]
         later = Limit(((self.blocks.iterator, dim(1)),), dim(1), self.blocks.extent)
         loaded = self._in_lanes([*self._loaded(states, partials, 1)])

@@ -57,7 +57,7 @@ MAX_TIME_RATIO: Final = 0.97
 ENTRY_CYCLES: Final = 1.0
 """Cycles per vector that entering and leaving one more loop takes."""
 TILE_COST: Final = 2
-"""The cost of storing a value in a tile and loading it from there, in additions."""
+"""The cost of storing a value in a tile and loading it again, as a number of additions."""
 
 
 def strip_mine(program: LoopProgram, context: Context) -> LoopProgram:

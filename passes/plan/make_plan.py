@@ -30,7 +30,7 @@ from axiomjit.symbolic.dims import Dim, Guard, Symbol, dim, product
 from axiomjit.views.dense_layout import row_major_strides
 
 Steps = Sequence[Nest | LibraryCall]
-"""The steps of a loop program."""
+"""The steps of a loop program, in order."""
 
 
 def make_plan(program: LoopProgram, context: Context) -> Plan:
@@ -39,8 +39,8 @@ def make_plan(program: LoopProgram, context: Context) -> Plan:
     Library calls for several results of one function of the same operands become one call.
 
     All memory is allocated before the first kernel runs, so that a failure leaves nothing
-    half-written. After its last reader a temporary is released, or a later one of the same size
-    takes its memory.
+    half-written. After the last reader of a temporary, its memory is released, or a later temporary
+    of the same size takes that memory.
 
     Needs: a legal loop program of blocked nests with a cost per step.
     Gives: a plan with one window per result, and a write-back for each argument that changes.
@@ -94,9 +94,9 @@ def _partials(steps: Steps) -> list[Storage]:
 
 
 def _groups(steps: Steps) -> dict[int, tuple[LibraryCall, ...]]:
-    """For each library call, by index, the later calls for other results of the same function.
+    """For the index of each library call, the later calls for other results of its function.
 
-    The later calls run with the first one, and have no entry.
+    The later calls run together with the first one, so the dictionary lacks their own indices.
     """
     found: dict[int, tuple[LibraryCall, ...]] = {}
     known: dict[object, int] = {}

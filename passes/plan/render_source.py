@@ -40,7 +40,7 @@ from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Number, Storage
 from axiomjit.symbolic.dims import SMALL, Dim, dim
 
 LEVELS: Final = 32
-"""The depth of a tree of blocks, enough for 2**32 blocks."""
+"""The number of levels of a tree of block results, which is enough for 2**32 blocks."""
 
 
 class Rendered(Record):
@@ -60,7 +60,7 @@ def render_source(nest: Nest, numbers: tuple[Number, ...], target: ChosenTarget)
     the range that the caller gives.
 
     Needs: a legal nest with one outer map loop, or without loops.
-    Gives: a kernel whose text depends on the nest alone; its key has the target's name, too.
+    Gives: a kernel whose text depends on the nest alone; its key also has the target's name.
     Keeps: the nest.
     """
     return _Writer({number.name: number for number in numbers}).kernel(nest, target)
@@ -298,7 +298,7 @@ class _Writer:
         return name if state.lanes is None else f"load({name}, {self.ranges.step(state.lanes)})"
 
     def alloc(self, stmt: Alloc) -> Iterator[str]:
-        """Open a state, or the tree of its blocks."""
+        """Yield the lines that create a fold's state, or the tree of its block results."""
         state, has_element_flag = stmt.state, self.has_element_flag(stmt.state)
         dtypes = [cast_name(code(dtype)) for dtype in state.parts]
         names = self.values_of(state)
@@ -352,7 +352,10 @@ class _Writer:
             yield from (f"store({n}, {step}, {c})" for n, c in zip(names, combined, strict=True))
 
     def combined(self, state: State, values: list[str]) -> tuple[list[str], list[str]]:
-        """Lines that combine values into a state, and the new values; a first element is copied."""
+        """The lines that combine values with a state, and the new values of the state.
+
+        The first element is copied.
+        """
         has_element_flag, left = (
             self.has_element_flag(state),
             [self.lane_value(state, n) for n in self.values_of(state)],
@@ -596,7 +599,7 @@ class RangeSource(Record):
         return f"min({state.cells}, {', '.join(stops)})"
 
     def _block_stops(self, block: Block, start: str) -> list[str]:
-        """The ends of a block, and of the last block of the caller's range."""
+        """Where a block ends, and, if several blocks form a step, where the caller's range ends."""
         if block.unroll == 1:
             return [f"{start} + {self.length(block.size)}"]
         assert isinstance(block.size, int)

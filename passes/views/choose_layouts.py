@@ -29,7 +29,7 @@ from axiomjit.symbolic.index_maps import IndexMap, identity, magnitude, stride_s
 Order = tuple[int, ...]
 """Dimensions, outermost first."""
 StrideKey = tuple[int, ...] | None
-"""The sort key of a stride; None for a broadcast dimension."""
+"""A key by which dimensions are sorted by their strides; None for a broadcast dimension."""
 _NEAR: Final[dict[int | None, int]] = {0: 0, 1: 1, -1: 1}
 _KEEP_ORDER: Final = (*PACKS, GATHER, SAVE)
 """Primitives whose results keep NumPy's memory order."""
@@ -49,7 +49,7 @@ def choose_layouts(
     stored: Mapping[Node, Library | None],
     variables: Collection[Node] = (),
 ) -> dict[Node, Order]:
-    """The dimensions of each op, from the outermost in memory to the innermost.
+    """Choose for each op the order of its dimensions in memory, the outermost first.
 
     Results are stored in the order of their operands (NumPy's K). A temporary that only loops write
     and read is stored in the order that is cheapest for these loops at any lengths, or in K order
@@ -57,7 +57,7 @@ def choose_layouts(
     order as default.
 
     Needs: a legal graph in which only outputs are views, and its stored values.
-    Gives: an order for every op that is no view, and for variables.
+    Gives: an order of dimensions for every op that is no view, and for every variable.
     Keeps: the graph, and the order of arrays that callers see.
     """
     orders, strides = _memory_orders(graph, layouts)
@@ -69,7 +69,7 @@ def choose_layouts(
 def _memory_orders(
     graph: Graph, layouts: Layouts
 ) -> tuple[dict[Node, Order], dict[Node, tuple[Dim, ...]]]:
-    """NumPy's order for each op, and the strides of arguments and constants."""
+    """The memory order that NumPy gives each op, and the strides of arguments and constants."""
     orders: dict[Node, Order] = {}
     strides: dict[Node, tuple[Dim, ...]] = {}
     keys: dict[Node, tuple[StrideKey, ...]] = {}

@@ -84,7 +84,7 @@ def _pieces(definition: Definition, counts: Mapping[str, int]) -> Iterator[Defin
         yield definition.replace(
             name=f"{definition.name}p{number}",
             primitive=definition.primitive if len(parts) > 1 else VIEW,
-            operands=tuple(_from(operand, starts, extents) for operand, _ in parts),
+            operands=tuple(_shifted_operand(operand, starts, extents) for operand, _ in parts),
             extents=extents,
             regions=within if len(parts) > 1 else (),
             target=View(storage, extents, offset, storage.strides, version=number),
@@ -120,8 +120,10 @@ def _joined(first: Region, second: Region) -> Region | None:
     return (*first[:d], (first[d][0], second[d][1]), *first[d + 1 :])
 
 
-def _from(operand: ReadOperand, starts: tuple[Dim, ...], extents: tuple[Dim, ...]) -> ReadOperand:
-    """An operand read by iterators that start at these positions."""
+def _shifted_operand(
+    operand: ReadOperand, starts: tuple[Dim, ...], extents: tuple[Dim, ...]
+) -> ReadOperand:
+    """The operand moved so that iterators which start at 0 read it from these positions on."""
     moved: ReadOperand = operand
     if isinstance(operand, Value):
         moved = Value(operand.name, shift(operand.index, starts))

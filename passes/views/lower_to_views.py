@@ -215,9 +215,9 @@ class _Lowering:
 
 
 def _ordered(op: Update) -> frozenset[int]:
-    """The iterators along which an update may write one element again.
+    """The iterators along which an update may write the same element again.
 
-    An iterator that indexes a dimension of the target alone is not one of these.
+    An iterator that alone indexes a dimension of the target never writes an element again.
     """
     if op.looped_extents == op.extents and op.combine is None:
         return frozenset()

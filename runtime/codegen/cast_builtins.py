@@ -1,11 +1,11 @@
 """Casts between dtypes, as Numba intrinsics.
 
-Each returns the result of NumPy's `astype` on x86-64, also for values out of range, for which a
+Each cast gives the result of NumPy's `astype` on x86-64, also for values out of range, for which a
 bare `fptosi` would be poison. `axiomjit.runtime.codegen.plain_builtins` has the same casts in plain
 Python.
 
-Casts between float16 and float32 are instructions of the target: for a cast without one, such as
-one that rounds float64 to float16, LLVM calls a function of `compiler-rt`, which is not linked.
+Casts between float16 and float32 are instructions of the target. For a cast without an instruction,
+such as float64 to float16, LLVM calls a function of `compiler-rt`, which is not linked.
 """
 
 from __future__ import annotations

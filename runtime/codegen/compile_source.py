@@ -4,10 +4,10 @@ A kernel is compiled to `i32 k(result*, exception*, words*, lo, hi)`: Numba's ra
 without CPython or C wrapper, without reference counting, without fastmath, serial. The first two
 pointers are Numba's; a kernel leaves them alone.
 
-`lower_source` writes LLVM code with Numba's types, models and intrinsics. Numba's front end (byte
-code, type inference, registries of functions) is not used, since the language of kernels does not
-need it. `KernelLibrary`, a code library of Numba's, has LLVM optimise the code and write an object
-file, which is loaded like those from disk.
+`lower_source` turns the source into LLVM code, with Numba's types, data models and intrinsics.
+Numba's front end (byte code, type inference, registries of functions) is not used, since the
+language of kernels does not need it. `KernelLibrary`, a subclass of Numba's code library, has LLVM
+optimise the code and write an object file, which is loaded like object files from disk.
 
 LLVM's inliner runs before loops become vector loops, but the functions that these call for a step
 of a recipe are known only then (`vector_steps`): the library inlines them afterwards. Loops over
@@ -119,7 +119,7 @@ NAMES: dict[str, Any] = {
 }
 """The names of a kernel source, except elementary functions (see `plain_builtins.plain_names`)."""
 CHECKED_NAMES: dict[str, Any] = {**NAMES, **memory_builtins.CHECKED_NAMES}
-"""The same names in a kernel that checks each access (see `report`)."""
+"""The names of a kernel source if the kernel checks each access (see `report`)."""
 
 TRAITS: Final = Traits()
 """The traits of a kernel without elementary functions, strips or rows."""

@@ -29,7 +29,7 @@ from axiomjit.runtime.elementary.complex_functions import COMPLEX_RECIPES, Compl
 from axiomjit.runtime.elementary.functions import RECIPES, Recipe
 
 INLINED = 6
-"""The most calls that a kernel inlines; with more it inlines none.
+"""A kernel with up to this number of elementary calls inlines them all; with more, it inlines none.
 
 A single remaining call costs as much as several, since the loop must save registers around it.
 """

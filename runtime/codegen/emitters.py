@@ -54,7 +54,7 @@ def method(name: str) -> Emitter:
 
 
 def hidden(builder: Any, number: Any, *attributes: str) -> Any:
-    """The same integer, made opaque: LLVM does not know how it was computed."""
+    """Return the integer in a form from which LLVM does not know how it was computed."""
     kind = ir.FunctionType(number.type, [number.type])
     kept = builder.asm(kind, "", "=r,0", [number], side_effect=False)
     for attribute in ("nounwind", "memory(none)", *attributes):
@@ -163,7 +163,7 @@ class Real:
         return abs(self).equals(float("inf"))
 
     def is_finite(self) -> Bit:
-        """True if this is neither infinite nor NaN."""
+        """True if this number is neither infinite nor NaN."""
         return abs(self) < self.constant(float("inf"))
 
 
@@ -315,7 +315,7 @@ def library(name: str) -> Emitter:
         if single and platform.machine() in ("x86_64", "AMD64"):
             # The calling convention packs two floats into one register.
             packed = ir.VectorType(part, 2)
-            result = call_function(builder, name + "f", packed, [_packed(x) for x in numbers])
+            result = call_function(builder, name + "f", packed, [_packed_parts(x) for x in numbers])
             lanes = [builder.extract_element(result, ir.IntType(32)(k)) for k in (0, 1)]
             return complex_value(*(Real(builder, lane) for lane in lanes))
         values = [part.value for number in numbers for part in number]
@@ -324,14 +324,14 @@ def library(name: str) -> Emitter:
     return emit
 
 
-def _packed(x: RealPair) -> Any:
+def _packed_parts(x: RealPair) -> Any:
     builder, lanes = x[0].builder, ir.VectorType(x[0].value.type, 2)
     one = builder.insert_element(ir.Constant(lanes, ir.Undefined), x[0].value, ir.IntType(32)(0))
     return builder.insert_element(one, x[1].value, ir.IntType(32)(1))
 
 
 def select_complex(builder: Any, condition: Any, yes: Any, no: Any) -> Any:
-    """One of two complex values, without a branch."""
+    """Choose one of two complex values without a branch."""
     bit = Bit(builder, condition)
     pairs = zip(parts_of(builder, yes), parts_of(builder, no), strict=True)
     return complex_value(*(bit.choose(a, b) for a, b in pairs))

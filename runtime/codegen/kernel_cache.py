@@ -161,14 +161,14 @@ class KernelHandle:
         self.failure, self.was_reported = None, False
         self._users: dict[int, weakref.ref[NativeUser]] = {}
         self._hits: dict[int, int] = {}
-        self._dropped: Callable[[], LoadedKernel | None] = _nothing
+        self._dropped: Callable[[], LoadedKernel | None] = _no_kernel
         self._last = 0
 
     def get(self) -> LoadedKernel:
-        """The loaded kernel; a dropped one that is still referenced counts as loaded.
+        """The loaded kernel; a dropped kernel that is still referenced counts as loaded.
 
         Raises:
-            As `KernelCache.get`, if it must be loaded.
+            The errors of `KernelCache.get`, if the kernel must be loaded.
         """
         found = self.loaded or self._dropped() or self._load(self)
         self._last = next(_USES)
@@ -202,8 +202,8 @@ class KernelHandle:
         self._users.clear()
 
 
-def _nothing() -> None:
-    """No kernel was dropped yet."""
+def _no_kernel() -> None:
+    """Do nothing: this stands for a reference to the last dropped kernel while there is none."""
 
 
 def load_all(handles: Sequence[KernelHandle]) -> list[LoadedKernel]:
@@ -379,7 +379,7 @@ class KernelCache:
 
         Raises:
             CompileError: Numba refused the source; the next call tries again.
-            NotNowError: it is not loaded, and this thread cannot load it now, or does not wait.
+            NotNowError: the kernel is not loaded, and this thread cannot load it or does not wait.
         """
         return self.handle(kernel).get()
 
@@ -504,11 +504,11 @@ def _compiles_here() -> bool:
 
 
 def _compile(kernel: Kernel, checked: bool) -> CompiledKernel:
-    """Compile with Numba.
+    """Compile a kernel with Numba.
 
     Raises:
-        ImportError: there is no Numba, or its compilation is disabled.
-        GraphValueError: this CPU cannot run code of the kernel's target.
+        ImportError: Numba is not installed, or its compilation is disabled.
+        GraphValueError: this CPU cannot run code for the kernel's target.
     """
     with FORKS_WAIT:
         import numba

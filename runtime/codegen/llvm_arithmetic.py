@@ -1,9 +1,9 @@
-"""Recipes as LLVM code: each operation is one instruction, which LLVM can vectorise.
+"""Recipes as LLVM code: each operation of a recipe is one instruction that LLVM can vectorise.
 
 Some steps are calls of functions whose vector forms are instructions (`vector_steps`). For rare
 numbers that vector code does not cover, a recipe calls a function of the number and its usual
-result (`beyond`). Its vector forms test whether any lane holds such a number, and only then call a
-function that computes the lanes one by one. So a loop stays vector code and pays for the test only.
+result (`beyond`). The vector forms of this function test whether any lane holds a rare number, and
+only then compute the lanes one by one. So a loop stays vector code and pays only for the test.
 """
 
 from __future__ import annotations
@@ -97,9 +97,9 @@ class Lane:
 
 
 def _step(name: str, arity: int) -> Callable[..., Lane]:
-    """The method of a step of `Arithmetic`, by its vector instruction if the target has it.
+    """The method for a step of `Arithmetic`, which emits a vector instruction if the CPU has one.
 
-    Arguments after the first `arity` are Python numbers.
+    The first `arity` arguments of the method are operands, the others are Python numbers.
     """
 
     def step(self: LlvmArithmetic, *given: Any) -> Lane:
@@ -141,7 +141,7 @@ class LlvmArithmetic(Arithmetic):
         return self._called("llvm.fma", a, b, c)
 
     def select(self, condition: Numeric, yes: Numeric, no: Numeric) -> Lane:
-        """`yes` if the condition holds, else `no`; one of them may be a Python number."""
+        """Return `yes` if the condition holds, else `no`; one of the two may be a Python number."""
         chosen = self.builder.select(condition.value, *self._operands(yes, no))
         return Lane(self.builder, chosen)
 
@@ -170,7 +170,7 @@ class LlvmArithmetic(Arithmetic):
         )
 
     def to_float(self, whole: Numeric) -> Lane:
-        """An integer as a float."""
+        """Convert an integer to a float."""
         return Lane(
             self.builder, self.builder.sitofp(whole.value, of_lanes(FLOATS[self.code], self.lanes))
         )
@@ -291,7 +291,7 @@ def _beyond(
 
 
 def _one_by_one(builder: Any, form: Any, single: Any) -> Any:
-    """Emit a loop that calls the scalar function for each lane of a form's operands."""
+    """Emit a loop that calls the scalar function once for each lane of the vector operands."""
     x, usual = form.args
     before, step, done = builder.block, *(form.append_basic_block(n) for n in ("lane", "done"))
     builder.branch(step)
@@ -309,9 +309,9 @@ def _one_by_one(builder: Any, form: Any, single: Any) -> Any:
 
 
 def _test(function: Any, builder: Any, bound: float) -> None:
-    """Emit the test: return the second operand, unless |x| > bound in a lane.
+    """Emit a test, by which a function returns its second operand unless |x| > bound in a lane.
 
-    Afterwards the builder is in the block for such lanes.
+    The builder is then in the block that runs if |x| > bound in a lane.
     """
     x, usual = function.args
     size = call_intrinsic(builder, "llvm.fabs", [x])

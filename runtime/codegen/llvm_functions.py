@@ -4,9 +4,9 @@ Functions that loops inline are written once per target and linked: recipes befo
 run; steps of recipes after loops have become vector loops, and only the forms that these call. So a
 kernel's module has no functions that most kernels do not use; they are in linked modules.
 
-Library functions are compiled once per target. For an elementary function, a kernel's module
-declares the scalar form. By LLVM's vector function ABI, its attribute names the vector forms, which
-vectorised loops call instead.
+Library functions are compiled once per target. A kernel's module declares only the scalar form of
+an elementary function. An attribute of the declaration names the vector forms (LLVM's vector
+function ABI), which vectorised loops call instead.
 
 `TargetContext` is Numba's code generation for the target, whose libraries end as object files and
 are not loaded. LLVM adds calls of functions for operations that a CPU lacks. Such a function may
@@ -215,14 +215,14 @@ def define_recipe(module: Any, name: str, write: Callable[[Any], None]) -> Any:
     """Return a function that loops inline at once, defined in a module or linked into it.
 
     Args:
-        module: the module that calls it.
+        module: the module that calls the function.
         name: the name of the function.
-        write: defines it in a module.
+        write: defines the function in a module.
     """
     if _links(module) is None:
         write(module)
         return module.globals[name]
-    linked = _linked(target_of(module), [name], write, late=False)
+    linked = _linked_module(target_of(module), [name], write, late=False)
     module.axiomjit_links.append(name)
     _declare_linked(module, linked)
     return module.globals[name]
@@ -233,7 +233,7 @@ def define_step(module: Any, names: Sequence[str], write: Callable[[Any], None])
     if _links(module) is None:
         write(module)
         return
-    _declare_linked(module, _linked(target_of(module), names, write, late=True))
+    _declare_linked(module, _linked_module(target_of(module), names, write, late=True))
     keep(module, [module.globals[name] for name in names[1:]])
 
 
@@ -247,7 +247,7 @@ def _links(module: Any) -> list[str] | None:
     return getattr(module, "axiomjit_links", None)
 
 
-def _linked(
+def _linked_module(
     target: Target, names: Sequence[str], write: Callable[[Any], None], *, late: bool
 ) -> _Linked:
     """The module of functions, made at first use."""
@@ -289,7 +289,7 @@ def lanes_of(module: Any, kind: Any) -> tuple[int, ...]:
 
 
 def form_name(name: str, lanes: int) -> str:
-    """Return the name of a function's form for vectors of `lanes` numbers; 1: the scalar form."""
+    """Return the name of a function's form for `lanes` numbers at once; for 1, the scalar form."""
     return name if lanes == 1 else f"{name}_x{lanes}"
 
 

@@ -121,8 +121,8 @@ def lower_source(
 
     Raises:
         SyntaxError: the source is not Python.
-        KeyError: it defines no kernel.
-        TypeError: it is not in the language of kernels.
+        KeyError: the source defines no kernel.
+        TypeError: the source is not in the language of kernels.
     """
     functions = {f.name: f for f in ast.parse(source).body if isinstance(f, ast.FunctionDef)}
     kernel = functions["kernel"]
@@ -205,7 +205,7 @@ class _Writer:
         self.join(results, carried, scope)
 
     def unrelated(self, number: Any) -> Any:
-        """The same number, made opaque: LLVM does not know how it was computed.
+        """Return the number in a form from which LLVM does not know how it was computed.
 
         The ends of a loop over a block are formulas of outer iterators. LLVM would express all
         addresses and counts by such formulas, which takes longer and does not improve the code.

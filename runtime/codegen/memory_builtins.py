@@ -135,15 +135,15 @@ def within(
     *,
     stores: bool = False,
 ) -> Any:
-    """Emit `perform(pointer)` on a buffer; a checked one is accessed only inside its bounds.
+    """Emit `perform(pointer)` for a buffer; a checked buffer is accessed only inside its bounds.
 
     Args:
         builder: the builder of the kernel's function.
         kind: the type of the buffer; an unchecked buffer is its pointer.
         buffer: the value of the buffer.
         reached: the first and the last element that is accessed.
-        perform: emits the access; its result is an element, unless it stores.
-        stores: True for a store.
+        perform: emits the access; for a load, it returns the loaded element.
+        stores: True if the access is a store.
 
     Returns:
         The result of `perform`; poison if the access was refused.
@@ -317,15 +317,15 @@ def _mark(builder: Any, access: Any, buffer_type: BufferType) -> Any:
 
 
 Place = Callable[[Any, BufferType, Any, Any], Any]
-"""Emits the pointer to an element of a buffer, given the pointer to its first one and an index."""
+"""Emits the pointer to an element, given the buffer's type, its first element, and an index."""
 
 
 def _element(builder: Any, a: BufferType, pointer: Any, index: Any) -> Any:
     return builder.gep(pointer, [index])
 
 
-def _apart(builder: Any, a: BufferType, pointer: Any, index: Any) -> Any:
-    """The same by a number of bytes, so that LLVM makes no loop version for a step of 1."""
+def _element_by_bytes(builder: Any, a: BufferType, pointer: Any, index: Any) -> Any:
+    """Emit the pointer to an element by its bytes: LLVM then makes no loop version for step 1."""
     address = builder.mul(index, WORD(np.dtype(CODES[a.dtype]).itemsize))
     place = builder.gep(builder.bitcast(pointer, BYTE.as_pointer()), [address])
     return builder.bitcast(place, pointer.type)
@@ -356,7 +356,7 @@ def _make_load(name: str, place: Place, *, prefetching: bool = False) -> Intrins
     return Intrinsic(load)
 
 
-load, load_apart = _make_load("load", _element), _make_load("load_apart", _apart)
+load, load_apart = _make_load("load", _element), _make_load("load_apart", _element_by_bytes)
 
 
 @Intrinsic
@@ -403,7 +403,7 @@ def _make_store(name: str, place: Place) -> Intrinsic:
     return Intrinsic(store)
 
 
-store, store_apart = _make_store("store", _element), _make_store("store_apart", _apart)
+store, store_apart = _make_store("store", _element), _make_store("store_apart", _element_by_bytes)
 
 
 def _cells_of(n: Any, dtype: Any) -> tuple[int, types.Type] | None:

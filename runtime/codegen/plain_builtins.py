@@ -30,7 +30,7 @@ Join = Callable[[Any, Any], Any]
 
 
 class KernelWord(Protocol):
-    """The content of one word of a kernel's argument block."""
+    """What one word of a kernel's argument block holds."""
 
     @property
     def name(self) -> str:
@@ -42,7 +42,7 @@ class KernelWord(Protocol):
 
     @property
     def dtype(self) -> str:
-        """Code of the elements' or the scalar's dtype; "i8" for a length."""
+        """The code of the dtype of a buffer's elements or of a scalar; "i8" for a length."""
 
 
 class PlainBuffer:
@@ -205,7 +205,7 @@ def drain_mul(t: PlainBuffer, q: int) -> Any:
 
 
 def push_lanes_mul(t: PlainBuffer, q: int, s: PlainBuffer, width: int) -> int:
-    """`push_mul` for each of the first `width` cells of a tile."""
+    """Do `push_mul` for each of the first `width` lanes, with the tree of that lane."""
     for lane in range(width):
         _push_cell(t, q, load(s, lane), lane, width, np.multiply)
     return q + 1

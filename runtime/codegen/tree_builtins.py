@@ -1,12 +1,12 @@
 """The tree of a blocked sum or product, as Numba intrinsics: a counter of finished subtrees.
 
 If bit k of the count is set, level k of the tree holds the sum of 2**k blocks, so that block
-results are added in pairs for any number of blocks. A level is one cell, or one cell per lane of a
-tile. Names that end in `_mul` multiply. `axiomjit.runtime.codegen.plain_builtins` has the same
-names in plain Python.
+results are added in pairs for any number of blocks. Each level of the tree is one number, or one
+number per lane. Functions whose names end in `_mul` multiply instead of adding.
+`axiomjit.runtime.codegen.plain_builtins` has the same functions in plain Python.
 
-Each is a function that kernels call, compiled once per process: otherwise LLVM would spend as much
-time on these few additions as on the loop.
+Kernels call these functions, which are compiled once per process: LLVM would otherwise spend as
+much time on their few additions as on the loop.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ TreeBody = Callable[[Any, Any, Any, Any, Any, "Joint"], None]
 
 
 class TreeCombine(NamedTuple):
-    """The operation that joins the blocks of a tree; `suffix` ends the names of its functions."""
+    """The operation that combines the results of blocks; names of its functions end in `suffix`."""
 
     suffix: str
     rules: Rules
@@ -33,7 +33,7 @@ class TreeCombine(NamedTuple):
 
 
 class Joint(NamedTuple):
-    """The operation that joins blocks of one dtype, and its neutral element."""
+    """The operation that combines block results of one dtype, and its neutral element."""
 
     join: Emitter
     neutral: ir.Constant
@@ -74,7 +74,7 @@ def _called(module: Any, name: str, element: Any, body: TreeBody, joint: Joint, 
 
 
 def _each_cell(builder: Any, width: Any, visit: Callable[[Any], None]) -> None:
-    """Visit every lane; without lanes there is one cell."""
+    """Call `visit` for every lane; without lanes, call it once for the only cell."""
     if width is None:
         visit(WORD(0))
         return
@@ -83,7 +83,7 @@ def _each_cell(builder: Any, width: Any, visit: Callable[[Any], None]) -> None:
 
 
 def _join(builder: Any, tree: Any, level: Any, state: Any, width: Any, joint: Joint) -> None:
-    """state = tree[level] + state (or *), cell by cell: the earlier subtree is the left operand."""
+    """Combine the earlier subtree at a level (left) with the state (right), lane by lane."""
 
     def join_cell(lane: Any) -> None:
         here = builder.gep(state, [lane])
@@ -136,9 +136,10 @@ def _call(
     arguments: list[Any],
     kind: TreeCombine,
 ) -> None:
-    """Call the function of `body` on a tree of type `t` and cells of type `s`, None for a pointer.
+    """Emit a call of the function that `body` writes, on a tree of type `t`.
 
-    With checks, the function is called only if the tree and cells are large enough.
+    `s` is the type of the state's buffer, None if the state is a pointer. If kernels are checked,
+    the function is called only if both buffers are large enough.
     """
     tree, count, state, *lanes = arguments
     width = lanes[0] if lanes else WORD(1)
@@ -169,7 +170,7 @@ def _call(
 def _make_push(kind: TreeCombine) -> Any:
     @Intrinsic
     def push(t: Any, q: Any, s: Any) -> Typed:
-        """`push(t, q, s)`: add the sum s of the next block to the tree of q blocks; the new q."""
+        """`push(t, q, s)`: add the sum s of the next block to tree t of q blocks; return q + 1."""
         if not isinstance(t, BufferType) or s != t.dtype:
             return None
 

@@ -1,6 +1,6 @@
-"""Operations on values, as Numba intrinsics with a rule for each kind of dtype.
+"""Operations on single numbers, as Numba intrinsics with a rule for each kind of dtype.
 
-Operands have one dtype, which is also the result's unless a row says otherwise.
+Operands have one dtype. The result has the same dtype unless a table says otherwise.
 `axiomjit.runtime.codegen.plain_builtins` has the same operations in plain Python.
 
 Division rounds down, and remainders are NumPy's. For integers, x // 0 and x % 0 are 0, and the
@@ -225,7 +225,7 @@ ISFINITE: Rules = {"f": _magnitude_against_infinity("<"), "iub": _constant(True)
 
 
 def _reordered(instruction: str, integers: str) -> Rules:
-    """A float instruction that LLVM may reorder, and the one for integers."""
+    """The rules for a float instruction that LLVM may reorder, and an integer instruction."""
     return {
         "f": lambda b, args: getattr(b, instruction)(*args, flags=("reassoc",)),
         "iu": method(integers),
@@ -355,9 +355,9 @@ def _by_float(builder: Any, args: list[Any], signed: bool) -> tuple[Any, Any]:
 def _by_double_twice(builder: Any, args: list[Any]) -> tuple[Any, Any]:
     """Signed division of 64-bit integers, in two steps of float64.
 
-    The error of the first quotient is less than 2**13. The remainder is divided again, to the
-    nearest integer; after that it is at most half the divisor, up to a relative error of 2**-38.
-    The smallest integer by -1 wraps.
+    The error of the first quotient is less than 2**13. The remainder is divided again, and that
+    quotient is rounded to the nearest integer. The last remainder is at most half the divisor, up
+    to a relative error of 2**-38. The smallest integer divided by -1 wraps.
     """
     a, b = args
     double = ir.DoubleType()

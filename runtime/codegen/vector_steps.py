@@ -165,15 +165,15 @@ def with_forms(
     lengths: Sequence[int],
     body: Callable[[Any, Any], Any],
 ) -> dict[int, Any]:
-    """Return a scalar function (key 1) and its vector forms by length, which loops inline.
+    """Return a function's scalar form (key 1) and vector forms (keyed by length); loops inline all.
 
     Args:
         module: the module that defines the functions at first use.
         name: the name without PREFIX.
         kind: the type of a number.
-        arity: the number of operands.
+        arity: the number of the function's operands.
         lengths: the lengths of the vectors.
-        body: emits the result of every form, from a builder and the function.
+        body: emits the result of a form, given a builder and the form.
     """
     full = PREFIX + name
     vectors = {lanes: f"{full}_x{lanes}" for lanes in lengths}

@@ -156,10 +156,10 @@ class Arithmetic(ABC):
         return self.number((whole + self.bias) << self.mantissa)
 
     def nearest_whole(self, x: Numeric, factor: float) -> tuple[Numeric, Numeric]:
-        """Round x * factor to the nearest integer; return it as a float and as an integer.
+        """Round x * factor to the nearest integer; return this integer as a float and an integer.
 
-        Both are correct where the integer is below 2**21 (float32) or 2**50, else meaningless.
-        Adding 1.5 * 2**mantissa leaves the integer in the last bits.
+        Both results are correct if the integer is below 2**21 (float32) or 2**50 (float64), and
+        meaningless otherwise. Adding 1.5 * 2**mantissa leaves the integer in the last bits.
         """
         magic = 1.5 * 2.0**self.mantissa
         shifted = self.fma(x, factor, magic)
@@ -186,7 +186,7 @@ class Arithmetic(ABC):
         return self.number(self.bits(self.constant(power)) + one - self.bits(x))
 
     def bounded(self, x: Numeric, low: float, high: float) -> Numeric:
-        """x clipped to the bounds; NaN stays NaN."""
+        """Return x clipped to the bounds; NaN stays NaN."""
         x = self.select(x > high, high, x)
         return self.select(x < low, low, x)
 

@@ -17,14 +17,14 @@ RealFunction = Callable[..., Numeric]
 ComplexRecipe = Callable[[Arithmetic, RealFunction, Numeric, Numeric], RealParts]
 
 REACH = {"f4": 88.0, "f8": 709.0}
-"""Up to this exp, sinh and cosh are finite."""
+"""For each dtype, a number up to which exp, sinh and cosh are finite."""
 SHIFT = {"f4": 40.0, "f8": 350.0}
 """Beyond REACH the factor e**SHIFT is multiplied separately; the rest of x is still so large that
 sinh and cosh are e**|x| / 2."""
 
 
-def _shifted(m: Arithmetic, far: Numeric, x: Numeric) -> RealParts:
-    """For `far` x, return x moved by SHIFT towards 0, and e**SHIFT; for others x and 1."""
+def _shifted_argument(m: Arithmetic, far: Numeric, x: Numeric) -> RealParts:
+    """Return x moved by SHIFT towards 0, and e**SHIFT, if x is `far`; otherwise x and 1."""
     shift = SHIFT[m.code]
     factor = m.select(far, m.constant(math.exp(shift)), 1.0)
     return m.select(far, x - m.copysign(m.constant(shift), x), x), factor
@@ -32,7 +32,7 @@ def _shifted(m: Arithmetic, far: Numeric, x: Numeric) -> RealParts:
 
 def exp(m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric) -> RealParts:
     """e**x (cos(y) + i sin(y))."""
-    less, factor = _shifted(m, x > REACH[m.code], x)
+    less, factor = _shifted_argument(m, x > REACH[m.code], x)
     power = of("exp", less)
     re, im = power * (of("cos", y) * factor), power * (of("sin", y) * factor)
     lost = ~(abs(y) < INFINITY) & (abs(x) == INFINITY)  # the angle is unknown, the size is not
@@ -45,9 +45,9 @@ def _hyperbolic(
 ) -> tuple[RealParts, RealParts]:
     """Return sinh(x) and cosh(x), then cos(y) and sin(y); far from 0 these have the factor.
 
-    `_shifted` returns the factor.
+    `_shifted_argument` returns the factor.
     """
-    less, factor = _shifted(m, abs(x) > REACH[m.code], x)
+    less, factor = _shifted_argument(m, abs(x) > REACH[m.code], x)
     cosine, sine = of("cos", y) * factor, of("sin", y) * factor
     return (of("sinh", less), of("cosh", less)), (cosine, sine)
 

@@ -254,7 +254,7 @@ class BoundPlan:
     def go_on(
         self, arrays: Arrays, arguments: Sequence[object], given: Sequence[object] | None = None
     ) -> list[Array]:
-        """As `run`, with existing memory and loaded kernels."""
+        """Run the steps as `run` does, in memory that exists and with kernels that are loaded."""
         results: Any = None
         for action in self.actions:
             results = action(arrays, arguments, given)

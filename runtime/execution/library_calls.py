@@ -1,9 +1,9 @@
 """Library calls as steps of plans, on views of buffers, and the threads that libraries may use.
 
-A library that computes matrix products has threads of its own, and a plan calls it only between its
-parallel sections, so that they do not run beside our workers. `threads(n)` and
-`AXIOMJIT_NUM_THREADS` limit it too if `threadpoolctl` can be imported. A library has one limit per
-process: while several calls have a limit, the smallest one holds for all.
+A library that computes matrix products has threads of its own. A plan calls the library only
+between parallel sections, so that these threads do not run beside our workers. `threads(n)` and
+`AXIOMJIT_NUM_THREADS` limit the library too if `threadpoolctl` can be imported. A library has one
+limit per process: while several calls have a limit, the smallest limit holds for all.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class CallForm(StepForm):
         self.step, self.buffers = step, plan.buffers
 
     def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep:
-        """The step for these lengths."""
+        """The bound step for these lengths."""
         return (Making if self.step.allocates_targets else Calling)(self, lengths)
 
     def of_words(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep | None:
@@ -232,7 +232,7 @@ class Making(BoundStep):
 def _within_limits(
     function: Callable[..., Any], shapes: Sequence[tuple[int, ...]]
 ) -> Callable[..., Any]:
-    """The function, limited to the caller's threads if an array is large."""
+    """The function; for large arrays, its calls use no more threads than the caller may."""
     large = any(math.prod(shape) > SMALL for shape in shapes)
     return partial(_keep_limits, function) if large else function
 
@@ -245,7 +245,7 @@ def _keep_limits(function: Callable[..., Any], *operands: Any) -> Any:
 
 
 def _counted(function: Callable[..., Any], operands: Sequence[Any]) -> Callable[..., Any]:
-    """The function for operands like these, counted as a library call."""
+    """The function with a count of its calls, for operands with these shapes."""
     function = _within_limits(function, [operand.shape for operand in operands])
 
     def call(*seen: Any) -> Any:

@@ -292,7 +292,10 @@ class NativeWriter:
         return self._view(window, window.window.writable and not repeats)
 
     def _view(self, window: BoundWindow, writable: bool) -> NewArray | None:
-        """The slot of a window; None if it exceeds its buffer, which Python refuses."""
+        """The instruction that makes a window; None if the window reaches outside its buffer.
+
+        Python then refuses the window.
+        """
         if not self._is_within(window):
             return None
         shape, base = window.shape, self.slots[window.window.buffer]

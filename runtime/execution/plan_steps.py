@@ -67,7 +67,7 @@ class NativeStep:
     def emit_alone(
         self, plan: Plan, native: NativeWriter, examples: Sequence[Any], kind: type | None
     ) -> bool:
-        """As `emit`, for a step that is one function returning all results of the plan."""
+        """Write the instructions of the plan's only step, a function that returns all results."""
         return False
 
 
@@ -120,7 +120,7 @@ class AllocateForm(StepForm):
         self._strides = tuple(map(plan.lengths.number, self.buffer.strides))
 
     def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> Allocation:
-        """Evaluate the shape and its order in memory; raises as `Allocation`."""
+        """Evaluate the shape and its order in memory; errors are those of `Allocation`."""
         shape, strides = [values[k] for k in self._shape], [values[k] for k in self._strides]
         dimensions = range(len(shape))
         order = sorted(dimensions, key=lambda d: (-strides[d], d))
@@ -143,7 +143,7 @@ class Allocation(BoundStep):
         """Store the shape in memory order, and the transpose back; None for C order.
 
         Raises:
-            MemoryError: it would exceed 2**63 - 1 bytes.
+            MemoryError: the buffer would exceed 2**63 - 1 bytes.
         """
         self._form, self._laid_out, self._back = form, laid_out, back
         size_bytes = form.buffer.dtype.itemsize
@@ -182,7 +182,7 @@ class Allocation(BoundStep):
 
 
 class Releasing(StepForm, BoundStep):
-    """Releases the memory of a temporary; the same step for all lengths."""
+    """Releases the memory of a temporary; all lengths share the step."""
 
     __slots__ = ("_name",)
 
@@ -194,7 +194,7 @@ class Releasing(StepForm, BoundStep):
         return self
 
     def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> None:
-        """Drop the array."""
+        """Drop the array of the released buffer."""
         del arrays[self._name]
 
     def emit(self, native: NativeWriter) -> bool:
@@ -203,7 +203,7 @@ class Releasing(StepForm, BoundStep):
 
 
 class WritingBack(StepForm, BoundStep):
-    """Copies the new value of a converted argument back; the same step for all lengths."""
+    """Copies the new value of a converted argument back; all lengths share the step."""
 
     __slots__ = ("_step",)
 

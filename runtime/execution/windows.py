@@ -103,7 +103,7 @@ class BoundWindow:
         """Refuse a window that is not inside the memory of its buffer.
 
         Raises:
-            BoundsError: the window exceeds the buffer.
+            BoundsError: the window reaches outside the buffer.
         """
         low, high = allocation.span(self.shape, self.strides, self.window.dtype.itemsize)
         first, end = allocation.span(array.shape, array.strides, array.itemsize)

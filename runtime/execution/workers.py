@@ -33,7 +33,7 @@ AnyPath = str | os.PathLike[str]
 MIN_SPEEDUP: Final = 1.1
 """Threads share units of chains only if that is faster by this factor."""
 SHARE_DIVISOR: Final = 16
-"""The smallest chunk is a thread's share of units divided by this."""
+"""A chunk has at least a thread's share of the units, divided by this number."""
 VARIABLES: Final = ("AXIOMJIT_NUM_THREADS", "OMP_NUM_THREADS")
 UNDIVIDED: Final = 2**62
 """The chunk size, in units, of calls that need not be divided."""
@@ -287,11 +287,11 @@ after_fork(_forget_workers)
 
 @lru_cache(maxsize=256)
 def chunk_edges(grid: int, threads: int) -> tuple[int, ...]:
-    """The starts of the chunks of a grid, and its end.
+    """The units at which the chunks of a grid start, and the end of the grid.
 
-    Chunks shrink, so that a late or slow thread ends with the others: each chunk is half of a
+    Chunks get smaller, so that a late or slow thread ends with the others: each chunk is half of a
     thread's share of the rest (C. Polychronopoulos and D. Kuck, "Guided self-scheduling", 1987),
-    but no less than a part of SHARE_DIVISOR.
+    but at least the share of all units divided by SHARE_DIVISOR.
     """
     edges, least = [0], -(-grid // (SHARE_DIVISOR * threads))
     while edges[-1] < grid:
@@ -316,19 +316,20 @@ def run_chunks(
     chunk_size: ChunkSize | None = None,
     give_up: Callable[[], object] | None = None,
 ) -> None:
-    """Run `call(lo, hi)` for each pair of neighbours among the edges, in one or several calls.
+    """Run all chunks, each from one of the `edges` to the next, by calls of `call(lo, hi)`.
 
     Args:
         call: runs units lo to hi without the GIL and returns a status, 0 for success.
         edges: ascending numbers of units (see `chunk_edges`).
         threads: the most threads that work at once, the caller included. With one thread or
             one chunk, the caller runs everything in order. Simultaneous calls share the threads.
-        chunk_size: the units of one call, adjusted after each. Without it, chunks are not divided.
-        give_up: ends running calls early. With it one unit may take long: the main thread leaves
-            the work to helpers, so that signals reach it meanwhile.
+        chunk_size: the number of units per call, adjusted after each call. If None, chunks are not
+            divided.
+        give_up: ends running calls early. If given, one unit may take long: the main thread leaves
+            the work to helpers, so that signals reach the main thread meanwhile.
 
     Raises:
-        RuntimeError: a call returned another status; no further chunk was started.
+        RuntimeError: a call returned a status other than 0; no further chunk was started.
         BaseException: raised by a call, or KeyboardInterrupt in the caller, after the running
             chunks have ended.
     """
@@ -385,7 +386,7 @@ def asked_threads() -> int | None:
 
 
 def available_threads() -> int:
-    """The most threads of a call now: those granted to the process, limited by `threads(n)`."""
+    """The most threads that a call may use: those of the process, limited by `threads(n)`."""
     most = granted()
     if most == 1:
         return 1

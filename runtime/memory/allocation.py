@@ -82,7 +82,7 @@ def load_allocator() -> dict[str, int]:
     """The addresses of malloc, calloc, realloc, free and trim, which are never unloaded.
 
     Raises:
-        ImportError: there is no llvmlite.
+        ImportError: llvmlite is not installed.
         RuntimeError, OSError, ValueError: the code can be neither loaded nor compiled.
     """
     late = lazy_import("axiomjit.runtime.memory.allocator_text")  # few processes need it
@@ -117,11 +117,11 @@ class _Pool:
     """The state of the allocator, and the handler for NumPy."""
 
     def __init__(self) -> None:
-        """Load it.
+        """Load the allocator and make its handler for NumPy.
 
         Raises:
-            ImportError: there is no llvmlite, or no such interface in NumPy.
-            AttributeError: a function of the C library is nowhere.
+            ImportError: llvmlite is not installed, or NumPy has no interface for handlers.
+            AttributeError: a function of the C library is not found.
             RuntimeError: NumPy does not take the handler.
             RuntimeError, OSError, ValueError: the code can be neither loaded nor compiled.
         """

@@ -73,7 +73,7 @@ class _Function(Builder):
         return self.add(self.add(self.shift_left(power, 3), part), -8)
 
     def bytes(self, number: Value) -> Value:
-        """The bytes of a size."""
+        """The number of bytes of size class `number`."""
         shift = self.add(self.shift_right(number, 3), -3)
         return self.shift_left(self.add(self.both(number, 7), 9), shift)
 

@@ -131,9 +131,10 @@ class EntryBuilder(Builder):
         return self.load(steps)
 
     def fill_vector(self) -> None:
-        """Put known objects before the arguments, and 0 for values that guards will read.
+        """Emit code that makes the vector: known objects, 0 for values to read, the arguments.
 
-        Without such values the arguments are the vector.
+        Guards read the values later. If there are no values beside arguments, the vector is the
+        arguments' own memory.
         """
         vector, outside = self.variable(self.arguments), self.head("outside")
         with self.when(self.test("ne", outside, 0)):

@@ -71,7 +71,7 @@ Array = np.ndarray[Any, Any]
 MOST_TABLES: Final = 8
 """Most tables of one entry; a further one replaces the oldest."""
 _NUMBERS: Final = {float: 1, complex: 2}
-"""The size in words of Python numbers whose values go to kernels."""
+"""For each type of Python number that kernels take by value, the number of its words."""
 _PLAIN: Final = {np.dtype(code).type for code in DTYPES}
 """Classes of NumPy's scalars whose bits are their value."""
 UNUSED_SLOTS: Final = 2
@@ -158,7 +158,7 @@ _KINDS: Final = {name: number for number, name in enumerate(GUARDS)}
 
 
 def guard_objects(e: EntryBuilder, missed: str) -> None:
-    """Check the guards of a table, and read the values from outside that they are about."""
+    """Emit code that checks the guards of a table and reads the outside values they compare."""
     with e.records(e.add(e.table, 8 * len(HEADER)), e.head("guards")) as record:
         value = e.word(e.vector, Row(e, record, ("source",))["source"])
         asks = [partial(_ask, e, name, record, value, missed) for name in GUARDS]
@@ -173,7 +173,7 @@ def _ask(e: EntryBuilder, name: str, record: Value, value: Value, missed: str) -
 
 
 class Table(Record):
-    """The words of a table, and the objects they refer to."""
+    """The words of a guard table, and the objects that the words refer to."""
 
     words: bytes
     kept: tuple[object, ...]
@@ -183,7 +183,7 @@ class Guards:
     """The records of one table, and the objects they refer to."""
 
     def __init__(self, plan: NativePlan | None, writes: Sequence[int] = ()) -> None:
-        """Start without records; guarded objects get the slots of the plan."""
+        """Start without records; guarded objects get slots that the plan leaves unused."""
         self._plan, lent = plan, () if plan is None else plan.lent
         self._writable = {*writes, *lent}
         self._unused = 0 if plan is None else plan.slots
@@ -444,10 +444,10 @@ class Guards:
     ) -> bool:
         """Store a result, or a value of the vector, into a container like `whole` after the plan.
 
-        `convert` is one of `CONVERTERS`, for a result.
+        `convert` is empty, or the name in `CONVERTERS` by which a result is converted.
 
         Returns:
-            True if it is a dict or list in which it is stored natively.
+            True if the container is a dict or list into which native code can store.
         """
         if outside_refusal():
             return False
@@ -470,10 +470,10 @@ class Guards:
         number: int = 0,
         convert: str = "",
     ) -> bool:
-        """As `store_item`, into an attribute of an instance, or of a cell.
+        """Store an object, as `store_item` does, into an attribute of an instance or of a cell.
 
         Returns:
-            True if no code of the user's stores it.
+            True if no code of the user's runs for that.
         """
         kind = type(whole)
         if outside_refusal() or not stores_plainly(kind, name) or not self.unchanged(kind):

@@ -67,10 +67,10 @@ class InDict(Record):
 
 
 class Inline(Record):
-    """A value of an instance that may have no dict: at this distance from its first one.
+    """A value of an instance that may have no dict, at distance `at` from its first value.
 
-    The distance is -1 while no instance of the class has the attribute. The class has `count` names
-    at the address `keys` then.
+    While no instance of the class has the attribute, the distance is -1, and the class has `count`
+    names at the address `keys`.
     """
 
     at: int

@@ -47,10 +47,10 @@ class Instruction(Record):
 
 
 class NewArray(Instruction):
-    """Make an array in new memory, or in that of the array at `base` from `offset` bytes on.
+    """Make an array in new memory, or in the memory of the array at `base` from `offset` bytes on.
 
-    The new array is a view of the array at `base`, or with `takes` gets its memory and empties its
-    slot. Without strides it is in C order.
+    The new array is a view of the array at `base`. With `takes`, it gets the memory of that array
+    instead, whose slot is then empty. Without strides, the new array is in C order.
     """
 
     dtype: np.dtype[Any]
@@ -84,7 +84,7 @@ class NewArray(Instruction):
 
 
 def _make_array(e: EntryBuilder, row: Row, failed: str) -> None:
-    """Make an array; without data NumPy allocates the memory."""
+    """Emit code that makes an array of given data, or of memory that NumPy allocates."""
     base, dtype, rank, shape = row["base"], row["dtype"], row["rank"], row.tail
     data, owner, strides = e.variable(0), e.variable(0), e.variable(0)
     with e.when(e.test("sge", base, 0)):
@@ -181,8 +181,8 @@ def _fill_block(e: EntryBuilder, row: Row) -> None:
 class CallPython(Instruction):
     """Call a Python function with the objects at slots.
 
-    The function returns a tuple of new arrays, the results; without results its value is ignored.
-    With `entire`, its value is one result of any type.
+    The function returns the results as a tuple of new arrays. If the instruction has no results,
+    the value of the function is ignored. With `entire`, the value is one result of any type.
     """
 
     function: Callable[..., Any]
@@ -275,7 +275,7 @@ class Store(Instruction):
     convert: str = ""
 
     def words(self) -> Sequence[int]:
-        """Functions are given by their addresses."""
+        """The words of this instruction, in which functions are given by their addresses."""
         is_taken = self.setter == SET_POSITION
         convert = _function(self.convert) if self.convert else 0
         where = self.target, self.key, self.slot, self.number

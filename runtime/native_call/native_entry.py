@@ -47,7 +47,7 @@ _INTRINSICS: Final = "".join(
 
 
 def entry_text() -> str:
-    """LLVM text of the entry."""
+    """The LLVM text of the native function that checks guard tables and runs a call."""
     e = EntryBuilder()
     items = e.load(e.cell, structures.LIST_ITEMS)
     e.tables = e.word(items, 0)

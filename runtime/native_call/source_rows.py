@@ -1,8 +1,8 @@
 """Rows of guard tables that read values from outside a call into its vector, and check them.
 
-A row that reads compares the value with a known object, or stores an owned reference, so that
-neither another thread nor code of the user's (an `__eq__` while a dict is searched) can free what
-the call uses. A value that is missing is 0.
+A row that reads a value compares it with a known object, or stores an owned reference to it, so
+that neither another thread nor code of the user's (an `__eq__` while a dict is searched) can free
+what the call uses. A missing value is 0.
 """
 
 from __future__ import annotations
@@ -217,7 +217,11 @@ def _guard_distinct(e: EntryBuilder, row: Row, value: Value, missed: str) -> Non
 
 
 _READ: Final = ("target", "known", "type")
-"""First words of a row that reads: the number of the value, or 0 and the known value."""
+"""The first words of a row that reads a value.
+
+`target` is the value's number in the vector, or 0 if the value is compared with `known`. `type` is
+the class of the object from which the value is read.
+"""
 SOURCE_ROWS: Final[dict[str, tuple[Words, Callable[..., None]]]] = {
     "dict_item": ((*_READ, "key", "place"), _read_dict_item),
     "position": ((*_READ, "position", "is_list"), _read_position),

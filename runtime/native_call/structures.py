@@ -138,7 +138,10 @@ def _dtypes() -> bool:
 
 
 _NATIVE: Final = (ord("=") ^ ord("<")) << 16
-"""The two marks of native byte order; arrays with the other byte order run in Python."""
+"""The bits in which the two marks of native byte order, "=" and "<", differ.
+
+Calls with arrays of the other byte order run in Python.
+"""
 
 
 def error_state_variable() -> Any:
@@ -211,5 +214,5 @@ RUNTIME: Final[Mapping[str, Callable[[], int]]] = {
 
 @lru_cache(maxsize=1)
 def runtime_block() -> bytes:
-    """The words of `RUNTIME`; tables point into it, so it is never freed."""
+    """The addresses in `RUNTIME` as bytes; guard tables refer to them, so they are never freed."""
     return b"".join(find().to_bytes(8, "little") for find in RUNTIME.values())

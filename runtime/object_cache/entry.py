@@ -77,12 +77,12 @@ class ObjectFile(Record):
 
     @property
     def undefined(self) -> set[str]:
-        """The symbols that it uses but does not define."""
+        """The symbols that the file uses but does not define."""
         return {symbol.name for symbol in self.symbols if symbol.name and not symbol.section}
 
     @property
     def defined(self) -> set[str]:
-        """The symbols that it defines."""
+        """The symbols that the file defines."""
         return {symbol.name for symbol in self.symbols if symbol.name and symbol.section}
 
     def relocations(self) -> Iterator[tuple[int, Relocation]]:
@@ -97,7 +97,7 @@ def tables_of(code: bytes) -> ObjectFile:
     """The tables of an object file; a file of another format than ELF has none.
 
     Raises:
-        ValueError: one of them is not whole.
+        ValueError: a table is incomplete.
     """
     return read_object(code) if code.startswith(ELF) else ObjectFile(0, (), ())
 
@@ -144,7 +144,7 @@ def _damaged(part: str) -> ValueError:
 
 
 def _section(code: bytes, at: int, count: int) -> Section:
-    """One of `count` sections, whose row is at this place."""
+    """The section whose table row is at the position `at`; there are `count` sections."""
     _, kind, flags, _, start, size, link, info, align, _ = _SECTION.unpack_from(code, at)
     stored = 0 if kind in (0, NO_BITS) else size
     if (stored and start + stored > len(code)) or size > len(code) + 2**20:
@@ -250,11 +250,14 @@ def pack(entry: Entry) -> bytes:
     return MAGIC + sha256(rest).digest() + rest
 
 
-def _literal(text: str) -> Any:
-    """The value of a text; Python 3.11 counts the depth of trees for all threads together.
+def _literal_value(text: str) -> Any:
+    """The value of a Python literal in a text.
+
+    Python 3.11 counts the depth of syntax trees for all threads together. So reading a literal may
+    fail while another thread parses, and is repeated.
 
     Raises:
-        ValueError: it cannot be read, also not while other threads parse nothing.
+        ValueError: the text is not a literal, or other threads parse all the time.
     """
     for _ in range(100):
         try:
@@ -273,7 +276,7 @@ def unpack(key: str, data: bytes) -> Entry | None:
         if sha256(data[len(MAGIC) + len(digest) :]).digest() != digest:
             return None
         end = _START + length
-        entry = _read(_literal(data[_START:end].decode()), data[end:])
+        entry = _read(_literal_value(data[_START:end].decode()), data[end:])
         whole = entry.key == key and all(file.is_for_this_cpu for file in entry.files)
         called = _calls(entry.files)
         known = set(entry.calls or ()) == called and called <= PROVIDED
@@ -283,10 +286,10 @@ def unpack(key: str, data: bytes) -> Entry | None:
 
 
 def _read(metadata: Any, code: bytes) -> Entry:
-    """The entry described by the metadata.
+    """The entry that the metadata describe.
 
     Raises:
-        ValueError: they do not describe what follows them, or an object file is damaged.
+        ValueError: the metadata do not describe this code, or an object file is damaged.
     """
     objects, start = [], 0
     for size in metadata["sizes"]:

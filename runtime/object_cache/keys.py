@@ -1,8 +1,9 @@
-"""The keys of kernels and of processors on disk: digests of everything that decides a content.
+"""The keys of files on disk, for kernels and processors: digests of all that a content depends on.
 
-For a kernel that is its own key (its source and words), its traits, the target with all that it can
-do, the versions of Numba and llvmlite, Numba's settings, and the code of axiomjit that makes
-machine code of a source. So a change of any of them finds no entry: nothing is ever out of date.
+The content for a kernel depends on its own key (its source and words), its traits, the target with
+all its capabilities, the versions of Numba and llvmlite, Numba's settings, and the code of axiomjit
+that turns a source into machine code. A change of one of these gives another key, so that no file
+is ever out of date.
 
 LLVM's answers about this processor are kept on disk, too: asking it again takes 30 ms. They are
 found by the processor's own answers to LLVM's questions, in place of the kernel.
@@ -73,8 +74,8 @@ def compiler_versions() -> tuple[object, ...]:
     """The versions of Numba, llvmlite and its LLVM, found without importing them.
 
     Raises:
-        ImportError: one of them is not installed.
-        OSError: one of them cannot be read.
+        ImportError: Numba or llvmlite is not installed.
+        OSError: a file with a version cannot be read.
     """
     numba, llvmlite = _folder("numba"), _folder("llvmlite")
     versions = [_content(f"{folder}/_version.py") for folder in (numba, llvmlite)]
@@ -197,7 +198,7 @@ def target_key(name: str) -> str | None:
 
 
 def pack_target(key: str, target: Target) -> bytes:
-    """The bytes of a record."""
+    """The bytes by which a target is stored on disk."""
     values = [getattr(target, field) for field in Target._fields]
     lazy_import("json")  # here, since most processes write nothing
     import json

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 Value = str
-"""A number in LLVM text: a literal, or the name of a result."""
+"""A number as LLVM text writes it: a literal, or the name of an earlier result."""
 
 
 class Builder:

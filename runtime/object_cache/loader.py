@@ -1,11 +1,11 @@
-"""Loads the object files of an entry as code in memory.
+"""Loads the object files of a cache entry into memory, as code that can run.
 
-Most are linked here, without LLVM, which takes 30 ms to import and start. The object files that
-LLVM writes for code in memory (large code model, x86-64) need little linking: sections are placed
-one after another, and absolute addresses are filled in. Other files, for instance with jump tables,
-are left to LLVM's linker. In LLVM's linker each kernel is a separate library, so that equal names
-do not collide. A missing name is an error in both linkers, never a call of address 0. The functions
-that an entry may call are checked when it is read (`entry`).
+Most files are linked here, without LLVM, which takes 30 ms to import and start. The object files
+that LLVM writes for code in memory (large code model, x86-64) need little linking: sections are
+placed one after another, and absolute addresses are filled in. Other files, for instance those with
+jump tables, are left to LLVM's linker. In LLVM's linker each kernel is a separate library, so that
+equal names do not collide. A missing name is an error in both linkers, never a call of address 0.
+The functions that an entry may call are checked when the entry is read (`entry`).
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ def link(files: Sequence[ObjectFile], symbol: str, outside: Mapping[str, int]) -
 
     Args:
         files: the object files, which may use each other's symbols.
-        symbol: the function to call.
+        symbol: the name of the function whose address the result has.
         outside: addresses of symbols that no file defines.
 
     Raises:
-        NotLinkedError: they need more than this linker supports.
+        NotLinkedError: the files need something that this linker does not support.
         OSError: the system provides no executable memory.
     """
     if any(file.machine != MACHINE for file in files):
@@ -85,7 +85,7 @@ def link(files: Sequence[ObjectFile], symbol: str, outside: Mapping[str, int]) -
 
 
 def plain_code(instructions: bytes) -> LinkedCode:
-    """Copy instructions into executable memory; its address is that of the first one.
+    """Copy instructions into executable memory; the result has the first instruction's address.
 
     Raises:
         OSError: the system provides no executable memory.
@@ -241,7 +241,7 @@ def load(entry: Entry) -> LoadedCode | None:
     """
     trouble: OSError | None = None
     try:
-        code = _linked(entry)
+        code = _linked_code(entry)
         return LoadedCode(code, code.address)
     except OSError as error:
         trouble = error
@@ -253,11 +253,11 @@ def load(entry: Entry) -> LoadedCode | None:
     return loaded
 
 
-def _linked(entry: Entry) -> LinkedCode:
+def _linked_code(entry: Entry) -> LinkedCode:
     """The code of an entry, linked here.
 
     Raises:
-        NotLinkedError: it needs more than our linker does.
+        NotLinkedError: the entry needs something that our linker does not support.
         OSError: the system provides no executable memory.
     """
     outside = {name: function_address(name) for name in entry.calls or ()}

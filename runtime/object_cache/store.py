@@ -148,7 +148,7 @@ class Directory:
         """A file descriptor of the folder, after checking it.
 
         Raises:
-            OSError: it does not exist, or is not a folder.
+            OSError: the folder does not exist, or the path is not a folder.
             UnusableFolderError: others can write in it.
         """
         if not SUPPORTED:
@@ -263,7 +263,7 @@ _LASTING: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.
 
 
 class ObjectStore:
-    """Machine code by key, in the folders of the current settings."""
+    """Reads and writes machine code by key, in the folders that the current settings name."""
 
     def __init__(self) -> None:
         self._settings: tuple[object, ...] | None = None
@@ -375,7 +375,7 @@ def cached_code(text: str, symbol: str) -> LoadedCode:
 
     Raises:
         ImportError: there is no llvmlite.
-        RuntimeError, OSError, ValueError: it could not be compiled or loaded.
+        RuntimeError, OSError, ValueError: the text could not be compiled or loaded.
     """
     key = _key(text) if OBJECTS.folders() else ""
     found = OBJECTS.find(key, CODE_SUFFIX) if key else None
@@ -416,7 +416,7 @@ def _machine(binding: Any) -> Any:
 
 
 def _key(text: str) -> str:
-    """The key of the text's code on disk; empty if the compiler's version is unknown."""
+    """The key of a text's machine code on disk; empty if the compiler's version is unknown."""
     try:
         parts = "own code", text, PASSES, MACHINE, compiler_versions(), config.cache_tag
     except (ImportError, OSError):
