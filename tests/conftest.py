@@ -4,6 +4,7 @@ those that tests start, share the kernels that one of them has compiled. The `go
 compares texts kept under tests/golden.
 """
 
+import gc
 import os
 import re
 import tempfile
@@ -174,6 +175,13 @@ def pytest_runtest_protocol(item: pytest.Item):
     alone = item.get_closest_marker("alone") is not None
     with item.config.stash[TURNS].taken(alone):
         return (yield)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _collects_little():
+    """Leave the objects of earlier modules out of collections, each of which would walk them all."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")
