@@ -179,7 +179,7 @@ def pytest_runtest_protocol(item: pytest.Item):
 
 @pytest.fixture(autouse=True, scope="module")
 def _collects_little():
-    """Leave the objects of earlier modules out of collections, each of which would walk them all."""
+    """Leave the objects of earlier modules out of collections, which would walk them all."""
     gc.collect()
     gc.freeze()
 

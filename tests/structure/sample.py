@@ -11,7 +11,7 @@ import re
 import sys
 import textwrap
 
-from tests.structure.sources import FOLDERS, read_sources
+from tests.structure.sources import FOLDERS, nodes_of, parsed, read_sources
 
 END = re.compile(r'(?<=[.?!])["\')]*\s+(?=[A-Z`"(])')
 SECTION = re.compile(r"^ *(?:Args|Raises|Returns|Yields|Attributes):$", re.MULTILINE)
@@ -35,7 +35,7 @@ def sentences(sources: dict[str, str]) -> list[tuple[str, str]]:
     """Every sentence of the docstrings with the place of its docstring; no tables or examples."""
     found = []
     for path, source in sources.items():
-        nodes = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Module | ast.stmt)]
+        nodes = [n for n in nodes_of(source) if isinstance(n, ast.Module | ast.stmt)]
         for text in (text for node in nodes for text in documented(node)):
             prose, *sections = SECTION.split(str(text.value.value))
             items = "".join(ITEM.sub("\n\n", section) for section in sections)
@@ -50,7 +50,7 @@ def names(sources: dict[str, str]) -> list[tuple[str, str]]:
     """Every function, class, constant and field with its place; special methods left out."""
     found = []
     for path, source in sources.items():
-        tree = ast.parse(source)
+        tree = parsed(source)
         for node in ast.walk(tree):
             if isinstance(node, FUNCTIONS | ast.ClassDef):
                 kind = "class" if isinstance(node, ast.ClassDef) else "function"

@@ -1,5 +1,7 @@
 """The project's own source files, as the structure tests read them."""
 
+import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,7 +22,24 @@ def python_files(*folders: str) -> list[Path]:
 
 def read_sources(*folders: str) -> dict[str, str]:
     """The text of each file, by its path below the root."""
+    return dict(_read(*folders))
+
+
+@cache
+def _read(*folders: str) -> dict[str, str]:
     return {
         path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
         for path in python_files(*folders)
     }
+
+
+@cache
+def parsed(source: str) -> ast.Module:
+    """The tree of a text, which all rules share: none changes it."""
+    return ast.parse(source)
+
+
+@cache
+def nodes_of(source: str) -> tuple[ast.AST, ...]:
+    """All nodes of the tree of a text."""
+    return tuple(ast.walk(parsed(source)))

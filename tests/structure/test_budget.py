@@ -2,7 +2,7 @@
 
 import ast
 
-from tests.structure.sources import FOLDERS, read_sources
+from tests.structure.sources import FOLDERS, nodes_of, read_sources
 
 FILE_LINES, FUNCTION_LINES, COLUMNS = 700, 60, 100
 
@@ -16,7 +16,7 @@ def long_file(name: str, source: str) -> list[str]:
 def long_functions_and_lines(name: str, source: str) -> list[str]:
     """Functions with too many lines, lines with too many columns."""
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes_of(source):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = node.end_lineno - node.lineno + 1
             if lines > FUNCTION_LINES:

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.structure.sources import ROOT, read_sources
+from tests.structure.sources import ROOT, parsed, read_sources
 
 PAGE = ROOT / "docs" / "axes.md"
 # The features of the reference of the axis language, in its order.
@@ -46,7 +46,7 @@ def functions_of(sources: dict[str, str]) -> set[str]:
     return {
         f"{path.rpartition('/')[2]}::{node.name}"
         for path, source in sources.items()
-        for node in ast.parse(source).body
+        for node in parsed(source).body
         if isinstance(node, ast.FunctionDef)
     }
 

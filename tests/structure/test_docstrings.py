@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import axiomjit
-from tests.structure.sources import FOLDERS, ROOT, read_sources
+from tests.structure.sources import FOLDERS, ROOT, nodes_of, read_sources
 
 SOURCES = (ROOT / "docs" / "sources.md").read_text(encoding="utf-8")
 FILE_NAME = re.compile(r"\b\w*_?[0-9a-f]{12,}\w*\b|\b\w+\.txt\b|\bseeds? \d|\bdesign \d")
@@ -56,7 +56,7 @@ def docstrings(sources: dict[str, str]) -> dict[str, str]:
     """Every docstring of a tree, texts under assignments included, by its place."""
     found = {}
     for path, source in sources.items():
-        for node in ast.walk(ast.parse(source)):
+        for node in nodes_of(source):
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
                 text = node.value.value
                 if isinstance(text, str):

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pytest
 
 from axiomjit.base import errors
-from tests.structure.sources import read_sources
+from tests.structure.sources import nodes_of, read_sources
 
 CHECKS = ("pytest.raises", "pytest.warns")
 
@@ -15,7 +15,7 @@ CHECKS = ("pytest.raises", "pytest.warns")
 def matched_names(source: str) -> set[str]:
     """Classes that a `pytest.raises(...)` or `pytest.warns(...)` with `match=` names."""
     names = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes_of(source):
         if not isinstance(node, ast.Call) or ast.unparse(node.func) not in CHECKS:
             continue
         if any(keyword.arg == "match" for keyword in node.keywords):

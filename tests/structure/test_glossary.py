@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.structure.sources import FOLDERS, ROOT, read_sources
+from tests.structure.sources import FOLDERS, ROOT, nodes_of, read_sources
 from tests.structure.test_docstrings import docstrings
 
 MOST = 40
@@ -93,7 +93,7 @@ def names(sources: dict[str, str]) -> dict[str, str]:
     found = {}
     for path, source in sources.items():
         found |= dict.fromkeys(path.removesuffix(".py").split("/"), path)
-        for node in ast.walk(ast.parse(source)):
+        for node in nodes_of(source):
             match node:
                 case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.arg(arg=name):
                     found[name] = f"{path}:{node.lineno}"

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from tests.structure.sources import read_sources
+from tests.structure.sources import nodes_of, read_sources
 
 LOADED = ("numpy._core",)
 """Parts of NumPy that are there once it is imported."""
@@ -21,7 +21,7 @@ compiled code knows nothing."""
 
 def torn_imports(source, held=()):
     """The functions, and lines, that import modules while another thread may fork."""
-    for function in ast.walk(ast.parse(source)):
+    for function in nodes_of(source):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and (
             function.name not in held
         ):

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.structure.sources import FOLDERS, ROOT, read_sources
+from tests.structure.sources import FOLDERS, ROOT, parsed, read_sources
 
 # A package may import those before it. Seats of packages to come are named, so that their place
 # is settled; `numpy` is the drop-in.
@@ -38,7 +38,7 @@ class Module:
         parts = path.removesuffix(".py").removeprefix("axiomjit/").split("/")
         self.package = ".".join(parts[:-1])
         self.name = ".".join(parts).removesuffix(".__init__").replace("__init__", ROOT_NAME)
-        self.tree = ast.parse(source)
+        self.tree = parsed(source)
 
 
 def modules_of(sources: dict[str, str]) -> dict[str, Module]:

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from tests.structure.sources import read_sources
+from tests.structure.sources import nodes_of, read_sources
 
 MAKER = "axiomjit/base/locks.py"
 KINDS = {"Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore", "Event", "Barrier"}
@@ -15,7 +15,7 @@ MODULES_BELOW = {"os", "functools"}
 
 def made_locks(source):
     """Lines that make locks, import what makes them, or hook into forks."""
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes_of(source):
         if isinstance(node, ast.ImportFrom) and node.module in MODULES | MODULES_BELOW:
             names = {alias.name for alias in node.names}
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.structure.sources import FOLDERS, ROOT, read_sources
+from tests.structure.sources import FOLDERS, ROOT, parsed, read_sources
 
 FILE = re.compile(r"`((?:[\w]+/)*\w+\.py)`")
 WORD = re.compile(r"`(\w+)`")
@@ -18,7 +18,7 @@ def unknown_files(path: str, text: str, files: set[str]) -> list[str]:
     `path` is that of the package's `__init__.py`.
     """
     folder = path.rpartition("/")[0]
-    named = FILE.findall(ast.get_docstring(ast.parse(text)) or "")
+    named = FILE.findall(ast.get_docstring(parsed(text)) or "")
     return [f"{path}: {name}" for name in named if not {name, f"{folder}/{name}"} & files]
 
 

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.structure.sources import FOLDERS, read_sources
+from tests.structure.sources import FOLDERS, nodes_of, read_sources
 
 PLACES = {
     "Binary": {"axiomjit/symbolic/dims.py"},
@@ -21,7 +21,7 @@ def users(sources, name):
     """The files that use a name, as a variable, an attribute or an import."""
     found = set()
     for path, source in sources.items():
-        for node in ast.walk(ast.parse(source)):
+        for node in nodes_of(source):
             if name in (getattr(node, field, None) for field in ("id", "attr", "name")):
                 found.add(path)
     return found
@@ -36,7 +36,7 @@ def test_comparisons_of_lengths_are_guards():
     """One class of the tree has the fields of a comparison that is checked later."""
     found = []
     for path, source in read_sources(*FOLDERS).items():
-        for node in ast.walk(ast.parse(source)):
+        for node in nodes_of(source):
             if isinstance(node, ast.ClassDef):
                 fields = {getattr(one.target, "id", "") for one in node.body if is_field(one)}
                 found += [(path, node.name)] if {"left", "right", "outcome"} <= fields else []
@@ -66,7 +66,7 @@ def installs(sources):
     return {
         (path, node.name)
         for path, text in sources.items()
-        for node in ast.walk(ast.parse(text))
+        for node in nodes_of(text)
         if isinstance(node, ast.FunctionDef) and node.name.startswith("install")
     }
 
@@ -99,7 +99,7 @@ def array_bases(sources):
     """Files with a class that NumPy and its operators call, or that takes NumPy's base for them."""
     found = set()
     for path, text in sources.items():
-        for node in ast.walk(ast.parse(text)):
+        for node in nodes_of(text):
             names = {getattr(node, field, None) for field in ("name", "id")}
             if names & {*PROTOCOL, "NDArrayOperatorsMixin"} and not is_read(node):
                 found.add(path)

@@ -5,7 +5,7 @@ import fnmatch
 
 import pytest
 
-from tests.structure.sources import read_sources
+from tests.structure.sources import nodes_of, parsed, read_sources
 
 NO_PASS = ("__init__.py",)
 CLAUSES = ("Needs:", "Gives:", "Keeps:")
@@ -19,7 +19,7 @@ def pass_faults(name: str, source: str) -> list[str]:
     verb = file.removesuffix(".py")
     public = [
         node
-        for node in ast.parse(source).body
+        for node in parsed(source).body
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
     ]
     if [node.name for node in public] != [verb]:
@@ -34,7 +34,7 @@ def missing_tests(passes: list[str], sources: dict[str, str]) -> list[str]:
     present = {
         node.name
         for source in sources.values()
-        for node in ast.walk(ast.parse(source))
+        for node in nodes_of(source)
         if isinstance(node, ast.FunctionDef)
     }
     wanted = [f"test_{verb}_{kind}" for verb in passes for kind in ("golden", "leaves_alone")]

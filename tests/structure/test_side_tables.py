@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from tests.structure.sources import ROOT, read_sources
+from tests.structure.sources import ROOT, parsed, read_sources
 
 PAGE = "axiomjit/dispatch/__init__.py"
 FOLDERS = ("axiomjit", "passes", "runtime")
@@ -67,14 +67,14 @@ def installs(tree):
 
 def found_in(source):
     """The names of what a file keeps beside the graph; weak tables of instances too."""
-    tree = ast.parse(source)
+    tree = parsed(source)
     module = tables(tree.body, WEAK | KEPT | thread_locals(tree))
     return {*module, *tables(ast.walk(tree), WEAK), *installs(tree)}
 
 
 def listed(text):
     """The rows of the docstring: path and name, in their order."""
-    return [(path, name) for path, name, _ in ROW.findall(ast.get_docstring(ast.parse(text)) or "")]
+    return [(path, name) for path, name, _ in ROW.findall(ast.get_docstring(parsed(text)) or "")]
 
 
 def test_the_list_is_complete_and_true():

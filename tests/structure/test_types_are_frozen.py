@@ -8,7 +8,7 @@ import tokenize
 
 import pytest
 
-from tests.structure.sources import FOLDERS, read_sources
+from tests.structure.sources import FOLDERS, nodes_of, read_sources
 
 MAY_SET = (
     *("axiomjit/base/records.py", "axiomjit/graph/nodes.py"),
@@ -26,7 +26,7 @@ def mutations(sources: dict[str, str]) -> list[str]:
         f"{name}:{node.lineno}: object.__setattr__"
         for name, source in sources.items()
         if name not in MAY_SET
-        for node in ast.walk(ast.parse(source))
+        for node in nodes_of(source)
         if isinstance(node, ast.Attribute) and ast.unparse(node) == "object.__setattr__"
     ]
 
@@ -36,7 +36,7 @@ def loose_types(sources: dict[str, str]) -> list[str]:
     found = []
     for name, source in sources.items():
         if any(fnmatch.fnmatch(name, pattern) for pattern in WITHOUT_ANY):
-            for node in ast.walk(ast.parse(source)):
+            for node in nodes_of(source):
                 words = (getattr(node, field, None) for field in ("id", "attr", "name"))
                 if "Any" in words:
                     found.append(f"{name}:{node.lineno}: Any")
