@@ -30,7 +30,7 @@ from axiomjit.functions.sources import MISSING, static_attribute
 from axiomjit.functions.texts import Text, is_computed, joined
 from axiomjit.functions.texts import known as known_text
 from axiomjit.tracing.generators import is_generator
-from axiomjit.tracing.lengths import SymbolicNumber, known_numbers
+from axiomjit.tracing.lengths import SymbolicNumber, converted, known_numbers
 from axiomjit.tracing.operators import leaves_in, traced_in
 
 _NONE: Final = object()
@@ -533,9 +533,12 @@ def _format(calls: LibraryCalls, value: Any, spec: Any = "") -> Any:
 
 
 def _number(kind: type, *names: str) -> Callable[..., Any]:
-    """The form of `float` and its like for objects with such methods of the user's."""
+    """The form of `float` and its like for symbolic numbers and for methods of the user's."""
 
     def number(calls: LibraryCalls, *values: Any, **named: Any) -> Any:
+        made = converted(kind, values[0]) if len(values) == 1 and not named else None
+        if made is not None:
+            return made
         for name in names if len(values) == 1 and not named else ():
             if calls._special(values[0], name) is not MISSING:
                 found = calls.method(values[0], name)

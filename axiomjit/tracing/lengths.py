@@ -8,9 +8,10 @@ from __future__ import annotations
 import functools
 import math
 import operator
+import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Final, Self
+from typing import Any, Final, Self, cast
 
 import numpy as np
 
@@ -31,6 +32,8 @@ from axiomjit.tracing.refusals import refuse_value
 
 MOST_FACTORS: Final = 4
 """The largest exponent of a power that stays symbolic."""
+LARGEST_EXPONENT: Final = 1000
+"""Powers of two up to this one are floats."""
 _FACTORED: Final = frozenset({"multiply", "divide", "sqrt", "cast", "power"})
 """Primitives with a zero result only if an operand is zero."""
 
@@ -206,9 +209,13 @@ class SymbolicInt(SymbolicNumber):
         """As in the base class; integer arithmetic and comparisons work on symbolic lengths."""
         if name == "neg":
             return length(-self.dim)
+        if name == "abs":
+            return self if self.dim >= 0 else length(-self.dim)
         if name == "divmod":
             left, right = operands
             return left // right, left % right
+        if name == "pow" and type(operands[0]) is float and operands[1] is self:
+            return self._exponent_of(operands[0])
         if name in COMPARISONS:
             operands = tuple(map(_whole, operands))
         divides = name in ("floordiv", "mod")
@@ -223,6 +230,15 @@ class SymbolicInt(SymbolicNumber):
         if self._number is None:
             self._number = int(self)
         return hash(self._number)
+
+    def _exponent_of(self, base: float) -> SymbolicFloat | None:
+        """The power of a positive base; None if it may be too large for a float."""
+        if not 0 < base < math.inf:
+            return None
+        most = int(LARGEST_EXPONENT / max(abs(math.log2(base)), sys.float_info.epsilon))
+        fits = self.dim <= most if base > 1 else self.dim >= -most
+        made = _computed(np.power, base, self) if fits else None
+        return None if made is None else SymbolicFloat(made)
 
     def _is_old(self) -> bool:
         """True if it belongs to an earlier trace and was hashed; then it is a plain number."""
@@ -413,6 +429,16 @@ def _is_made_of(value: Any, holds: Callable[[Any], bool]) -> bool:
         factors = value.primitive.name in _FACTORED
         return factors and all(_is_made_of(part, holds) for part in value.operands)
     return holds(value)
+
+
+def converted(kind: type, value: Any) -> SymbolicNumber | None:
+    """`float(value)` or `int(value)` of a symbolic number; None if its value is needed."""
+    if kind is int and issubclass(type(value), SymbolicInt):
+        return cast("SymbolicNumber", value)
+    if kind is float and issubclass(type(value), SymbolicNumber):
+        made = _computed(np.multiply, value, 1.0)
+        return SymbolicFloat(made) if made is not None and made.weak else None
+    return None
 
 
 @functools.wraps(math.sqrt)

@@ -46,6 +46,8 @@ FUNCTIONS = {
     "reshape": (lambda x, n: x.reshape(n, -1) * 2, X, (1, 12)),
     "step": (lambda x, t: x * t + t, X, (-9, 9)),
     "share": (lambda x, t: x / (t + 1), X, (0, 20)),
+    "float": (lambda x, t: x * float(t) + abs(t), X, (-9, 9)),
+    "bound": (lambda x, n: x[: max(n, 2)].sum() + min(n, 3), X, (-3, 9)),
     "row": (lambda y, k: y[k] - y[k - 1], Y, (-4, 4)),
     "column": (lambda y, k: y[:, k], Y, (-6, 6)),
     "block": (lambda y, k, n: y[k : k + 2, n : n + 3] * 2, Y, (0, 5)),
@@ -136,6 +138,16 @@ def test_an_integer_of_an_instance():
         one.k = other.k = k
         np.testing.assert_array_equal(compiled(one, X), other.at(X))
     assert config.check or compiled.hits_natively[0] >= 15
+
+
+def test_a_step_number_as_exponent():
+    compiled = axiomjit.jit(lambda x, t: x / (1 - 0.9**t), strict=True)
+    for t in range(1, 400):
+        np.testing.assert_allclose(compiled(X, t), X / (1 - 0.9**t), rtol=4e-16)
+    assert compiled.cache_info().traced == 1
+    assert config.check or compiled.hits_natively[0] >= 390
+    with pytest.raises(OverflowError):
+        compiled(X, -8000)
 
 
 def test_one_program_and_few_plans():

@@ -294,6 +294,11 @@ OF_MATRICES = {
     "attention": lambda x: (
         np.exp(x @ x.T / np.sqrt(x.shape[1])) @ x + np.triu(np.ones((5, 5))).sum()
     ),
+    "float": lambda x: x / float(len(x)),
+    "int": lambda x: x[: int(len(x)) // 2] * 1,
+    "absolute": lambda x: x[: abs(2 - len(x))] * 1,
+    "power of two": lambda x: x[0] + 2.0 ** -len(x),
+    "decay": lambda x: x / (1 - 0.9 ** len(x)) + 1.5 ** (1 - len(x)),
     "cosine transform": lambda x: x @ np.cos(np.pi * np.arange(x.shape[1]) / (2 * x.shape[1])),
 }
 
@@ -324,14 +329,12 @@ def test_a_function_of_lengths_is_followed_at_most_twice(function, arguments):
 BY_VALUE = {
     "range": lambda x: sum(x[k] for k in range(len(x) - 1, len(x))),
     "int": lambda x: x[: int(len(x) * 0.8)],
-    "float": lambda x: x / float(len(x)),
     "text": lambda x: x if f"{len(x) / 2}" else -x,
     "comparison of floats": lambda x: x if 1 / len(x) < 0.05 else -x,
     "ceil": lambda x: x[: math.ceil(len(x) / 3)],
     "a type of NumPy's": lambda x: x / np.float32(len(x)),
     "a table": lambda x: np.arange(4.0).reshape(2, 2) / len(x) + x[0],
     "negative divisor": lambda x: x + 1 / (3.5 - len(x)),
-    "power of two": lambda x: x[0] + 2.0 ** -len(x),
     "key": lambda x: {len(x) / 2: x}[x.size / 2],
 }
 
