@@ -11,6 +11,7 @@ from axiomjit.base.origins import user_location
 from axiomjit.functions.outside import TraceAgain, Wanted, refuse
 from axiomjit.graph.builder import as_node
 from axiomjit.graph.nodes import Node
+from axiomjit.graph.traced_values import TracedValue
 from axiomjit.numpy_rules.joins import INDEXED
 from axiomjit.numpy_rules.table import FUNCTIONS
 from axiomjit.tracing.operators import result_of, traced_in
@@ -32,7 +33,8 @@ def writing(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     try:
         return function(*args, **kwargs)
     except ValueError as error:
-        if "read-only" not in str(error):
+        traced = bool(args) and issubclass(type(args[0]), TracedValue)
+        if traced or "read-only" not in str(error):
             raise
         refuse(_KNOWN_WRITE)
 

@@ -32,7 +32,13 @@ from axiomjit.base.dtypes import (
     is_inexact,
     is_integer,
 )
-from axiomjit.base.errors import GraphTypeError, GraphValueError, NeedsValuesError, UnsupportedError
+from axiomjit.base.errors import (
+    GraphTypeError,
+    GraphValueError,
+    NeedsValuesError,
+    TraceError,
+    UnsupportedError,
+)
 from axiomjit.base.origins import user_location, warn
 from axiomjit.base.trace_context import current
 from axiomjit.graph.captured import constant_array
@@ -57,7 +63,7 @@ from axiomjit.graph.primitives import (
     UfuncFold,
 )
 from axiomjit.symbolic.data_dependent import assumed_equal, data_dependent_in
-from axiomjit.symbolic.dims import Dim, dim, product
+from axiomjit.symbolic.dims import Dim, current_scope, dim, product
 from axiomjit.symbolic.index_maps import (
     Conditions,
     IndexMap,
@@ -124,8 +130,19 @@ def fits(node: Node, dtype: DType) -> bool:
     low, high = dtypes.value_range(dtype)
     if isinstance(node, Scalar):
         return bool(low <= node.value.item() <= high)
-    above = bool(low == -(2**63)) or node.length >= low
-    return above and (bool(high >= 2**63 - 1) or node.length <= high)
+    if low == -(2**63) and _is_word(node.length):
+        return True
+    above = node.length >= low
+    return above and (bool(high > 2**63 - 1) or node.length <= high)
+
+
+def _is_word(length: Dim) -> bool:
+    """True if a length fits into 64 bits, as all but huge integer arguments do."""
+    try:
+        value = current_scope().value(length)
+    except (KeyError, TraceError):  # a length of an axis
+        return True
+    return -(2**63) <= value < 2**63
 
 
 def cast(node: Node, dtype: DType) -> Node:
@@ -220,6 +237,7 @@ def as_node(value: Any, asked: str) -> Node:
 
     Raises:
         GraphTypeError: the value is no operand.
+        UnsupportedError: it is an integer of more than 64 bits.
         ValueError: the parts of a list have different shapes.
     """
     if isinstance(value, Node):
@@ -252,6 +270,13 @@ def as_node(value: Any, asked: str) -> Node:
     if issubclass(kind, Integral) and -(2**63) <= int(value) < 2**64:
         wide = dtypes.INT if int(value) < 2**63 else dtypes.UNSIGNED
         return Scalar(wide, wide.type(int(value)), True)
+    if issubclass(kind, Integral):
+        raise UnsupportedError(
+            asked,
+            f"the integer {value}, which has more than 64 bits",
+            "write it as a float, or compute with it outside the compiled function",
+            user_location(),
+        )
     if issubclass(kind, Real):
         return Scalar(dtypes.FLOAT, np.float64(float(value)), True)
     if issubclass(kind, Complex):

@@ -38,6 +38,13 @@ def test_every_statement_is_drawn():
 CALL = "r = f(np.arange(5.0))"
 METHOD = "r = S.f(np.arange(5.0))"
 FOUND = {
+    "an integer of more than 64 bits whose sum is not used": Case(
+        "helper",
+        ("v0 = x + (k if k > 2 else -k)",),
+        "x",
+        ("k = 10**20", "r = f(np.arange(5))", "k = 3", "r = f(np.arange(5))"),
+        strict=True,
+    ),
     "a write into a view before its array is asked for": Case(
         "function",
         ("part = W[1:]\npart[0] = 5", "v0 = x * (1 if W[0] else 2)"),
