@@ -7,10 +7,11 @@ import axiomjit as aj
 from axiomjit.base.config import config
 from axiomjit.runtime.native_call.native_entry import refusal
 from tests.dispatch.lifetimes import CALLS, blocks_left
+from tests.generator.budget import budget
 from tests.generator.draw import draw
 from tests.runtime.codegen.kernels import same_bits
 
-SEED, PROGRAMS = 1500, 24
+SEED, PROGRAMS = 1500, budget(12)
 pytestmark = pytest.mark.skipif(refusal() != "", reason="this process has no native entry")
 
 
