@@ -21,7 +21,7 @@ from axiomjit.base.counters import counter
 from axiomjit.base.errors import AxiomError
 from axiomjit.base.locks import new_lock
 from axiomjit.passes.ir.plan_ir import Allocate, Call, Choose, Plan
-from axiomjit.runtime.execution.plan_steps import BoundStep, StepForm
+from axiomjit.runtime.execution.plan_steps import BoundStep, NativeStep, StepForm
 from axiomjit.runtime.execution.windows import Array, Arrays, BoundWindow, PlanMemory
 from axiomjit.runtime.execution.workers import (
     VARIABLES,
@@ -61,13 +61,46 @@ class CallForm(StepForm):
         """The bound step for these lengths."""
         return (Making if self.step.allocates_targets else Calling)(self, lengths)
 
-    def of_words(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep | None:
-        """The step if it has the same lengths in all calls."""
+    def of_words(self, values: Values, lengths: Mapping[Symbol, int]) -> NativeStep:
+        """The step; if it has other lengths in each call, each call binds it."""
         step = self.step
         windows = (*step.operands, *step.targets)
         used = [n for one in windows for n in (one.offset, *one.shape, *one.strides)]
         known = all(isinstance(lengths[symbol], int) for symbol in symbols_in(*used))
-        return self.bind(values, lengths) if known and not step.conditions else None
+        return self.bind(values, lengths) if known and not step.conditions else CallOfWords(self)
+
+    def run_at(
+        self,
+        names: Sequence[str],
+        made: Sequence[str],
+        values: Values,
+        lengths: Mapping[Symbol, int],
+        *objects: Any,
+    ) -> tuple[Array, ...]:
+        """Run the step for these lengths on the arrays of buffers; the arrays that it made."""
+        # A NumPy scalar among the arguments has no views.
+        arrays: Any = dict(zip(names, map(np.asarray, objects), strict=True))
+        self.bind(values, lengths)(arrays, ())
+        return tuple([arrays[name] for name in made])
+
+
+class CallOfWords(NativeStep):
+    """A library operation whose lengths follow from integer arguments, bound in each call."""
+
+    __slots__ = ("_form",)
+
+    def __init__(self, form: CallForm) -> None:
+        self._form = form
+
+    def emit(self, native: NativeWriter) -> bool:
+        """Write a call of Python."""
+        step = self._form.step
+        targets = [window.buffer for window in step.targets]
+        made = targets if step.allocates_targets else []
+        others = [] if step.allocates_targets else targets
+        names = list(dict.fromkeys([*(one.buffer for one in step.operands), *others]))
+        slots = [native.slots[name] for name in names]
+        return native.call_at_lengths(partial(self._form.run_at, names, made), slots, made)
 
 
 class Calling(BoundStep):

@@ -153,7 +153,7 @@ class NativeWriter:
         new = NewArray(buffer.dtype, shape, strides, self._slot(buffer.name), base, takes=base >= 0)
         large = source is None and new.size_bytes >= LARGE
         if large and isinstance(new.size_bytes, Dim):
-            return self.call_at_lengths(make_at, (), (new.slot,))
+            return self.call_at_lengths(make_at, (), (buffer.name,))
         self._steps.append(CallPython(make, (), (new.slot,)) if large else new)
         self._empty += [] if source is None else [base]
         return True
@@ -192,9 +192,14 @@ class NativeWriter:
         return True
 
     def call_at_lengths(
-        self, function: Runner, slots: Sequence[int], results: tuple[int, ...] = ()
+        self, function: Runner, slots: Sequence[int], made: Sequence[str] = ()
     ) -> bool:
-        """Write a call of a function of the call's lengths (as `StepForm.bind`) and objects."""
+        """Write a call of a function of the call's lengths (as `StepForm.bind`) and objects.
+
+        It returns the arrays of the buffers in `made`.
+        """
+        known = self.slots
+        results = tuple([known[name] if name in known else self._slot(name) for name in made])
         known: Mapping[Symbol, Length] = self._lengths
         symbols = [symbol for symbol, length in known.items() if isinstance(length, Dim)]
         integers = [NewInteger(self._next(), dim(symbol)) for symbol in symbols]

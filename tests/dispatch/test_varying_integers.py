@@ -48,6 +48,10 @@ FUNCTIONS = {
     "share": (lambda x, t: x / (t + 1), X, (0, 20)),
     "float": (lambda x, t: x * float(t) + abs(t), X, (-9, 9)),
     "bound": (lambda x, n: x[: max(n, 2)].sum() + min(n, 3), X, (-3, 9)),
+    "convolve": (lambda x, n: np.convolve(x[:n], np.ones(3)) * 2, X, (1, 12)),
+    "sort": (lambda x, n: np.sort(x[n:][::-1])[:2], X, (0, 9)),
+    "transform": (lambda x, n: np.fft.rfft(x, n).real, X, (1, 30)),
+    "product": (lambda y, n: (y[:n] * 2) @ (y[:n].T + 1), Y, (1, 4)),
     "row": (lambda y, k: y[k] - y[k - 1], Y, (-4, 4)),
     "column": (lambda y, k: y[:, k], Y, (-6, 6)),
     "block": (lambda y, k, n: y[k : k + 2, n : n + 3] * 2, Y, (0, 5)),
@@ -109,7 +113,7 @@ def agrees(name, seed, calls=60):
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.filterwarnings("ignore")
 def test_integers_that_differ_are_answered_natively(name):
-    if name in ("zeros", "arange", "grid", "larger", "repeat"):
+    if name in ("zeros", "arange", "grid", "larger", "repeat", "transform"):
         with patch.object(random.Random, "choice", lambda self, values: 3):
             good, hits = agrees(name, 1)
     else:
