@@ -11,6 +11,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, TypeVar, cast, overload
 
@@ -332,7 +333,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         if late.is_native():
             order = late.order_of(self._signature, args, kwargs)
             rest = args, kwargs, self._identifies, values, any_integers
-            late.guard_call(self, compiled, call, order, *rest)
+            with suppress(OverflowError):  # of a length in a comparison, which no table holds
+                late.guard_call(self, compiled, call, order, *rest)
 
     def _run_untraceable(
         self, errors: list[UnfollowedError], args: Any, kwargs: Mapping[str, Any]

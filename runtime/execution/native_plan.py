@@ -198,8 +198,8 @@ class NativeWriter:
 
         It returns the arrays of the buffers in `made`.
         """
-        known = self.slots
-        results = tuple([known[name] if name in known else self._slot(name) for name in made])
+        there = self.slots
+        results = tuple([there[name] if name in there else self._slot(name) for name in made])
         known: Mapping[Symbol, Length] = self._lengths
         symbols = [symbol for symbol, length in known.items() if isinstance(length, Dim)]
         integers = [NewInteger(self._next(), dim(symbol)) for symbol in symbols]

@@ -499,6 +499,9 @@ class Guards:
 
         If these raise one of `errors`, they do not fit the call, and `otherwise` answers it.
         `passed` are the numbers of values from outside that `runner` is given behind them.
+
+        Raises:
+            OverflowError: a number has more than 64 bits.
         """
         plan = self._plan
         for array, slot in () if plan is None else plan.held:
@@ -532,7 +535,10 @@ class Guards:
         words += [*reversed(self._outside), *passed, *patches]
         kept = (names, hits, *self.kept, runner, otherwise, errors)
         kept += () if plan is None else plan.kept()
-        return Table(struct.pack(f"<{len(words)}q", *words), kept)
+        try:
+            return Table(struct.pack(f"<{len(words)}q", *words), kept)
+        except struct.error as error:
+            raise OverflowError("a number in a table has more than 64 bits") from error
 
     def _with_words(self, steps: Sequence[Word]) -> tuple[list[int], list[int]]:
         """The words of instructions, and the patches of those that each call computes.

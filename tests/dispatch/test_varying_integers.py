@@ -144,6 +144,24 @@ def test_an_integer_of_an_instance():
     assert config.check or compiled.hits_natively[0] >= 15
 
 
+HUGE = {
+    "scale": lambda x, k: x + float(k * 10**30),
+    "comparison": lambda x, k: x * k if k * 10**20 < 10**25 else x,
+    "bound": lambda x, k: x[: min(k, 10**40)],
+    "sum": lambda x, k: x * (k + 2**70),
+    "quotient": lambda x, k: x[: k // 10**30],
+    "back": lambda x, k: x * (2**63 + k - 2**63),
+}
+
+
+@pytest.mark.parametrize("name", HUGE)
+@pytest.mark.filterwarnings("ignore")
+def test_numbers_that_no_word_holds(name):
+    compiled = axiomjit.jit(HUGE[name])
+    for k in (1, 2, 3, 4, 10**6, 3, 2):
+        np.testing.assert_array_equal(compiled(X, k), HUGE[name](X, k))
+
+
 def test_a_step_number_as_exponent():
     compiled = axiomjit.jit(lambda x, t: x / (1 - 0.9**t), strict=True)
     for t in range(1, 400):
