@@ -569,7 +569,7 @@ def _bool(calls: LibraryCalls, *values: Any) -> bool:
 
 
 def _memory(calls: LibraryCalls, value: Any) -> Any:
-    if traced_in([value]):
+    if traced_in([value]) or (isinstance(value, np.ndarray) and not value.flags.writeable):
         refuse("looks into the memory of an array")
     return memoryview(calls.given(value))
 

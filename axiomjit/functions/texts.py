@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from axiomjit.base.tree import Composed, flatten_tree
 from axiomjit.functions.outside import refuse
 from axiomjit.graph.traced_values import TracedValue
@@ -51,7 +53,12 @@ class Text(Composed, Represents):
     __slots__ = ("_how", "_parts")
 
     def __init__(self, how: str, *parts: Any) -> None:
-        """Take the name of a maker, and what it makes the text of."""
+        """Take the name of a maker, and the values of which it makes the text.
+
+        Raises:
+            TypeError, ValueError, LookupError: as of values of these types, where Python raises it.
+        """
+        _MAKERS[how](*map(_example, parts))
         self._how, self._parts = how, parts
 
     def apart(self) -> tuple[tuple[object, ...], Sequence[object]]:
@@ -120,6 +127,20 @@ def known(value: Any) -> Any:
     if kind in (tuple, list):
         return kind(map(known, value))
     return {key: known(part) for key, part in value.items()} if kind is dict else value
+
+
+def _example(value: Any) -> Any:
+    """A value of the same type, in containers too, for one that only the running program knows."""
+    kind = type(value)
+    if kind is Text:
+        return "text"
+    if issubclass(kind, TracedValue):
+        return np.ones((1,) * len(value.node.shape), value.node.dtype)[()]
+    if issubclass(kind, SymbolicNumber):
+        return 1 if isinstance(value, int) else 1.0
+    if kind in (tuple, list):
+        return kind(map(_example, value))
+    return {key: _example(part) for key, part in value.items()} if kind is dict else value
 
 
 def is_computed(value: Any) -> bool:

@@ -25,9 +25,9 @@ class Comparison:
     one world is one in the other.
     """
 
-    def __init__(self, module):
+    def __init__(self, module, far=FAR):
         """Classes and functions of the module of this name are looked into, no others."""
-        self.module = module
+        self.module, self.far = module, far
         self.met = {}
         self.alive = []
 
@@ -90,7 +90,9 @@ class Comparison:
         if one.dtype.kind == "O":
             return self._sequences(list(one.flat), list(other.flat), path)
         inexact = one.dtype.kind in "fc"
-        far = max(FAR, 8 * np.finfo(one.dtype).eps) if inexact else 0  # sums have orders of ours
+        far = (
+            max(self.far, 8 * np.finfo(one.dtype).eps) if inexact else 0
+        )  # sums have orders of ours
         close = functools.partial(np.allclose, rtol=far, atol=far) if inexact else np.array_equal
         if close(one, other, **({"equal_nan": True} if inexact else {})):
             return None

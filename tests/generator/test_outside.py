@@ -38,6 +38,19 @@ def test_every_statement_is_drawn():
 CALL = "r = f(np.arange(5.0))"
 METHOD = "r = S.f(np.arange(5.0))"
 FOUND = {
+    "a format that is wrong for an array, after a text was printed": Case(
+        "function",
+        ("print('o')", "print(f'{x.max():.2f} {k:>5}')"),
+        "x",
+        ("k = np.arange(5.0)", CALL, CALL, "k = 3", CALL),
+    ),
+    "the memory of an array that is asked for": Case(
+        "function",
+        ("v0 = x * (1 if W[0] else 2)", "memoryview(W)[0] = 5.0"),
+        "v0",
+        (CALL,),
+        strict=True,
+    ),
     "an integer of more than 64 bits whose sum is not used": Case(
         "helper",
         ("v0 = x + (k if k > 2 else -k)",),
