@@ -58,12 +58,16 @@ class Text(Composed, Represents):
         Raises:
             TypeError, ValueError, LookupError: as of values of these types, where Python raises it.
         """
-        _MAKERS[how](*map(_example, parts))
         self._how, self._parts = how, parts
+        self.example()
 
     def apart(self) -> tuple[tuple[object, ...], Sequence[object]]:
         """The maker and its arguments."""
         return (self._how,), self._parts
+
+    def example(self) -> str:
+        """The text of values of the same types."""
+        return _MAKERS[self._how](*map(_example, self._parts))
 
     @staticmethod
     def build(kind: Any, keys: tuple[object, ...], parts: Sequence[object]) -> str:
@@ -133,7 +137,7 @@ def _example(value: Any) -> Any:
     """A value of the same type, in containers too, for one that only the running program knows."""
     kind = type(value)
     if kind is Text:
-        return "text"
+        return value.example()
     if issubclass(kind, TracedValue):
         return np.ones((1,) * len(value.node.shape), value.node.dtype)[()]
     if issubclass(kind, SymbolicNumber):
