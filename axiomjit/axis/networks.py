@@ -107,7 +107,7 @@ def cross_entropy_binary_inner(y: Operand, t: Operand) -> Tensor:
 
 
 def cross_entropy_binary(y: Operand, t: Operand, out_axes: AxesOf = None) -> Tensor:
-    """The sum of `cross_entropy_binary_inner` over all axes but `out_axes`, with its errors."""
+    """The sum of `cross_entropy_binary_inner` over all axes except `out_axes`; raises as that."""
     return reductions.sum(cross_entropy_binary_inner(y, t), out_axes=out_axes)
 
 

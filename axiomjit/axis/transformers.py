@@ -33,7 +33,7 @@ Outputs = Tensor | list[Tensor] | tuple[Tensor, ...] | set[Tensor] | frozenset[T
 
 
 class Transformer:
-    """Makes computations that share the values of variables; made by `make_transformer`."""
+    """Makes computations that share the values of variables (see `make_transformer`)."""
 
     def __init__(self) -> None:
         self._variables: Final = VariableValues()

@@ -182,8 +182,8 @@ def _free_locks() -> None:
 def _forget_cut_imports() -> None:
     """Let this child repeat imports that were interrupted by the fork in other threads.
 
-    While Python imports a module, a lock of this module has an owner. Locks whose owner does not
-    exist in this child are deleted, together with their half-imported modules.
+    While Python imports a module, the lock of the imported module has an owner. Locks whose owner
+    does not exist in this child are deleted, together with their half-imported modules.
     """
     locks: dict[str, Any] = getattr(_frozen_importlib, "_module_locks", {})
     for name, reference in list(locks.items()):
@@ -207,7 +207,7 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Pause the garbage collector, unless there are other threads, which may also switch it.
+    """Pause the garbage collector, unless there are other threads, which may turn it on or off.
 
     During the import of this package it would run forty times without finding anything.
     """

@@ -78,8 +78,8 @@ class Kept:
 def static_key(value: Any, forget: Forget | None = None) -> tuple[object, ...]:
     """A hashable key of a static value: an entry for each object in it, in order.
 
-    Hashable values with their own `==` and without arrays are equal by type and state; other
-    objects are equal only to themselves, while their attributes are the same. `forget` is called
+    Hashable values that define `==` and hold no arrays are equal if type and state are. Any other
+    object is equal only to itself, and only until its attributes change. `forget` is called
     with the reference to such an object when that dies.
     """
     key: list[object] = []

@@ -132,7 +132,7 @@ class Evaluated:
     def run(
         self, arguments: Sequence[object], given: Sequence[object] | None = None
     ) -> list[Array]:
-        """The results for these arguments, as `BoundPlan.run`."""
+        """The results for these arguments, in the form of those of `BoundPlan.run`."""
         return execution.run_in_numpy(self._graph, arguments, self._lengths, given)
 
 

@@ -182,4 +182,4 @@ OF_METHODS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "reverse": ((), ()),
     "copy": ((), ()),
 }
-"""By method of built-in types, what is asked of its arguments; other methods may ask anything."""
+"""Maps methods of built-in types to what they ask of arguments; others may ask anything."""

@@ -218,7 +218,7 @@ class Outside:
                     yield found
 
     def fixed(self, value: Any, name: str = "") -> Source:
-        """The source of an object that is the same in all calls, known as this from now on."""
+        """Note an object that is the same in all calls, and return its source."""
         source = self.source(Fixed(value, name), value)
         self._seen.setdefault(id(value), (value, source))
         self._originals.setdefault(id(value), (value, value))

@@ -181,7 +181,7 @@ class LengthNode(Node):
 
 
 class Op(Node):
-    """A primitive at every point of an iteration space, reduced over iterators rank and up.
+    """A primitive at every point of an iteration space; iterators from `rank` on are reduced.
 
     A join has a region per operand: disjoint boxes that cover the space; its value at a point is
     the value of the operand whose region contains the point (ngraph tensors: complex views). Other

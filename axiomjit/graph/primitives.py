@@ -63,9 +63,9 @@ COMPLEX_CALLS: Final = frozenset(
 class Primitive(Record):
     """One scalar operation, of `arity` operands or of ANY_NUMBER.
 
-    `weight` is its cost in additions; `bools` its form for bools, if different. In the `scalar`
-    dtypes LLVM does not vectorise a loop with it, on CPUs that cannot divide vectors of 64-bit
-    integers; calls of libm do not prevent vectorisation. `chooser` is the position and the dtype of
+    `weight` is its cost in additions; `bools` its form for bools, if different. On CPUs that
+    cannot divide vectors of 64-bit integers LLVM does not vectorise a loop with it in the dtypes
+    `scalar`; a loop that calls libm is vectorised. `chooser` is the position and the dtype of
     an operand that selects one of the others. A primitive without ufunc has the dtypes of the ufunc
     `like`. Results may differ from NumPy's by up to `ulps` units in the last place, NumPy's errors
     included. `elementary` functions are implemented by many operations in the runtime.

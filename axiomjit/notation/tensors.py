@@ -389,7 +389,7 @@ def as_shaped(value: object, asked: str, split: bool = True) -> ShapedTensor:
     Args:
         value: A tensor, array or number.
         asked: What to call it in messages.
-        split: True if dimensions may be divided into rows by choice, if uses do not decide it.
+        split: True if we may choose how dimensions are divided into rows where uses do not decide.
 
     Raises:
         GraphTypeError: the value is a tensor of another kind, or cannot be an operand.

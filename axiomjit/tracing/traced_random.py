@@ -237,7 +237,7 @@ def _draw(
     labels: object,
     out: np.ndarray,
 ) -> None:
-    """Draw random numbers; the first `lengths` dimensions of `out` are the requested size."""
+    """Draw random numbers into `out`; its first `lengths` dimensions are the requested size."""
     out[...] = method(**given) if lengths is None else method(**given, size=out.shape[:lengths])
 
 

@@ -187,7 +187,7 @@ class _Choice:
 
 
 def _folded_in(op: Op) -> Op | None:
-    """The fold that an op is, or selects a value from; else None."""
+    """The op itself if it is a fold, or the fold of which it selects a value; else None."""
     of = op.operands[0] if op.primitive.name == "part" else op
     return of if isinstance(of, Op) and of.fold is not None else None
 

@@ -57,8 +57,8 @@ def join_moments(program: LoopProgram, context: Context) -> LoopProgram:
 
     The second nest has to wait for the mean of the whole row, and reads the row from memory again.
     Moments of parts of a row can be merged, so that the row is read once. This is done if rows are
-    long, or if all elements are one row; loops with large strides are not changed. The length of
-    rows records a guard in the scope.
+    long, or if all elements are one row; loops with large strides are not changed. Comparing
+    the length of rows records a guard in the scope.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program.

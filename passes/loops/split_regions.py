@@ -113,7 +113,7 @@ def _reached(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
 
 def _is_outside_regions(body: tuple[Stmt, ...]) -> bool:
-    """True if statements are outside all regions of a join, so that they never run."""
+    """True if the statements read a join outside all its regions, so that they never run."""
     return any(isinstance(stmt, Select) and not stmt.parts for stmt in walk(body))
 
 

@@ -31,8 +31,8 @@ def cut_joins(program: ViewProgram, context: Context) -> ViewProgram:
     the same computation have equal source, which is compiled once.
 
     Needs: a legal view program.
-    Gives: a legal view program; the storage of a split join is written by several definitions, none
-    of more than `MAX_PIECE` parts unless one operand alone has more.
+    Gives: a legal view program; several definitions write the storage of a split join, each of at
+    most `MAX_PIECE` parts, except where a single operand has more.
     Keeps: every value, bit for bit, and where it is stored.
     """
     counts = _parts(program)

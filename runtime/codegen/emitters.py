@@ -7,7 +7,7 @@ Operations on complex numbers are NumPy's formulas, one real part at a time. A p
 multiply-add and an absolute value a ratio of its parts, as NumPy's packed loops do; a quotient is
 Smith's; order is lexicographic. Where NumPy calls the C library (hypot, csqrt, tangents, inverse
 functions), these rules do too, except for functions in `elementary.complex_functions`. Powers with
-small integer exponents are NumPy's products, others the C library's.
+small integer exponents are the products of NumPy; other powers call the C library.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def _added_root(m: Arithmetic, x: Numeric, square: Numeric, square_low: Numeric 
 
 
 def _far(m: Arithmetic, x: Numeric, total: Numeric, low: Numeric) -> Triple:
-    """Return `total` and `low`, or x and 0 beyond FAR; and the multiple of log(2) to add, 1 beyond.
+    """Return `total`, `low` and the multiple of log(2) to add; x, 0 and 1 for x beyond FAR.
 
     Beyond FAR the sum is 2 x.
     """

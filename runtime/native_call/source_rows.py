@@ -100,7 +100,7 @@ def _read_word(e: EntryBuilder, row: Row, whole: Value, missed: str) -> None:
 
 
 def _read_own(e: EntryBuilder, row: Row, whole: Value, missed: str) -> None:
-    """Read an attribute from the dict at a word of an instance."""
+    """Read an attribute from the dict of an instance; a word of the instance has its address."""
     _require_type(e, row, whole, missed)
     _finish(e, row, _search_own(e, row, e.load(whole, row["at"]), missed), missed)
 
