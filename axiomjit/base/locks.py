@@ -83,7 +83,7 @@ class _Fork(threading.local):
 
 
 class _Process:
-    """What is known about how this process started."""
+    """The state in which this process was started."""
 
     torn = False
     """True if the process was forked while another thread compiled or imported."""

@@ -407,7 +407,7 @@ def graph_key(arguments: Sequence[object], lengths: Mapping[Any, int]) -> object
 
 
 def kind_of(leaf: Any) -> object:
-    """What an argument that is not a plain array adds to the exact layout; for an int its value."""
+    """The part of a layout key for a leaf that is no plain array: its class, and an int's value."""
     if isinstance(leaf, Array):
         return type(leaf), leaf.dtype, leaf.shape, leaf.strides, leaf.flags.aligned
     return (int, leaf) if isinstance(leaf, int) else type(leaf)

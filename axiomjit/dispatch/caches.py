@@ -84,7 +84,7 @@ class Integers:
         self._bound = BoundedTable[object, int](limit=LAYOUTS)
 
     def vary(self, arguments: Sequence[object]) -> bool:
-        """True if calls differ from earlier ones in integers alone; asked once per plan."""
+        """True if an earlier plan had this layout with other integers; asked once per new plan."""
         layout = exact_layout(
             [0 if k in self.symbols else one for k, one in enumerate(arguments)], kind_of
         )

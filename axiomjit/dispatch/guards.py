@@ -273,7 +273,7 @@ class _Varying:
             self.plan = plan.of_words(self._scope.values)
 
     def native_plan(self, *facts: Any) -> NativePlan | None:
-        """As `BoundPlan.native_plan`; what is decided by lengths becomes a comparison."""
+        """The native plan for any integers; decisions about lengths are recorded as comparisons."""
         with bound(self._scope):
             return None if self.plan is None else self.plan.native_plan(*facts)
 

@@ -40,7 +40,7 @@ class Stored(Record):
 
 
 def stored(compiled: CompiledCall) -> Stored | None:
-    """What native code stores of a call's results and effects; None if it cannot store them."""
+    """The results and effects that native code stores; None if it cannot store all of them."""
     effects = () if compiled.outside is None else compiled.outside.effects
     if not effects:
         return None

@@ -1,4 +1,4 @@
-"""What the patterns of `match` statements ask of a subject, by hooks, in the order of Python."""
+"""Hooks for the patterns of `match` statements; they ask the subject in the order of Python."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def _is_unknown(value: Any) -> bool:
 
 
 def _making(function: Any, row: Rule, wanted: Callable[[Sequence[Any]], bool]) -> Maker:
-    """What makes a traced array where the row can and a call is wanted, else NumPy's function."""
+    """Wrap a creation function: it makes a traced array if `wanted`, else NumPy's array."""
 
     @functools.wraps(function)
     def made(*args: Any, **kwargs: Any) -> Any:

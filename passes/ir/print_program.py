@@ -105,7 +105,7 @@ def _list(dims: tuple[Dim, ...]) -> str:
 
 
 def _number_text(number: Number) -> str:
-    """The line of a number and of what it stands for, as `number c0: f8 = scalar 2.0`."""
+    """The line that declares a number and its origin, such as `number c0: f8 = scalar 2.0`."""
     match number.origin:
         case Input():
             source = f"input {number.origin.position}"

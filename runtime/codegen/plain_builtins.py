@@ -30,7 +30,7 @@ Join = Callable[[Any, Any], Any]
 
 
 class KernelWord(Protocol):
-    """What one word of a kernel's argument block holds."""
+    """The description of one word of a kernel's argument block."""
 
     @property
     def name(self) -> str:

@@ -104,7 +104,7 @@ class StepForm:
         raise NotImplementedError
 
     def of_words(self, values: Values, lengths: Mapping[Symbol, int]) -> NativeStep | None:
-        """As `bind`, where some lengths are symbols, to be written natively; None if it is not."""
+        """Bind the step to lengths, some of them symbols; None if it has no native form."""
         return self.bind(values, lengths)
 
 
@@ -320,7 +320,7 @@ class LaunchForm(StepForm):
         return words, grid, values[self._work]
 
     def words_to_compute(self, values: Values) -> list[Word] | None:
-        """As `words`, of symbols too; None if a number has a dtype that no native call converts."""
+        """The words, some of them symbolic; None if a native call cannot convert one."""
         words: list[Word] = [*self._words, *(values[k] for k in self._lengths)]
         for word, number, dtype in self._computed:
             length: Any = values[number]
@@ -366,7 +366,7 @@ class LaunchForm(StepForm):
         lengths: Mapping[Symbol, int],
         *objects: Any,
     ) -> None:
-        """As `Launching.run_on`, for these lengths."""
+        """Bind the launch to these lengths, and run it on objects as `Launching.run_on` does."""
         self.bind(values, lengths).run_on(names, positions, *objects)
 
     def grid_and_work(self, values: Values) -> tuple[int, int]:
@@ -508,7 +508,7 @@ class LaunchOfWords(NativeStep):
         self._grid, self._work = form.grid_and_work(values)
 
     def emit(self, native: NativeWriter) -> bool:
-        """As `Launching.emit`; a table has calls with little work, or with much."""
+        """Write a run of the kernel if its work is little in all calls, else a call of Python."""
         form = self._form
         if self._words is None:
             return False

@@ -82,7 +82,7 @@ def centred(count):
 
 FAMILIES = [chain, mesh, tree, results, sums, shifts, joined, centred]
 GROWTH = 2.5
-"""Of statements and of work, when the number of operations is doubled."""
+"""The largest growth of statements and of work when the number of operations is doubled."""
 CROSSING = {mesh: 3.0}
 """Where most values are used much later, more of them cross kernels: stored, and loaded again."""
 LIMIT = 1100
