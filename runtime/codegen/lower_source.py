@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 from llvmlite import ir
 from numba.core import types
 
+from axiomjit.base.errors import AxiomError
 from axiomjit.runtime.codegen.emitters import COMPLEX, Emitter, Rules, hidden, kept_plain, method
 from axiomjit.runtime.codegen.kernel_types import CODES, WORD, Intrinsic
 
@@ -370,7 +371,14 @@ class _Writer:
             raise _refused(node, f"calls {name} with {', '.join(map(str, kinds))}")
         signature, emit = typed
         given = [value.llvm for value in values]
-        return Value(signature.return_type, emit(self.context, self.builder, signature, given))
+        try:
+            made = emit(self.context, self.builder, signature, given)
+        except AxiomError:
+            raise
+        except Exception as error:  # a rule that does not fit the dtype may raise anything
+            with_kinds = f"calls {name} with {', '.join(map(str, kinds))}"
+            raise _refused(node, f"{with_kinds}: {type(error).__name__}: {error}") from error
+        return Value(signature.return_type, made)
 
 
 def _enter(phis: Sequence[Any], values: Sequence[Any], block: Any) -> None:

@@ -89,11 +89,8 @@ def same_bits(left, right):
     if left.dtype.kind != "f":
         return bool(np.array_equal(left, right))
     number = ~np.isnan(left)
-    as_int = f"i{left.itemsize}"
-    return bool(
-        np.array_equal(number, ~np.isnan(right))
-        and np.array_equal(left[number].view(as_int), right[number].view(as_int))
-    )
+    signs = np.array_equal(np.signbit(left[number]), np.signbit(right[number]))
+    return bool(signs and np.array_equal(left, right, equal_nan=True))
 
 
 def near(left, right, ulps):

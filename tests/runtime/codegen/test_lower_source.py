@@ -5,10 +5,14 @@ import sys
 
 import numpy as np
 import pytest
+from llvmlite import ir
+from numba.core.typing import signature as signature_of
 
 from axiomjit.base.errors import CompileError
 from axiomjit.base.target import target
+from axiomjit.runtime.codegen import compile_source as compile_module
 from axiomjit.runtime.codegen.compile_source import compile_source
+from axiomjit.runtime.codegen.kernel_types import Intrinsic
 from axiomjit.runtime.codegen.plain_builtins import run_plain
 from axiomjit.runtime.object_cache import loader
 from axiomjit.runtime.object_cache.entry import make_entry
@@ -152,6 +156,24 @@ def test_complex_numbers_are_carried_and_packed(code):
 def test_what_is_no_kernel_is_refused(body, seen):
     with pytest.raises(CompileError, match=seen):
         compile_source(HEAD + body, (*buffers("f8", "f8"), LENGTH), target())
+
+
+def test_a_rule_that_does_not_fit_a_dtype_is_named(monkeypatch):
+    """As that of a function of the user's own type, which emits what LLVM refuses."""
+    names = compile_module._namespace
+
+    def define(operand):
+        def emit(context, builder, signature, args):
+            return builder.fadd(args[0], builder.fpext(args[0], ir.DoubleType()))
+
+        return signature_of(operand, operand), emit
+
+    odd = Intrinsic(define)
+    monkeypatch.setattr(compile_module, "_namespace", lambda *a: {**names(*a), "odd": odd})
+    source = HEAD + "    store(o, 0, odd(load(a, 0)))\n"
+    seen = r"odd\(load\(a, 0\)\) calls odd with float32: ValueError: Operands must be the same type"
+    with pytest.raises(CompileError, match=seen):
+        compile_source(source, (*buffers("f4", "f4"), LENGTH), target())
 
 
 def test_the_same_source_has_the_same_name_and_code_of_its_own():
