@@ -25,7 +25,16 @@ class Following:
 
     __slots__ = (
         *("arguments", "asked", "count", "ended", "handles", "is_made", "last", "lives_outside"),
-        *("may_fail", "name", "refusal", "represent_input", "scalars", "thread", "want_traced"),
+        *(
+            "may_fail",
+            "may_know",
+            "name",
+            "refusal",
+            "represent_input",
+            "scalars",
+            "thread",
+            "want_traced",
+        ),
         *("within",),
     )
 
@@ -52,6 +61,9 @@ class Following:
         """True for a container from outside the function, which returns the container itself."""
         self.is_made: Callable[[object], bool] | None = None
         """True for an instance of a user's class that the function has made, if known."""
+        self.may_know: Callable[[Any], bool] | None = None
+        """True if the next trace may know the value of a node, since it depends on nothing else
+        than small arrays from outside, if known."""
         self.want_traced: Callable[[object], None] | None = None
         """Ends the trace if traced values are to go into an array whose values are known.
 

@@ -24,6 +24,7 @@ from axiomjit.dispatch.fresh import Memo, Recipe
 from axiomjit.functions.effects import FromSource, Replay, do_effects
 from axiomjit.functions.sources import Guards, Vector
 from axiomjit.graph.captured import Watch
+from axiomjit.symbolic.data_dependent import Decisions
 from axiomjit.symbolic.dims import Dim, Symbol, evaluate
 from axiomjit.symbolic.dims import Guards as LengthGuards
 
@@ -104,7 +105,8 @@ class CompiledCall(Record):
     besides writes and draws, the run may raise an error that NumPy raises after other errors.
     `outside`: what the function reads and changes outside; None for graphs and named arrays.
     `counters`: positions and symbols of outside integers on which only `leaves` depend.
-    `integers`: None if there are none, or the return value depends on them.
+    `integers`: None if there are none, or the return value depends on them. `decisions`:
+    the comparisons of computed numbers that the program assumes, in order.
     """
 
     runnable: Runnable
@@ -121,6 +123,7 @@ class CompiledCall(Record):
     outside: Reads | None = None
     counters: tuple[tuple[int, Symbol], ...] = ()
     integers: Integers | None = None
+    decisions: Decisions = ()
 
     @property
     def is_guarded(self) -> bool:

@@ -7,7 +7,7 @@ valid for the call; then arguments and random generators are rolled back, and Nu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, NoReturn, TypeVar
 
@@ -30,8 +30,10 @@ from axiomjit.base.overlaps import overlaps_itself
 from axiomjit.base.records import Record
 from axiomjit.dispatch.arguments import CallArguments
 from axiomjit.dispatch.caches import CompiledCall, after_effects, run_and_unflatten
+from axiomjit.dispatch.matching import fails
 from axiomjit.functions.sources import Vector
 from axiomjit.symbolic.data_dependent import OtherLengthError, OtherResultError, UnfitNumberError
+from axiomjit.symbolic.dims import Symbol
 
 R = TypeVar("R")
 _count_fallback: Final = counter("fallbacks")
@@ -41,6 +43,7 @@ WHOLE: Final = "whole function"
 WRITTEN: Final = "written arguments"
 LENGTHS: Final = "lengths"
 RESULTS: Final = "results of steps"
+TRUTHS: Final = "truths"
 ERRORS: Final = "errors"
 ERROR_STATES: Final = "error states"
 NOT_NOW: Final = "compilation"
@@ -52,9 +55,9 @@ class InNumPy(Record):
     """Calls of a function that NumPy ran for one cause.
 
     The cause is "whole function", "written arguments", "arguments" (of classes or byte orders that
-    are not compiled), "lengths" (numbers of chosen elements), "results of steps", "errors", "error
-    states" (`np.errstate`), "compilation" (inside an interrupted one) or "disabled"
-    (`config.disable`); `reason` explains the last of these calls.
+    are not compiled), "lengths" (numbers of chosen elements), "truths" (of computed values),
+    "results of steps", "errors", "error states" (`np.errstate`), "compilation" (inside an
+    interrupted one) or "disabled" (`config.disable`); `reason` explains the last of these calls.
     """
 
     cause: str
@@ -191,6 +194,17 @@ def public_class(error: Exception) -> type:
     return next(c for c in every if "._" not in c.__module__ and not c.__name__.startswith("_"))
 
 
+class OtherTruth(Exception):
+    """A comparison of a computed number has another outcome than assumed; nothing has changed.
+
+    `known` has the numbers found so far, by their symbols.
+    """
+
+    def __init__(self, known: Mapping[Symbol, int]) -> None:
+        super().__init__(known)
+        self.known = known
+
+
 class FallbackToNumPy(Exception):
     """One call that NumPy runs for a `cause`; `refusal` explains it, if worth a message.
 
@@ -211,8 +225,8 @@ class FallbackToNumPy(Exception):
 
     def refusal_of(self, name: str) -> NeedsValuesError:
         """The message about calls of a function."""
-        assert self.refusal is not None
-        asked, seen, remedy = self.refusal
+        raising = ("a program", "arguments for which it raises an error", "pass other arguments")
+        asked, seen, remedy = self.refusal or raising
         return NeedsValuesError(f"{asked} of {name}", seen, remedy, user_location())
 
     def counted(self, name: str, strict: bool, calls: CallsInNumPy) -> FallbackToNumPy:
@@ -257,6 +271,13 @@ def length_refused(error: OtherLengthError) -> FallbackToNumPy:
     """The fallback if no program is valid for any data-dependent length."""
     cause = error.__cause__
     return other_length(cause.seen if isinstance(cause, AxiomError) else str(error))
+
+
+def unstable_truth(where: str) -> FallbackToNumPy:
+    """The fallback for a truth that is another one in NumPy than in compiled code."""
+    asked = "the truth of a computed value, in a call"
+    seen = f"a truth at {where} that differs from NumPy's, as the value is rounded otherwise"
+    return FallbackToNumPy((asked, seen, "compare with a tolerance"), TRUTHS)
 
 
 def other_result(seen: str) -> FallbackToNumPy:
@@ -362,6 +383,7 @@ def speculative_run(
 
     Raises:
         FallbackToNumPy: NumPy runs the call; nothing has changed.
+        OtherTruth: another program may run the call; nothing has changed.
     """
     reason = why_not_written(compiled, call.dynamic, same) if compiled.writes else None
     if reason is not None:
@@ -376,6 +398,9 @@ def speculative_run(
         if not (compiled.may_raise or too_large or isinstance(error, OtherLengthError)):
             raise
         put_back()
+        known = error.known if isinstance(error, OtherLengthError) else {}
+        if any(fails(guard, known) for guard, _ in compiled.decisions):
+            raise OtherTruth(known) from None
         raise _fallback_for(error) from None
     return made if compiled.outside is None else after_effects(compiled, made, vector)
 

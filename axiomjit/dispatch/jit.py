@@ -62,6 +62,7 @@ from axiomjit.dispatch.fallbacks import (
     WHOLE,
     CallsInNumPy,
     FallbackToNumPy,
+    OtherTruth,
     Same,
     byteswapped,
     falls_back,
@@ -73,10 +74,20 @@ from axiomjit.dispatch.fallbacks import (
     same_arrays,
     short_reason,
     speculative_run,
+    unstable_truth,
     untraceable_error,
     warn_of_fallback,
 )
-from axiomjit.dispatch.matching import Found, Match, find_plan, find_program, learn, with_plan
+from axiomjit.dispatch.matching import (
+    Found,
+    Match,
+    Tried,
+    find_plan,
+    find_program,
+    learn,
+    refuse_more_truths,
+    with_plan,
+)
 from axiomjit.dispatch.pickling import reduced
 from axiomjit.dispatch.programs import TracedProgram
 from axiomjit.dispatch.retrace_reasons import CacheInfo, RetraceReasons, aspects_of
@@ -240,22 +251,24 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         known = not self._static and not self._foreign.isdisjoint(map(class_of, values))
         return known and not has_axes(values)
 
-    def _call(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
-        """Answer a call without named arrays."""
+    def _call(self, args: Any, kwargs: Mapping[str, Any], tried: Tried | None = None) -> Any:
+        """Answer a call without named arrays, by another program than those tried."""
         call = self._apart(args, kwargs)
         given = (*call.dynamic, *(value for _, value in call.static))
         if self._traced_among(given):
             return self._function(*args, **kwargs)
         same = self._same_arrays(call)
         key = self._key(call, same)
-        found = find_plan(self._plans.get(key) or (), call)
+        found = find_plan(self._plans.get(key) or (), call, tried)
         known, why = found is not None, list[UnfollowedError]()
         if found is None:
             if self._cannot_compile():
                 return self._function(*args, **kwargs)
             identified = self._identifies
             try:
-                found = self._prepare(key, call, same)
+                found = self._prepare(key, call, same, tried)
+            except FallbackToNumPy as fallback:
+                return self._run_in_numpy(fallback, args, kwargs)
             except (NeedsValuesError, UnsupportedError) as error:
                 if not self._falls_back(error):
                     raise
@@ -264,14 +277,19 @@ class Jitted(NativeCallable[R], Generic[P, R]):
             except UnfollowedError as error:
                 why = [error.with_traceback(None)]
             if self._identifies and not identified:  # the first such trace took all for distinct
-                return self._call(args, kwargs)
+                return self._call(args, kwargs, tried)
         if found is None:
             return self._run_untraceable(why, args, kwargs)
         self._hits += known
         if found.compiled.writes and not self._writes:
             self._writes = True
-            return self._call(args, kwargs)
-        return self._run(found, call, same, known, args, kwargs)
+            return self._call(args, kwargs, tried)
+        try:
+            return self._run(found, call, same, known, args, kwargs)
+        except OtherTruth as other:
+            tried = tried or Tried()
+            tried.add(found.compiled.decisions, other.known)
+        return self._call(args, kwargs, tried)
 
     def _same_arrays(self, call: CallArguments) -> Same | None:
         """The groups of arguments that are one array, if programs depend on it; else None."""
@@ -303,17 +321,18 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         try:
             result = speculative_run(compiled, arguments, extended, same, found.vector)
         except FallbackToNumPy as fallback:
-            reason = fallback.counted(self._name, self._strict, self._numpy_calls)
-        else:
-            if not known and config.disable:
-                self._numpy_calls.count(DISABLED)
-            if same is None and compiled.is_guarded and not config.disable:
-                varies = not known and compiled.integers and compiled.integers.vary(arguments)
-                if varies or (known and self.wants_guard()):
-                    self._guard(
-                        compiled, call, args, kwargs, found.vector, any_integers=bool(varies)
-                    )
-            return result
+            return self._run_in_numpy(fallback, args, kwargs)
+        if not known and config.disable:
+            self._numpy_calls.count(DISABLED)
+        if same is None and compiled.is_guarded and not config.disable:
+            varies = not known and compiled.integers and compiled.integers.vary(arguments)
+            if varies or (known and self.wants_guard()):
+                self._guard(compiled, call, args, kwargs, found.vector, any_integers=bool(varies))
+        return result
+
+    def _run_in_numpy(self, fallback: FallbackToNumPy, args: Any, kwargs: Mapping[str, Any]) -> Any:
+        """NumPy's result of one call, counted; a warning gives the reason."""
+        reason = fallback.counted(self._name, self._strict, self._numpy_calls)
         self._warned = self._warned or warn_of_fallback(self._name, reason, before=True)
         result = self._function(*args, **kwargs)
         self._warned = self._warned or warn_of_fallback(self._name, reason, before=False)
@@ -365,14 +384,16 @@ class Jitted(NativeCallable[R], Generic[P, R]):
 
     # Plans and programs
 
-    def _prepare(self, key: object, call: CallArguments, same: Same | None) -> Found:
+    def _prepare(
+        self, key: object, call: CallArguments, same: Same | None, tried: Tried | None = None
+    ) -> Found:
         """The plan for a layout and the values outside, kept for later calls."""
         known = self._plans.get(key)
         if known and not all(one.holds() for one in known):
             self.drop_tables()
         with self._reasons.clock.running():
             try:
-                found = self._bind(call, same)
+                found = self._bind(call, same, tried)
             except (InterruptedWritesError, OtherLengthError) as error:
                 found = Found(numpy_call(error), [], call)
             except GraphTypeError as error:
@@ -388,12 +409,12 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         if not config.disable:
             self._plans.keep(key, with_plan(self._plans.get(key) or (), compiled))
 
-    def _bind(self, call: CallArguments, same: Same | None = None) -> Found:
+    def _bind(self, call: CallArguments, same: Same | None, tried: Tried | None) -> Found:
         """The plan for a new layout of arguments."""
         swapped = swapped_dtype(call.dynamic)
         if swapped is not None:
             return Found(byteswapped(swapped), [], call)
-        match = self._match(call, same)
+        match = self._match(call, same, tried)
         given, plain = match.call.dynamic, match.plain
         as_is = all(new is old for new, old in zip(plain, given, strict=True))
         inputs = given[len(call.dynamic) :]
@@ -409,7 +430,9 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         names = self._shapes.names(call, plain) if self._shapes else None
         return classify(call, plain, self._classes, self._forget, names, same)
 
-    def _match(self, call: CallArguments, same: Same | None = None) -> Match:
+    def _match(
+        self, call: CallArguments, same: Same | None = None, tried: Tried | None = None
+    ) -> Match:
         """The program for a call, traced if there is none.
 
         The call that is traced uses the values that the trace has read: those of one moment.
@@ -417,16 +440,21 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         plain = plain_arguments(call.dynamic, call.names)
         signature = self._classified(call, plain, same)
         known = self._programs.get(signature.key) or ClassPrograms()
-        found = find_program(known, call, plain, signature, self._classified)
+        found = find_program(known, call, plain, signature, self._classified, tried)
         if found is not None:
             return found
         changed = learn(known, call, self._wanted)
+        if tried is not None:
+            refuse_more_truths(known, tried, signature)
+            changed = f"another truth at {tried.where()}"
         scope = Scope(signature.values)
         self._traced += 1
         aspects = aspects_of(call, signature)
         self._reasons.add(aspects, tuple(known), len(known), signature.values, changed)
         self._reasons.warn_of_many(self._name)
         traced = self._trace(call, plain, signature, scope)
+        if tried is not None and not tried.allows(traced.trace.decisions):
+            raise unstable_truth(tried.where())
         self._identifies = self._identifies or traced.identifies
         if self._shapes:
             shapes = [node.shape for node in traced.trace.graph.results]
@@ -444,6 +472,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
 
         Raises:
             UnfollowedError: the function raises an error while it is traced.
+            FallbackToNumPy: it raises one behind a truth, which other calls may not do.
         """
         lazy_import("axiomjit.dispatch.tracing_calls")
         from axiomjit.dispatch.tracing_calls import nothing_changes, trace_function
@@ -456,6 +485,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
                     self._function, call, signature, scope, self._wanted, declared
                 )
             except Exception as error:
+                if isinstance(error, InterruptedWritesError | OtherLengthError) and scope.computed:
+                    raise FallbackToNumPy(None) from None
                 if not may_be_tracing_error(error):
                     raise
                 raise untraceable_error(self._name, error) from error.with_traceback(None)
@@ -523,6 +554,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         call = self._apart(args, kwargs)
         try:
             match = self._match(call)
+        except FallbackToNumPy as fallback:
+            raise fallback.refusal_of(self._name) from None
         except OtherLengthError as error:
             raise length_refused(error).refusal_of(self._name) from None
         except UnfollowedError as error:

@@ -6,9 +6,10 @@ behind the call's own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from axiomjit.base.errors import NeedsValuesError
 from axiomjit.base.records import Record
 from axiomjit.dispatch.arguments import (
     CallArguments,
@@ -20,9 +21,52 @@ from axiomjit.dispatch.programs import TracedProgram
 from axiomjit.dispatch.signature import Signature
 from axiomjit.functions.outside import Wanted
 from axiomjit.functions.sources import NUMBERS, Equals, Vector
+from axiomjit.symbolic.data_dependent import Decisions
+from axiomjit.symbolic.dims import Guard, Symbol, symbols_in
 
+MOST_TRUTHS: Final = 4
+"""The most programs of one signature that differ in truths of computed values."""
 MOST: Final = 16
 """The most plans for one layout of arguments, which differ in what they read outside."""
+
+
+class Tried:
+    """The programs that were run for a call, and the computed numbers found by them.
+
+    Which comparison a function makes next depends on the earlier ones alone, so that the programs
+    of one signature are the leaves of a tree.
+    """
+
+    def __init__(self) -> None:
+        self._found: list[tuple[Decisions, Mapping[Symbol, int]]] = []
+
+    def add(self, decisions: Decisions, known: Mapping[Symbol, int]) -> None:
+        """Add a program of which a comparison has another outcome; `known` are some numbers."""
+        self._found.append((decisions, known))
+
+    def allows(self, decisions: Decisions) -> bool:
+        """True if a program with these decisions may be valid for the call."""
+        return all(_may_follow(decisions, *found) for found in self._found)
+
+    def where(self) -> str:
+        """The user's line that asked for the number of which the last comparison failed."""
+        decided, known = self._found[-1]
+        return next((where for guard, where in decided if fails(guard, known)), decided[-1][1])
+
+
+def fails(guard: Guard, known: Mapping[Symbol, int]) -> bool:
+    """True if a comparison has another outcome for known numbers; False if one is not known."""
+    return known.keys() >= symbols_in(guard.left, guard.right) and not guard.holds(known)
+
+
+def _may_follow(decisions: Decisions, tried: Decisions, known: Mapping[Symbol, int]) -> bool:
+    """True if decisions differ from those tried, and no common one fails for known numbers."""
+    for one, other in zip(decisions, tried, strict=False):
+        if fails(one[0], known):
+            return False
+        if one != other:
+            return True
+    return False
 
 
 class Found(Record):
@@ -37,8 +81,13 @@ class Found(Record):
     plain: Sequence[object] | None = None
 
 
-def find_plan(plans: Sequence[CompiledCall], call: CallArguments) -> Found | None:
-    """The first plan whose guards hold for a call, else one that leaves its layout to NumPy."""
+def find_plan(
+    plans: Sequence[CompiledCall], call: CallArguments, tried: Tried | None = None
+) -> Found | None:
+    """The first plan whose guards hold for a call, else one that leaves its layout to NumPy.
+
+    Plans that the call has tried are left out, also those that must find another truth then.
+    """
     leaves = call.leaves(call.dynamic) if plans else ()
     in_numpy = None
     for compiled in plans:
@@ -48,6 +97,8 @@ def find_plan(plans: Sequence[CompiledCall], call: CallArguments) -> Found | Non
             continue
         vector = reads.guards.read(leaves)
         if vector is None or not compiled.holds():
+            continue
+        if tried is not None and not tried.allows(compiled.decisions):
             continue
         inputs = reads.guards.given(vector)
         if not inputs:
@@ -81,15 +132,19 @@ def find_program(
     plain: Sequence[object],
     signature: Signature,
     classified: Callable[[CallArguments, Sequence[object]], Signature],
+    tried: Tried | None = None,
 ) -> Match | None:
-    """The first program whose guards, on what is outside and on lengths, hold for a call."""
+    """The first program whose guards, on what is outside and on lengths, hold for a call.
+
+    Programs that the call has tried are left out, as in `find_plan`.
+    """
     leaves = call.leaves(call.dynamic)
     for program in programs.candidates(signature.values):
         if program.is_stale():
             programs.drop(program)
             continue
         vector = program.reads.guards.read(leaves)
-        if vector is None:
+        if vector is None or (tried is not None and not tried.allows(program.decisions)):
             continue
         inputs = program.reads.guards.given(vector)
         if any(map(is_static, inputs)):
@@ -105,6 +160,21 @@ def find_program(
         if program.fits(own.values):
             return Match(program, vector, extended, own, whole)
     return None
+
+
+def refuse_more_truths(programs: ClassPrograms, tried: Tried, signature: Signature) -> None:
+    """Refuse one more program that differs from others in truths of computed values.
+
+    Raises:
+        NeedsValuesError: there are as many as there may be.
+    """
+    asked = sum(1 for one in programs if one.decisions and one.fits(signature.values))
+    if asked >= MOST_TRUTHS:
+        raise NeedsValuesError(
+            "the truth of an array's values decides what the function does next",
+            f"{asked} different paths through the function, the last one at {tried.where()}",
+            "write where(condition, a, b), or make the deciding argument static_argnames",
+        )
 
 
 def learn(programs: ClassPrograms, call: CallArguments, wanted: Wanted) -> str | None:

@@ -308,6 +308,7 @@ class TracedProgram(LoweredProgram):
         self.trace, self.watch = traced.trace, traced.watch
         self._handles, self.key = traced.handles, traced.signature.key
         self.reads = Reads(traced.guards, traced.effects, None, traced.outside_names)
+        self.decisions = traced.trace.decisions
         own = frozenset(known)
         self.pins = {length: n for length, n in self.pins.items() if symbols_in(length) <= own}
         numbers = [(k, one) for k, one in enumerate(traced.signature.given) if isinstance(one, Dim)]
@@ -370,7 +371,7 @@ class TracedProgram(LoweredProgram):
         )
         graph, plan = self.trace.graph, self.stages.plan
         changes = graph.writes or reads.effects or self._handles
-        may_raise = plan.may_raise and bool(changes or plan.generators)
+        may_raise = plan.may_raise and bool(changes or plan.generators or self.decisions)
         speculative = bool(graph.data_dependent) or plan.is_speculative or may_raise
         return CompiledCall(
             self.bind(lengths),
@@ -386,6 +387,7 @@ class TracedProgram(LoweredProgram):
             outside=reads,
             counters=self.counters,
             integers=self._integers,
+            decisions=self.decisions,
         )
 
 

@@ -36,7 +36,7 @@ from axiomjit.functions.outside import (
 )
 from axiomjit.functions.sources import NUMBERS, Equals, Guards, Source, Vector
 from axiomjit.graph.captured import Captured, Watch, capturing
-from axiomjit.graph.nodes import Input, post_order
+from axiomjit.graph.nodes import Input, Node, post_order
 from axiomjit.symbolic.dims import Dim, Scope
 from axiomjit.tracing.holders import referred_by
 from axiomjit.tracing.trace import Trace, trace
@@ -166,7 +166,7 @@ class _TraceOnce:
         self._calls = LibraryCalls(self._outside, _bind)
         self._following.lives_outside = self._is_outside
         self._following.want_traced = self._calls.known.want_traced
-        self._following.is_made = self._is_made
+        self._following.is_made, self._following.may_know = self._is_made, self._may_know
 
     def _is_outside(self, value: object) -> bool:
         return self._outside.is_outside(value) and not is_plain(value)
@@ -189,7 +189,7 @@ class _TraceOnce:
         effects = replays(outside.effects, outside.source_of)
         leaves = [(n, self._leaf(v) if n is None else v) for n, v in made.leaves]
         loose = [(n, returned.loosen(v) if n is None else v) for n, v in leaves]
-        graph, structure = made.graph, made.structure
+        graph, structure, decided = made.graph, made.structure, made.decisions
         handles = self._following.handles or self._calls.handles_errors
         guards = outside.guards()
         vector = [outside.value_of(source) for source in guards.sources]
@@ -199,7 +199,7 @@ class _TraceOnce:
         settled = tuple((n, returned.settle(v) if n is None else v) for n, v in loose)
         watch = Watch(captured.used, captured.shown)
         return TracedFunction(
-            Trace(graph, structure, settled),
+            Trace(graph, structure, settled, decided),
             watch,
             handles,
             self._calls.identifies,
@@ -216,7 +216,7 @@ class _TraceOnce:
         self._calls.end()
         self._outside.end()
         self._following.lives_outside = _nowhere
-        self._following.is_made = self._following.want_traced = None
+        self._following.is_made = self._following.want_traced = self._following.may_know = None
 
     def _run(self, tracers: Sequence[Any]) -> object:
         outside = self._outside
@@ -285,7 +285,7 @@ class _TraceOnce:
         asked, count = self._following.asked, len(self._call.dynamic)
         if asked is None:
             return False
-        inputs = [node.position for node in post_order((asked,)) if isinstance(node, Input)]
+        inputs = _positions(asked)
         if not inputs and not self._wanted.known_made:
             self._wanted.known_made = True
             return True
@@ -294,14 +294,31 @@ class _TraceOnce:
 
     def _learn_input(self, number: int) -> bool:
         source = self._outside.inputs[number]
-        value, wanted = self._outside.value_of(source), self._wanted
-        if not isinstance(value, np.ndarray):
-            wanted.fixed.add(source.identity)
-            return True
-        if value.nbytes > KNOWN_BYTES or source.identity in wanted.elements:
-            return False
-        wanted.elements.add(source.identity)
+        if isinstance(self._outside.value_of(source), np.ndarray):
+            known = self._may_know_elements(number)
+            if known:
+                self._wanted.elements.add(source.identity)
+            return known
+        self._wanted.fixed.add(source.identity)
         return True
+
+    def _may_know(self, node: Node) -> bool:
+        """True if the next trace may know a value: it depends on small arrays from outside only."""
+        inputs, count = _positions(node), len(self._call.dynamic)
+        if not inputs:
+            return not self._wanted.known_made
+        return all(n >= count and self._may_know_elements(n - count) for n in inputs)
+
+    def _may_know_elements(self, number: int) -> bool:
+        source = self._outside.inputs[number]
+        value = self._outside.value_of(source)
+        small = isinstance(value, np.ndarray) and value.nbytes <= KNOWN_BYTES
+        return small and source.identity not in self._wanted.elements
+
+
+def _positions(node: Node) -> list[int]:
+    """The positions of the inputs that a value depends on."""
+    return [one.position for one in post_order((node,)) if isinstance(one, Input)]
 
 
 def name_of(function: object) -> str:

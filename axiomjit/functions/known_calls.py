@@ -244,7 +244,7 @@ def _kinds_of_module(module: str) -> Iterator[tuple[str, CallKind]]:
     for name in names.EFFECTS.get(module, "").split():
         yield name, _asking(module, name, CallKind(Kind.EFFECT, _shown(module, name)))
     yield from _writers_and_callbacks(module)
-    if module in ("math", "builtins", "numpy", "numpy.fft", "numpy.random"):
+    if module in ("math", "cmath", "builtins", "numpy", "numpy.fft", "numpy.random"):
         yield from _replacements(module)
 
 
@@ -313,7 +313,7 @@ def _replacements(module: str) -> Iterator[tuple[str, CallKind]]:
             kind = kind.replace(functions=(Parameter(0, "function"),))
         if held is len:
             kind = _asking(module, name, kind)
-        if module == "math":
+        if module in ("math", "cmath"):
             kind = kind.replace(asks=NUMBERS)
         if module == "numpy":
             kind = kind.replace(depends=_unless_now)

@@ -15,6 +15,7 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from axiomjit.base.errors import ImpureError, NeedsValuesError
+from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import refused
 from axiomjit.functions.array_calls import call_numpy, first_traced, writing
@@ -32,6 +33,7 @@ from axiomjit.functions.texts import known as known_text
 from axiomjit.tracing.generators import is_generator
 from axiomjit.tracing.lengths import SymbolicNumber, converted, known_numbers
 from axiomjit.tracing.operators import leaves_in, traced_in
+from axiomjit.tracing.refusals import refuse_value
 
 _NONE: Final = object()
 _NOT_GENERATED: Final = frozenset(ALL) - {*COMPARISONS, "__repr__", "__hash__"}
@@ -484,6 +486,10 @@ def _extreme(sign: str, plainly: Any) -> Callable[..., Any]:
             return default
         keys = given if key is None else [calls.call(key, one) for one in given]
         keys = [calls.given(one) for one in keys]
+        if key is None and traced_in(keys):
+            found = lazy_import("axiomjit.tracing.python_numbers").extreme(sign, keys)
+            if found is not None:
+                return found
         if not any(is_users(type(k)) for k in keys):
             places = range(len(given))
             return given[plainly(places, key=keys.__getitem__)] if given else plainly(given)
@@ -500,6 +506,11 @@ def _sorted(calls: LibraryCalls, values: Any, key: Any = None, reverse: Any = Fa
     given = list(calls.spread(values))
     keys = given if key is None else [calls.call(key, one) for one in given]
     keys = [calls.given(one) for one in keys]
+    computed = traced_in(keys)
+    if computed:
+        refuse_value(
+            "the order of computed values by sorted", computed[0].description(), "use np.sort"
+        )
     if any(is_users(type(k)) for k in keys):
         less = functools.cmp_to_key(lambda a, b: -1 if calls.truth(calls.compare("<", a, b)) else 0)
         keys = list(map(less, keys))

@@ -53,6 +53,7 @@ from axiomjit.graph.primitives import (
     JOIN,
     MAX,
     MIN,
+    NUMBER,
     PRIMITIVES,
     READ_ONLY,
     REAL,
@@ -379,6 +380,11 @@ def elementwise(primitive: Primitive, *operands: Node) -> Node:
     extents = broadcast_shapes([n.shape for n in operands], primitive.name, *operands)
     maps = [stretch_map(n.shape, extents) for n in operands]
     return map_op(primitive, operands, maps, extents)
+
+
+def python_number(node: Node) -> Node:
+    """The value of a node without dimensions as a Python number."""
+    return note(Op(node.dtype, NUMBER, None, (node,), ((),), (), 0))
 
 
 def view(node: Node, index: IndexMap, extents: tuple[Dim, ...]) -> Node:

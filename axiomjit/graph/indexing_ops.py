@@ -7,7 +7,7 @@ and `counted` computes other lengths from them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -30,6 +30,7 @@ from axiomjit.graph.nodes import (
     is_view,
     map_fields,
     note,
+    post_order,
 )
 from axiomjit.graph.primitives import (
     COPY,
@@ -208,20 +209,38 @@ def with_counts(graph: Graph, scope: Scope) -> Graph:
     """
     later = {g: data_dependent_in(g.left, g.right) for g in scope.guards}
     later = {guard: symbols for guard, symbols in later.items() if symbols}
-    named = {s for node in graph.nodes for s in data_dependent_in(*lengths_of(node))}
-    named |= {symbol for symbols in later.values() for symbol in symbols}
+    asked = frozenset().union(*later.values())
     for guard in later:
         del scope.guards[guard]
-    masks = {symbol: mask for mask, symbol in scope.data_dependent.items() if symbol in named}
+    masks = dict(needed_counts(graph.nodes, scope, asked))
     order = list(masks)
     last = {guard: max(symbols, key=order.index) for guard, symbols in later.items()}
     found = tuple(DataDependent(s, tuple(g for g in later if last[g] == s)) for s in order)
-    counts = tuple(_count(key) for key in masks.values() if isinstance(key, Node))
+    counts = tuple(map(count_of, masks.values()))
     outputs = (*graph.results, *counts, *graph.final_values)
     return Graph(graph.inputs, outputs, graph.writes, found)
 
 
-def _count(key: Node) -> Node:
+def needed_counts(
+    nodes: Iterable[Node], scope: Scope, asked: Iterable[Symbol] = ()
+) -> list[tuple[Symbol, Node]]:
+    """The data-dependent lengths in nodes, and those that are `asked`, with their masks or nodes.
+
+    Lengths on which other ones depend are included; all are in the order of the trace.
+    """
+    keys = {s: key for key, s in scope.data_dependent.items() if isinstance(key, Node)}
+    needed: set[Symbol] = set()
+    waiting = [*asked, *(s for node in nodes for s in data_dependent_in(*lengths_of(node)))]
+    while waiting:
+        symbol = waiting.pop()
+        if symbol not in needed:
+            needed.add(symbol)
+            below = post_order((keys[symbol],))
+            waiting += [s for node in below for s in data_dependent_in(*lengths_of(node))]
+    return [(symbol, key) for symbol, key in keys.items() if symbol in needed]
+
+
+def count_of(key: Node) -> Node:
     """The node of a data-dependent length: for a mask the number of its true elements."""
     return count_true(key) if key.dtype == BOOL else key
 

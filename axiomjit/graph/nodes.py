@@ -26,7 +26,7 @@ from axiomjit.base.locks import new_lock
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record, RecordType, cached_property
 from axiomjit.graph.library_operations import LibraryOperation
-from axiomjit.graph.primitives import GATHER, IMAG, REAL, UPDATE, FoldRule, Primitive
+from axiomjit.graph.primitives import GATHER, IMAG, NUMBER, REAL, UPDATE, FoldRule, Primitive
 from axiomjit.symbolic.data_dependent import DataDependent
 from axiomjit.symbolic.dims import Dim
 from axiomjit.symbolic.index_maps import Conditions, IndexMap, Region, compose
@@ -222,6 +222,8 @@ class Op(Node):
         stack: list[Op] = [self]
         while stack:
             node = stack.pop()
+            if node.primitive is NUMBER:
+                continue
             if isinstance(node.primitive, LibraryOperation) and node.primitive.number:
                 continue
             arithmetic = node.primitive.keeps_weak and not is_bool(node.dtype)

@@ -139,6 +139,8 @@ VIEW: Final = Primitive("view", 1, np.asarray, "{0}", weight=0)
 READ_ONLY: Final = Primitive("read_only", 1, np.asarray, "{0}", weight=0)
 CAST: Final = Primitive("cast", 1, np.asarray, "{dtype}({0})")
 COPY: Final = Primitive("copy", 1, np.array, "{0}")
+NUMBER: Final = Primitive("number", 1, np.array, "{0}", weight=0)
+"""The value of an array or NumPy scalar without dimensions as a Python number."""
 PACK: Final = Primitive("pack", 1, partial(np.array, order="C"), "{0}")
 """A copy that is always stored, in C order without gaps, so that its dimensions can be merged."""
 MERGED: Final = PACK.replace(name="merged")
@@ -211,6 +213,7 @@ _ROWS: Final = (
     READ_ONLY,
     CAST,
     COPY,
+    NUMBER,
     *PACKS,
     *(SAVE, MATERIALIZE, UPDATE),
     *(WHERE, JOIN),

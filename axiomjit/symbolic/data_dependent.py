@@ -9,6 +9,7 @@ assumed to, with a guard.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 from axiomjit.base.records import Record
@@ -20,19 +21,35 @@ from axiomjit.symbolic.dims import (
     Symbol,
     current_scope,
     dim,
+    substitute,
     symbols_in,
 )
 
 DATA_DEPENDENT: Final = Kind("number chosen", 0)
 """The kind of data-dependent lengths, such as the number of true elements of a mask."""
+TRUTH: Final = Kind("truth", 0, 1)
+"""The kind of truths of computed values."""
+COMPUTED: Final = Kind("computed integer")
+"""The kind of integers that the program computes."""
+KINDS: Final = frozenset({DATA_DEPENDENT, TRUTH, COMPUTED})
+"""The kinds of numbers that are known only while the program runs."""
 STEP: Final = 720_720
 """The least common multiple of 1 to 16, so that stand-in values can be split into rows."""
 FIRST: Final = 1_009 * STEP
 """The first stand-in value, larger than lengths in user code."""
 
 
+Decisions = tuple[tuple[Guard, str], ...]
+"""Comparisons that computed numbers decide, in order, with the user's line that asked for each."""
+
+
 class OtherLengthError(Exception):
-    """A length differs from its value assumed during tracing."""
+    """A length, or the truth of a computed value, differs from that assumed during tracing.
+
+    `known` has the numbers that are known so far, by their symbols.
+    """
+
+    known: Mapping[Symbol, int] = MappingProxyType({})
 
 
 class OtherResultError(OtherLengthError):
@@ -43,11 +60,47 @@ class UnfitNumberError(OtherLengthError):
     """A stored number does not fit its element's dtype: NumPy defines the result."""
 
 
+_MIRRORED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+"""The sign of a comparison whose sides are swapped."""
+_RANGES: Final[dict[tuple[str, bool], tuple[int | None, int | None]]] = {
+    **{("<", True): (None, -1), ("<", False): (0, None)},
+    **{("<=", True): (None, 0), ("<=", False): (1, None)},
+    **{(">", True): (1, None), (">", False): (None, 0)},
+    **{(">=", True): (0, None), (">=", False): (None, -1)},
+    ("==", True): (0, 0),
+}
+"""The range of a number of which a comparison with 0 has an outcome; None for no limit."""
+
+
 class DataDependent(Record):
-    """A data-dependent length and the guards that compare it."""
+    """A data-dependent length and the guards that compare it.
+
+    `is_length` is False if no length depends on it: only its own guards need its value.
+    """
 
     symbol: Symbol
     guards: tuple[Guard, ...]
+    is_length: bool = True
+
+    def range_by(
+        self, guard: Guard, lengths: Mapping[Symbol, int | Dim]
+    ) -> tuple[int | Dim, int | Dim] | None:
+        """The range of the number for which a guard holds; None if that is not one range.
+
+        Its ends are computed from `lengths`, which may be symbols.
+        """
+        known = {symbol: dim(length) for symbol, length in lengths.items()}
+        apart, number = substitute(guard.left - guard.right, known), dim(self.symbol)
+        mirrored = _MIRRORED.get(guard.sign, guard.sign)
+        for end, sign in ((number - apart, guard.sign), (number + apart, mirrored)):
+            ends = _RANGES.get((sign, guard.outcome))
+            if self.symbol not in end.symbols and ends is not None:
+                low, high = (None if one is None else end + one for one in ends)
+                return (
+                    -(2**63) if low is None else low,
+                    2**63 - 1 if high is None else high,
+                )
+        return None
 
     def check(self, lengths: Mapping[Symbol, int]) -> None:
         """Check the guards against the now known length.
@@ -59,7 +112,9 @@ class DataDependent(Record):
             if not guard.holds(lengths):
                 assumed = f"{guard.left} {guard.sign} {guard.right} was taken for {guard.outcome}"
                 found = f"{self.symbol.name} = {lengths[self.symbol]}"
-                raise OtherLengthError(f"{found}, where {assumed}")
+                error = OtherLengthError(f"{found}, where {assumed}")
+                error.known = lengths
+                raise error
 
 
 def data_dependent_length(scope: Scope, key: object) -> Dim:
@@ -72,6 +127,33 @@ def data_dependent_length(scope: Scope, key: object) -> Dim:
         symbol = scope.data_dependent[key] = Symbol(f"m{number}", DATA_DEPENDENT)
         scope.values[symbol] = FIRST + STEP * number
     return dim(scope.data_dependent[key])
+
+
+def computed_number(scope: Scope, key: object, kind: Kind, value: int, where: str) -> Dim:
+    """A number that the program computes, whose comparisons are decided by its value in this call.
+
+    Another value may need another program: the outcomes are guards for the run.
+
+    Args:
+        scope: The scope of the trace.
+        key: The node of the number.
+        kind: `TRUTH` or `COMPUTED`.
+        value: The number in this call.
+        where: The user's line that asks for the number.
+    """
+    symbol = scope.data_dependent[key] = Symbol(f"m{len(scope.data_dependent)}", kind)
+    scope.values[symbol], scope.computed[symbol] = value, where
+    return dim(symbol)
+
+
+def decisions(scope: Scope) -> Decisions:
+    """The comparisons that values of computed numbers have decided so far, in order."""
+    found = []
+    for guard in scope.guards:
+        asked = data_dependent_in(guard.left, guard.right)
+        if asked and asked <= scope.computed.keys():
+            found.append((guard, scope.computed[max(asked, key=[*scope.computed].index)]))
+    return tuple(found)
 
 
 def assumed_equal(left: Dim, right: Dim) -> bool:
@@ -108,7 +190,7 @@ def assumed_multiple(length: Dim, divisor: Dim) -> None:
 
 def data_dependent_in(*lengths: Dim) -> frozenset[Symbol]:
     """The symbols of data-dependent lengths in these lengths."""
-    return frozenset(symbol for symbol in symbols_in(*lengths) if symbol.kind is DATA_DEPENDENT)
+    return frozenset(symbol for symbol in symbols_in(*lengths) if symbol.kind in KINDS)
 
 
 class HeuristicScope(Scope):

@@ -402,6 +402,9 @@ class Scope:
         self.guards: dict[Guard, None] = {}
         self.data_dependent: dict[object, Symbol] = {}
         """The symbols of data-dependent lengths, by their masks (see `data_dependent_length`)."""
+        self.computed: dict[Symbol, str] = {}
+        """The computed numbers whose values in this call decide comparisons, with the user's line
+        that asked for each, in this order."""
 
     def record(self, guard: Guard) -> None:
         """Store a guard."""
@@ -411,6 +414,7 @@ class Scope:
         """Drop guards and data-dependent lengths before another trace of the function."""
         self.guards.clear()
         self.data_dependent.clear()
+        self.computed.clear()
 
     def value(self, length: Dim) -> int:
         """The length's value in this call, without recording a guard."""

@@ -6,6 +6,7 @@ make (object arrays, Fortran order), and calls while nothing is followed, go to 
 
 from __future__ import annotations
 
+import cmath
 import functools
 import math
 from collections.abc import Callable, Sequence
@@ -86,6 +87,29 @@ def _diag_indices(n: Any, ndim: Any = 2) -> Any:
     return (CREATORS[np.arange](n),) * ndim
 
 
+_MATHEMATICAL: Final = """
+    acos acosh asin asinh atan atan2 atanh cbrt copysign cos cosh degrees exp exp2 expm1 fabs fmod
+    hypot isfinite isinf isnan log log10 log1p log2 pow radians sin sinh sqrt tan tanh
+"""
+"""Functions of `math` and `cmath` that `tracing.python_numbers` applies to computed numbers."""
+
+
+def _of_numbers(function: Maker) -> Maker:
+    """Wrap a function of `math`: it stays traced for computed numbers, if it can."""
+    of_values = square_root if function is math.sqrt else function
+
+    @functools.wraps(function)
+    def made(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs and any(issubclass(type(value), TracedValue) for value in args):
+            late = lazy_import("axiomjit.tracing.python_numbers")
+            found = late.mathematical(function, args)
+            if found is not None:
+                return found
+        return of_values(*args, **kwargs)
+
+    return made
+
+
 CREATORS: Final[dict[Any, Maker]] = {
     **{
         function: _making(function, row, wanted)
@@ -98,7 +122,12 @@ CREATORS: Final[dict[Any, Maker]] = {
         for function, row in rows.items()
     },
     **{len: _length_of, np.fromfunction: _from_function, np.diag_indices: _diag_indices},
-    math.sqrt: square_root,
+    **{
+        function: _of_numbers(function)
+        for module in (math, cmath)
+        for function in (getattr(module, name, None) for name in _MATHEMATICAL.split())
+        if function is not None
+    },
 }
 """Our functions by NumPy's, and by Python's where they ask for plain numbers."""
 GRIDS: Final = (np.mgrid, np.ogrid)

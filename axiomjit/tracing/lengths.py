@@ -11,7 +11,7 @@ import operator
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Final, Self, cast
+from typing import Any, Final, Self
 
 import numpy as np
 
@@ -173,7 +173,7 @@ class SymbolicInt(SymbolicNumber):
         return self
 
     def __index__(self) -> int:
-        if data_dependent_in(self.dim):
+        if _is_chosen(self.dim):
             refuse_value(
                 "a number of elements that a mask chooses as a Python number",
                 "length",
@@ -194,7 +194,10 @@ class SymbolicInt(SymbolicNumber):
     __floor__ = __ceil__ = __trunc__
 
     def _value(self, use: str) -> Any:
-        return self.dim if use == "bool" else self.concrete_value()
+        if use != "bool":
+            return self.concrete_value()
+        truth = _asked("ne", self, 0)
+        return self.dim if truth is None else truth
 
     def _operate(self, name: str, *operands: Any) -> Any:
         if name in ("eq", "ne"):
@@ -218,6 +221,9 @@ class SymbolicInt(SymbolicNumber):
             return self._exponent_of(operands[0])
         if name in COMPARISONS:
             operands = tuple(map(_whole, operands))
+            truth = _asked(name, *operands)
+            if truth is not None:
+                return truth
         divides = name in ("floordiv", "mod")
         if name not in _INTEGERS or not all(map(_is_integer, operands)):
             return super()._symbolic(name, *operands)
@@ -338,6 +344,24 @@ class SymbolicFloat(SymbolicNumber):
         return operator.mul(self, -1) if name == "neg" else super()._symbolic(name, *operands)
 
 
+def _is_chosen(value: Dim) -> bool:
+    """True if a number depends on masks, whose counts are not known in the trace."""
+    chosen = data_dependent_in(value)
+    return bool(chosen) and not chosen <= current_scope().computed.keys()
+
+
+def _asked(name: str, *operands: Any) -> bool | None:
+    """The outcome of a comparison of numbers of which a mask decides one; None for others."""
+    if not all(map(_is_integer, operands)):
+        return None
+    left, right = (dim(unwrap(value)) for value in operands)
+    if not (_is_chosen(left) or _is_chosen(right)):
+        return None
+    late = lazy_import("axiomjit.tracing.python_numbers")
+    found: bool | None = late.compared(OPERATOR_UFUNCS[name], left, right)
+    return found
+
+
 def _computed(ufunc: np.ufunc, *operands: Any) -> Node | None:
     """The node of a ufunc of numbers if it is a float; else None, and their values are needed."""
     if ufunc not in UFUNCS or not all(map(_is_real, operands)):
@@ -431,10 +455,12 @@ def _is_made_of(value: Any, holds: Callable[[Any], bool]) -> bool:
     return holds(value)
 
 
-def converted(kind: type, value: Any) -> SymbolicNumber | None:
-    """`float(value)` or `int(value)` of a symbolic number; None if its value is needed."""
+def converted(kind: type, value: Any) -> Any:
+    """`float(value)` or `int(value)` of a symbolic or computed number; None if refused."""
+    if issubclass(type(value), TracedValue):
+        return lazy_import("axiomjit.tracing.python_numbers").converted(kind, value)
     if kind is int and issubclass(type(value), SymbolicInt):
-        return cast("SymbolicNumber", value)
+        return value
     if kind is float and issubclass(type(value), SymbolicNumber):
         made = _computed(np.multiply, value, 1.0)
         return SymbolicFloat(made) if made is not None and made.weak else None

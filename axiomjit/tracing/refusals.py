@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import Final, NoReturn, ParamSpec, TypeVar
+from typing import Any, Final, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -145,12 +145,18 @@ class WithoutValues:
     def __index__(self) -> NoReturn:
         self._value("int")
 
-    def _rounded(self, digits: object = None) -> NoReturn:
+    def _rounded(self) -> NoReturn:
         if isinstance(self, np.ndarray):
             raise TypeError("type numpy.ndarray doesn't define this method")
         self._value("int")
 
-    __round__ = __trunc__ = __floor__ = __ceil__ = _rounded
+    def __round__(self, digits: Any = None) -> Any:
+        self._rounded()
+
+    def __trunc__(self) -> Any:
+        self._rounded()
+
+    __floor__ = __ceil__ = __trunc__
 
     def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
         note_asked(self)

@@ -19,7 +19,12 @@ from axiomjit.graph.indexing_ops import with_counts
 from axiomjit.graph.nodes import Graph, Input, Node, base_of, is_view, post_order, size
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.storages import Strides, laid_out
-from axiomjit.symbolic.data_dependent import OtherLengthError, data_dependent_in
+from axiomjit.symbolic.data_dependent import (
+    Decisions,
+    OtherLengthError,
+    data_dependent_in,
+    decisions,
+)
 from axiomjit.symbolic.dims import Dim, Scope, bound
 from axiomjit.tracing.holders import traced_inside
 from axiomjit.tracing.lengths import SymbolicFloat, SymbolicInt, SymbolicNumber, unwrap
@@ -134,12 +139,14 @@ class Trace(Record):
     """A traced function: its graph, and the structure of its return value.
 
     `leaves` has one entry per leaf of the structure: the number of a graph output, or a value that
-    depends on no array (a Dim if it depends on lengths).
+    depends on no array (a Dim if it depends on lengths). `decisions` are the comparisons that
+    computed numbers decided.
     """
 
     graph: Graph
     structure: Structure
     leaves: Leaves
+    decisions: Decisions = ()
 
 
 def trace(
@@ -198,9 +205,10 @@ def trace(
         outputs = (*outputs, *dict.fromkeys(needed))
         positions = tuple(node.position for node in written)
         graph = Graph(tuple(arrays), (*outputs, *written.values()), positions)
+        decided = decisions(scope)
         if scope.data_dependent:
             graph = with_counts(graph, scope)
-    return Trace(graph, structure, leaves)
+    return Trace(graph, structure, leaves, decided)
 
 
 def _written(arrays: Mapping[Input, Tracer]) -> dict[Input, Node]:

@@ -121,6 +121,32 @@ class Tracer(WithoutValues, TracedOperators):
         if self._following is not None:
             self._following.note_operation()
 
+    def _value(self, use: str) -> Any:
+        if use == "bool":
+            truth = lazy_import("axiomjit.tracing.computed_numbers").asked_truth(self.node)
+            if truth is not None:
+                return truth
+        return super()._value(use)
+
+    def _whole(self, function: np.ufunc) -> Any:
+        late = lazy_import("axiomjit.tracing.python_numbers")
+        found = late.rounded(self, function)
+        return self._rounded() if found is None else found
+
+    def __floor__(self) -> Any:
+        return self._whole(np.floor)
+
+    def __ceil__(self) -> Any:
+        return self._whole(np.ceil)
+
+    def __trunc__(self) -> Any:
+        return self._whole(np.trunc)
+
+    def __round__(self, digits: Any = None) -> Any:
+        if digits is None:
+            return self._whole(np.rint)
+        return self._rounded() if self.node.weak else np.round(self, digits)
+
     @recorded
     def folding(self, operands: Sequence[object], axes: Any, running: bool) -> Folding:
         """The broadcast operands, and the dimensions in the order listed; by default all."""
@@ -339,7 +365,7 @@ class TracedScalar(Tracer):
 
     @recorded
     def __getitem__(self, key: object) -> Tracer:
-        made = _seen_in((self,), index_node(self.node, unwrap(node_of(key))))
+        made = _seen_in((self,), index_node(self.node, _index(key)))
         items = key if isinstance(key, tuple) else (key,)
         taken_out = not made.is_array and any(item is Ellipsis for item in items)
         # with an ellipsis and positions without dimensions NumPy returns an array, not a number
@@ -366,7 +392,25 @@ class TracedArray(InPlace, TracedScalar):
         assert self._storage is not None
         seen, listed = self.node, not isinstance(value, np.ndarray)
         given = node_to_write(value, seen.dtype)
-        set_item(self._storage, seen, unwrap(node_of(key)), given, listed)
+        set_item(self._storage, seen, _index(key), given, listed)
+
+
+def _index(key: Any) -> Any:
+    """The nodes and lengths of an index; ends of slices may be computed integers."""
+    if isinstance(key, tuple) and any(isinstance(one, slice) for one in key):
+        key = tuple(map(_slice, key))
+    return unwrap(node_of(_slice(key)))
+
+
+def _slice(key: Any) -> Any:
+    """A slice whose computed integers are lengths; other parts of an index unchanged."""
+    if not isinstance(key, slice):
+        return key
+    ends = (key.start, key.stop, key.step)
+    if not any(issubclass(type(end), Tracer) for end in ends):
+        return key
+    late = lazy_import("axiomjit.tracing.python_numbers")
+    return slice(*map(late.position, ends))
 
 
 def _class_for(node: Node, following: Following | None) -> type[Tracer]:

@@ -75,11 +75,12 @@ def _without_counts(graph: Graph, outputs: Sequence[Node]) -> Graph:
     counts = outputs[first : first + len(graph.data_dependent)]
     others = [*outputs[:first], *outputs[first + len(graph.data_dependent) :]]
     named = {s for n in post_order((*others, *counts)) for s in data_dependent_in(*lengths_of(n))}
+    lengths = frozenset(named)
     for choice in graph.data_dependent:
         for guard in choice.guards:
             named |= data_dependent_in(guard.left, guard.right)
     kept = [
-        (choice, count)
+        (choice.replace(is_length=choice.symbol in lengths), count)
         for choice, count in zip(graph.data_dependent, counts, strict=True)
         if choice.symbol in named
     ]

@@ -42,7 +42,7 @@ from axiomjit.graph.primitives import ACCUMULATORS, GATHER, PRIMITIVES, Primitiv
 from axiomjit.graph.reductions import StateFold
 from axiomjit.passes.ir.loop_ir import LoopProgram, Name, State
 from axiomjit.passes.ir.view_ir import POSITIONS, Storage
-from axiomjit.symbolic.data_dependent import DATA_DEPENDENT
+from axiomjit.symbolic.data_dependent import KINDS as DATA_DEPENDENT_KINDS
 from axiomjit.symbolic.dims import (
     ANY,
     BACKWARD,
@@ -114,7 +114,7 @@ def _tables() -> dict[type, dict[str, Any]]:
     """For each class, the objects that a text refers to by their names."""
     library = [v for v in vars(library_operations).values() if isinstance(v, LibraryOperation)]
     library += [check(axis) for check in (check_positions, check_ends) for axis in range(32)]
-    kinds = (LENGTH, DECLARED, STRIDE, BACKWARD, ANY, DATA_DEPENDENT)
+    kinds = (LENGTH, DECLARED, STRIDE, BACKWARD, ANY, *DATA_DEPENDENT_KINDS)
     return {
         Primitive: {**PRIMITIVES, GATHER.name: GATHER},
         UfuncFold: dict(ACCUMULATORS),

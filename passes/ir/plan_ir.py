@@ -206,7 +206,17 @@ class Choose(Record):
     count: Window
 
 
-Step = Allocate | Launch | Call | Release | Reuse | WriteBack | Choose
+class Check(Record):
+    """A step that checks the guards of a truth, the number 0 or 1 in a window.
+
+    The steps behind it do not depend on the number.
+    """
+
+    choice: DataDependent
+    count: Window
+
+
+Step = Allocate | Launch | Call | Release | Reuse | WriteBack | Choose | Check
 
 
 class Plan(Record):

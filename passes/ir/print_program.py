@@ -36,6 +36,7 @@ from axiomjit.passes.ir.loop_ir import (
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
     Call,
+    Check,
     Choose,
     Launch,
     Plan,
@@ -303,6 +304,8 @@ def _plan_step_text(step: Step) -> str:
             return f"write back {step.buffer} to argument {step.position}"
         case Choose():
             return f"let {step.choice.symbol.name} = {_window_text(step.count)}"
+        case Check():
+            return f"check {step.choice.symbol.name} = {_window_text(step.count)}"
         case Reuse():
             return f"{step.buffer} takes the memory of {step.source}"
         case Allocate() | Release():

@@ -39,6 +39,7 @@ from axiomjit.passes.ir.loop_ir import (
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
     Call,
+    Check,
     Choose,
     Launch,
     Plan,
@@ -518,9 +519,9 @@ def _plan_faults(plan: Plan) -> Iterator[str]:
                 yield from _sharing_faults(step)
                 if len(step.labels) != len(step.operands):
                     yield f"{user} has labels for {len(step.labels)} operands"
-            case Choose():
-                launched = False  # arrays of this length are allocated from here on
-                yield from _window_faults((step.count,), present, "a length")
+            case Choose() | Check():
+                launched &= isinstance(step, Check)  # arrays of a length are allocated later
+                yield from _window_faults((step.count,), present, "a computed number")
             case WriteBack(buffer=name, position=position):
                 if positions.get(name) != position:
                     yield f"{name} is written back to argument {position}, which it is not"

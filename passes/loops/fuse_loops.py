@@ -74,16 +74,17 @@ def fuse_loops(program: LoopProgram, context: Context) -> LoopProgram:
     steps: list[Nest | LibraryCall] = []
     known: list[_Facts] = []
     counts = {count.choice.symbol: count.view.storage for count in program.counts}
+    checked = [count.view.storage for count in program.counts if count.choice.guards]
     with bound(HeuristicScope(context.scope)):
         for step in program.steps:
-            facts = _facts(step, counts)
+            facts = _facts(step, counts, checked)
             place = _host(steps, known, step, facts) if isinstance(step, Nest) else None
             if place is None:
                 steps.append(_tidy(step))
                 known.append(facts)
             else:
                 steps[place[0]] = place[1]
-                known[place[0]] = _facts(place[1], counts)
+                known[place[0]] = _facts(place[1], counts, checked)
     return _drop_temporaries(program.replace(steps=tuple(steps)), program)
 
 
@@ -106,8 +107,9 @@ class _Facts(Record):
     """True if some statements run only in some iterations."""
     scattered: frozenset[Storage] = frozenset()
     """The storages written by scatters; a joined step must not use them."""
-    may_raise: bool = False
-    """True if the step may raise an error; arguments may only be written after it."""
+    may_fail: bool = False
+    """True if the step may raise an error, or find that the program is invalid for the call;
+    arguments may only be written after it."""
     counts: frozenset[Storage] = frozenset()
 
     @property
@@ -124,11 +126,16 @@ class _Facts(Record):
         return set(map(id, self.extents)) == set(map(id, other.extents))
 
 
-def _facts(step: Nest | LibraryCall, counts: Mapping[Symbol, Storage]) -> _Facts:
-    """The facts about a step; reads include the counts of its data-dependent lengths."""
+def _facts(
+    step: Nest | LibraryCall, counts: Mapping[Symbol, Storage], checked: Sequence[Storage]
+) -> _Facts:
+    """The facts about a step; reads include the counts of its data-dependent lengths.
+
+    `checked` are the numbers that decide if the program is valid for the call.
+    """
     reads, writes = map(frozenset, accessed(step))
     if isinstance(step, LibraryCall):
-        return _Facts(reads, writes, 0, (), may_raise=step.operation.may_raise)
+        return _Facts(reads, writes, 0, (), may_fail=step.operation.may_raise)
     every = step.statements
     loops = [s for s in step.body if isinstance(s, For)]
     known = frozenset(counts[s] for s in _data_dependent_lengths(every)) if counts else frozenset()
@@ -139,7 +146,8 @@ def _facts(step: Nest | LibraryCall, counts: Mapping[Symbol, Storage]) -> _Facts
         tuple(extents_of(step.body)) if len(loops) == 1 else (),
         any(isinstance(s, If) for s in every),
         frozenset(s.buffer for s in every if isinstance(s, Store) and s.scatters),
-        counts=known,
+        any(storage in writes for storage in checked),
+        known,
     )
 
 
@@ -155,9 +163,10 @@ def _host(
     steps: list[Nest | LibraryCall], known: list[_Facts], nest: Nest, own: _Facts
 ) -> tuple[int, Nest] | None:
     """The latest earlier nest that `nest` can join, and the joined nest."""
+    writes_argument = any(storage.role is ArrayRole.ARGUMENT for storage in own.writes)
     for k in reversed(range(len(steps))):
         step, facts = steps[k], known[k]
-        if own.counts & facts.writes:
+        if own.counts & facts.writes or (facts.may_fail and writes_argument):
             return None
         small = facts.size + len(own.writes) <= MAX_STATEMENTS and not (
             facts.limited or own.limited
@@ -167,8 +176,6 @@ def _host(
             if fused is not None:
                 return k, fused
         if own.reads & facts.writes or own.writes & (facts.reads | facts.writes):
-            return None
-        if facts.may_raise and any(storage.role is ArrayRole.ARGUMENT for storage in own.writes):
             return None
     return None
 
@@ -392,7 +399,7 @@ def _drop_temporaries(program: LoopProgram, before: LoopProgram) -> LoopProgram:
     needed = {view.storage for view in program.results}
     needed |= {count.view.storage for count in program.counts}
     for step in program.steps:
-        needed |= _facts(step, {}).reads
+        needed |= _facts(step, {}, ()).reads
     dead = {s for s in program.storages if s.role is ArrayRole.TEMPORARY and s not in needed}
     if not dead:
         return before if program.steps == before.steps else program

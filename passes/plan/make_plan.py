@@ -13,6 +13,7 @@ from axiomjit.passes.ir.plan_ir import (
     Allocate,
     Buffer,
     Call,
+    Check,
     Choose,
     Launch,
     NumberSource,
@@ -123,8 +124,8 @@ def _allocated_targets(step: Nest | LibraryCall, others: Sequence[LibraryCall]) 
     return targets if plain else []
 
 
-def _choices(program: LoopProgram, context: Context) -> list[Choose]:
-    """The data-dependent lengths, in the order in which steps count them.
+def _choices(program: LoopProgram, context: Context) -> list[Choose | Check]:
+    """The data-dependent lengths and truths, in the order in which steps compute them.
 
     Each has the guards from tracing and passes that can be checked once it is known.
     """
@@ -137,9 +138,23 @@ def _choices(program: LoopProgram, context: Context) -> list[Choose]:
         named = data_dependent_in(guard.left, guard.right)
         if named:
             asked[max(named, key=order.index)][guard] = None
-    choices = [DataDependent(symbol, tuple(asked[symbol])) for symbol in order]
-    windows = [_window(count.view) for count in counts]
-    return list(map(Choose, choices, windows))
+    choices = [_known_by(count.choice, asked) for count in counts]
+    return [
+        (Choose if choice.is_length else Check)(choice, _window(count.view))
+        for choice, count in zip(choices, counts, strict=True)
+    ]
+
+
+def _known_by(choice: DataDependent, asked: Mapping[Symbol, Mapping[Guard, None]]) -> DataDependent:
+    """A data-dependent length with all guards that can be checked once it is known.
+
+    One that guards of another one, or of passes, compare counts as a length.
+    """
+    guards = tuple(asked[choice.symbol])
+    alone = not choice.is_length and set(guards) == set(choice.guards)
+    others = (g for symbol, found in asked.items() if symbol != choice.symbol for g in found)
+    named = data_dependent_in(*(side for g in others for side in (g.left, g.right)))
+    return DataDependent(choice.symbol, guards, not alone or choice.symbol in named)
 
 
 def _written(program: LoopProgram) -> dict[str, int]:
@@ -147,7 +162,7 @@ def _written(program: LoopProgram) -> dict[str, int]:
     return {s.name: k for k, step in enumerate(program.steps) for s in accessed(step)[1]}
 
 
-def _written_early(program: LoopProgram, choices: Sequence[Choose]) -> tuple[int, ...]:
+def _written_early(program: LoopProgram, choices: Sequence[Choose | Check]) -> tuple[int, ...]:
     """The arguments written before or by the last step that may fail or find the plan invalid."""
     written = _written(program)
     asked = [written[c.count.buffer] for c in choices if c.choice.guards]

@@ -19,6 +19,7 @@ from axiomjit.base.tree import OfArgument
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
     Call,
+    Check,
     Choose,
     Launch,
     Plan,
@@ -31,6 +32,7 @@ from axiomjit.runtime.codegen.kernel_cache import KernelHandle, LoadedKernel, lo
 from axiomjit.runtime.execution.plan_steps import (
     AllocateForm,
     BoundStep,
+    CheckForm,
     GivingResults,
     LaunchForm,
     Launching,
@@ -126,6 +128,7 @@ STEP_KINDS: Final[Mapping[type[Step], Callable[[Any, PlanForm], StepForm | None]
     Call: _library_call,
     WriteBack: WritingBack,
     Choose: ContinuationForm,
+    Check: CheckForm,
 }
 """For each kind of step the function that makes its form, which has both back ends."""
 

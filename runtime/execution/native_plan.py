@@ -25,6 +25,7 @@ from axiomjit.runtime.native_call.instructions import (
     TUPLE,
     CallPython,
     Drop,
+    Expect,
     Instruction,
     Length,
     NativePlan,
@@ -189,6 +190,16 @@ class NativeWriter:
     def call_python(self, function: Runner, slots: Sequence[int]) -> bool:
         """Write a call of a function for its effect on the objects at slots."""
         self._steps.append(CallPython(function, tuple(slots), ()))
+        return True
+
+    def expect(self, count: BoundWindow, low: Length, high: Length) -> bool:
+        """Write a check of the range of an integer; out of it the plan does not fit the call."""
+        if not self._is_entire(count):
+            return False
+        ends = [
+            n.constant if isinstance(n, Dim) and n.constant is not None else n for n in (low, high)
+        ]
+        self._steps.append(Expect(self.slots[count.window.buffer], *ends))
         return True
 
     def call_at_lengths(

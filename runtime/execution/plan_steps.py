@@ -22,6 +22,7 @@ from axiomjit.base.locks import lazy_import
 from axiomjit.passes.ir.plan_ir import (
     REPORT,
     Allocate,
+    Check,
     Kernel,
     Launch,
     Plan,
@@ -200,6 +201,44 @@ class Releasing(StepForm, BoundStep):
     def emit(self, native: NativeWriter) -> bool:
         """Write an instruction that drops the array."""
         return native.drop(self._name)
+
+
+class CheckForm(StepForm):
+    """The check of a truth for any lengths."""
+
+    __slots__ = ("buffers", "step")
+
+    def __init__(self, step: Check, plan: PlanMemory) -> None:
+        self.step, self.buffers = step, plan.buffers
+
+    def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> Checking:
+        """The check, which only names other lengths in its error."""
+        return Checking(self, lengths)
+
+
+class Checking(BoundStep):
+    """Checks that a truth is the one that the program assumes."""
+
+    __slots__ = ("_count", "_form", "_lengths")
+
+    def __init__(self, form: CheckForm, lengths: Mapping[Symbol, int]) -> None:
+        self._form, self._lengths = form, lengths
+        self._count = BoundWindow(form.step.count, form.buffers, lengths)
+
+    def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> None:
+        """Check the number in the window.
+
+        Raises:
+            OtherLengthError: a guard of the truth does not hold.
+        """
+        choice = self._form.step.choice
+        choice.check({**self._lengths, choice.symbol: int(self._count.of(arrays)[()])})
+
+    def emit(self, native: NativeWriter) -> bool:
+        """Write a check of the number's range, if the guards are comparisons with other lengths."""
+        choice = self._form.step.choice
+        ranges = [choice.range_by(guard, self._lengths) for guard in choice.guards]
+        return all(pair is not None and native.expect(self._count, *pair) for pair in ranges)
 
 
 class WritingBack(StepForm, BoundStep):

@@ -57,6 +57,8 @@ class EntryBuilder(Builder):
         self._stack = self.block(STACK_WORDS)
         self._taken = self.variable(0)
         self.objects = self.values = self.operands = self.argument_block = self.vector = ""
+        self.unfit = ""
+        """The label of the code that leaves a plan which does not fit the call."""
         self.table: Value = ""
         self.tables: Value = ""
 

@@ -219,6 +219,20 @@ def _call_python(e: EntryBuilder, row: Row, failed: str) -> None:
     e.begin(behind)
 
 
+class Expect(Instruction):
+    """Require that the integer at a slot is in a range; if not, the table does not fit the call."""
+
+    slot: int
+    low: Length
+    high: Length
+
+
+def _expect(e: EntryBuilder, row: Row, failed: str) -> None:
+    number = e.load(e.word(e.values, row["slot"]))
+    e.require(e.test("sge", number, row["low"]), e.unfit)
+    e.require(e.test("sle", number, row["high"]), e.unfit)
+
+
 class NewInteger(Instruction):
     """Make a Python int of a word."""
 
@@ -323,6 +337,7 @@ INSTRUCTIONS: Final[dict[type[Instruction], tuple[Words, Callable[..., None]]]] 
         _make_array,
     ),
     Run: (("kernel", "grid", "combines", "releases", "words", "fills"), _run_kernel),
+    Expect: (("slot", "low", "high"), _expect),
     CallPython: (("function", "operands", "results", "entire"), _call_python),
     NewInteger: (("slot", "value"), _make_integer),
     Drop: (("slot",), _drop_array),
@@ -366,8 +381,11 @@ class NativePlan(Record):
         return (*(owner for _, owner in self.kernels), self)
 
 
-def answer(e: EntryBuilder) -> None:
-    """Call the table's Python function, or run the instructions of its plan."""
+def answer(e: EntryBuilder, missed: str) -> None:
+    """Call the table's Python function, or run the instructions of its plan.
+
+    If the plan finds that it does not fit the call, the code at `missed` goes on.
+    """
     hits = e.head("hits")
     e.store(e.add(e.load(hits), 1), hits)
     runner = e.head("runner")
@@ -378,7 +396,7 @@ def answer(e: EntryBuilder) -> None:
             _answer_otherwise(e)
         e.drop_tables()
         e.give(result)
-    failed = e.label()
+    failed, e.unfit = e.label(), e.label()
     with e.count(e.head("slots"), first=e.head("owned")) as number:
         e.store(0, e.at(e.objects, number))
     with e.records(e.steps(), e.head("steps")) as record:
@@ -396,6 +414,11 @@ def answer(e: EntryBuilder) -> None:
     _answer_otherwise(e)
     e.drop_tables()
     e.give(0)
+    e.go(e.unfit)
+    e.begin(e.unfit)
+    _drop_all(e)
+    e.store(e.add(e.load(hits), -1), hits)
+    e.go(missed)
 
 
 def _run_python(e: EntryBuilder, runner: Value) -> Value:

@@ -1,5 +1,6 @@
 """Our functions give what NumPy's give, and traced arrays of the lengths of traced arrays."""
 
+import cmath
 import math
 
 import numpy as np
@@ -11,6 +12,54 @@ from axiomjit.functions.known_calls import Kind, kind_of_call
 from axiomjit.tracing.creation import represented
 from tests.functions.call_samples import MODULES, functions_of
 
+OF_ONE = [
+    *(
+        math.asinh,
+        math.atan,
+        math.cbrt,
+        math.cos,
+        math.cosh,
+        math.degrees,
+        math.exp,
+        math.exp2,
+        math.expm1,
+        math.fabs,
+        math.isfinite,
+        math.isinf,
+        math.isnan,
+        math.log,
+        math.log10,
+        math.log1p,
+        math.log2,
+        math.radians,
+        math.sin,
+        math.sinh,
+        math.sqrt,
+        math.tan,
+        math.tanh,
+    ),
+    *(
+        cmath.acos,
+        cmath.acosh,
+        cmath.asin,
+        cmath.asinh,
+        cmath.atan,
+        cmath.atanh,
+        cmath.cos,
+        cmath.cosh,
+        cmath.exp,
+        cmath.isfinite,
+        cmath.isinf,
+        cmath.isnan,
+        cmath.log,
+        cmath.log10,
+        cmath.sin,
+        cmath.sinh,
+        cmath.sqrt,
+        cmath.tan,
+        cmath.tanh,
+    ),
+]
 REPLACED = [
     *((np.zeros, (3,)), (np.ones, ((2, 3),)), (np.full, (3, 2.5)), (np.arange, (1, 7, 2))),
     *((np.eye, (3,)), (np.identity, (3,)), (np.tri, (3,)), (np.indices, ((2, 3),))),
@@ -18,8 +67,14 @@ REPLACED = [
     *((np.hamming, (5,)), (np.blackman, (5,)), (np.bartlett, (5,)), (np.diag_indices, (3,))),
     *((np.array, ([1, 2],)), (np.asarray, ([1, 2],)), (np.asanyarray, ([1, 2],))),
     *((np.ascontiguousarray, ([1, 2],)), (np.fft.fftfreq, (5,)), (np.fft.rfftfreq, (6,))),
-    *((np.fromfunction, (np.add, (2, 3))), (len, ([1, 2],)), (math.sqrt, (2.0,))),
+    *((np.fromfunction, (np.add, (2, 3))), (len, ([1, 2],))),
     *((np.empty, (0,)), (np.random.default_rng, (3,)), (np.random.seed, (3,))),
+    *((function, (2.0,)) for function in OF_ONE),
+    *(
+        (function, (2.0, 3.0))
+        for function in (math.atan2, math.copysign, math.fmod, math.hypot, math.pow)
+    ),
+    *((math.acosh, (2.0,)), (math.atanh, (0.5,)), (math.acos, (0.5,)), (math.asin, (0.5,))),
 ]
 
 

@@ -395,6 +395,8 @@ BLOCKS = (
     "if k > 2:\n{body}",
     "if x.ndim == 1:\n{body}",
     "if len(x) > 4:\n{body}",
+    "if x.max() > 2:\n{body}",
+    "if not x.all():\n{body}",
     "for _ in range(2):\n{body}",
     "try:\n{body}\nfinally:\n    LOG.append('end')",
     "try:\n{body}\nexcept Trouble:\n    LOG.append('caught')",
@@ -423,7 +425,7 @@ def _statement(draws, form, used, changes):
 SHARES_OF = (
     (0.10, places.OWN),
     (0.03, places.ARGUMENT),
-    (0.02, places.VALUES),
+    (0.06, places.VALUES),
     (0.04, places.FAULTS),
     (0.04, places.GIVEN),
     (0.02, NOT_COMPILED),

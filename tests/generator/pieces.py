@@ -2,7 +2,8 @@
 
 IMPORTS = """
 import collections, contextlib, contextvars, copy, dataclasses, enum, functools, heapq, io
-import itertools, logging, operator, os, pprint, random, sys, threading, time, typing, warnings
+import itertools, logging, math, operator, os, pprint, random, sys, threading, time, typing
+import warnings
 from types import SimpleNamespace
 
 import numpy as np

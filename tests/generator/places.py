@@ -549,7 +549,29 @@ GIVEN = (
     "{n} = {v} + (state['w'] is W) + (state['seen'] is LOG)",
 )
 """Statements about a dict that is the second argument."""
-VALUES = ("if {v}.sum() > 4:\n    {v} = -{v}", "{n} = {v} * float({v}[0])", "{n} = {v} + int(x[1])")
+VALUES = (
+    "if {v}.sum() > 4:\n    {v} = -{v}",
+    "{n} = {v} * float({v}[0])",
+    "{n} = {v} + int(x[1])",
+    "assert ({v} < 9).all()",
+    "if ({v} > 3).any():\n    raise Trouble('large')",
+    "if {v}[0] > {v}[1]:\n    {S}.k += 1",
+    "if x.max() > 2:\n    x[0] = 0\n    k = k + 1",
+    "while {v}.max() > 4:\n    {v} = {v} / 2",
+    "{n} = {v} * (2 if x.min() < 1 and k else 3)",
+    "{n} = {v} / max(x.max(), x.min())",
+    "{n} = {v} * max(x.max(), 1.5)",
+    "{n} = {v} + round(x.mean())",
+    "{n} = {v} * math.exp(-abs(x[0]))",
+    "{n} = {v}[: x.argmax() + 1]",
+    "{n} = {v} + len(np.unique(x))",
+    "{n} = {v} * 2 if len(x[x > 1]) > 2 else {v}",
+    "{n} = {v} + sum(range(int(x[1])))",
+    "LOG.append(int(x[0]))",
+    "STATE['n'] = float(x.sum())",
+    "{n} = {v} + (not x[0])",
+    "try:\n    assert x[0] < 1\nexcept AssertionError:\n    {n} = {v} * 2",
+)
 """Statements that ask for values of arrays."""
 FAULTS = (
     "if {S}.k > 3:\n    raise ValueError('k')",

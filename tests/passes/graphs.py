@@ -35,6 +35,7 @@ from axiomjit.passes.ir.parse_loops import BoundProgram, parse_loops, print_loop
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
     Call,
+    Check,
     Choose,
     Launch,
     NumberSource,
@@ -349,7 +350,7 @@ def run_plan_plain(
                     arrays[target.buffer] = operation.evaluate.selected_copy(
                         made, target.dtype, shape
                     )
-            case Choose():
+            case Choose() | Check():
                 lengths[step.choice.symbol] = int(seen(step.count))
                 step.choice.check(lengths)
             case Release():

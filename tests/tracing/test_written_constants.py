@@ -118,7 +118,7 @@ def test_results_are_new_in_each_call():
 def decides(x):
     made = np.arange(5.0)
     made[0] = x[0]
-    return made * 2 if made[0] > 1 else made
+    return made * 2 if made[0].item() > 1 else made
 
 
 def outside(x):

@@ -1,0 +1,79 @@
+"""Computed numbers whose values decide what a function does next: truths and integers.
+
+They have the values of the call that is traced; the program checks the decisions in each call.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from axiomjit.base.dtypes import INT
+from axiomjit.base.origins import user_location
+from axiomjit.base.trace_context import Following, current
+from axiomjit.graph.builder import cast, elementwise, strong, view
+from axiomjit.graph.evaluate_graph import Array, evaluate_graph
+from axiomjit.graph.indexing_ops import as_mask, count_of, needed_counts
+from axiomjit.graph.library_operations import LibraryOperation
+from axiomjit.graph.nodes import Graph, Node, Op, post_order
+from axiomjit.graph.primitives import COPY
+from axiomjit.symbolic.data_dependent import COMPUTED, TRUTH, computed_number, data_dependent_in
+from axiomjit.symbolic.dims import Dim, Kind, Scope, current_scope, dim, product
+from axiomjit.symbolic.index_maps import fixed
+
+MOST_AT_LINE: Final = 8
+"""The most numbers for which one trace asks at one line of the user: then it is a loop."""
+
+
+def asked_truth(node: Node) -> bool | None:
+    """The truth of a computed value in this call.
+
+    The value is a number or an array of one element. None if the truth cannot be assumed: the
+    values of this call are not known, or the value depends on random numbers, or the user's line
+    has asked for many numbers.
+    """
+    length = product(node.shape)
+    if node.shape and (data_dependent_in(length) or length != 1):
+        return None
+    number = view(node, (fixed(0),) * len(node.shape), ()) if node.shape else node
+    found = _asked(cast(as_mask(strong(number)), INT), TRUTH)
+    return None if found is None else found > 0
+
+
+def asked_integer(node: Node) -> Dim | None:
+    """The symbol of a computed integer without dimensions, which may be a length; None as above."""
+    number = cast(strong(node), INT)
+    return _asked(number if isinstance(number, Op) else elementwise(COPY, number), COMPUTED)
+
+
+def _asked(key: Node, kind: Kind) -> Dim | None:
+    following, scope = current(), current_scope()
+    if following is None or following.arguments is None:
+        return None
+    if key in scope.data_dependent:
+        return dim(scope.data_dependent[key])
+    where, below = user_location() or "an unknown line", post_order((key,))
+    asked = Counter(scope.computed.values())
+    if asked[where] >= MOST_AT_LINE or _draws(below):
+        return None
+    if not needed_counts(below, scope) and following.may_know and following.may_know(key):
+        return None
+    return computed_number(scope, key, kind, int(value_now(key, following, scope)), where)
+
+
+def _draws(nodes: list[Node]) -> bool:
+    """True if one of the nodes draws random numbers, which tracing must not do."""
+    operations = (node.primitive for node in nodes if isinstance(node, Op))
+    return any(isinstance(o, LibraryOperation) and o.generator is not None for o in operations)
+
+
+def value_now(node: Node, following: Following, scope: Scope) -> Array:
+    """The value of a node in this call, evaluated by NumPy."""
+    assert following.arguments is not None
+    arguments = following.arguments()
+    lengths = dict(scope.values)
+    for symbol, key in needed_counts(post_order((node,)), scope):
+        (count,) = evaluate_graph(Graph((), (count_of(key),)), arguments, lengths)
+        lengths[symbol] = int(count)
+    (value,) = evaluate_graph(Graph((), (node,)), arguments, lengths)
+    return value

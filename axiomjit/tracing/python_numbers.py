@@ -1,0 +1,170 @@
+"""Python's functions of numbers, applied to computed numbers: float, int, round, max, math."""
+
+from __future__ import annotations
+
+import cmath
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.base.dtypes import BOOL, COMPLEX, FLOAT, is_complex, is_float, is_integer
+from axiomjit.base.trace_context import current
+from axiomjit.graph.builder import as_node, cast, elementwise, python_number, strong
+from axiomjit.graph.nodes import Node, size
+from axiomjit.graph.primitives import PRIMITIVES, WHERE
+from axiomjit.numpy_rules.elementwise import UFUNCS
+from axiomjit.symbolic.dims import Dim, current_scope
+from axiomjit.tracing.computed_numbers import asked_integer, asked_truth, value_now
+from axiomjit.tracing.lengths import SymbolicInt, length
+from axiomjit.tracing.operators import node_of
+from axiomjit.tracing.tracer import Tracer
+
+LARGEST: Final = 2.0**63
+"""Floats of this magnitude or more are no integers of 64 bits."""
+
+
+def converted(kind: type, value: Any) -> Any:
+    """`float(value)`, `int(value)` or `complex(value)` of a computed number; None if refused."""
+    node = value.node
+    if node.shape or not issubclass(type(value), Tracer):
+        return None
+    if kind is int:
+        return _integer(node)
+    if is_complex(node.dtype) and kind is not complex:
+        return None
+    return Tracer(python_number(cast(strong(node), FLOAT if kind is float else COMPLEX)))
+
+
+def _integer(node: Node) -> SymbolicInt | int | None:
+    """A real number, truncated; None if it is not an integer of 64 bits."""
+    if is_complex(node.dtype):
+        return None
+    if is_float(node.dtype):
+        small = _applied(np.less, _applied(np.absolute, strong(node)), as_node(LARGEST, "int"))
+        if not asked_truth(small):
+            _raise_as(int, [strong(node)])
+            return None
+    elif node.dtype == np.uint64 and not asked_truth(
+        _applied(np.less, strong(node), as_node(2**63, "int"))
+    ):
+        return None
+    found = asked_integer(node)
+    return None if found is None else length(found)
+
+
+def position(value: Any) -> Any:
+    """An end of a slice: a computed integer becomes a length; other values unchanged."""
+    if not issubclass(type(value), Tracer) or value.node.shape or not is_integer(value.node.dtype):
+        return value
+    found = _integer(value.node)
+    return value if found is None else found
+
+
+def rounded(value: Tracer, function: np.ufunc) -> Any:
+    """`math.floor(value)` and the like by a ufunc, an integer; None if refused."""
+    node = value.node
+    if node.shape or is_complex(node.dtype):
+        return None
+    return _integer(_applied(function, strong(node)) if is_float(node.dtype) else node)
+
+
+def extreme(sign: str, values: Sequence[Any]) -> Any:
+    """`max(values)` or `min(values)` of numbers of one type; None if types or values decide it."""
+    nodes = [value.node if issubclass(type(value), Tracer) else None for value in values]
+    kinds = {(n.dtype, n.weak) for n in nodes if n is not None and not n.shape}
+    if None in nodes or len(kinds) != 1 or any(n.shape for n in nodes if n is not None):
+        return None
+    if any(value.is_array for value in values):
+        return None
+    ((dtype, weak),) = kinds
+    if is_complex(dtype) or dtype == BOOL:
+        return None
+    best, *others = [strong(n) for n in nodes if n is not None]
+    for one in others:
+        better = elementwise(PRIMITIVES["greater" if sign == ">" else "less"], one, best)
+        best = elementwise(WHERE, better, one, best)
+    return Tracer(python_number(best) if weak else best)
+
+
+def compared(ufunc: np.ufunc, left: Dim, right: Dim) -> bool | None:
+    """The outcome of a comparison of numbers of which a mask decides; None if refused."""
+    return asked_truth(elementwise(PRIMITIVES[ufunc.__name__], size(left), size(right)))
+
+
+def mathematical(function: Callable[..., Any], args: Sequence[Any]) -> Any:
+    """A function of `math` or `cmath` of computed numbers; None if refused.
+
+    Arguments and the result must be finite, which the program checks: otherwise Python's function
+    may raise an error.
+
+    Raises:
+        ValueError, OverflowError: that of the function, for the values of this call.
+    """
+    ufunc = PREDICATES.get(function) or FUNCTIONS.get(function)
+    if ufunc not in UFUNCS or len(args) != ufunc.nin:
+        return None
+    dtype = COMPLEX if function.__module__ == "cmath" else FLOAT
+    given = [node for value in args if (node := _operand(value, dtype)) is not None]
+    if len(given) != len(args):
+        return None
+    made = _applied(ufunc, *given)
+    if function in PREDICATES:
+        return asked_truth(made)
+    every = [_applied(np.isfinite, node) for node in (*given, made)]
+    finite = every[0]
+    for one in every[1:]:
+        finite = _applied(np.logical_and, finite, one)
+    truth = asked_truth(finite)
+    if truth is False:
+        _raise_as(function, given)
+    return Tracer(python_number(cast(strong(made), dtype))) if truth else None
+
+
+def _applied(ufunc: np.ufunc, *operands: Node) -> Node:
+    """The node of a ufunc with one result."""
+    made = UFUNCS[ufunc](*operands)
+    assert isinstance(made, Node)
+    return made
+
+
+def _operand(value: Any, dtype: np.dtype[Any]) -> Node | None:
+    node = as_node(node_of(value), "math")
+    if node.shape or (is_complex(node.dtype) and not is_complex(dtype)):
+        return None
+    return cast(strong(node), dtype)
+
+
+def _raise_as(function: Callable[..., Any], given: Sequence[Node]) -> None:
+    """Call a function with the values of this call, for which it may raise an error."""
+    following, scope = current(), current_scope()
+    assert following is not None
+    function(*(value_now(node, following, scope).item() for node in given))
+
+
+_SAME: Final = ("exp", "log", "log10", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh")
+_ARCS: Final = ("asin", "acos", "atan", "asinh", "acosh", "atanh")
+PREDICATES: Final[dict[Callable[..., Any], np.ufunc]] = {
+    getattr(module, name): getattr(np, name)
+    for name in ("isnan", "isinf", "isfinite")
+    for module in (math, cmath)
+}
+"""The ufuncs by Python's functions that return bools."""
+FUNCTIONS: Final[dict[Callable[..., Any], np.ufunc]] = {
+    **{
+        getattr(module, name): getattr(np, ufunc)
+        for name, ufunc in (
+            *((n, n) for n in _SAME),
+            *((n, f"arc{n[1:]}") for n in _ARCS),
+        )
+        for module in (math, cmath)
+    },
+    **{
+        getattr(math, name): getattr(np, name)
+        for name in ("expm1", "log1p", "log2", "hypot", "copysign", "fabs", "fmod", "exp2", "cbrt")
+    },
+    **{math.atan2: np.arctan2, math.pow: np.power},
+    **{math.degrees: np.degrees, math.radians: np.radians},
+}
+"""The ufuncs by Python's functions, whose values they have up to their own errors."""
