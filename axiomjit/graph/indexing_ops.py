@@ -30,6 +30,7 @@ from axiomjit.graph.nodes import (
     is_view,
     map_fields,
     note,
+    post_order,
 )
 from axiomjit.graph.primitives import (
     COPY,
@@ -210,6 +211,10 @@ def with_counts(graph: Graph, scope: Scope) -> Graph:
     later = {guard: symbols for guard, symbols in later.items() if symbols}
     named = {s for node in graph.nodes for s in data_dependent_in(*lengths_of(node))}
     named |= {symbol for symbols in later.values() for symbol in symbols}
+    for key, symbol in reversed(scope.data_dependent.items()):  # counts may mention earlier ones
+        if symbol in named and isinstance(key, Node):
+            every = (lengths_of(node) for node in post_order((_count(key),)))
+            named |= {s for lengths in every for s in data_dependent_in(*lengths)}
     for guard in later:
         del scope.guards[guard]
     masks = {symbol: mask for mask, symbol in scope.data_dependent.items() if symbol in named}
