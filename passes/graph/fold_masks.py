@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import is_
+from typing import Final
 
+from axiomjit.base.dtypes import is_complex
 from axiomjit.graph.builder import cast
 from axiomjit.graph.contractions import Read
 from axiomjit.graph.indexing_ops import counted, lengths_of
@@ -35,6 +37,13 @@ from axiomjit.symbolic.index_maps import (
     iterator,
     iterators_of,
 )
+
+MOST_WEIGHT: Final = 50
+"""The cost in additions up to which a value is computed where it is not written, too: `exp` or
+`log`, but no power. If one element of a thousand is written, that takes up to twice NumPy's time, a
+power 20 times; if half are written, it takes a twentieth."""
+COMPLEX_WEIGHT: Final = 4
+"""The factor for elementary functions of complex numbers, which consist of several real ones."""
 
 
 def fold_masks(graph: Graph, context: Context) -> Graph:
@@ -153,13 +162,15 @@ def _places_of(op: Op, symbol: Symbol) -> Op | None:
 class _MaskRewrite:
     """Rewrites ops over the elements that a mask selects as ops over all elements of the mask.
 
-    `places` holds the positions of the selected elements, one row per dimension of the mask.
+    `places` holds the positions of the selected elements, one row per dimension of the mask;
+    `weight` is the cost of the rewritten ops for one element, in additions.
     """
 
     def __init__(self, places: Op) -> None:
         self.places = places
         self.lengths = places.extents[2:]
         self.made: dict[tuple[Op, int], Op | None] = {}
+        self.weight = 0
 
     def fold(self, op: Op, k: int) -> Op | None:
         """The fold over the mask in place of one over iterator k; None if operands prevent it."""
@@ -181,12 +192,13 @@ class _MaskRewrite:
         return Op(op.dtype, VIEW, op.fold, (chosen,), (whole,), extents, op.rank)
 
     def write(self, op: Update, k: int) -> Update | None:
-        """The write of all elements in place of one over iterator k; None if the value prevents it.
+        """The write of all elements in place of one over iterator k.
 
-        An element that the mask does not select is replaced by itself.
+        An element that the mask does not select is replaced by itself. None if the value prevents
+        it, or costs too much to compute it for such elements.
         """
         value = self.read(op.operands[1], op.maps[1], k)
-        if value is None:
+        if value is None or self.weight > MOST_WEIGHT:
             return None
         rows, old = len(self.lengths), op.operands[0]
         extents = (*op.extents[:k], *self.lengths, *op.extents[k + 1 : op.rank])
@@ -250,6 +262,8 @@ class _MaskRewrite:
         reads = self.reads(op, d)
         if reads is None:
             return None
+        parts = op.primitive.elementary and any(is_complex(node.dtype) for node, _ in reads)
+        self.weight += op.primitive.weight * (COMPLEX_WEIGHT if parts else 1)
         nodes, maps = zip(*reads, strict=True)
         extents = (*op.extents[:d], *self.lengths, *op.extents[d + 1 :])
         rank = op.rank + len(self.lengths) - 1

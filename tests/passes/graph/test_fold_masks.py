@@ -56,6 +56,10 @@ def one_column(x, y):
     x[::-1][y[:, 1] > 0, 2] = np.sqrt(abs(y[y[:, 1] > 0, 0]))
 
 
+def logarithm(x, y):
+    x[y > 0] = np.log(y[y > 0])
+
+
 def in_turn(x, y):
     x[y > 0] = y[y > 0].sum()
     x[x > 2] = x[x > 2] ** 2 - y[x > 2]
@@ -66,7 +70,7 @@ def cast_down(x, y):
     x[y < 0] = 1
 
 
-WRITTEN = (changed, rows, columns, one_column, in_turn, cast_down)
+WRITTEN = (changed, rows, columns, one_column, logarithm, in_turn, cast_down)
 
 
 def sorted_again(x, y):
@@ -98,7 +102,11 @@ def added(x, y):
     np.add.at(x, y > 0, 2.0)
 
 
-LEFT = (sorted_again, of_another_mask, at_positions, out_of_range, across, added)
+def power(x, y):
+    x[y > 0] = y[y > 0] ** 1.7
+
+
+LEFT = (power, sorted_again, of_another_mask, at_positions, out_of_range, across, added)
 STORED = {
     "chosen": lambda x: x[x > 0] * 2,
     "sorted": lambda x: np.sort(x[x > 0])[::-1],
