@@ -9,6 +9,8 @@ import axiomjit
 from axiomjit.base.errors import FallbackWarning
 from tests.generator.alike import Comparison
 from tests.programs.table import PROGRAMS, RUNS_IN_NUMPY
+from tests.programs.timing import Timing, timed
+from tests.programs.timing import table as timing_table
 
 SEEDS = (1, 2, 3)
 NAMES = ("rk4", "conv2d", "dict_model", "hist_equalize", "jacobi")
@@ -68,6 +70,22 @@ def test_the_table_is_sound():
     assert set(RUNS_IN_NUMPY) <= set(names)
     assert len({program.kind for program in PROGRAMS}) == 7
     assert sum(program.elements for program in PROGRAMS) <= 3
+
+
+def test_times_are_listed_worst_first():
+    rows = [Timing("fast", 2.0, 1.0, 30.0, 0, 9), Timing("slow", 1.0, 2.0, 50.0, 3, 9)]
+    head, first, second, mean = timing_table(rows)
+    assert " ".join(head.split()) == "program numpy ms warm ms ratio first ms in NumPy"
+    assert first.split() == ["slow", "1.000", "2.000", "2.00", "50", "3", "of", "9"]
+    assert second.split() == ["fast", "2.000", "1.000", "0.50", "30"]
+    assert mean == "geometric mean of 2 ratios: 1.000"
+
+
+def test_a_program_is_timed():
+    program = next(p for p in PROGRAMS if p.name == "conv2d")
+    found = timed(program._replace(large=program.small), seconds=0)
+    assert (found.name, found.in_numpy) == ("conv2d", 0)
+    assert min(found.numpy, found.warm, found.first) > 0
 
 
 def test_a_wrong_result_is_found():
