@@ -7,7 +7,7 @@ behind the call's own.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from axiomjit.base.errors import NeedsValuesError
 from axiomjit.base.records import Record
@@ -89,22 +89,25 @@ def find_plan(
     Plans that the call has tried are left out, also those that must find another truth then.
     """
     leaves = call.leaves(call.dynamic) if plans else ()
-    in_numpy = None
+    in_numpy, guards, vector = None, None, None
+    inputs: list[Any] = []
+    layout: object = None
     for compiled in plans:
         reads = compiled.outside
         if reads is None:
             in_numpy = Found(compiled, [], call)
             continue
-        vector = reads.guards.read(leaves)
-        if vector is None or not compiled.holds():
+        if reads.guards is not guards:  # plans of one program share guards and counters
+            guards = reads.guards
+            vector = guards.read(leaves)
+            inputs = [] if vector is None else guards.given(vector)
+            if inputs:
+                layout = reads.layout_of(inputs, len(call.dynamic), compiled.counters)
+        if vector is None or (inputs and layout != reads.layout) or not compiled.holds():
             continue
         if tried is not None and not tried.allows(compiled.decisions):
             continue
-        inputs = reads.guards.given(vector)
-        if not inputs:
-            return Found(compiled, vector, call)
-        if reads.layout_of(inputs, len(call.dynamic), compiled.counters) == reads.layout:
-            return Found(compiled, vector, call.with_inputs(inputs, reads.names))
+        return Found(compiled, vector, call.with_inputs(inputs, reads.names) if inputs else call)
     return in_numpy
 
 

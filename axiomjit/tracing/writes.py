@@ -311,7 +311,8 @@ def check_stretches(value: Node, shape: tuple[Dim, ...], asked: str) -> None:
     """Refuse a value that cannot be broadcast to a shape."""
     missing = len(shape) - len(value.shape)
     pairs = zip(value.shape, shape[max(missing, 0) :], strict=False)
-    if missing < 0 or not all(n == 1 or assumed_equal(n, wanted) for n, wanted in pairs):
+    unequal = ((n, wanted) for n, wanted in pairs if n is not wanted)  # `n == 1` adds a guard
+    if missing < 0 or not all(n == 1 or assumed_equal(n, wanted) for n, wanted in unequal):
         raise GraphValueError(
             asked,
             f"a value of shape {describe_shape(value.shape)} for a part of shape "

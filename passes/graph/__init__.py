@@ -1,7 +1,7 @@
 """Passes over graphs: the values to compute, before any of them has memory.
 
 `compose_views` makes every read through a transpose, slice or broadcast a read of the viewed array;
-`fold_masks` turns reductions of selected elements into reductions under the mask;
+`fold_masks` turns reductions and writes of selected elements into loops under the mask;
 `order_contractions` chooses the order in which several operands are contracted; `drop_padding`
 bypasses padding that a reduction ignores; `elide_copies` bypasses copies into C order that no
 reader needs; `simplify_algebra` removes operations that undo each other; `find_convolutions` finds

@@ -1,9 +1,12 @@
-"""Graph -> Graph: folds over the elements that a mask selects become folds over the mask."""
+"""Graph -> Graph: folds and writes of what a mask selects become loops over the mask."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import is_
+from typing import Final
 
+from axiomjit.base.dtypes import is_complex
 from axiomjit.graph.builder import cast
 from axiomjit.graph.contractions import Read
 from axiomjit.graph.indexing_ops import counted, lengths_of
@@ -30,17 +33,26 @@ from axiomjit.symbolic.index_maps import (
     compose,
     fixed,
     identity,
+    is_identity,
     iterator,
     iterators_of,
 )
 
+MOST_WEIGHT: Final = 50
+"""The cost in additions up to which a value is computed where it is not written, too: `exp` or
+`log`, but no power. If one element of a thousand is written, that takes up to twice NumPy's time, a
+power 20 times; if half are written, it takes a twentieth."""
+COMPLEX_WEIGHT: Final = 4
+"""The factor for elementary functions of complex numbers, which consist of several real ones."""
+
 
 def fold_masks(graph: Graph, context: Context) -> Graph:
-    """Fold over the whole mask, with the neutral value where it is false.
+    """Fold over the whole mask, with the neutral value where it is false, and write over it.
 
     `x[x > 0].sum()` becomes the sum of `where(x > 0, x, 0)`: one loop, without an array of the
     selected elements. A count of selected elements that is used as a number becomes another fold
-    over the mask. Unused counts are dropped.
+    over the mask. `x[mask] = y[mask] + 1` becomes `x[...] = where(mask, y + 1, x)`. Unused counts
+    are dropped.
 
     Needs: a legal graph in which only outputs are views.
     Gives: a legal graph in which no number is a data-dependent length.
@@ -63,7 +75,7 @@ def fold_masks(graph: Graph, context: Context) -> Graph:
             known = {s: new[n] for s, n in counts.items() if n in new}
             made = cast(counted(made.length, known), made.dtype)
         elif isinstance(made, Op):
-            made = _over_masks(made)
+            made = _write_over_mask(made) if isinstance(made, Update) else _over_masks(made)
         inherit(made, node)
         new[node] = made
     return _without_counts(graph, [new[node] for node in graph.outputs])
@@ -103,6 +115,33 @@ def _over_masks(op: Op) -> Op:
     return op
 
 
+def _write_over_mask(op: Update) -> Update:
+    """The write at the positions of a mask as a write of all elements; else the op itself."""
+    places = op.operands[2] if len(op.operands) > 2 else None
+    if not isinstance(places, Op) or places.primitive is not NONZERO or op.combine is not None:
+        return op
+    index = op.maps[2]
+    rows, k = len(places.extents) - 2, index[1].terms[0][0] if index[1].terms else op.rank
+    at_places = op.maps[2:] == tuple((fixed(j), iterator(k)) for j in range(rows))
+    # `is`: a comparison of lengths would record a guard
+    as_long = all(map(is_, op.extents[op.rank :], places.extents[2:]))
+    once = k < op.rank and k not in iterators_of(op.maps[0])
+    if at_places and as_long and once and all(node is places for node in op.operands[2:]):
+        whole = _MaskRewrite(places).write(op, k)
+        return op if whole is None else whole
+    return op
+
+
+def _value_of(read: Read) -> Read:
+    """The read of what was written, if an update has overwritten all elements."""
+    node, index = read
+    if not isinstance(node, Update) or len(node.operands) != 2 or node.combine is not None:
+        return read
+    if not is_identity(node.maps[0], node.extents, node.whole):
+        return read
+    return _value_of((node.operands[1], compose(node.maps[1], index)))
+
+
 def _symbol(length: Dim) -> Symbol | None:
     """The symbol, if the length is a data-dependent one; else None."""
     symbol = symbol_of(length)
@@ -124,13 +163,15 @@ def _places_of(op: Op, symbol: Symbol) -> Op | None:
 class _MaskRewrite:
     """Rewrites ops over the elements that a mask selects as ops over all elements of the mask.
 
-    `places` holds the positions of the selected elements, one row per dimension of the mask.
+    `places` holds the positions of the selected elements, one row per dimension of the mask;
+    `weight` is the cost of the rewritten ops for one element, in additions.
     """
 
     def __init__(self, places: Op) -> None:
         self.places = places
         self.lengths = places.extents[2:]
         self.made: dict[tuple[Op, int], Op | None] = {}
+        self.weight = 0
 
     def fold(self, op: Op, k: int) -> Op | None:
         """The fold over the mask in place of one over iterator k; None if operands prevent it."""
@@ -151,6 +192,26 @@ class _MaskRewrite:
         chosen = Op(op.dtype, WHERE, None, operands, maps, extents, len(extents))
         return Op(op.dtype, VIEW, op.fold, (chosen,), (whole,), extents, op.rank)
 
+    def write(self, op: Update, k: int) -> Update | None:
+        """The write of all elements in place of one over iterator k.
+
+        An element that the mask does not select is replaced by itself. None if the value prevents
+        it, or costs too much to compute it for such elements.
+        """
+        value = self.read(op.operands[1], op.maps[1], k)
+        if value is None or self.weight > MOST_WEIGHT:
+            return None
+        rows, old = len(self.lengths), op.operands[0]
+        extents = (*op.extents[:k], *self.lengths, *op.extents[k + 1 : op.rank])
+        place = [iterator(i if i <= k else i + rows - 1) for i in range(op.rank)]
+        along = tuple(map(iterator, range(k, k + rows)))
+        target = compose(op.maps[0], [*place, *along])
+        seen = compose(self.places.maps[0], [fixed(0), fixed(0), *along])
+        reads = (self.places.operands[0], value[0], old), (seen, value[1], target)
+        chosen = Op(op.dtype, WHERE, None, *reads, extents, len(extents))
+        parts = (old, chosen), (target, identity(len(extents))), extents, len(extents)
+        return Update(op.dtype, op.primitive, None, *parts, whole=op.whole)
+
     def reads(self, op: Op, k: int) -> list[Read] | None:
         """The operands of an op, with iterator k replaced by those of the mask."""
         found = [self.read(*read, k) for read in zip(op.operands, op.maps, strict=True)]
@@ -159,6 +220,7 @@ class _MaskRewrite:
 
     def read(self, child: Node, index: IndexMap, k: int) -> Read | None:
         """A read, with iterator k of the op replaced by those of the mask."""
+        child, index = _value_of((child, index))
         more = len(self.lengths) - 1
         place = [iterator(i if i <= k else i + more) for i in range(_end(index, k))]
         along = [d for d, function in enumerate(index) if k in iterators_of((function,))]
@@ -201,6 +263,8 @@ class _MaskRewrite:
         reads = self.reads(op, d)
         if reads is None:
             return None
+        parts = op.primitive.elementary and any(is_complex(node.dtype) for node, _ in reads)
+        self.weight += op.primitive.weight * (COMPLEX_WEIGHT if parts else 1)
         nodes, maps = zip(*reads, strict=True)
         extents = (*op.extents[:d], *self.lengths, *op.extents[d + 1 :])
         rank = op.rank + len(self.lengths) - 1

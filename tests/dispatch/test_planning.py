@@ -12,6 +12,7 @@ import axiomjit
 from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.dispatch.arguments import plain_arguments, take_apart
 from axiomjit.dispatch.signature import classify
+from axiomjit.functions.sources import Guards
 from axiomjit.symbolic.dims import evaluate
 
 SHAPES = [tuple(map(int, pair)) for pair in np.arange(20, 220).reshape(-1, 2)]
@@ -111,6 +112,28 @@ def test_symbols_of_a_class_stand_for_the_lengths_and_strides_of_each_call():
                 assert n == 1 or evaluate(have, found.values) * array.itemsize == step
         keys.add(found.key)
     assert 300 < len(keys) == len(classes)
+
+
+def test_what_is_outside_is_read_twice_for_a_new_plan(monkeypatch):
+    """Once for all plans of a program, once for the program."""
+
+    def scaled(x, state):
+        state["t"] += 1
+        return x * state["t"]
+
+    jitted, x, state = axiomjit.jit(scaled), np.ones(3), {"t": 0}
+    reads, read = [], Guards.read
+
+    def counted(guards, leaves):
+        reads.append(guards)
+        return read(guards, leaves)
+
+    monkeypatch.setattr(Guards, "read", counted)
+    for t in range(1, 9):
+        reads.clear()
+        assert jitted(x, state)[0] == state["t"] == t
+    assert jitted.cache_info().traced == 1
+    assert len(reads) <= 2
 
 
 def test_calls_by_position_are_taken_apart_as_others():

@@ -94,6 +94,19 @@ def test_masks_beside_writes_and_draws(function, left, compiles, monkeypatch):
     assert compiled.cache_info().traced == 1
 
 
+def test_rows_that_a_mask_chooses_are_changed_whatever_their_number():
+    def changed(x, mask):
+        x[mask] *= -1
+
+    compiled = aj.jit(changed, strict=True)
+    for chosen in (4, 1, 0, 2):
+        x, mask = np.arange(12.0).reshape(6, 2), np.arange(6) < chosen
+        want = x * np.where(mask, -1, 1)[:, None]
+        compiled(x, mask)
+        np.testing.assert_array_equal(x, want)
+    assert compiled.cache_info().traced == 1
+
+
 def test_what_was_written_is_put_back_before_numpy_runs_the_call():
     def written(x):
         x += 1

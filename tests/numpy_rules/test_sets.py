@@ -67,6 +67,7 @@ FOLLOWED = {
     "of chosen ones": lambda x: np.unique(x[x > 3]) - 1,
     "chosen ones": lambda x: np.unique(x)[np.unique(x) > 3] * 2,
     "sorted": lambda x: np.sort(-np.unique(x)),
+    "as a number": lambda x: np.bincount(x.astype(int), minlength=len(np.unique(x))),
     "joined": lambda x: np.concatenate([np.unique(x), x]),
 }
 
