@@ -26,7 +26,7 @@ from axiomjit.numpy_rules.indexing import index_node
 from axiomjit.numpy_rules.options import Rule
 from axiomjit.numpy_rules.reductions import REDUCTIONS
 from axiomjit.numpy_rules.shapes import part_of
-from axiomjit.numpy_rules.table import FUNCTIONS, METHODS, SCANS
+from axiomjit.numpy_rules.table import FUNCTIONS, METHODS, REDUCEATS, SCANS
 from axiomjit.symbolic.dims import product
 from axiomjit.tracing.lengths import QUERIES, SymbolicInt, length, unwrap
 from axiomjit.tracing.numpy_calls import (
@@ -88,7 +88,9 @@ KEEPERS: Final = frozenset(
     }
 )
 """Functions that return their operand itself, not a view of it, if they change nothing."""
-FOLDS: Final[Mapping[str, Mapping[np.ufunc, Rule]]] = {"reduce": REDUCTIONS, "accumulate": SCANS}
+FOLDS: Final[Mapping[str, Mapping[np.ufunc, Rule]]] = {
+    **{"reduce": REDUCTIONS, "accumulate": SCANS, "reduceat": REDUCEATS}
+}
 """Rules of the methods of ufuncs that fold, by method and ufunc."""
 
 
