@@ -44,6 +44,10 @@ _KNOWN_WRITE: Final = (
 )
 
 
+_OPERANDS: Final = {"reduce": 1, "accumulate": 1, "reduceat": 2}
+"""The number of operands, before the options, of methods of ufuncs that fold."""
+
+
 def call_numpy(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The result of a function or ufunc; traced arrays within lists are asked, too."""
     traced = first_traced([args, list(kwargs.values())])
@@ -64,9 +68,10 @@ def call_ufunc(ufunc: Any, method: str, args: Sequence[Any], kwargs: dict[str, A
         return writing(getattr(ufunc, method), *args, **kwargs)
     if method == "__call__" and len(args) > ufunc.nin:
         args, kwargs = args[: ufunc.nin], {**kwargs, "out": tuple(args[ufunc.nin :])}
-    if method in ("reduce", "accumulate"):  # NumPy names their options where it asks
-        named = zip(("axis", "dtype", "out"), args[1:], strict=False)
-        args, kwargs = args[:1], kwargs | dict(named)
+    if method in _OPERANDS:  # NumPy names their options where it asks
+        count = _OPERANDS[method]
+        named = zip(("axis", "dtype", "out"), args[count:], strict=False)
+        args, kwargs = args[:count], kwargs | dict(named)
     out = kwargs.get("out")
     if out is not None and not isinstance(out, tuple):
         kwargs = {**kwargs, "out": (out,)}

@@ -47,6 +47,7 @@ from axiomjit.graph.nodes import Constant, LengthNode, Node, Op, Scalar, note, s
 from axiomjit.graph.primitives import (
     ANY,
     CAST,
+    COMPLEX_OF,
     COPIES,
     COPY,
     IMAG,
@@ -420,6 +421,19 @@ def part_view(node: Node, name: str) -> Node:
     index, shape = identity(len(node.shape)), node.shape
     dtype, primitive = dtypes.part_dtype(node.dtype), PRIMITIVES[f"{name}_view"]
     return note(Op(dtype, primitive, None, (node,), (index,), shape, len(shape)))
+
+
+def with_part(node: Node, name: str, value: Node) -> Node:
+    """Complex elements whose real or imaginary parts are replaced by a value of the parts' dtype.
+
+    The value is broadcast to the shape of the node; `name` is "real" or "imag".
+    """
+    parts = {one: part(node, one) for one in ("real", "imag")} | {
+        name: broadcast_to(value, node.shape)
+    }
+    index, shape = identity(len(node.shape)), node.shape
+    operands = parts["real"], parts["imag"]
+    return note(Op(node.dtype, COMPLEX_OF, None, operands, (index, index), shape, len(shape)))
 
 
 def transpose(node: Node, order: Sequence[int]) -> Node:

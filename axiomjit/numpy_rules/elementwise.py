@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any, Final, cast
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from axiomjit.base.dtypes import FLOAT, is_complex, is_inexact, wanted_dtype
 from axiomjit.base.errors import GraphValueError, UnsupportedError
@@ -20,8 +22,11 @@ from axiomjit.graph.shape_ops import pack
 from axiomjit.graph.storages import strides_of
 from axiomjit.numpy_rules.options import UNGIVEN, Rule, only_defaults, refuse
 from axiomjit.symbolic.data_dependent import assumed_equal
+from axiomjit.symbolic.dims import Dim
 from axiomjit.symbolic.index_maps import iterator
 from axiomjit.views.dense_layout import row_major_strides
+
+Rules = Callable[..., Node | tuple[Node, ...]]
 
 
 def matmul_node(a: object, b: object) -> Node:
@@ -69,7 +74,63 @@ def _stacks(left: Node, right: Node) -> Node:
     return sum_of_products(reads, (*shape, met), len(shape))
 
 
-Rules = Callable[..., Node | tuple[Node, ...]]
+def conjugates(node: Node) -> Node:
+    """The complex conjugates; real elements unchanged."""
+    return builder.elementwise(PRIMITIVES["conjugate"], node) if is_complex(node.dtype) else node
+
+
+def axis_last(node: Node, axis: object) -> Node:
+    """The node with a dimension moved to the end."""
+    along = normalize_axis_index(operator.index(axis), len(node.shape))  # type: ignore[arg-type]
+    return builder.transpose(node, [*(d for d in range(len(node.shape)) if d != along), along])
+
+
+def _product_rule(name: str, ranks: tuple[int, int], met: tuple[int, int]) -> Rules:
+    """The rule of a product of stacks of vectors or matrices, which have these ranks.
+
+    The dimensions `met` of the two, counted from their ends, are summed over; the left operand is
+    conjugated if it is a vector.
+    """
+
+    def rule(x1: object, x2: object) -> Node:
+        left, right = (builder.as_node(x, name) for x in (x1, x2))
+        if any(len(node.shape) < rank for node, rank in zip((left, right), ranks, strict=True)):
+            raise UnsupportedError(
+                describe_call(name, left, right),
+                "an operand with too few dimensions",
+                "give stacks of vectors and matrices as NumPy documents them",
+                user_location(),
+            )
+        if not assumed_equal(left.shape[met[0]], right.shape[met[1]]):
+            raise GraphValueError(
+                describe_call(name, left, right),
+                f"lengths {describe_length(left.shape[met[0]])} and "
+                f"{describe_length(right.shape[met[1]])} of the dimensions that are summed over",
+                "transpose or slice an operand so that these two lengths are equal",
+                user_location(),
+            )
+        left = conjugates(left) if ranks[0] == 1 else left
+        plain = (len(left.shape), len(right.shape)) == ranks
+        return builder.dot(left, right) if plain else _stacked_product(left, right, ranks, met)
+
+    return rule
+
+
+def _stacked_product(left: Node, right: Node, ranks: tuple[int, int], met: tuple[int, int]) -> Node:
+    """The products of two stacks, summed over the dimensions `met`; one product per place."""
+    stacks = [
+        node.shape[: len(node.shape) - k] for node, k in zip((left, right), ranks, strict=True)
+    ]
+    stack = builder.broadcast_shapes(stacks, "a product of stacks", left, right)
+    kept: list[Dim] = [*stack]
+    reads, last = [], len(stack) + sum(ranks) - 2
+    for node, own, rank, summed in zip((left, right), stacks, ranks, met, strict=True):
+        index = [*builder.stretch_map(own, stack)]
+        for d in range(-rank, 0):
+            index.append(iterator(last if d == summed else len(kept)))
+            kept += [] if d == summed else [node.shape[d]]
+        reads.append((node, tuple(index)))
+    return sum_of_products(reads, (*kept, left.shape[met[0]]), last)
 
 
 def _ufunc_rule(name: str) -> Rule:
@@ -214,6 +275,9 @@ SPECIAL: Final[dict[np.ufunc, Rules]] = {
     np.reciprocal: _reciprocal,
     np.conjugate: conjugated,
     np.matmul: matmul_node,
+    np.vecdot: _product_rule("vecdot", (1, 1), (-1, -1)),
+    np.matvec: _product_rule("matvec", (2, 1), (-1, -1)),
+    np.vecmat: _product_rule("vecmat", (1, 2), (-1, -2)),
 }
 UFUNCS: Final[dict[np.ufunc, Rules]] = {
     **{row.ufunc: _ufunc_rule(name) for name, row in PRIMITIVES.items() if row.ufunc is not None},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -45,7 +45,7 @@ from axiomjit.numpy_rules.shapes import (
     at_least_2d,
     at_least_3d,
 )
-from axiomjit.symbolic.data_dependent import assumed_equal
+from axiomjit.symbolic.data_dependent import assumed_equal, data_dependent_in
 from axiomjit.symbolic.dims import Dim, dim
 from axiomjit.symbolic.index_maps import iterator
 
@@ -144,6 +144,54 @@ def _concatenation_rule(name: str, grow: Callable[[Node], Node], axis: int) -> R
 def _column(node: Node) -> Node:
     """A vector as a column; a matrix unchanged."""
     return node if len(node.shape) > 1 else insert_dimensions(at_least_1d(node), (1,))
+
+
+def _depth_of(blocks: object, depth: int = 0) -> int:
+    """The depth of the nested lists of `np.block`.
+
+    Raises:
+        ValueError: a list is empty, or the depths of two blocks differ.
+        TypeError: a block is a tuple.
+    """
+    if isinstance(blocks, tuple):
+        raise TypeError("a block is a tuple. Only lists can be used to arrange blocks")
+    if not isinstance(blocks, list):
+        return depth
+    if not blocks:
+        raise ValueError("a list of blocks cannot be empty")
+    first, *others = (_depth_of(block, depth + 1) for block in blocks)
+    if any(other != first for other in others):
+        raise ValueError("List depths are mismatched.")
+    return first
+
+
+def _block(arrays: object) -> Node:
+    """np.block: the innermost lists are joined along the last dimension, and so on outwards."""
+    depth = _depth_of(arrays)
+    nodes = [array_node(one, "block") for one in _blocks(arrays)]
+    rank = max(depth, *(len(node.shape) for node in nodes))
+    if len({node.dtype for node in nodes}) > 2:  # for large arrays NumPy promotes all at once
+        raise refuse("block", "arrays", "blocks of more than two dtypes")
+    rest = iter(nodes)
+
+    def joined(blocks: object, level: int) -> Node:
+        if not isinstance(blocks, list):
+            node = next(rest)
+            return insert_dimensions(node, range(rank - len(node.shape)))
+        parts = [joined(block, level + 1) for block in blocks]
+        return _joined("block", parts, level - depth)
+
+    made = joined(arrays, 0)
+    return made if depth else builder.elementwise(COPY, made)
+
+
+def _blocks(arrays: object) -> Iterator[object]:
+    """The blocks in nested lists, in order."""
+    if isinstance(arrays, list):
+        for one in arrays:
+            yield from _blocks(one)
+    else:
+        yield arrays
 
 
 def _append(arr: object, values: object, axis: int | None = None) -> Node:
@@ -317,6 +365,17 @@ def _split_rule(name: str, least: int, axis: int) -> Rule:
     return rule
 
 
+def _unstack(x: object, /, *, axis: int = 0) -> tuple[Node, ...]:
+    """np.unstack: the views at each position along a dimension; numbers of a vector."""
+    node = array_node(x, "unstack")
+    if not node.shape:
+        raise ValueError("Input array must be at least 1-d.")
+    first: Node = SHAPES[np.moveaxis](node, axis, 0)
+    if data_dependent_in(first.shape[0]):
+        raise refuse("unstack", "x", node)
+    return tuple(index_node(first, k) for k in range(int(first.shape[0])))
+
+
 def _diag(v: object, k: int = 0) -> Node:
     """The diagonal of a matrix, read-only, or the matrix that has a vector as its diagonal."""
     node = array_node(v, "diag")
@@ -382,6 +441,7 @@ FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {
     np.hstack: _concatenation_rule("hstack", at_least_1d, 1),
     np.dstack: _concatenation_rule("dstack", at_least_3d, 2),
     np.column_stack: _concatenation_rule("column_stack", _column, 1),
+    np.block: _block,
     np.append: _append,
     np.roll: _roll,
     np.pad: _pad,
@@ -390,6 +450,7 @@ FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {
     np.vsplit: _split_rule("vsplit", 2, 0),
     np.hsplit: _split_rule("hsplit", 1, 1),
     np.dsplit: _split_rule("dsplit", 3, 2),
+    np.unstack: _unstack,
     np.diag: _diag,
     np.ix_: _open_grid,
     np.meshgrid: _meshgrid,

@@ -8,20 +8,23 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from axiomjit.base.dtypes import is_bool, wanted_dtype
+from axiomjit.base.dtypes import DType, is_bool, is_inexact, wanted_dtype
 from axiomjit.base.origins import user_location
-from axiomjit.graph import external_calls
+from axiomjit.graph import builder, external_calls
+from axiomjit.graph.builder import cast
 from axiomjit.graph.external_calls import ArrayCall
 from axiomjit.graph.library_operations import (
     ARGSORT,
     SORT,
     LibraryOperation,
 )
-from axiomjit.graph.nodes import Node
-from axiomjit.graph.primitives import MAX, MIN, PROD, SUM, UfuncFold
-from axiomjit.graph.reductions import choose_position, running_fold
-from axiomjit.graph.shape_ops import flat, insert_dimensions, merge
+from axiomjit.graph.nodes import Node, Scalar
+from axiomjit.graph.primitives import MAX, MIN, PRIMITIVES, PROD, SUM, WHERE, UfuncFold
+from axiomjit.graph.reductions import choose_position, positions_along, running_fold
+from axiomjit.graph.shape_ops import flat, insert_dimensions, merge, padded
 from axiomjit.numpy_rules.options import Rule, array_node, only_defaults, reduced_dimensions, refuse
+from axiomjit.numpy_rules.shapes import at_least_1d
+from axiomjit.symbolic.dims import dim
 
 OneAxis = int | None
 
@@ -51,6 +54,16 @@ def _running_rule(name: str, fold: UfuncFold) -> Rule:
     return rule
 
 
+def _scanned_in(name: str, fold: UfuncFold, node: Node, dtype: Any) -> DType:
+    """The dtype in which a ufunc's `accumulate` scans an array."""
+    wanted = fold.result_dtype(node.dtype)
+    if dtype is not None:
+        wanted = wanted_dtype(np.dtype(dtype), f"{name}(dtype={dtype})", user_location())
+    if (is_bool(wanted) and fold in (SUM, PROD)) or fold.result_dtype(wanted) != wanted:
+        raise refuse(name, "dtype", dtype)
+    return wanted
+
+
 def _accumulate_rule(name: str, fold: UfuncFold) -> Rule:
     """The rule of a ufunc's `accumulate`."""
 
@@ -58,12 +71,7 @@ def _accumulate_rule(name: str, fold: UfuncFold) -> Rule:
         only_defaults(name, out=out)
         node = array_node(a, name)
         along = normalize_axis_index(axis, len(node.shape))
-        wanted = fold.result_dtype(node.dtype)
-        if dtype is not None:
-            wanted = wanted_dtype(np.dtype(dtype), f"{name}(dtype={dtype})", user_location())
-        if (is_bool(wanted) and fold in (SUM, PROD)) or fold.result_dtype(wanted) != wanted:
-            raise refuse(name, "dtype", dtype)
-        return running_fold(fold, node, wanted, (along,))
+        return running_fold(fold, node, _scanned_in(name, fold, node, dtype), (along,))
 
     return rule
 
@@ -106,6 +114,52 @@ def _choice_rule(name: str, extreme: UfuncFold) -> Rule:
     return rule
 
 
+def _cumulative_rule(name: str, fold: UfuncFold) -> Rule:
+    """The rule of `cumulative_sum` or `cumulative_prod`."""
+
+    def rule(
+        x: object,
+        /,
+        *,
+        axis: OneAxis = None,
+        dtype: Any = None,
+        out: object = None,
+        include_initial: bool = False,
+    ) -> Node:
+        only_defaults(name, out=out)
+        node = at_least_1d(array_node(x, name))
+        if axis is None and len(node.shape) > 1:
+            raise ValueError(
+                "For arrays which have more than one dimension ``axis`` argument is required."
+            )
+        along = normalize_axis_index(0 if axis is None else axis, len(node.shape))
+        wanted = _scanned_in(name, fold, node, dtype)
+        if include_initial:
+            return _from_identity(fold, cast(node, wanted), along)
+        return running_fold(fold, node, wanted, (along,))
+
+    return rule
+
+
+def _from_identity(fold: UfuncFold, node: Node, axis: int) -> Node:
+    """The partial reductions along a dimension, after the identity of the fold.
+
+    The identity is an element of the scan, so that all is one loop. A sum starts at -0.0, to which
+    adding keeps signs, and which the identity then replaces.
+    """
+    dtype = node.dtype
+    start, identity = (
+        Scalar(dtype, dtype.type(value), False)
+        for value in (fold.replace(running=True).initial(dtype), fold.reduce.identity)
+    )
+    found = running_fold(fold, padded(node, axis, (dim(1), dim(0)), start), dtype, (axis,))
+    if fold is not SUM or not is_inexact(dtype):
+        return found
+    place = positions_along(found.shape, (axis,))
+    first = builder.elementwise(PRIMITIVES["equal"], place, builder.as_node(0, "cumulative_sum"))
+    return builder.elementwise(WHERE, first, identity, found)
+
+
 _cumsum = _running_rule("cumsum", SUM)
 _cumprod = _running_rule("cumprod", PROD)
 _argmax = _choice_rule("argmax", MAX)
@@ -114,6 +168,8 @@ _argsort = _sort_rule("argsort", ARGSORT)
 FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {
     np.cumsum: _cumsum,
     np.cumprod: _cumprod,
+    np.cumulative_sum: _cumulative_rule("cumulative_sum", SUM),
+    np.cumulative_prod: _cumulative_rule("cumulative_prod", PROD),
     np.sort: _sort_rule("sort", SORT),
     np.argsort: _argsort,
     np.argmax: _argmax,

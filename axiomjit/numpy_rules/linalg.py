@@ -27,7 +27,7 @@ from axiomjit.graph.external_calls import (
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import MAX, MIN, PRIMITIVES, SUM, UfuncFold
 from axiomjit.graph.shape_ops import insert_dimensions, reshaped
-from axiomjit.numpy_rules.elementwise import matmul_node
+from axiomjit.numpy_rules.elementwise import UFUNCS, axis_last, conjugates, matmul_node
 from axiomjit.numpy_rules.neighbours import FUNCTIONS as NEIGHBOURS
 from axiomjit.numpy_rules.options import Rule, array_node, only_defaults, refuse
 from axiomjit.numpy_rules.reductions import FUNCTIONS as REDUCTIONS
@@ -467,32 +467,15 @@ def _inner(a: object, b: object, /) -> Node:
     return contracted(left, right, [len(left.shape) - 1], [len(right.shape) - 1])
 
 
-def _conjugate(node: Node) -> Node:
-    return builder.elementwise(PRIMITIVES["conjugate"], node) if is_complex(node.dtype) else node
-
-
 def _vdot(a: object, b: object, /) -> Node:
     left, right = _flat(array_node(a, "vdot")), _flat(array_node(b, "vdot"))
-    return contracted(_conjugate(left), right, [0], [0])
+    return contracted(conjugates(left), right, [0], [0])
 
 
 def _vecdot(x1: object, x2: object, /, *, axis: int = -1) -> Node:
-    last = []
-    for one in (x1, x2):
-        node = array_node(one, "vecdot")
-        along = normalize_axis_index(operator.index(axis), len(node.shape))
-        order = [*(d for d in range(len(node.shape)) if d != along), along]
-        last.append(builder.transpose(node, order))
-    left, right = last
-    if not assumed_equal(left.shape[-1], right.shape[-1]):
-        raise ValueError("shape-mismatch for sum")
-    stack = builder.broadcast_shapes([left.shape[:-1], right.shape[:-1]], "vecdot", left, right)
-    rank = len(stack)
-    first, second = (
-        (*builder.stretch_map(node.shape[:-1], stack), iterator(rank)) for node in (left, right)
-    )
-    extents = (*stack, left.shape[-1])
-    return builder.contract(_conjugate(left), right, (first, second), extents, rank)
+    found = UFUNCS[np.vecdot](*(axis_last(array_node(x, "vecdot"), axis) for x in (x1, x2)))
+    assert isinstance(found, Node)
+    return found
 
 
 def _tensorsolve(a: object, b: object, axes: Any = None) -> Node:

@@ -73,10 +73,14 @@ def _lazy_rules(names: str) -> list[str]:
 FUNCTIONS: Final = LazyRegistry(
     _FUNCTIONS,
     "FUNCTIONS",
-    *_lazy_rules("einsum fft indexing library linalg neighbours sorting"),
+    *_lazy_rules("calculus einsum fft indexing library linalg neighbours sorting"),
 )
 METHODS: Final = LazyRegistry(
     _METHODS, "METHODS", *_lazy_rules("library indexing sorting neighbours")
 )
 SCANS: Final[LazyRegistry[np.ufunc, Rule]] = LazyRegistry({}, "SCANS", *_lazy_rules("library"))
 """Scans, by the ufunc whose `accumulate` they are."""
+REDUCEATS: Final[LazyRegistry[np.ufunc, Rule]] = LazyRegistry(
+    {}, "REDUCEATS", *_lazy_rules("segments")
+)
+"""Reductions over segments, by the ufunc whose `reduceat` they are."""

@@ -82,6 +82,13 @@ def _from_function(
     return function(*CREATORS[np.indices](shape, dtype), **kwargs)
 
 
+def _ndarray(shape: Any, dtype: Any = float, *args: Any, **kwargs: Any) -> Any:
+    """An array as by `np.ndarray`; without memory from elsewhere it is that of `np.empty`."""
+    if args or kwargs.keys() - {"order"}:
+        return np.ndarray(shape, dtype, *args, **kwargs)
+    return CREATORS[np.empty](shape, dtype, kwargs.get("order") or "C")
+
+
 @functools.wraps(np.diag_indices)
 def _diag_indices(n: Any, ndim: Any = 2) -> Any:
     return (CREATORS[np.arange](n),) * ndim
@@ -122,6 +129,7 @@ CREATORS: Final[dict[Any, Maker]] = {
         for function, row in rows.items()
     },
     **{len: _length_of, np.fromfunction: _from_function, np.diag_indices: _diag_indices},
+    np.ndarray: _ndarray,
     **{
         function: _of_numbers(function)
         for module in (math, cmath)

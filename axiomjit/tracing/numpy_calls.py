@@ -31,7 +31,7 @@ from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import COPY, PRIMITIVES
 from axiomjit.graph.shape_ops import insert_dimensions
 from axiomjit.numpy_rules.creation import FUNCTIONS as NEW
-from axiomjit.numpy_rules.elementwise import UFUNCS
+from axiomjit.numpy_rules.elementwise import UFUNCS, axis_last
 from axiomjit.numpy_rules.indexing import index_node
 from axiomjit.numpy_rules.options import array_node, refuse
 from axiomjit.numpy_rules.reductions import FUNCTIONS as REDUCTIONS
@@ -127,6 +127,8 @@ def call_externally(
 
 LOOPS: Final = ("dtype", "signature", "sig", "casting")
 """Options that choose the loop."""
+OF_CORES: Final = frozenset({"axes", "keepdims"})
+"""Options of ufuncs of vectors and matrices that NumPy's own calls take."""
 NAMES: Final = {"sig": "signature"}
 
 
@@ -158,20 +160,19 @@ def called_ufunc(
     if odd or (ufunc not in UFUNCS and config.fallback == "error"):
         suffix = "" if method == "__call__" else f".{method}"
         raise unsupported(f"numpy.{name}{suffix}", nodes)
-    if ufunc not in UFUNCS and ufunc.signature is not None:
+    if ufunc.signature is not None and (ufunc not in UFUNCS or options.keys() & OF_CORES):
         options |= {"out": out[0]} if out else {}
         name = ufunc_calls().ufunc_name(ufunc)
         return call_externally(ufunc, name, inputs, options, represented)
     mask = options.pop("where", True)
+    if ufunc is np.vecdot:
+        axis = options.pop("axis", -1)
+        nodes = [axis_last(array_node(n, name), axis) for n in nodes]
     given = {key: options.pop(key, None) for key in LOOPS}
     loop = {NAMES.get(key, key): value for key, value in given.items() if value is not None}
     if traced_in(list(loop.values())):
         raise TypeError("Cannot construct a dtype from an array")
-    if options.get("order") in (None, "K"):
-        options.pop("order", None)
-    options.pop("subok", None)
-    for option, value in options.items():
-        raise refuse(name, option, value)
+    _refuse_options(name, options)
     where = None if mask is True else _mask(mask, name)
     try:
         made = _results(ufunc, [builder.as_node(n, name) for n in nodes], loop)
@@ -190,6 +191,13 @@ def called_ufunc(
         for node, place in zip(results, places, strict=True)
     ]
     return tuple(found) if isinstance(made, tuple) else found[0]
+
+
+def _refuse_options(name: str, options: dict[str, Any]) -> None:
+    """Refuse options of a ufunc, other than those that say nothing."""
+    for option, value in options.items():
+        if option != "subok" and not (option == "order" and value in (None, "K")):
+            raise refuse(name, option, value)
 
 
 def _at(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) -> None:

@@ -26,7 +26,7 @@ from axiomjit.numpy_rules.indexing import index_node
 from axiomjit.numpy_rules.options import Rule
 from axiomjit.numpy_rules.reductions import REDUCTIONS
 from axiomjit.numpy_rules.shapes import part_of
-from axiomjit.numpy_rules.table import FUNCTIONS, METHODS, SCANS
+from axiomjit.numpy_rules.table import FUNCTIONS, METHODS, REDUCEATS, SCANS
 from axiomjit.symbolic.dims import product
 from axiomjit.tracing.lengths import QUERIES, SymbolicInt, length, unwrap
 from axiomjit.tracing.numpy_calls import (
@@ -88,7 +88,9 @@ KEEPERS: Final = frozenset(
     }
 )
 """Functions that return their operand itself, not a view of it, if they change nothing."""
-FOLDS: Final[Mapping[str, Mapping[np.ufunc, Rule]]] = {"reduce": REDUCTIONS, "accumulate": SCANS}
+FOLDS: Final[Mapping[str, Mapping[np.ufunc, Rule]]] = {
+    **{"reduce": REDUCTIONS, "accumulate": SCANS, "reduceat": REDUCEATS}
+}
 """Rules of the methods of ufuncs that fold, by method and ufunc."""
 
 
@@ -207,8 +209,10 @@ class Tracer(WithoutValues, TracedOperators):
         return _seen_in((self,), part_of(self.node, "real"), True)
 
     @real.setter
-    def real(self, value: object) -> NoReturn:
-        refuse_write("array.real = value", self.description())
+    def real(self, value: object) -> None:
+        if not self.is_array:
+            refuse_write("array.real = value", self.description())
+        self.real[...] = value
 
     @property
     def imag(self) -> Tracer:
@@ -217,8 +221,12 @@ class Tracer(WithoutValues, TracedOperators):
         return _seen_in((self,), seen) if is_complex(self.node.dtype) else Tracer(seen)
 
     @imag.setter
-    def imag(self, value: object) -> NoReturn:
-        refuse_write("array.imag = value", self.description())
+    def imag(self, value: object) -> None:
+        if not self.is_array:
+            refuse_write("array.imag = value", self.description())
+        if not is_complex(self.node.dtype):
+            raise TypeError("array does not have imaginary part to set")
+        self.imag[...] = value
 
     def __getattr__(self, name: str) -> Any:
         stands_for = self.__class__
@@ -304,8 +312,20 @@ class TracedScalar(Tracer):
         return tuple(length(n) for n in self.node.shape)
 
     @shape.setter
-    def shape(self, value: object) -> NoReturn:
-        refuse_write("array.shape = value", self.description())
+    def shape(self, value: object) -> None:
+        self._reshape_in_place(unwrap(value))
+
+    @recorded
+    def _reshape_in_place(self, shape: Any) -> None:
+        """Make this array, not its other views, a view of the same memory in another shape.
+
+        Refused for an argument, as the caller's array would change, and for a number; also where
+        the memory may not allow a view.
+        """
+        seen = METHODS["reshape"](self.node, shape)
+        if not self.is_array or self._where is None or base_of(seen) is not base_of(self.node):
+            refuse_write("array.shape = value", self.description())
+        self._held = seen
 
     @property
     def ndim(self) -> int:

@@ -19,8 +19,8 @@ from axiomjit.graph import builder
 from axiomjit.graph.builder import cast, check_fits, loop_of
 from axiomjit.graph.describe import describe_shape, describe_type
 from axiomjit.graph.external_calls import stored_elements, stored_number
-from axiomjit.graph.indexing_ops import take_checked
-from axiomjit.graph.nodes import Input, Node, Op, Scalar, note, size, views_on
+from axiomjit.graph.indexing_ops import gather, take_checked
+from axiomjit.graph.nodes import PART_VIEWS, Input, Node, Op, Scalar, note, size, views_on
 from axiomjit.graph.primitives import PRIMITIVES, READ_ONLY, WHERE, Primitive
 from axiomjit.graph.reductions import positions_along
 from axiomjit.graph.shape_ops import flat
@@ -183,7 +183,8 @@ def scatter_item(
     Raises:
         As `write_item`.
     """
-    base = _place(storage, seen, ITEM)
+    whole = seen if combine is not None else _behind_part(seen)[0]
+    base = _place(storage, whole, ITEM)
     if combine is None:
         if _by_arrays(gathered) and _is_nothing(value.shape, gathered.shape):
             write_nothing(storage, seen, ITEM)
@@ -194,6 +195,8 @@ def scatter_item(
             value = stored_number(value, seen.dtype)
         value = cast(value, seen.dtype)
     check_stretches(value, gathered.shape, ITEM)
+    if whole is not seen:
+        value = builder.with_part(gather(whole, *gathered), _behind_part(seen)[1], value)
     target = compose(base, gathered.place)
     source = builder.stretch_map(value.shape, gathered.shape)
     where = gathered.shape, gathered.positions, gathered.lengths
@@ -271,14 +274,33 @@ def _is_cast(value: Node, part: Node, casting: Any) -> bool:
 
 def write_part(storage: TracedStorage, part: Node, value: Node, asked: str) -> None:
     """Make the next version of the storage, with the value in this part."""
-    target = _place(storage, part, asked)
+    whole, name = _behind_part(part)
+    target = _place(storage, whole, asked)
     check_stretches(value, part.shape, asked)
     if value is part:  # at the end of `x[1:] += y`, the value is already written
-        write_nothing(storage, part, asked)
+        write_nothing(storage, whole, asked)
         return
-    source = builder.stretch_map(value.shape, part.shape)
     stored = cast(value, part.dtype)
+    if name:
+        stored = builder.with_part(whole, name, stored)
+    source = builder.stretch_map(stored.shape, part.shape)
     storage.write(lambda old: note(update(old, target, stored, source, part.shape)))
+
+
+def _behind_part(seen: Node) -> tuple[Node, str]:
+    """The complex elements whose real or imaginary parts a view shows, and the part's name.
+
+    Of other views the view itself, and no name.
+    """
+    base, views = views_on(seen)
+    node, name = base, ""
+    for one in views:
+        part = PART_VIEWS.get(one.primitive.name)
+        if part is not None:
+            name = part.name
+        else:
+            node = one.replace(operands=(node,), dtype=node.dtype)
+    return (node, name) if name else (seen, "")
 
 
 def write_nothing(storage: TracedStorage, part: Node, asked: str) -> None:
@@ -327,7 +349,7 @@ def _place(storage: TracedStorage, part: Node, asked: str) -> IndexMap:
 
     Raises:
         ValueError: the view is read-only.
-        NeedsValuesError: the view has parts of complex numbers, or memory from outside.
+        NeedsValuesError: the view repeats elements, or has memory from outside.
     """
     base, views = views_on(part)
     if any(one.primitive is READ_ONLY for one in views):

@@ -68,6 +68,7 @@ REPLACED = [
     *((np.array, ([1, 2],)), (np.asarray, ([1, 2],)), (np.asanyarray, ([1, 2],))),
     *((np.ascontiguousarray, ([1, 2],)), (np.fft.fftfreq, (5,)), (np.fft.rfftfreq, (6,))),
     *((np.fromfunction, (np.add, (2, 3))), (len, ([1, 2],))),
+    (np.ndarray, ((0, 3), int)),
     *((np.empty, (0,)), (np.random.default_rng, (3,)), (np.random.seed, (3,))),
     *((function, (2.0,)) for function in OF_ONE),
     *(

@@ -52,6 +52,19 @@ _LINE = """
     np.array_split({0}, 3)[0]
     np.meshgrid({0}, {0}[:3])[1]
     np.diag({0}, 1)
+    np.gradient({0})
+    np.gradient({0}, 2, edge_order=2)
+    np.gradient({0}, np.cumsum({0}))
+    np.polyval([2, 1, 3], {0})
+    np.polyval({0}[:3], {0})
+    np.cumulative_sum({0})
+    np.cumulative_sum({0}, include_initial=True)
+    np.cumulative_prod({0}[:5], include_initial=True)
+    np.block([{0}, 2, {0}[:1]])
+    np.block([[{0}], [{0} * 2]])
+    np.vecdot({0}, {0})
+    np.add.reduceat({0}, [0, {0}.size - 1])
+    np.maximum.reduceat({0}, [0, 0])
 """
 _ROWS = """
     {0}[np.ix_({0}[:, 0] > 1, [0])]
@@ -61,6 +74,18 @@ _ROWS = """
     np.vsplit({0}, 2)[1]
     np.hsplit({0}, [1])[0]
     np.dsplit({0}[:, :, None], [1])[0]
+    np.gradient({0}, axis=1)
+    np.gradient({0}, axis=0)[1]
+    np.cumulative_sum({0}, axis=0, include_initial=True)
+    np.unstack({0})[1]
+    np.unstack({0}.T, axis=1)[0]
+    np.block([[{0}, {0}[:, :1]], [{0}[:1], 7]])
+    np.vecdot({0}, {0}, axis=0)
+    np.matvec({0}, {0}[0])
+    np.vecmat({0}[:, 0], {0})
+    np.matvec({0}[None], {0})
+    np.add.reduceat({0}, [0, 1], axis=0)
+    np.multiply.reduceat({0}, [1, 0], axis=0)
 """
 FORMS = (*forms(_LINE, LINE), *forms(_ROWS, ROWS))
 

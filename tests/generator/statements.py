@@ -210,6 +210,23 @@ def _filled(draws, space, number, name):
     return f"{name}[{_mask(draws, space, name)}] = {value}"
 
 
+def _parts(draws, space, number, name):
+    """Complex numbers of which one part is written, and the part that was not."""
+    key, value = key_of(draws, space[name]), draws.pick((0, 2.5, f"{name}[::-1]", "-1j"))
+    if value == f"{name}[::-1]" or shape_in(space, f"{name}[{key}]") is None:
+        key = "..."
+    part, other = draws.pick((("real", "imag"), ("imag", "real")))
+    write = draws.pick((f".{part}[{key}] = {value}", f".{part} = {name}", f".{part}[{key}] += 1"))
+    made = f"v{number} = {name} + 1j"
+    return f"{made}; v{number}{write}; v{number} = v{number}.{other} * 2 + v{number}.{part}"
+
+
+def _reshaped(draws, space, number, name):
+    """A new vector that is given another shape and written."""
+    made = f"v{number} = np.ndarray({name}.size, {name}.dtype); v{number}[:] = 3"
+    return f"{made}; v{number}.shape = {name}.shape; v{number} += {name}"
+
+
 def _sorted(draws, space, number, name):
     return f"{name}.sort(axis={draws.between(-space[name].ndim, space[name].ndim - 1)})"
 
@@ -263,6 +280,8 @@ KINDS = {
     "fold": (2, _fold),
     "mask": (1, _filled),
     "sort": (1, _sorted),
+    "parts": (1, _parts),
+    "reshaped": (1, _reshaped),
     "chosen": (2, _chosen),
     "taken": (1, _taken),
     "drawn": (1, _drawn),
