@@ -64,7 +64,7 @@ def call_scipy(
     if written or overwritten or is_fortran(function):
         arrays = written, overwritten, represented
         return steps.call_on_copies(function, name, given, named, *arrays)
-    return steps.call_externally(function, name, given, named, represented)
+    return steps.call_externally(steps.OrOnCopies(function), name, given, named, represented)
 
 
 def _argument(calls: LibraryCalls, value: Any) -> Any:

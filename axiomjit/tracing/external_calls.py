@@ -70,6 +70,8 @@ LONGEST: Final = 24
 """The lengths of small arrays; shorter ones could equal constants by chance."""
 MOST_ELEMENTS: Final = 2**22
 """Most elements of an array for a probe."""
+MOST_NOW: Final = 2**20
+"""Most elements of an array for the probe with the lengths of this call."""
 NUMBERS: Final = (bool, int, float, complex)
 
 
@@ -117,7 +119,10 @@ def _quietly() -> Iterator[None]:
 
 
 def _assignments(operands: Sequence[Node]) -> Iterator[Lengths]:
-    """Lengths of small arrays for which all guards recorded so far hold."""
+    """Lengths of small arrays for which all guards recorded so far hold, then those of this call.
+
+    The latter tell where lengths of results follow another rule than those of small arrays.
+    """
     scope = current_scope()
     every = symbols_in(*(length for node in operands for length in node.shape))
     varied = sorted((s for s in every if s.kind in VARIED), key=lambda s: s.name)
@@ -125,16 +130,23 @@ def _assignments(operands: Sequence[Node]) -> Iterator[Lengths]:
     for _ in range(ATTEMPTS if varied else PROBES):
         chosen = drawn.sample(range(SHORTEST, LONGEST), min(len(varied), LONGEST - SHORTEST))
         lengths = {**scope.values, **dict(zip(varied, chosen, strict=False))}
-        sizes = [evaluate(n, lengths) for node in operands for n in node.shape]
-        whole = [evaluate(product(node.shape), lengths) for node in operands]
-        if min(sizes, default=0) < 0 or max(whole, default=0) > MOST_ELEMENTS:
+        if not _are_small(operands, lengths, MOST_ELEMENTS):
             continue
         if not all(guard.holds(lengths) for guard in scope.guards):
             continue
         found += 1
         yield lengths
         if found == PROBES:
-            return
+            break
+    if varied and _are_small(operands, scope.values, MOST_NOW):
+        yield scope.values
+
+
+def _are_small(operands: Sequence[Node], lengths: Lengths, most: int) -> bool:
+    """True if there are operands of these lengths, with no more elements than that each."""
+    sizes = [evaluate(n, lengths) for node in operands for n in node.shape]
+    whole = [evaluate(product(node.shape), lengths) for node in operands]
+    return min(sizes, default=0) >= 0 and max(whole, default=0) <= most
 
 
 def _small(node: Node, lengths: Lengths, number: int) -> Array:
@@ -418,9 +430,9 @@ class OnCopies:
             written: For each array that the function writes into its places among the leaves of
                 the arguments.
         """
-        self._function, self._written = function, written
+        self._function, self._written = at_users_line(function), written
 
-    def __call__(self, *args: Any, **kwargs: Any) -> object:
+    def __call__(self, *args: Any, **kwargs: Any) -> tuple[object, list[Any]]:
         """The result, and the arrays that the function has written into."""
         given, structure = flatten_tree((args, kwargs))
         copies = [one.copy("K") if type(one) is np.ndarray else one for one in given]
@@ -440,6 +452,28 @@ class OnCopies:
             if isinstance(leaf, np.ndarray) and np.may_share_memory(leaf, array):
                 raise TypeError("a result that is a view of the array that is written")
         return leaf
+
+
+class OrOnCopies:
+    """A form of a function that gets copies of arrays if it refuses read-only ones.
+
+    Functions in Cython often do so, though they write into none.
+    """
+
+    def __init__(self, function: Function) -> None:
+        self._function, self._copies = at_users_line(function), OnCopies(function)
+        self._refuses = False
+
+    def __call__(self, *args: Any, **kwargs: Any) -> object:
+        """Call the function."""
+        if not self._refuses:
+            try:
+                return self._function(*args, **kwargs)
+            except ValueError as error:
+                if "read-only" not in str(error):
+                    raise
+            self._refuses = True
+        return self._copies(*args, **kwargs)[0]
 
 
 @recorded
