@@ -93,6 +93,8 @@ def infer_by_probe(call: ExternalCall, operands: Sequence[Node]) -> ProbedCall:
         UnsupportedError: a result is a view, or is not an array of a supported dtype.
         InterruptedWritesError: the function raises an error for the values of this call.
     """
+    if _needs_given(call, operands):
+        return _as_now(call, operands)
     tried: list[tuple[Lengths, list[Array], Given]] = []
     for lengths in _assignments(operands):
         arrays = [_small(node, lengths, len(tried)) for node in operands]
@@ -104,6 +106,11 @@ def infer_by_probe(call: ExternalCall, operands: Sequence[Node]) -> ProbedCall:
     for _, arrays, made in tried:
         _check_results(call.name, arrays, made)
     return _related(call, operands, tried) or _as_now(call, operands)
+
+
+def _needs_given(call: ExternalCall, operands: Sequence[Node]) -> bool:
+    """True for integers of which LAPACK makes positions in memory, unchecked, as of pivots."""
+    return call.name.startswith("scipy.linalg.") and any(is_integer(n.dtype) for n in operands)
 
 
 _lock: Final = new_lock()
@@ -253,7 +260,7 @@ def _as_now(call: ExternalCall, operands: Sequence[Node]) -> ProbedCall:
         for length in node.shape:
             if not data_dependent_in(length):  # such lengths are not known before the call runs
                 int(length)  # records a guard: another length is another program
-    arrays = _probe_operands(call.name, operands)
+    arrays = _probe_operands(call.name, operands, _needs_given(call, operands))
     try:
         with _quietly():
             made = call.of(arrays)
@@ -277,13 +284,13 @@ def _now(leaf: Any) -> object:
     return Result(tuple(map(dim, array.shape)), array.dtype, *what)
 
 
-def _probe_operands(name: str, operands: Sequence[Node]) -> list[Array]:
-    """The operands' values in this call; similar values if they are not known.
+def _probe_operands(name: str, operands: Sequence[Node], are_needed: bool) -> list[Array]:
+    """The operands' values in this call; similar values if they are not known and not needed.
 
     Random numbers are not known, nor are arrays whose lengths differ from the assumed ones.
 
     Raises:
-        UnsupportedError: the lengths are not known either.
+        UnsupportedError: the lengths are not known either, or the values are needed.
     """
     following, scope = current(), current_scope()
     counting = Scope(scope.values)
@@ -294,6 +301,8 @@ def _probe_operands(name: str, operands: Sequence[Node]) -> list[Array]:
         with suppress(OtherLengthError):
             values = evaluate_graph(graph, following.arguments(), scope.values)
             return list(values[: len(operands)])
+    if are_needed:
+        raise refusal(name, "integers that only the running program knows")
     for shape in (node.shape for node in operands):
         if data_dependent_in(*shape) and scope.value(product(shape)) > MOST_ELEMENTS:
             raise refusal(name, "a number of elements that only the running program knows")

@@ -25,6 +25,8 @@ COMPILED = {
     "cholesky": lambda x, y: linalg.cholesky(x @ x.T + 9 * np.eye(9), lower=True),
     "cho_solve": lambda x, y: linalg.cho_solve((np.tril(x) + np.eye(9), True), y),
     "lu_factor": lambda x, y: linalg.lu_factor(x)[0] + y,
+    "lu_solve": lambda x, y: linalg.lu_solve(linalg.lu_factor(x), y) + 1,
+    "dgetrs": lambda x, y: lapack.dgetrs(*lapack.dgetrf(x)[:2], y)[0] * 2,
     "lu": lambda x, y: linalg.lu(x)[2],
     "qr": lambda x, y: linalg.qr(x, mode="economic")[1],
     "eigh": lambda x, y: linalg.eigh(x + x.T, eigvals_only=True),

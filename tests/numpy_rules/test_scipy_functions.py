@@ -436,6 +436,18 @@ def test_scipy_is_not_imported(first):
     assert (done.stdout, done.stderr) == ("False\n", "")
 
 
+def test_pivots_are_never_made_up():
+    """LAPACK writes at the places that they say, wherever these are."""
+    f = strictly(lambda b, lu, piv: linalg.lu_solve((lu, piv), b * 2))
+    for n in (9, 9, 5, 1):
+        lu, piv = linalg.lu_factor(X[:n, :n])
+        assert difference(f(Y[:n], lu, piv), linalg.lu_solve((lu, piv), Y[:n] * 2)) is None
+    random = np.random.default_rng(0)
+    g = strictly(lambda b, lu: linalg.lu_solve((lu, random.integers(0, 9, 9)), b))
+    with pytest.raises(UnsupportedError, match="integers that only the running program knows"):
+        g(Y, X)
+
+
 def test_functions_of_dtypes_read_no_elements():
     def function(x):
         return linalg.get_blas_funcs("gemm", (x, x))(1.0, x, x) * special.comb(5, 2, exact=True)
