@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Callable
+from functools import partial
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -22,12 +25,37 @@ _OURS: Final = tuple(
 
 def user_location() -> str | None:
     """`file:line` of the innermost frame outside axiomjit and NumPy."""
+    frame = _users_frame()
+    return None if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def _users_frame() -> FrameType | None:
+    """The innermost frame outside axiomjit and NumPy."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if is_users_frame(frame):
-            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    while frame is not None and not is_users_frame(frame):
         frame = frame.f_back
-    return None
+    return frame
+
+
+_CALL: Final = (lambda function, *args, **kwargs: function(*args, **kwargs)).__code__
+
+
+def at_users_line(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A form of a function that seems to be called by the user's line that runs now.
+
+    Warnings that the function gives then name this line, whoever calls it.
+    """
+    frame = _users_frame()
+    if frame is None:
+        return function
+    of = frame.f_code
+    code = _CALL.replace(
+        co_filename=of.co_filename,
+        co_firstlineno=frame.f_lineno,
+        co_name=of.co_name,
+        co_qualname=of.co_qualname,
+    )
+    return partial(FunctionType(code, frame.f_globals), function)
 
 
 def is_users_frame(frame: FrameType) -> bool:

@@ -228,7 +228,8 @@ def form_of(kind: type) -> ContainerForm | None:
     """The form that splits values of a type; None for leaves.
 
     A subclass of a built-in container is split unless it has its own `__new__`, which might need
-    arguments. A dataclass is split into its attributes.
+    arguments; that of a tuple with named fields, as SciPy's functions return, needs the entries
+    only. A dataclass is split into its attributes.
     """
     if kind in _EXACT:
         return _EXACT[kind]
@@ -237,7 +238,8 @@ def form_of(kind: type) -> ContainerForm | None:
     if issubclass(kind, tuple):
         if hasattr(kind, "_fields") and hasattr(kind, "_make"):
             return NAMED
-        return TUPLE if _made_as(kind, tuple) else None
+        is_named = hasattr(kind, "_fields") and hasattr(kind, "_asdict")
+        return TUPLE if is_named or _made_as(kind, tuple) else None
     for base in FILLINGS:
         if issubclass(kind, base):
             return _subclass(base) if _made_as(kind, base) else None

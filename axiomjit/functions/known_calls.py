@@ -23,6 +23,15 @@ from axiomjit.functions import library_names
 from axiomjit.functions.asked_methods import ALL, ASKED, NUMBERS, OF_METHODS
 from axiomjit.functions.known_methods import Role, is_generated, role_of
 from axiomjit.functions.libraries import is_library, is_of_family, module_of
+from axiomjit.functions.scipy_functions import (
+    fortran_writes,
+    is_fortran,
+    is_multimethod,
+    is_of_scipy,
+    module_name,
+    public_module,
+    public_name,
+)
 from axiomjit.tracing.creation import replacement
 
 Kwargs = Mapping[str, Any]
@@ -66,6 +75,13 @@ class Write(Record):
     unless: object = None
     """The values of the flag for which nothing changes are None and this."""
 
+    def is_done(self, args: Sequence[Any], kwargs: Kwargs) -> bool:
+        """True if a call with these arguments changes the argument of the parameter."""
+        flag = None if self.flag is None else self.flag.of(args, kwargs)
+        if self.flag is None or flag is None:
+            return self.flag is None
+        return not (type(flag) in (bool, int) and flag == self.unless)
+
 
 class CallKind(Record):
     """The kind of calls of one function, class or method."""
@@ -95,12 +111,8 @@ class CallKind(Record):
         """The objects among the arguments that a call changes."""
         found: list[Any] = []
         for write in self.writes:
-            if write.flag is not None:
-                flag = write.flag.of(args, kwargs)
-                if flag is None or flag is write.unless:
-                    continue
             given = write.parameter.of(args, kwargs)
-            if given is not None:
+            if given is not None and write.is_done(args, kwargs):
                 found += given if type(given) is tuple else [given]
         return [one for one in found if one is not None]
 
@@ -374,49 +386,67 @@ def _with_outputs(function: Any, kind: CallKind) -> CallKind:
 _OUT_PLACES: Final = {"dot": 2, "concatenate": 2, "take": 3, "choose": 2, "compress": 3}
 
 
+_OUT_NAMES: Final = {"scipy.ndimage": ("output", "distances", "indices")}
+"""Names of parameters for results, by the module that users import from, if not `out` only."""
+
+
 def _outputs(function: Any) -> tuple[Write, ...]:
-    name, names = getattr(function, "__name__", ""), _parameters(function)
+    name, every = getattr(function, "__name__", ""), _every_parameter(function)
+    places = {one.name.lower(): one for one in every}
     found = []
-    for place, one in enumerate(names):
-        at = Parameter(place, one)
-        if one == "out":
+    for at in every:
+        one = at.name
+        if one in _OUT_NAMES.get(public_module(module_name(function)), ("out",)):
             found.append(Write(at))
         elif one == "overwrite_input" or (name == "nan_to_num" and one == "copy"):
-            found.append(Write(Parameter(0, names[0]), at, one == "copy"))
+            found.append(Write(every[0], at, one == "copy"))
         elif one.startswith("overwrite_"):
-            target = one.removeprefix("overwrite_")
-            where = names.index(target) if target in names else 0
-            found.append(Write(Parameter(where, names[where]), at, False))
-    if "out" not in names:
+            target = one.removeprefix("overwrite_").lower()
+            found.append(Write(places.get(target, every[0]), at, False))
+    if "out" not in places:
         found.append(Write(Parameter(_OUT_PLACES.get(name), "out")))
     return tuple(found)
 
 
-def _parameters(function: Any) -> list[str]:
-    """The names of the parameters that may be given by position."""
+def _every_parameter(function: Any) -> list[Parameter]:
+    """The parameters of a function; empty if it does not tell them."""
     try:
-        given = inspect.signature(function).parameters.values()
+        given = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         return []
-    return [p.name for p in given if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    placed = [p.name for p in given if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    named = [p.name for p in given if p.kind is p.KEYWORD_ONLY]
+    return [*(Parameter(k, n) for k, n in enumerate(placed)), *(Parameter(None, n) for n in named)]
 
 
 @functools.lru_cache(maxsize=512)
 def _unlisted(callee: Any) -> CallKind:
     """The kind of what no table names: pure in some packages, else not known."""
-    module, name = module_of(callee), str(getattr(callee, "__name__", type(callee).__name__))
+    module = module_name(callee) if is_multimethod(callee) else module_of(callee)
+    name = str(getattr(callee, "__name__", type(callee).__name__))
     owner = _class_of(callee, module, name)
     if owner is not None:
         return kind_of_method(owner, name)
-    shown = f"{module}.{name}"
+    shown = public_name(callee) if is_of_scipy(callee) else f"{module}.{name}"
     denied = library_names.DENIED
     top = ".".join(module.split(".")[:2])
     words = f"{denied.get(module, '')} {denied.get(top, '')}".split()
     if not is_of_family(module) or "*" in words or name in words:
         return CallKind(Kind.REFUSED, shown)
-    if not isinstance(callee, type) and library_names.DRAWING.intersection(_parameters(callee)):
+    names = {parameter.name for parameter in _every_parameter(callee)}
+    if not isinstance(callee, type) and names & library_names.DRAWING:
         return CallKind(Kind.REFUSED, shown)
     return CallKind(Kind.PURE, shown, writes=_outputs(callee), functions=None)
+
+
+@functools.lru_cache(maxsize=512)
+def _of_fortran(callee: Any) -> CallKind:
+    """The kind of a function of SciPy's that f2py has wrapped."""
+    writes = []
+    for place, name, flag_place, flag in fortran_writes(callee):
+        when = None if flag_place is None else Parameter(flag_place, flag)
+        writes.append(Write(Parameter(place, name), when, False))
+    return CallKind(Kind.PURE, public_name(callee), writes=tuple(writes))
 
 
 def _class_of(function: Any, module: str, name: str) -> type | None:
@@ -487,6 +517,10 @@ def _is_known_base(base: type) -> bool:
 def _of_instance(callee: Any, own: str) -> CallKind:
     """Objects with a `__call__`."""
     kind = type(callee)
+    if is_fortran(callee):
+        return _of_fortran(callee)
+    if is_multimethod(callee):
+        return _unlisted(callee)
     if issubclass(kind, NativeCallable):
         inner = getattr(callee, "_function", None)
         return CallKind(Kind.WRAPPER if inner else Kind.PURE, "a compiled function", inner)

@@ -25,9 +25,10 @@ from axiomjit.functions.known_calls import CallKind, Kind, kind_of_call
 from axiomjit.functions.libraries import is_users
 from axiomjit.functions.message_calls import RECORDED
 from axiomjit.functions.objects import is_plain
-from axiomjit.functions.operators import has_methods
+from axiomjit.functions.operators import BINARY, has_methods
 from axiomjit.functions.outside import container_kind, is_container, refuse
-from axiomjit.functions.sources import MISSING, static_attribute
+from axiomjit.functions.scipy_functions import is_object, is_step, public_name
+from axiomjit.functions.sources import MISSING, Fixed, Is, static_attribute
 from axiomjit.functions.texts import Text, is_computed, joined
 from axiomjit.functions.texts import known as known_text
 from axiomjit.tracing.generators import is_generator
@@ -43,7 +44,7 @@ _NOT_GENERATED: Final = frozenset(ALL) - {*COMPARISONS, "__repr__", "__hash__"}
 class LibraryCalls(Calls):
     """Traces calls of library functions."""
 
-    _filters = 0
+    filters = 0
     """The number of blocks that put the filters of warnings back."""
 
     def library(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -102,6 +103,8 @@ class LibraryCalls(Calls):
 
     def _run(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> Any:
         """Call a function that changes nothing."""
+        if is_step(function, args, kwargs):
+            return self._call_scipy(known, function, args, kwargs)
         if isinstance(function, type) and any(map(self._is_container, (*args, *kwargs.values()))):
             if issubclass(function, BaseException | SimpleNamespace):
                 return function(*args, **kwargs)
@@ -113,6 +116,22 @@ class LibraryCalls(Calls):
             given = known_numbers(given)
             named = {key: known_numbers(value) for key, value in named.items()}
         return self.known.note(call_numpy(function, given, named))
+
+    def keep_identity(self, value: Any) -> None:
+        """Guard that an object from outside is the same in all calls."""
+        source = self.outside.source_of(value)
+        if source is not None and not isinstance(source, Fixed):
+            self.outside.require(Is(source, self.outside.original(value)))
+
+    def operator_of_library(self, sign: str, left: Any, right: Any) -> Any:
+        """`left sign right` of a sparse matrix or another object of SciPy's, and a traced array."""
+        owner = left if is_object(left) else right
+        known = CallKind(Kind.PURE, f"{public_name(type(owner))} {sign} array")
+        return self._call_scipy(known, BINARY[sign], (left, right), {})
+
+    def _call_scipy(self, known: CallKind, function: Any, args: Any, kwargs: Any) -> Any:
+        late = lazy_import("axiomjit.functions.scipy_calls")
+        return self.known.note(late.call_scipy(self, known, function, args, kwargs))
 
     def _refuse_hidden(self, known: CallKind, args: Any, kwargs: Any) -> None:
         """Leave the function to NumPy if a call runs methods of the user's, or changes things."""
@@ -243,15 +262,15 @@ class LibraryCalls(Calls):
     @contextmanager
     def _filtered(self, manager: Any) -> Iterator[Any]:
         """A block that may set filters of warnings, which are put back at its end."""
-        self._filters += 1
+        self.filters += 1
         try:
             with manager as found:
                 yield found
         finally:
-            self._filters -= 1
+            self.filters -= 1
 
     def _set_filter(self, function: Any, *args: Any, **kwargs: Any) -> None:
-        if not self._filters:
+        if not self.filters:
             refuse(f"calls warnings.{function.__name__}, which changes what others see")
         function(*args, **kwargs)
 

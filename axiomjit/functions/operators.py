@@ -15,6 +15,7 @@ from axiomjit.functions.known_methods import is_generated
 from axiomjit.functions.libraries import is_users, users_function
 from axiomjit.functions.objects import Objects, is_plain
 from axiomjit.functions.outside import BY_IDENTITY, container_kind, is_container, refuse
+from axiomjit.functions.scipy_functions import is_object
 from axiomjit.functions.sources import (
     ATOMS,
     MISSING,
@@ -127,10 +128,16 @@ class Operators(Objects):
             return Text("percent", left, right)
         if is_plain(left) and is_plain(right):
             return BINARY[sign](left, right)
+        if (is_object(left) and is_traced(right)) or (is_traced(left) and is_object(right)):
+            return self.operator_of_library(sign, left, right)
         found = self._by_methods(_STEMS[sign], left, right)
         if found is not NotImplemented:
             return found
         return self.known.note(BINARY[sign](self.given(left), self.given(right)))
+
+    def operator_of_library(self, sign: str, left: Any, right: Any) -> Any:
+        """`left sign right` of an object of SciPy's and a traced array."""
+        raise NotImplementedError
 
     def _by_methods(self, stem: str, left: Any, right: Any) -> Any:
         """The result of a user's methods; NotImplemented if they have none."""

@@ -9,8 +9,10 @@ of each call.
 from __future__ import annotations
 
 import random
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from types import ModuleType
 from typing import Any, Final
 
 import numpy as np
@@ -25,7 +27,9 @@ from axiomjit.base.dtypes import (
     walkable,
 )
 from axiomjit.base.errors import InterruptedWritesError, UnsupportedError
-from axiomjit.base.origins import user_location
+from axiomjit.base.locks import new_lock
+from axiomjit.base.origins import at_users_line, user_location
+from axiomjit.base.records import Record
 from axiomjit.base.trace_context import current
 from axiomjit.base.tree import LEAF, Structure, flatten_tree, unflatten_tree
 from axiomjit.graph import builder
@@ -33,7 +37,7 @@ from axiomjit.graph.evaluate_graph import evaluate_graph
 from axiomjit.graph.external_calls import ExternalCall, Operand, ProbedCall, Result
 from axiomjit.graph.indexing_ops import with_counts
 from axiomjit.graph.library_operations import LibraryOperation
-from axiomjit.graph.nodes import Graph, Node, Op
+from axiomjit.graph.nodes import Graph, Input, Node, Op
 from axiomjit.symbolic.data_dependent import DATA_DEPENDENT, OtherLengthError, data_dependent_in
 from axiomjit.symbolic.dims import (
     DECLARED,
@@ -66,7 +70,19 @@ LONGEST: Final = 24
 """The lengths of small arrays; shorter ones could equal constants by chance."""
 MOST_ELEMENTS: Final = 2**22
 """Most elements of an array for a probe."""
+MOST_NOW: Final = 2**20
+"""Most elements of an array for the probe with the lengths of this call."""
 NUMBERS: Final = (bool, int, float, complex)
+
+
+class Written(Record):
+    """Stands in a result for the array that the function was given to write into, by number."""
+
+    number: int
+
+
+CONSTANTS: Final = (type(None), str, np.dtype, ModuleType, Written)
+"""Types of parts of results that are the same at each call."""
 VARIED: Final = (LENGTH, DECLARED, DATA_DEPENDENT)
 
 
@@ -77,11 +93,13 @@ def infer_by_probe(call: ExternalCall, operands: Sequence[Node]) -> ProbedCall:
         UnsupportedError: a result is a view, or is not an array of a supported dtype.
         InterruptedWritesError: the function raises an error for the values of this call.
     """
+    if _needs_given(call, operands):
+        return _as_now(call, operands)
     tried: list[tuple[Lengths, list[Array], Given]] = []
     for lengths in _assignments(operands):
         arrays = [_small(node, lengths, len(tried)) for node in operands]
         try:
-            with np.errstate(all="ignore"):
+            with _quietly():
                 tried.append((lengths, arrays, call.of(arrays)))
         except Exception:  # the function does not accept such values
             continue
@@ -90,8 +108,28 @@ def infer_by_probe(call: ExternalCall, operands: Sequence[Node]) -> ProbedCall:
     return _related(call, operands, tried) or _as_now(call, operands)
 
 
+def _needs_given(call: ExternalCall, operands: Sequence[Node]) -> bool:
+    """True for integers of which LAPACK makes positions in memory, unchecked, as of pivots."""
+    return call.name.startswith("scipy.linalg.") and any(is_integer(n.dtype) for n in operands)
+
+
+_lock: Final = new_lock()
+"""Held while a function is tried: filters of warnings belong to all threads."""
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """A block that gives no warnings: the program will give those of this call."""
+    with _lock, np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
 def _assignments(operands: Sequence[Node]) -> Iterator[Lengths]:
-    """Lengths of small arrays for which all guards recorded so far hold."""
+    """Lengths of small arrays for which all guards recorded so far hold, then those of this call.
+
+    The latter tell where lengths of results follow another rule than those of small arrays.
+    """
     scope = current_scope()
     every = symbols_in(*(length for node in operands for length in node.shape))
     varied = sorted((s for s in every if s.kind in VARIED), key=lambda s: s.name)
@@ -99,16 +137,23 @@ def _assignments(operands: Sequence[Node]) -> Iterator[Lengths]:
     for _ in range(ATTEMPTS if varied else PROBES):
         chosen = drawn.sample(range(SHORTEST, LONGEST), min(len(varied), LONGEST - SHORTEST))
         lengths = {**scope.values, **dict(zip(varied, chosen, strict=False))}
-        sizes = [evaluate(n, lengths) for node in operands for n in node.shape]
-        whole = [evaluate(product(node.shape), lengths) for node in operands]
-        if min(sizes, default=0) < 0 or max(whole, default=0) > MOST_ELEMENTS:
+        if not _are_small(operands, lengths, MOST_ELEMENTS):
             continue
         if not all(guard.holds(lengths) for guard in scope.guards):
             continue
         found += 1
         yield lengths
         if found == PROBES:
-            return
+            break
+    if varied and _are_small(operands, scope.values, MOST_NOW):
+        yield scope.values
+
+
+def _are_small(operands: Sequence[Node], lengths: Lengths, most: int) -> bool:
+    """True if there are operands of these lengths, with no more elements than that each."""
+    sizes = [evaluate(n, lengths) for node in operands for n in node.shape]
+    whole = [evaluate(product(node.shape), lengths) for node in operands]
+    return min(sizes, default=0) >= 0 and max(whole, default=0) <= most
 
 
 def _small(node: Node, lengths: Lengths, number: int) -> Array:
@@ -141,7 +186,7 @@ def _check_results(name: str, arrays: Sequence[Array], made: Given) -> None:
         UnsupportedError: a result is refused.
     """
     leaves, structure = made
-    if all(leaf is None for leaf in leaves):
+    if all(isinstance(leaf, CONSTANTS) for leaf in leaves):
         raise refusal(name, f"a result without arrays: {unflatten_tree(structure, iter(leaves))}")
     for leaf in leaves:
         if isinstance(leaf, np.ndarray):
@@ -149,20 +194,18 @@ def _check_results(name: str, arrays: Sequence[Array], made: Given) -> None:
                 raise refusal(name, f"a result that is a {type(leaf).__name__} of {leaf.dtype}")
             if any(np.may_share_memory(leaf, array) for array in arrays):
                 raise refusal(name, "a result that is a view of its argument")
-        elif not isinstance(leaf, np.generic | bool | int | float | complex | None):
+        elif not isinstance(leaf, (np.generic, *NUMBERS, *CONSTANTS)):
             raise refusal(name, f"a result that is a {type(leaf).__name__}")
         elif isinstance(leaf, np.generic) and leaf.dtype not in CODES:
             raise refusal(name, f"a result of {leaf.dtype}")
 
 
-def refusal(name: str, seen: str) -> UnsupportedError:
+def refusal(
+    name: str, seen: str, remedy: str = "call it outside the compiled function"
+) -> UnsupportedError:
     """The error for a function that cannot be an external call of a program."""
-    return UnsupportedError(
-        f"{name} as a step of a compiled program",
-        seen,
-        "call it outside the compiled function",
-        user_location(),
-    )
+    asked = f"{name} as a step of a compiled program"
+    return UnsupportedError(asked, seen, remedy, user_location())
 
 
 def _related(
@@ -182,27 +225,33 @@ def _related(
     values = []
     for k in range(len(leaves) if same else 0):
         value = _common([own[k] for *_, (own, _) in tried], known)
-        if value is None:
+        if value is UNKNOWN:
             return None
         values.append(value)
     return ProbedCall(call, structure, tuple(values)) if same else None
 
 
-def _common(leaves: Sequence[Any], known: Mapping[Dim, Sequence[int]]) -> Result | None:
-    """The result that all probes have in common; None if no shape and dtype is found."""
-    if any(leaf is None for leaf in leaves):
-        return None
+def _common(leaves: Sequence[Any], known: Mapping[Dim, Sequence[int]]) -> object:
+    """The result or constant that all probes have in common; UNKNOWN if they differ."""
+    if isinstance(leaves[0], CONSTANTS):
+        same = all(type(leaf) is type(leaves[0]) and leaf == leaves[0] for leaf in leaves)
+        return leaves[0] if same else UNKNOWN
+    if any(isinstance(leaf, CONSTANTS) for leaf in leaves):
+        return UNKNOWN
     arrays = [np.asarray(leaf) for leaf in leaves]
     kinds = {
         (array.dtype, array.ndim, isinstance(leaf, np.ndarray), type(leaf) in NUMBERS)
         for array, leaf in zip(arrays, leaves, strict=True)
     }
     if len(kinds) > 1:
-        return None
+        return UNKNOWN
     ((dtype, rank, *what),) = kinds
     shape = [infer_dim([array.shape[d] for array in arrays], known) for d in range(rank)]
     known_shape = tuple(length for length in shape if length is not None)
-    return Result(known_shape, dtype, *what) if len(known_shape) == rank else None
+    return Result(known_shape, dtype, *what) if len(known_shape) == rank else UNKNOWN
+
+
+UNKNOWN: Final = object()
 
 
 def _as_now(call: ExternalCall, operands: Sequence[Node]) -> ProbedCall:
@@ -211,9 +260,9 @@ def _as_now(call: ExternalCall, operands: Sequence[Node]) -> ProbedCall:
         for length in node.shape:
             if not data_dependent_in(length):  # such lengths are not known before the call runs
                 int(length)  # records a guard: another length is another program
-    arrays = _probe_operands(call.name, operands)
+    arrays = _probe_operands(call.name, operands, _needs_given(call, operands))
     try:
-        with np.errstate(all="ignore"):
+        with _quietly():
             made = call.of(arrays)
     except Exception as error:
         raise InterruptedWritesError(
@@ -228,20 +277,20 @@ def _as_now(call: ExternalCall, operands: Sequence[Node]) -> ProbedCall:
 
 
 def _now(leaf: Any) -> object:
-    if leaf is None:
-        return None
+    if isinstance(leaf, CONSTANTS):
+        return leaf
     array = np.asarray(leaf)
     what = isinstance(leaf, np.ndarray), type(leaf) in NUMBERS
     return Result(tuple(map(dim, array.shape)), array.dtype, *what)
 
 
-def _probe_operands(name: str, operands: Sequence[Node]) -> list[Array]:
-    """The operands' values in this call; similar values if they are not known.
+def _probe_operands(name: str, operands: Sequence[Node], are_needed: bool) -> list[Array]:
+    """The operands' values in this call; similar values if they are not known and not needed.
 
     Random numbers are not known, nor are arrays whose lengths differ from the assumed ones.
 
     Raises:
-        UnsupportedError: the lengths are not known either.
+        UnsupportedError: the lengths are not known either, or the values are needed.
     """
     following, scope = current(), current_scope()
     counting = Scope(scope.values)
@@ -252,6 +301,8 @@ def _probe_operands(name: str, operands: Sequence[Node]) -> list[Array]:
         with suppress(OtherLengthError):
             values = evaluate_graph(graph, following.arguments(), scope.values)
             return list(values[: len(operands)])
+    if are_needed:
+        raise refusal(name, "integers that only the running program knows")
     for shape in (node.shape for node in operands):
         if data_dependent_in(*shape) and scope.value(product(shape)) > MOST_ELEMENTS:
             raise refusal(name, "a number of elements that only the running program knows")
@@ -304,7 +355,7 @@ def call_externally(
         _write(function, name, args, kwargs)
         return None
     if function in OF_DTYPES:
-        return _of_dtypes(function, name, args, kwargs)
+        return of_dtypes(function, name, args, kwargs)
     out = kwargs.pop("out", None)
     call, operands = bound_call(function, name, args, kwargs)
     probed = infer_by_probe(call, operands)
@@ -335,13 +386,15 @@ def bound_call(
             operands.append(leaf)
             leaf = Operand(_kind(value))
         leaves.append(leaf)
-    return ExternalCall(name, function, structure, tuple(leaves)), operands
+    return ExternalCall(name, at_users_line(function), structure, tuple(leaves)), operands
 
 
 def _leaf(value: Any, name: str) -> object:
     """An argument of the call: the node of an array, or a value that is the same in every call."""
     if isinstance(value, TracedOperators):
         return value.node
+    if isinstance(value, Kept):
+        return value.value
     if isinstance(value, SymbolicNumber):
         return value.concrete_value()
     if type(value) is np.ndarray:
@@ -361,6 +414,134 @@ def _kind(value: Any) -> str:
     if type(value) is np.ndarray or value.is_array:
         return "array"
     return "number" if value.node.weak else "scalar"
+
+
+class Kept(Record):
+    """An argument of the function that is this object in each call."""
+
+    value: object
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+
+class OnCopies:
+    """A form of a function that may write into arrays: it gets copies of its arguments.
+
+    Functions in Fortran write into read-only arrays, too.
+    """
+
+    def __init__(self, function: Function, written: Sequence[Sequence[int]] = ()) -> None:
+        """Wrap a function.
+
+        Args:
+            function: The function.
+            written: For each array that the function writes into its places among the leaves of
+                the arguments.
+        """
+        self._function, self._written = at_users_line(function), written
+
+    def __call__(self, *args: Any, **kwargs: Any) -> tuple[object, list[Any]]:
+        """The result, and the arrays that the function has written into."""
+        given, structure = flatten_tree((args, kwargs))
+        copies = [one.copy("K") if type(one) is np.ndarray else one for one in given]
+        for places in self._written:
+            for place in places[1:]:
+                copies[place] = copies[places[0]]
+        whole: Any = unflatten_tree(structure, iter(copies))
+        leaves, made = flatten_tree(self._function(*whole[0], **whole[1]))
+        written: list[Any] = [copies[places[0]] for places in self._written]
+        found = [self._marked(leaf, written) for leaf in leaves]
+        return unflatten_tree(made, iter(found)), written
+
+    def _marked(self, leaf: object, written: Sequence[Array]) -> object:
+        for number, array in enumerate(written):
+            if leaf is array:
+                return Written(number)
+            if isinstance(leaf, np.ndarray) and np.may_share_memory(leaf, array):
+                raise TypeError("a result that is a view of the array that is written")
+        return leaf
+
+
+class OrOnCopies:
+    """A form of a function that gets copies of arrays if it refuses read-only ones.
+
+    Functions in Cython often do so, though they write into none.
+    """
+
+    def __init__(self, function: Function) -> None:
+        self._function, self._copies = at_users_line(function), OnCopies(function)
+        self._refuses = False
+
+    def __call__(self, *args: Any, **kwargs: Any) -> object:
+        """Call the function."""
+        if not self._refuses:
+            try:
+                return self._function(*args, **kwargs)
+            except ValueError as error:
+                if "read-only" not in str(error):
+                    raise
+            self._refuses = True
+        return self._copies(*args, **kwargs)[0]
+
+
+@recorded
+def call_on_copies(
+    function: Function,
+    name: str,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    written: Sequence[Any],
+    overwritten: Sequence[Any],
+    represented: Represented,
+) -> object:
+    """As `call_externally`, of a function that writes into some of its arguments.
+
+    It leaves results in arrays that are `written`, and anything in those that are `overwritten`:
+    what, depends on how they lie in memory. So the program does not use the latter any more.
+
+    Raises:
+        UnsupportedError: an overwritten array is an argument of the traced function, or from
+            outside it; two arguments share memory that is written; or as `call_externally`.
+    """
+    if not may_be_external(function):
+        raise unsupported(name, map(node_of, args))
+    for target in (*written, *overwritten):
+        if not isinstance(target, TracedOperators) or target.storage is None:
+            refuse_outside(name, target)
+    given, _ = flatten_tree((tuple(args), kwargs))
+    for target in overwritten:
+        if isinstance(target.storage.root, Input):
+            seen = "an array from outside the compiled function, which it may overwrite"
+            remedy = "leave out the option to overwrite it, or give it a copy: x.copy()"
+            raise refusal(name, seen, remedy)
+    places = [_places_of(target, given, name) for target in written]
+    call, operands = bound_call(OnCopies(function, places), name, args, kwargs)
+    probed = infer_by_probe(call, operands)
+    made = probed.nodes(operands)
+    found = _represented(probed, made, represented)
+    leaves = (written[one.number] if isinstance(one, Written) else one for one in found)
+    whole: Any = unflatten_tree(probed.structure, leaves)
+    for target, node in zip(written, made[len(made) - len(written) :], strict=True):
+        write_item(target.storage, target.node, node)
+    for target in overwritten:
+        target.storage.end(name)
+    return whole[0]
+
+
+def _places_of(target: Any, given: Sequence[Any], name: str) -> list[int]:
+    """The places among the arguments of an array that is written.
+
+    Raises:
+        UnsupportedError: another argument is another part of the same memory.
+    """
+    found = []
+    for place, one in enumerate(given):
+        if isinstance(one, TracedOperators) and one.storage is target.storage:
+            found.append(place)
+            if one.node is not target.node:
+                raise refusal(name, "an array to write into that shares memory with another one")
+    return found
 
 
 class MutatedOperand:
@@ -392,9 +573,8 @@ def _write(function: Function, name: str, args: Sequence[Any], kwargs: dict[str,
     write_item(target.storage, target.node, made)
 
 
-def _of_dtypes(
-    function: Function, name: str, args: Sequence[Any], kwargs: dict[str, Any]
-) -> object:
+def of_dtypes(function: Function, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> object:
+    """The result of a function that reads dtypes only, of arrays of ones."""
     call, operands = bound_call(function, name, args, kwargs)
     samples = [np.ones((1,) * len(node.shape), node.dtype) for node in operands]
     leaves, structure = call.of(samples)

@@ -37,12 +37,13 @@ class TracedStorage(VersionedStorage):
     a write into one of them, the other cannot be used.
     """
 
-    __slots__ = ("_doubt", "_maybe_same")
+    __slots__ = ("_doubt", "_maybe_same", "_read_by")
 
     def __init__(self, root: Node) -> None:
         super().__init__(root)
         self._maybe_same: Final[list[TracedStorage]] = []
-        self._doubt: str | None = None
+        self._doubt: NeedsValuesError | None = None
+        self._read_by: str | None = None
 
     @property
     def is_written(self) -> bool:
@@ -55,13 +56,59 @@ class TracedStorage(VersionedStorage):
         other._maybe_same.append(self)
 
     def write(self, following: Callable[[Node], Node]) -> None:
-        """Make the next version; storages that may be the same memory become unusable."""
+        """Make the next version; storages that may be the same memory become unusable.
+
+        Raises:
+            NeedsValuesError: steps read this memory as a part of an object.
+        """
+        if self._read_by is not None:
+            self._refuse_write(self._read_by)
         super().write(following)
+        where = user_location() or "an earlier line"
+        for one in self._related()[1:]:
+            one._doubt = NeedsValuesError(
+                "the values of an array that shares memory with another one, or does not",
+                f"a write at {where} into the one of which the other is a reshape: a view of it "
+                "or a copy, as the computed array lies in memory",
+                "write before reshape, or reshape a copy: x.copy().reshape(...)",
+            )
+
+    def _related(self) -> list[TracedStorage]:
+        """This storage, and those that may be the same memory."""
         found = [self]
         for one in found:
             found += (other for other in one._maybe_same if other not in found)
-        for one in found[1:]:
-            one._doubt = user_location() or "an earlier line"
+        return found
+
+    def end(self, name: str) -> None:
+        """Record that a function leaves undefined values in this memory: no later use is right."""
+        where = user_location() or "an earlier line"
+        for one in self._related():
+            one._doubt = NeedsValuesError(
+                "the values of an array after a call that may have overwritten it",
+                f"an overwritten argument of {name} at {where}",
+                "leave out the option to overwrite it, or give the function a copy: x.copy()",
+            )
+
+    def keep(self, name: str) -> None:
+        """Record that steps read this memory as a part of an object, so that no write is right.
+
+        Raises:
+            NeedsValuesError: the memory was written before.
+        """
+        self._read_by = name
+        if self.is_written:
+            self._refuse_write(name)
+
+    def _refuse_write(self, name: str) -> None:
+        raise refused(
+            NeedsValuesError(
+                f"a write into an array that is a part of {name}",
+                "that NumPy or SciPy get the whole object in a step of the program",
+                "write into it outside the compiled function",
+                user_location(),
+            )
+        )
 
     def copy_values(self) -> None:
         """Make a copy of the current version the next version, with the same values."""
@@ -74,15 +121,8 @@ class TracedStorage(VersionedStorage):
             NeedsValuesError: a write may have changed this storage; the memory layout decides.
         """
         if self._doubt is not None:
-            raise refused(
-                NeedsValuesError(
-                    "the values of an array that shares memory with another one, or does not",
-                    f"a write at {self._doubt} into the one of which the other is a reshape: a "
-                    "view of it or a copy, as the computed array lies in memory",
-                    "write before reshape, or reshape a copy: x.copy().reshape(...)",
-                    user_location(),
-                )
-            )
+            doubt = self._doubt
+            raise refused(NeedsValuesError(doubt.asked, doubt.seen, doubt.remedy, user_location()))
         return super().current(node)
 
 

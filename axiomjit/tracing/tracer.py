@@ -236,14 +236,14 @@ class Tracer(WithoutValues, TracedOperators):
         if name in METHODS:
             row = partial(called, name, METHODS[name])
             return lambda *args, **kwargs: or_external_call(
-                row, method, asked, (self, *args), kwargs, _represented
+                row, method, asked, (self, *args), kwargs, represented
             )
         if not callable(method):
             return refuse_method(name, self.description(), METHODS)
         if name in VALUES or not may_be_external(method):
             return lambda *args, **kwargs: refuse_method(name, self.description(), METHODS)
         return lambda *args, **kwargs: call_externally(
-            method, asked, (self, *args), kwargs, _represented
+            method, asked, (self, *args), kwargs, represented
         )
 
     def _takes(self, value: object) -> bool:
@@ -262,25 +262,25 @@ class Tracer(WithoutValues, TracedOperators):
             asked = f"{ufunc.__name__}.{method}"
             row, axis = partial(called, asked, rows[ufunc]), options.pop("axis", 0)
             function = getattr(ufunc, method)
-            return or_external_call(row, function, asked, (*inputs, axis), options, _represented)
+            return or_external_call(row, function, asked, (*inputs, axis), options, represented)
         if method == "__call__" or method in ("at", "outer"):
-            return called_ufunc(ufunc, method, inputs, out, options, _represented)
+            return called_ufunc(ufunc, method, inputs, out, options, represented)
         if out:
             options["out"] = out[0]
         name = f"{ufunc_calls().ufunc_name(ufunc)}.{method}"
-        return call_externally(getattr(ufunc, method), name, inputs, options, _represented)
+        return call_externally(getattr(ufunc, method), name, inputs, options, represented)
 
     @recorded
     def _function(self, func: Any, args: Sequence[Any], kwargs: Any) -> object:
         if func in QUERIES and len(args) == 1 and isinstance(args[0], Tracer):
             return QUERIES[func](args[0].node)
         if func is np.piecewise:
-            return piecewise(_represented, *args, **kwargs)
+            return piecewise(represented, *args, **kwargs)
         name = f"{func.__module__}.{func.__name__}"
         if func not in FUNCTIONS:
             if func in WRITERS:
                 return WRITERS[func](*args, **kwargs)
-            return call_externally(func, name, args, kwargs, _represented)
+            return call_externally(func, name, args, kwargs, represented)
         if func in NEW:  # the node may be an operand's, but the array is new
             made = result_of(FUNCTIONS[func], args, kwargs)
             assert isinstance(made, Node)
@@ -288,7 +288,7 @@ class Tracer(WithoutValues, TracedOperators):
         if func is np.imag and isinstance(args[0], Tracer):
             return args[0].imag
         row = partial(called, func.__name__, FUNCTIONS[func])
-        return or_external_call(row, func, name, args, kwargs, _represented)
+        return or_external_call(row, func, name, args, kwargs, represented)
 
     def __copy__(self) -> Tracer:
         return self if self.node.weak else Tracer(FUNCTIONS[np.copy](self.node))
@@ -475,7 +475,7 @@ def _seen_in(operands: Sequence[object], made: Node, keeps: bool = False) -> Tra
     return result
 
 
-def _represented(node: Node, is_array: bool = False) -> Tracer:
+def represented(node: Node, is_array: bool = False) -> Tracer:
     """Represent a new array or number that a function returns."""
     return new_array(node) if is_array else Tracer(node)
 

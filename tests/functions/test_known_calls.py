@@ -377,6 +377,7 @@ def of_library(module, text):
             of_library("scipy.stats._resampling", "def f(data, random_state=None): ..."),
             Kind.REFUSED,
         ),
+        (of_library("scipy.stats._resampling", "def f(data, *, rng=None): ..."), Kind.REFUSED),
         (of_library("scipy.io._mmio", "def f(name): ..."), Kind.REFUSED),
         (of_library("scipy_like", "def f(name): ..."), Kind.USER),
         *((np.ma.median, Kind.PURE), (np.ma.put, Kind.WRITER), (np.ma.MaskedArray, Kind.PURE)),
@@ -395,6 +396,9 @@ def test_arrays_that_may_be_overwritten_are_named():
     assert known.changed((a, b), {}) == known.changed((a, b), {"overwrite_b": False}) == []
     assert [one is b for one in known.changed((a, b), {"overwrite_b": True})] == [True]
     assert [one is b for one in known.changed((a, b, True), {})] == [True]
+    assert known.changed((a, b, 0), {}) == []
+    known = kind_of_call(of_library("scipy.linalg._qz", "def f(A, B, *, overwrite_b=False): ..."))
+    assert [one is b for one in known.changed((a, b), {"overwrite_b": 1})] == [True]
 
 
 def test_any_argument_of_such_functions_may_be_run():

@@ -67,9 +67,26 @@ _SPECIAL = """
     j0({0})
     logit(1 / ({0} + 1))
 """
+_SCIPY = """
+    linalg.toeplitz({0}[:4])
+    linalg.norm({0}, 1)
+    linalg.lapack.dgtsv({0}, np.append({0}, 3) + 9, {0}, np.append(2, {0}))[3]
+    linalg.blas.ddot({0}, {0})
+    signal.lfilter([1.0, 0.5], [2.0, 1.0], {0})
+    signal.convolve({0}, {0}[:3])
+    ndimage.gaussian_filter1d({0}, 1.0)
+    ndimage.median_filter({0}, 3)
+    ndimage.label({0} > 1)[0]
+    fft.dct({0})
+    special.logsumexp({0})
+    interpolate.pchip_interpolate([0.0, 2.0, 9.0], [1.0, 3.0, 2.0], {0})
+    stats.rankdata({0})
+    spatial.distance.cdist({0}[:, None], {0}[:2, None])
+"""
 FORMS = (*forms(_ANY, "{0}"), *forms(_LINE, LINE), *forms(_ROWS, ROWS))
 FORMS = tuple((name, f"np.{form}") for name, form in FORMS)
 if "special" in NAMESPACE:
+    FORMS += tuple((n, f"scipy.{form}") for n, form in forms(_SCIPY, f"np.float64(1) * {LINE}"))
     FORMS += tuple((n, f"special.{form}") for n, form in forms(_SPECIAL, f"np.float64(1) * {LINE}"))
 
 

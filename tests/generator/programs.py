@@ -18,6 +18,9 @@ from tests.generator import folds, layouts
 
 NAMESPACE = {"np": np, "layouts": layouts, "folds": folds}
 if find_spec("scipy") is not None:
+    for _name in ("fft", "interpolate", "linalg", "ndimage", "signal", "spatial.distance", "stats"):
+        import_module(f"scipy.{_name}")
+    NAMESPACE["scipy"] = import_module("scipy")
     NAMESPACE["special"] = import_module("scipy.special")
 
 
