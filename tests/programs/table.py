@@ -134,26 +134,3 @@ PROGRAMS = (
     Program("relu_into", learning.relu_into, learning.dense, 50, 20_000),
     Program("accuracy", learning.accuracy, learning.scored, 50, 50_000),
 )
-
-TRUTH = "the truth of a computed value"
-NUMBER = "a computed value as a Python number: float() or int()"
-MATH = "a function of math of a float argument"
-RUNS_IN_NUMPY = {
-    "jacobi": TRUTH,
-    "conjugate_gradient": TRUTH,
-    "power_iteration": NUMBER,
-    "life": NUMBER,
-    "advect": TRUTH,
-    "box_plot": TRUTH,
-    "sir": TRUTH,
-    "black_scholes": MATH,
-    "asian_option": MATH,
-    "max_drawdown": "a slice that ends at a computed position",
-    "until_peak": "a slice that ends at a computed position",
-    "portfolio_risk": TRUTH,
-    "ma_cross": "max() of a computed number and a float",
-    "binomial_put": MATH,
-    "present_value": NUMBER,
-    "accuracy": NUMBER,
-}
-"""The programs that are not compiled yet, each with the reason."""

@@ -8,7 +8,7 @@ import pytest
 import axiomjit
 from axiomjit.base.errors import FallbackWarning
 from tests.generator.alike import Comparison
-from tests.programs.table import PROGRAMS, RUNS_IN_NUMPY
+from tests.programs.table import PROGRAMS
 from tests.programs.timing import Timing, timed
 from tests.programs.timing import table as timing_table
 
@@ -33,16 +33,9 @@ def test_three_calls(program):
     calls, plain = calls_of(program), calls_of(program)
     wanted = [program.function(*arguments) for arguments in plain]
     compiled = axiomjit.jit(program.function)
-    with warnings.catch_warnings():
-        if program.name in RUNS_IN_NUMPY:
-            warnings.simplefilter("ignore", FallbackWarning)
-        results = [compiled(*arguments) for arguments in calls]
+    results = [compiled(*arguments) for arguments in calls]
     assert difference(program, results, wanted, calls, plain) is None
-    in_numpy = [cause.reason for cause in compiled.cache_info().in_numpy]
-    if program.name in RUNS_IN_NUMPY:
-        assert in_numpy, f"{program.name} is compiled now: remove it from RUNS_IN_NUMPY"
-    else:
-        assert not in_numpy
+    assert not compiled.cache_info().in_numpy
 
 
 @pytest.mark.parametrize(
@@ -67,7 +60,6 @@ def test_the_table_is_sound():
     names = [program.name for program in PROGRAMS]
     assert len(names) == len(set(names)) >= 40
     assert set(NAMES) <= set(names)
-    assert set(RUNS_IN_NUMPY) <= set(names)
     assert len({program.kind for program in PROGRAMS}) == 7
     assert sum(program.elements for program in PROGRAMS) <= 3
 
