@@ -47,6 +47,7 @@ from axiomjit.graph.nodes import Constant, LengthNode, Node, Op, Scalar, note, s
 from axiomjit.graph.primitives import (
     ANY,
     CAST,
+    COMPLEX_OF,
     COPIES,
     COPY,
     IMAG,
@@ -178,6 +179,8 @@ def resolve(primitive: Primitive, operands: Sequence[Node]) -> tuple[tuple[Node,
         return tuple(operands), operands[0].dtype
     if primitive in (REAL, IMAG):
         return tuple(operands), dtypes.part_dtype(operands[0].dtype)
+    if primitive is COMPLEX_OF:
+        return tuple(operands), dtypes.complex_dtype(operands[0].dtype)
     if primitive is WHERE:
         result = dtypes.common(kinds[1:])
         loop: tuple[DType, ...] = (BOOL, result, result)
