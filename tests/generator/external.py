@@ -32,7 +32,6 @@ _LINE = """
     gradient({0})
     unwrap({0})
     vander({0}, 3)
-    cov({0} * 2.0, aweights={0})
     nancumsum({0})
     polyval([2, 1, 3], {0})
     polyadd({0}, [1, 2])
