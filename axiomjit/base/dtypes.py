@@ -152,6 +152,11 @@ def part_dtype(dtype: DType) -> DType:
     return np.empty(0, dtype).real.dtype
 
 
+def complex_dtype(part: DType) -> DType:
+    """The dtype of complex numbers whose parts are floats of a dtype."""
+    return np.dtype(np.result_type(part, np.complex64))
+
+
 def convert(value: Any, dtype: DType) -> Any:
     """`value.astype(dtype)`, dropping an imaginary part without a warning."""
     return (value if is_bool(dtype) or is_complex(dtype) else value.real).astype(dtype)

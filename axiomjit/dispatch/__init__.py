@@ -28,6 +28,7 @@ of the computation, or hold data, and are freed with the object.
 Shared by equal programs and kernels, limited or small.
 
 - `axiomjit/dispatch/programs.py` `_programs`: programs of graphs; graphs of one form share one
+- `axiomjit/numpy_rules/statistics.py` `_REGISTRIES`: by file, the warnings that were shown
 - `runtime/codegen/kernel_cache.py` `KERNELS`: machine code by the text of its kernel
 - `runtime/codegen/kernel_cache.py` `_alive`: the same, for all kernels that a plan may run
 - `axiomjit/functions/source_text.py` `_told`: the text of functions that came without their file

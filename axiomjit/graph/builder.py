@@ -180,6 +180,8 @@ def resolve(primitive: Primitive, operands: Sequence[Node]) -> tuple[tuple[Node,
         return tuple(operands), operands[0].dtype
     if primitive in (REAL, IMAG):
         return tuple(operands), dtypes.part_dtype(operands[0].dtype)
+    if primitive is COMPLEX_OF:
+        return tuple(operands), dtypes.complex_dtype(operands[0].dtype)
     if primitive is WHERE:
         result = dtypes.common(kinds[1:])
         loop: tuple[DType, ...] = (BOOL, result, result)

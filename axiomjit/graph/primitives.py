@@ -30,6 +30,7 @@ from axiomjit.base.dtypes import (
     UNSIGNED,
     DType,
     cast_name,
+    complex_dtype,
     is_complex,
     is_float,
     is_inexact,
@@ -169,6 +170,18 @@ REAL: Final = Primitive("real", 1, np.real, "real({0})", COMPLEXES, weight=0)
 IMAG: Final = Primitive("imag", 1, np.imag, "imag({0})", COMPLEXES, weight=0)
 
 
+def _complex_of(re: Any, im: Any) -> Any:
+    whole = np.empty(np.broadcast_shapes(np.shape(re), np.shape(im)), complex_dtype(re.dtype))
+    whole.real, whole.imag = re, im
+    return whole
+
+
+COMPLEX_OF: Final = Primitive(
+    "complex_of", 2, _complex_of, "complex_of({0}, {1})", frozenset({"f4", "f8"}), weight=0
+)
+"""The complex number with these two floats of one dtype as its parts."""
+
+
 @lru_cache
 def part_of_state(k: int) -> Primitive:
     """The primitive that selects value k of a state of several values."""
@@ -242,6 +255,7 @@ _ROWS: Final = (
     _elementary(np.power, 100, FLOATS | COMPLEXES),
     Primitive("negative", 1, np.negative, "-{0}", NUMBERS),
     Primitive("absolute", 1, np.absolute, "absolute({0})"),
+    Primitive("fabs", 1, np.fabs, "absolute({0})", FLOATS),
     Primitive("sqrt", 1, np.sqrt, "sqrt({0})", FLOATS | COMPLEXES, weight=12),
     _elementary(np.exp, 20, FLOATS | COMPLEXES),
     _elementary(np.exp2, 18, FLOATS | COMPLEXES),

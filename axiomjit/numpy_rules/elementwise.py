@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from axiomjit.base.dtypes import FLOAT, is_complex, is_inexact, wanted_dtype
+from axiomjit.base.dtypes import FLOAT, HALF, SINGLE, is_complex, is_inexact, wanted_dtype
 from axiomjit.base.errors import GraphValueError, UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder, powers
@@ -17,7 +17,7 @@ from axiomjit.graph.builder import fits, loop_of, promotable
 from axiomjit.graph.contractions import sum_of_products
 from axiomjit.graph.describe import describe_call, describe_length
 from axiomjit.graph.nodes import LengthNode, Node, Scalar
-from axiomjit.graph.primitives import COPY, PRIMITIVES
+from axiomjit.graph.primitives import COPY, PRIMITIVES, WHERE
 from axiomjit.graph.shape_ops import pack
 from axiomjit.graph.storages import strides_of
 from axiomjit.numpy_rules.options import UNGIVEN, Rule, only_defaults, refuse
@@ -183,6 +183,42 @@ def conjugated(x: object) -> Node:
     return copied(node)
 
 
+def _in_loop(ufunc: np.ufunc, *operands: object) -> list[Node]:
+    """The operands in the dtypes of NumPy's loop.
+
+    Raises:
+        OverflowError: a dtype cannot hold a Python integer.
+    """
+    nodes = [builder.as_node(operand, ufunc.__name__) for operand in operands]
+    loop = loop_of(ufunc, tuple(map(promotable, nodes)))
+    for node, dtype in zip(nodes, loop, strict=False):
+        builder.check_fits(node, dtype)
+    return [builder.cast(node, dtype) for node, dtype in zip(nodes, loop, strict=False)]
+
+
+def _scaled_rule(ufunc: np.ufunc, over: float, under: float) -> Rule:
+    """The rule of a multiplication by a quotient of constants, formed in the dtype of the loop."""
+
+    def rule(x: object) -> Node:
+        (node,) = _in_loop(ufunc, x)
+        wide = SINGLE if node.dtype == HALF else node.dtype
+        factor = Scalar(wide, np.divide(over, under, dtype=wide), False)
+        scaled = builder.elementwise(PRIMITIVES["multiply"], builder.cast(node, wide), factor)
+        return builder.cast(scaled, node.dtype)
+
+    return rule
+
+
+def _heaviside(x1: object, x2: object) -> Node:
+    """0 below zero, 1 above it, NaN for NaN; at zero the second operand."""
+    x, middle = _in_loop(np.heaviside, x1, x2)
+    zero, nan = (Scalar(x.dtype, x.dtype.type(value), False) for value in (0, np.nan))
+    step = builder.cast(builder.elementwise(PRIMITIVES["greater"], x, zero), x.dtype)
+    step = builder.elementwise(WHERE, builder.elementwise(PRIMITIVES["isnan"], x), nan, step)
+    at_zero = builder.elementwise(PRIMITIVES["equal"], x, zero)
+    return builder.elementwise(WHERE, at_zero, middle, step)
+
+
 def _divmod(x: object, y: object) -> tuple[Node, Node]:
     operands = builder.as_node(x, "divmod"), builder.as_node(y, "divmod")
     quotient = builder.elementwise(PRIMITIVES["floor_divide"], *operands)
@@ -274,6 +310,9 @@ SPECIAL: Final[dict[np.ufunc, Rules]] = {
     np.positive: _positive,
     np.reciprocal: _reciprocal,
     np.conjugate: conjugated,
+    **{ufunc: _scaled_rule(ufunc, np.pi, 180) for ufunc in (np.deg2rad, np.radians)},
+    **{ufunc: _scaled_rule(ufunc, 180, np.pi) for ufunc in (np.rad2deg, np.degrees)},
+    np.heaviside: _heaviside,
     np.matmul: matmul_node,
     np.vecdot: _product_rule("vecdot", (1, 1), (-1, -1)),
     np.matvec: _product_rule("matvec", (2, 1), (-1, -1)),

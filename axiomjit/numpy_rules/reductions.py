@@ -236,14 +236,14 @@ def _spread(name: str, node: Node, axes: Sequence[int], dtype: Any, ddof: Dim | 
     count = builder.count(node, axes)
     middle = insert_dimensions(builder.average(total, builder.as_node(count, name)), axes)
     apart = builder.elementwise(PRIMITIVES["subtract"], whole, middle)
-    squares = _square_length(apart)
+    squares = square_length(apart)
     squares = squares if wanted is None else builder.cast(squares, wanted)
     summed = builder.fold(SUM, squares, axes)
     spread = builder.average(summed, builder.as_node(larger(count - ddof, 0), name))
     return builder.cast(spread, HALF) if wanted is None and node.dtype == HALF else spread
 
 
-def _square_length(node: Node) -> Node:
+def square_length(node: Node) -> Node:
     """x * x; for complex numbers the sum of the squared parts, a real number."""
     multiply = PRIMITIVES["multiply"]
     if not is_complex(node.dtype):

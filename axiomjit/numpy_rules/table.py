@@ -74,9 +74,12 @@ FUNCTIONS: Final = LazyRegistry(
     _FUNCTIONS,
     "FUNCTIONS",
     *_lazy_rules("calculus einsum fft indexing library linalg neighbours sorting"),
+    *_lazy_rules(
+        "einsum elements fft indexing library linalg neighbours repeats sorting statistics"
+    ),
 )
 METHODS: Final = LazyRegistry(
-    _METHODS, "METHODS", *_lazy_rules("library indexing sorting neighbours")
+    _METHODS, "METHODS", *_lazy_rules("library elements indexing neighbours repeats sorting")
 )
 SCANS: Final[LazyRegistry[np.ufunc, Rule]] = LazyRegistry({}, "SCANS", *_lazy_rules("library"))
 """Scans, by the ufunc whose `accumulate` they are."""

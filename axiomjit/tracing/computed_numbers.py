@@ -52,11 +52,12 @@ def _asked(key: Node, kind: Kind) -> Dim | None:
         return None
     if key in scope.data_dependent:
         return dim(scope.data_dependent[key])
-    where, below = user_location() or "an unknown line", post_order((key,))
+    where = user_location() or "an unknown line"
+    counts = [node for _, node in needed_counts(post_order((key,)), scope)]
     asked = Counter(scope.computed.values())
-    if asked[where] >= MOST_AT_LINE or _draws(below):
+    if asked[where] >= MOST_AT_LINE or _draws(post_order((key, *counts))):
         return None
-    if not needed_counts(below, scope) and following.may_know and following.may_know(key):
+    if not counts and following.may_know is not None and following.may_know(key):
         return None
     return computed_number(scope, key, kind, int(value_now(key, following, scope)), where)
 

@@ -2,7 +2,17 @@
 
 import numpy as np
 
-from tests.generator import external, listed, made, operations, reads, shapes, steps, wholes
+from tests.generator import (
+    composed,
+    external,
+    listed,
+    made,
+    operations,
+    reads,
+    shapes,
+    steps,
+    wholes,
+)
 from tests.generator.draws import Draws
 from tests.generator.exact import determined, distance
 from tests.generator.layouts import LAYOUTS
@@ -20,6 +30,7 @@ KINDS = (
     *[made.made, made.by_spec],
     *[steps.stepped] * 3,
     *[external.external] * 2,
+    *[composed.composed] * 3,
     *[listed.listed] * 2,
     *(operations.cast, operations.masked, operations.contraction),
 )

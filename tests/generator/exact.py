@@ -98,7 +98,7 @@ def _folded(step, operands):
     """What a fold folds, in its dtype, and its initial value."""
     options = dict(step.options)
     value, dtype = operands[0], options.get("dtype")
-    if dtype is None and value.dtype.kind in "biu" and step.name in ("mean", "var", "std"):
+    if dtype is None and value.dtype.kind in "biu" and step.name.endswith(("mean", "var", "std")):
         dtype = "f8"
     if dtype is not None:
         if not fits_integers(value, dtype):
@@ -218,8 +218,30 @@ def _chained(step, operands, result):
     return is_exact(dict(step.options)["acc"], operands)
 
 
+def _without_nan(rule, neutral):
+    """The rule of a fold that takes a number in place of each NaN."""
+
+    def with_neutral(step, operands, result):
+        value = operands[0]
+        if value.dtype.kind in "fc":
+            value = np.where(np.isnan(value), value.dtype.type(neutral), value)
+        return rule(step, [value], result)
+
+    return with_neutral
+
+
+def _nan_spread(step, operands, result):
+    """As of var and std, where nothing is left out and degrees of freedom are left."""
+    return not np.any(np.isnan(operands[0])) and _spread(step, operands, result)
+
+
 RULES = {
     "fold": _chained,
+    "nansum": _without_nan(_sum, 0),
+    "nanprod": _without_nan(_prod, 1),
+    "nanmean": _without_nan(_mean, 0),
+    **dict.fromkeys(("nanmax", "nanmin"), _extreme),
+    **dict.fromkeys(("nanvar", "nanstd"), _nan_spread),
     **dict.fromkeys((*EITHER_ZERO, "max", "min", "amax", "amin", "ptp"), _extreme),
     **dict.fromkeys(("sum", "trace"), _sum),
     "mean": _mean,

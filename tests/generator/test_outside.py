@@ -26,7 +26,7 @@ def test_cases_depend_on_seed_and_index_alone():
 
 
 def test_every_statement_is_drawn():
-    cases = [draw(2, k) for k in range(4000)]
+    cases = [draw(2, k) for k in range(4500)]
     text = "\n".join("\n".join((*case.statements, *case.steps)) for case in cases)
     assert "meanwhile(" in text
     for tables in (outside.CHANGES, outside.READS):

@@ -33,7 +33,7 @@ def test_steps_agree_with_numpy(name, dtype):
 
 CALLS = {
     "before and after": lambda x, y: np.spacing(x * 2 + 1) * y - 1,
-    "number": lambda x, y: np.nextafter(x, 0) + np.heaviside(0.5, x[0]),
+    "number": lambda x, y: np.nextafter(x, 0) + np.nextafter(0.5, x[0]),
     "numbers": lambda x, y: x + np.nextafter(x.shape[0], 9),
     "length": lambda x, y: np.ldexp(x, x.shape[1]),
     "several": lambda x, y: np.frexp(x)[1] + np.modf(y)[0],

@@ -146,7 +146,7 @@ def quiet():
     """No warnings of NumPy, those of empty means and of dropped imaginary parts included."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.filterwarnings(
-            "ignore", "(Mean of empty|Degrees of freedom|invalid value)", RuntimeWarning
+            "ignore", "(Mean of empty|Degrees of freedom|All-NaN|invalid value)", RuntimeWarning
         )
         warnings.filterwarnings("ignore", "Casting complex", ComplexWarning)
         yield
