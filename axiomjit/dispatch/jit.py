@@ -29,6 +29,7 @@ from axiomjit.base.errors import (
 )
 from axiomjit.base.locks import lazy_import, new_lock, why_not_compile
 from axiomjit.base.native_callable import NativeCallable
+from axiomjit.base.origins import hides_frames
 from axiomjit.dispatch.arguments import (
     CallArguments,
     Forms,
@@ -505,6 +506,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         options = self._static, self._strict, self._shapes
         return reduced(self, self._function, self._name, options, sys._getframe().f_back)
 
+    @hides_frames
     def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
         """All stages of the program for these arguments; nothing is run.
 
@@ -532,12 +534,14 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         guards = [one for one in program.reads.guards.described() if not one.seldom]
         return Lowered(program.stages, lengths, match.call.names, guards, program.reads.effects)
 
+    @hides_frames
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:
         """The stages and the cost of the program for these arguments, as text or `.html()`."""
         late, lowered = lazy_import("axiomjit.debug.lowered"), self.lower(*args, **kwargs)
         made: Explanation = late.Explanation(self._name, lowered)
         return made
 
+    @hides_frames
     def warm(self, *args: Any, **kwargs: Any) -> None:
         """Trace and compile for arguments like these, without running.
 
@@ -597,6 +601,7 @@ def jit(
 ) -> Callable[[Callable[P, R]], Jitted[P, R]]: ...
 
 
+@hides_frames
 def jit(
     fn: Callable[P, R] | None = None,
     *,
@@ -655,5 +660,5 @@ def jit(
     """
     check_options(static_argnames, shapes, strict, others)
     if fn is None:
-        return lambda function: Jitted(function, static_argnames, strict, shapes)
+        return hides_frames(lambda function: Jitted(function, static_argnames, strict, shapes))
     return Jitted(fn, static_argnames, strict, shapes)
