@@ -49,7 +49,7 @@ class NamedArray(AxisMethods[Any], NamedValue):
             raise AxesError(
                 f"a named array with axes {self.axes}",
                 f"an array of shape {self.values.shape}",
-                "list one axis for each dimension, in their order, each with its length",
+                "list one axis per dimension, in order, each with the length of its dimension",
                 user_location(),
             )
 

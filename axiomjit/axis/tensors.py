@@ -387,7 +387,7 @@ def constant(value: ArrayLike, axes: AxesLike = None, dtype: DTypeLike | None = 
         raise AxesError(
             f"a constant with axes {labels}",
             f"an array of shape {array.shape}",
-            "list one axis for each dimension, in their order, each with its length",
+            "list one axis per dimension, in order, each with the length of its dimension",
             user_location(),
         )
     return Tensor(Constant(array.dtype, array, axis_extents(labels)), labels)

@@ -29,7 +29,7 @@ from axiomjit.base.errors import (
 )
 from axiomjit.base.locks import lazy_import, new_lock, why_not_compile
 from axiomjit.base.native_callable import NativeCallable
-from axiomjit.base.origins import hides_frames
+from axiomjit.base.origins import hide_frames, hides_frames
 from axiomjit.dispatch.arguments import (
     CallArguments,
     Forms,
@@ -541,7 +541,6 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         made: Explanation = late.Explanation(self._name, lowered)
         return made
 
-    @hides_frames
     def warm(self, *args: Any, **kwargs: Any) -> None:
         """Trace and compile for arguments like these, without running.
 
@@ -553,22 +552,27 @@ class Jitted(NativeCallable[R], Generic[P, R]):
             The errors of a call: GraphTypeError and GraphValueError if arguments do not fit.
             GraphTypeError: an argument has named axes.
         """
-        if kwargs or not are_arrays(args):
-            args, kwargs = stood_in((args, kwargs))
-            if axes_among((*args, *kwargs.values())):
-                raise no_named_arrays(self._name)
-        call = self._apart(args, kwargs)
-        key = self._key(call, None)
-        if self._in_numpy or find_plan(self._plans.get(key) or (), call) is not None:
-            return
-        try:
-            with without_traps(), waiting():  # error states of this moment may not hold in calls
-                self._prepare(key, call, None)
-        except (NeedsValuesError, UnsupportedError) as error:
-            if not self._falls_back(error):
-                raise
-        except UnfollowedError as error:
-            raise raised(error) from None
+        try:  # `hides_frames` would be one more call
+            if kwargs or not are_arrays(args):
+                args, kwargs = stood_in((args, kwargs))
+                if axes_among((*args, *kwargs.values())):
+                    raise no_named_arrays(self._name)
+            call = self._apart(args, kwargs)
+            key = self._key(call, None)
+            if self._in_numpy or find_plan(self._plans.get(key) or (), call) is not None:
+                return
+            try:
+                # Error states of this moment may not hold in calls.
+                with without_traps(), waiting():
+                    self._prepare(key, call, None)
+            except (NeedsValuesError, UnsupportedError) as error:
+                if not self._falls_back(error):
+                    raise
+            except UnfollowedError as error:
+                raise raised(error) from None
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def cache_info(self) -> CacheInfo:
         """The counts of answered calls, and the reason for each program (`CacheInfo`)."""
