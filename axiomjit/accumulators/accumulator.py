@@ -12,7 +12,7 @@ from axiomjit.accumulators.scalars import trace_scalars
 from axiomjit.base.bounded_tables import LARGEST, BoundedTable
 from axiomjit.base.dtypes import DType, Promotable, common, convert
 from axiomjit.base.errors import GraphTypeError, GraphValueError, amount
-from axiomjit.base.origins import user_location
+from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.graph.builder import cast
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.reductions import StateFold
@@ -69,6 +69,7 @@ class Accumulator:
     has_identity: bool
     cache: BoundedTable[Hashable, Any]
 
+    @hides_frames
     def __init__(
         self,
         init: Start | None,

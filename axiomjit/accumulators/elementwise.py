@@ -10,7 +10,7 @@ from axiomjit.accumulators.arrays import ArrayFunction
 from axiomjit.accumulators.fold import accumulator_of, fold_nodes
 from axiomjit.accumulators.scalars import trace_scalars
 from axiomjit.base.errors import GraphTypeError, GraphValueError, amount
-from axiomjit.base.origins import user_location
+from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
 from axiomjit.graph.describe import describe_call, describe_length
@@ -32,6 +32,7 @@ class Placed(NamedTuple):
     dims: tuple[int, ...]
 
 
+@hides_frames
 def elementwise(
     fn: Callable[..., Any], modes: Mode | Sequence[Mode], order: str = "c"
 ) -> Elementwise:

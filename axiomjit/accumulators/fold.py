@@ -11,7 +11,7 @@ from axiomjit.accumulators.accumulator import Accumulator
 from axiomjit.accumulators.arrays import ArrayFunction
 from axiomjit.accumulators.built_in import BUILT_IN, BuiltIn
 from axiomjit.base.errors import GraphTypeError, GraphValueError
-from axiomjit.base.origins import user_location
+from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node, Op, base_of
 from axiomjit.graph.primitives import ACCUMULATORS, COPY
@@ -26,6 +26,7 @@ from axiomjit.graph.traced_values import NamedValue, NodeValue, broadcast_foldin
 from axiomjit.symbolic.dims import Dim
 
 
+@hides_frames
 def fold(acc: Accumulator | str, *operands: Any, axes: Any = None, running: bool = False) -> Any:
     """Reduce operands along axes by an accumulator.
 

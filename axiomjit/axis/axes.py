@@ -11,7 +11,7 @@ from axiomjit.axis.axis import Axis, make_axis, merged_axis
 from axiomjit.axis.names import AxisName, axes_text, axis_of, listed
 from axiomjit.axis.tags import AxisRole
 from axiomjit.base.errors import AxesError, GraphTypeError, PositionError, amount
-from axiomjit.base.origins import user_location
+from axiomjit.base.origins import hides_frames, user_location
 
 
 class Axes:
@@ -220,6 +220,7 @@ def _refusal(asked: object, seen: str) -> GraphTypeError:
     )
 
 
+@hides_frames
 def make_axes(axes: AxesLike = None) -> Axes:
     """Make an `Axes` of the given axes, in their order.
 

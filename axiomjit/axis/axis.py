@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 from axiomjit.axis.tags import AxisClass, AxisRole, checked_class, checked_roles
 from axiomjit.base.errors import AxesError, GraphTypeError
 from axiomjit.base.locks import new_lock
-from axiomjit.base.origins import user_location
+from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.base.records import Record
 from axiomjit.symbolic.dims import ANY, Dim, Symbol, dim, evaluate, named_length, product, symbol_of
 
@@ -251,6 +251,7 @@ def _checked_offset(axis: Axis, offset: object) -> int:
     )
 
 
+@hides_frames
 def make_axis(
     length: int | None = None,
     name: str | None = None,

@@ -16,7 +16,7 @@ from axiomjit.axis.slices import checked_integer
 from axiomjit.axis.tensors import Operand, Tensor, as_tensor, labelled, shown
 from axiomjit.base.dtypes import FLOAT, HALF, SINGLE, is_inexact
 from axiomjit.base.errors import AxesError, GraphTypeError
-from axiomjit.base.origins import user_location
+from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast, resolve
 from axiomjit.graph.nodes import Node, Scalar
@@ -135,6 +135,7 @@ Pairs = dict[Axis, Axis]
 _FOLDS: Final[dict[str, UfuncFold]] = {"max": MAX, "min": MIN, "sum": SUM, "mean": SUM}
 
 
+@hides_frames
 def convolution(
     x: Operand,
     filter: Operand,
@@ -306,6 +307,7 @@ def _named(tensor: Tensor, axes: NewAxes, asked: str) -> Tensor:
     return axes_with_order(relabelled(tensor, Axes(labels), asked), wanted)
 
 
+@hides_frames
 def pooling(
     x: Operand,
     windows: Mapping[AxisName, SupportsIndex | Axis],

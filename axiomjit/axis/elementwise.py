@@ -20,7 +20,7 @@ from axiomjit.axis.tensors import (
 )
 from axiomjit.base import dtypes
 from axiomjit.base.errors import GraphTypeError
-from axiomjit.base.origins import user_location
+from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import PRIMITIVES, WHERE, Primitive
@@ -144,6 +144,7 @@ def _converted(name: str, operands: Sequence[object], dtype: DTypeLike) -> list[
     return [tensor if tensor.node.weak else astype(tensor, wanted) for tensor in tensors]
 
 
+@hides_frames
 def astype(x: Operand, dtype: DTypeLike) -> Tensor:
     """The elements converted to another dtype, as by NumPy's `astype`.
 
@@ -160,6 +161,7 @@ def astype(x: Operand, dtype: DTypeLike) -> Tensor:
     return tensor if node is tensor.node else labelled(node, tensor.axes, tensor)
 
 
+@hides_frames
 def where(condition: Operand, x: Operand, y: Operand) -> Tensor:
     """Elements of x where the condition holds, else of y.
 
@@ -177,6 +179,7 @@ def where(condition: Operand, x: Operand, y: Operand) -> Tensor:
     return map_tensors(WHERE, asked, [as_tensor(value, asked) for value in (condition, x, y)])
 
 
+@hides_frames
 def clip(x: Operand, low: Operand | None, high: Operand | None) -> Tensor:
     """Elements of x limited to the range from `low` to `high`; None is no limit.
 

@@ -22,7 +22,7 @@ from axiomjit.axis.tensors import (
     shown,
 )
 from axiomjit.base.errors import AxesError, amount
-from axiomjit.base.origins import user_location
+from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.traced_values import Placing, Source
@@ -30,6 +30,7 @@ from axiomjit.symbolic.dims import Dim, dim
 from axiomjit.symbolic.index_maps import identity, permutation
 
 
+@hides_frames
 def dot(x: Operand, y: Operand) -> Tensor:
     """The sum of products of x and y over their common axes; also written `x @ y`.
 
@@ -99,6 +100,7 @@ def _new_axis(like: Sequence[Axis], length: Dim, every: Sequence[Axis]) -> Axis:
     return Axis(None, None, source=Derivation(length, roots))
 
 
+@hides_frames
 def cast_axes(x: Operand, axes: NewAxes) -> Tensor:
     """The tensor with its axes replaced, by position; no data are moved.
 
@@ -148,6 +150,7 @@ def relabelled(tensor: Tensor, labels: Axes, asked: str) -> Tensor:
     return labelled(node, labels, tensor)
 
 
+@hides_frames
 def broadcast(x: Operand, axes: NewAxes) -> Tensor:
     """The tensor with more axes, along which its values repeat.
 
@@ -168,6 +171,7 @@ def broadcast(x: Operand, axes: NewAxes) -> Tensor:
     return _reread(asked, tensor, wanted, wanted.is_super_set(tensor.axes), "list every axis of it")
 
 
+@hides_frames
 def axes_with_order(x: Operand, axes: AxesOf) -> Tensor:
     """The tensor with its axes in another order, a view.
 

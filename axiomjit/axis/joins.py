@@ -28,7 +28,7 @@ from axiomjit.axis.views import added_axis, normalized_position
 from axiomjit.base import dtypes
 from axiomjit.base.dtypes import is_integer
 from axiomjit.base.errors import AxesError, GraphTypeError, amount
-from axiomjit.base.origins import user_location
+from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast, concatenate, promotable
 from axiomjit.graph.nodes import Node, Scalar
@@ -41,6 +41,7 @@ from axiomjit.symbolic.index_maps import identity, permutation
 PadWidth = SupportsIndex | Sequence[SupportsIndex]
 
 
+@hides_frames
 def pad(
     x: Operand, paddings: Sequence[PadWidth] | Mapping[AxisName, PadWidth], axes: NewAxes = None
 ) -> Tensor:
@@ -111,6 +112,7 @@ def padding_pair(padding: object, asked: str) -> tuple[int, int]:
     return numbers[0], numbers[1]
 
 
+@hides_frames
 def stack(xs: Iterable[Operand], axis: Axis, pos: SupportsIndex = 0) -> Tensor:
     """Stack tensors with the same axes along a new axis, one tensor at each position.
 
@@ -148,6 +150,7 @@ def stack(xs: Iterable[Operand], axis: Axis, pos: SupportsIndex = 0) -> Tensor:
     return labelled(node, result, *tensors)
 
 
+@hides_frames
 def concat_along_axis(xs: Iterable[Operand], axis: AxisName) -> Tensor:
     """Concatenate tensors along an axis.
 
@@ -215,6 +218,7 @@ def _in_common_dtype(tensors: Sequence[Tensor]) -> list[Node]:
     return [cast(tensor.node, common) for tensor in tensors]
 
 
+@hides_frames
 def one_hot(x: Operand, axis: Axis) -> Tensor:
     """True where the position along a new axis, which comes first, is the element of x.
 

@@ -11,9 +11,10 @@ from axiomjit.axis.names import AxisName
 from axiomjit.axis.tags import AxisRole
 from axiomjit.axis.tensors import Operand, Tensor, as_tensor, shown
 from axiomjit.base.errors import AxesError, GraphTypeError
-from axiomjit.base.origins import user_location
+from axiomjit.base.origins import hides_frames, user_location
 
 
+@hides_frames
 def rename(x: Operand, names: Mapping[AxisName, AxisName]) -> Tensor:
     """The tensor with some of its axes renamed, or replaced by other axes.
 
@@ -55,6 +56,7 @@ def _distinct(asked: str, labels: list[Axis]) -> Axes:
     raise AxesError(asked, seen, "give each axis a label of its own", user_location())
 
 
+@hides_frames
 def cast_role(x: Operand, axes: NewAxes) -> Tensor:
     """The tensor with the roles of `axes` on its own axes, by position.
 
@@ -80,6 +82,7 @@ def cast_role(x: Operand, axes: NewAxes) -> Tensor:
     return cast_axes(tensor, [_with_roles(old, new.roles, new.name) for old, new in pairs])
 
 
+@hides_frames
 def map_roles(x: Operand, roles: Mapping[AxisRole, AxisRole]) -> Tensor:
     """The tensor with roles of its axes replaced by other roles.
 
@@ -115,6 +118,7 @@ def _with_roles(axis: Axis, roles: Iterable[AxisRole], name: str | None) -> Axis
     return derived_axis(axis, axis.dim, name=name, roles=wanted)
 
 
+@hides_frames
 def axes_with_role_order(x: Operand, roles: Iterable[AxisRole]) -> Tensor:
     """The tensor with one axis per role, in the order of the roles.
 

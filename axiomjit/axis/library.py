@@ -17,6 +17,7 @@ from axiomjit.axis.tensors import (
     labelled,
     shown,
 )
+from axiomjit.base.origins import hides_frames
 from axiomjit.graph import external_calls
 from axiomjit.graph.indexing_ops import checked_positions, gather
 from axiomjit.graph.library_operations import ARGSORT, SORT
@@ -26,6 +27,7 @@ from axiomjit.graph.reductions import running_fold
 from axiomjit.symbolic.index_maps import iterator
 
 
+@hides_frames
 def cumsum(x: Operand, axis: AxisName) -> Tensor:
     """The running sums along an axis.
 
@@ -43,6 +45,7 @@ def cumsum(x: Operand, axis: AxisName) -> Tensor:
     return _running("cumsum", SUM, x, axis)
 
 
+@hides_frames
 def cumprod(x: Operand, axis: AxisName) -> Tensor:
     """The running products along an axis; arguments and errors as for `cumsum`."""
     return _running("cumprod", PROD, x, axis)
@@ -54,6 +57,7 @@ def _running(name: str, fold: UfuncFold, x: Operand, axis: AxisName) -> Tensor:
     return _like(tensor, running_fold(fold, tensor.node, dtype, (along,)))
 
 
+@hides_frames
 def sort(x: Operand, axis: AxisName) -> Tensor:
     """The elements of a tensor in ascending order along an axis, with NaN last.
 
@@ -72,6 +76,7 @@ def sort(x: Operand, axis: AxisName) -> Tensor:
     return _like(tensor, external_calls.in_order(SORT, tensor.node, along))
 
 
+@hides_frames
 def argsort(x: Operand, axis: AxisName) -> Tensor:
     """The positions that sort the elements along an axis; arguments and errors as for `sort`.
 
@@ -92,6 +97,7 @@ def _like(tensor: Tensor, node: Node) -> Tensor:
     return labelled(node, tensor.axes, tensor)
 
 
+@hides_frames
 def take(x: Operand, indices: Operand, axis: AxisName) -> Tensor:
     """The elements at positions along an axis.
 

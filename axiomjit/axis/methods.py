@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, TypeVar
 from axiomjit.axis.axes import Axes, AxesOf
 from axiomjit.axis.operators import AxisOperand
 from axiomjit.base.errors import AxesError, GraphTypeError
-from axiomjit.base.origins import user_location
+from axiomjit.base.origins import hides_frames_in_methods, user_location
 
 Result = TypeVar("Result")
 
 
+@hides_frames_in_methods
 class AxisMethods(AxisOperand[Result]):
     """A tensor or named array, with methods that NumPy's arrays have.
 

@@ -12,7 +12,7 @@ from axiomjit.axis.methods import AxisMethods
 from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.dtypes import CODES, DType
 from axiomjit.base.errors import AxesError
-from axiomjit.base.origins import user_location
+from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.graph.traced_values import NamedValue
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class NamedArray(AxisMethods[Any], NamedValue):
 
     __slots__ = ("axes", "values")
 
+    @hides_frames
     def __init__(self, values: ArrayLike, axes: AxesLike = None) -> None:
         """Label the dimensions of an array, which is not copied.
 
@@ -48,7 +49,7 @@ class NamedArray(AxisMethods[Any], NamedValue):
             raise AxesError(
                 f"a named array with axes {self.axes}",
                 f"an array of shape {self.values.shape}",
-                "list one axis per dimension, each with the length of its dimension set",
+                "list one axis per dimension, in order, each with the length of its dimension",
                 user_location(),
             )
 

@@ -11,9 +11,10 @@ from axiomjit.axis.axes import AxesOf
 from axiomjit.axis.elementwise import apply_ufunc
 from axiomjit.axis.tensors import Operand, Tensor, as_tensor, shown
 from axiomjit.base.errors import AxesError
-from axiomjit.base.origins import user_location
+from axiomjit.base.origins import hides_frames, user_location
 
 
+@hides_frames
 def sigmoid(x: Operand) -> Tensor:
     """1 / (1 + exp(-x)) of each element.
 
@@ -26,6 +27,7 @@ def sigmoid(x: Operand) -> Tensor:
     return apply_ufunc(np.divide, 1, apply_ufunc(np.exp, apply_ufunc(np.negative, x)) + 1)
 
 
+@hides_frames
 def relu(x: Operand) -> Tensor:
     """The larger of each element of x and 0.
 
@@ -38,6 +40,7 @@ def relu(x: Operand) -> Tensor:
     return apply_ufunc(np.maximum, x, 0, name="relu")
 
 
+@hides_frames
 def safelog(x: Operand, limit: float = -50.0) -> Tensor:
     """log(x) of each element, but at least `limit`, also where x is zero or negative.
 
@@ -50,6 +53,7 @@ def safelog(x: Operand, limit: float = -50.0) -> Tensor:
     return apply_ufunc(np.log, apply_ufunc(np.maximum, x, math.exp(limit)))
 
 
+@hides_frames
 def softmax(x: Operand, normalization_axes: AxesOf = None) -> Tensor:
     """exp(x) divided by its sum over axes, computed without overflow.
 
@@ -75,6 +79,7 @@ def softmax(x: Operand, normalization_axes: AxesOf = None) -> Tensor:
     return powers / reductions.sum(powers, axes)
 
 
+@hides_frames
 def cross_entropy_multi(
     y: Operand, t: Operand, usebits: bool = False, out_axes: AxesOf = None
 ) -> Tensor:
@@ -95,6 +100,7 @@ def cross_entropy_multi(
     return total * (-1.0 / math.log(2.0) if usebits else -1.0)
 
 
+@hides_frames
 def cross_entropy_binary_inner(y: Operand, t: Operand) -> Tensor:
     """-(t * log(y) + (1 - t) * log(1 - y)) of each element, with logarithms as in `safelog`.
 
@@ -106,6 +112,7 @@ def cross_entropy_binary_inner(y: Operand, t: Operand) -> Tensor:
     return -(safelog(left) * right + safelog(1 - left) * (1 - right))
 
 
+@hides_frames
 def cross_entropy_binary(y: Operand, t: Operand, out_axes: AxesOf = None) -> Tensor:
     """The sum of `cross_entropy_binary_inner` over all axes except `out_axes`; raises as that."""
     return reductions.sum(cross_entropy_binary_inner(y, t), out_axes=out_axes)

@@ -13,7 +13,7 @@ from axiomjit.base.array_values import ArrayValue
 from axiomjit.base.errors import GraphTypeError
 from axiomjit.base.locks import LazyRegistry
 from axiomjit.base.operator_names import OPERATORS
-from axiomjit.base.origins import user_location
+from axiomjit.base.origins import hides_frames_in_methods, user_location
 
 Result = TypeVar("Result")
 
@@ -29,6 +29,7 @@ def operation(name: str) -> Callable[..., Any]:
     return lambda *operands: _OPERATIONS[name](*operands)
 
 
+@hides_frames_in_methods
 class AxisOperand(ArrayValue[Result]):
     """A tensor or named array: its operators are elementwise and return a `Result`.
 

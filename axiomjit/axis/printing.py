@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from axiomjit.axis.tensors import Operand, Tensor, as_tensor, axis_extents, labelled, shown
+from axiomjit.base.origins import hides_frames
 from axiomjit.graph.external_calls import stored
 from axiomjit.graph.library_operations import PRINT
 from axiomjit.graph.nodes import Constant, Op, note
@@ -12,6 +13,7 @@ from axiomjit.symbolic.dims import dim
 from axiomjit.symbolic.index_maps import identity, permutation
 
 
+@hides_frames
 def PrintOp(x: Operand, prefix: str | None = None) -> Tensor:
     """Return the tensor x, whose values are printed whenever a computation computes it.
 

@@ -9,11 +9,13 @@ import numpy as np
 
 from axiomjit.axis.tensors import Operand, Tensor, as_tensor, axis_extents, labelled, shown
 from axiomjit.base.dtypes import FLOAT, is_float
+from axiomjit.base.origins import hides_frames
 from axiomjit.graph.builder import cast
 from axiomjit.graph.library_operations import NORMAL, UNIFORM, LibraryOperation
 from axiomjit.graph.nodes import Constant, Op, note
 
 
+@hides_frames
 def uniform(x: Operand, low: Operand = 0.0, high: Operand = 1.0) -> Tensor:
     """A tensor like x of random numbers, uniform in [low, high).
 
@@ -34,6 +36,7 @@ def uniform(x: Operand, low: Operand = 0.0, high: Operand = 1.0) -> Tensor:
     return _drawn(UNIFORM, x, asked) * (as_tensor(high, asked) - start) + start
 
 
+@hides_frames
 def normal(x: Operand, loc: Operand = 0.0, scale: Operand = 1.0) -> Tensor:
     """A tensor like x of normally distributed random numbers.
 

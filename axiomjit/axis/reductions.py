@@ -24,7 +24,7 @@ from axiomjit.axis.tensors import (
 )
 from axiomjit.base.dtypes import is_complex
 from axiomjit.base.errors import AxesError
-from axiomjit.base.origins import user_location
+from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import MAX, MIN, UfuncFold
@@ -72,6 +72,7 @@ _FOLDS: Final[dict[str, NodeReduction]] = {
 _NEED_ELEMENTS: Final = ("max", "min", "argmax", "argmin")
 
 
+@hides_frames
 def sum(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
     """The sum over axes.
 
@@ -101,11 +102,13 @@ def sum(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> T
     return _reduce("sum", x, reduction_axes, out_axes)
 
 
+@hides_frames
 def prod(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
     """The product over axes; arguments, dtypes and errors as for `sum`."""
     return _reduce("prod", x, reduction_axes, out_axes)
 
 
+@hides_frames
 def max(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
     """The largest element over axes, NaN if there is one; arguments and errors as for `sum`.
 
@@ -118,21 +121,25 @@ def max(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> T
     return _reduce("max", x, reduction_axes, out_axes)
 
 
+@hides_frames
 def min(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
     """The smallest element over axes, NaN if there is one; arguments and errors as for `max`."""
     return _reduce("min", x, reduction_axes, out_axes)
 
 
+@hides_frames
 def any(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
     """True where any element over axes is not 0; arguments and errors as for `sum`."""
     return _reduce("any", x, reduction_axes, out_axes)
 
 
+@hides_frames
 def all(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
     """True where no element along the axes is 0; arguments and errors are those of `sum`."""
     return _reduce("all", x, reduction_axes, out_axes)
 
 
+@hides_frames
 def mean(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
     """The mean over axes; arguments and errors are those of `sum`.
 
@@ -142,6 +149,7 @@ def mean(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> 
     return _reduce("mean", x, reduction_axes, out_axes)
 
 
+@hides_frames
 def variance(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
     """The variance over axes; arguments and errors as for `sum`.
 
@@ -151,16 +159,19 @@ def variance(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None)
     return _reduce("variance", x, reduction_axes, out_axes)
 
 
+@hides_frames
 def var(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
     """The variance over axes: NumPy's name for `variance`."""
     return variance(x, reduction_axes, out_axes)
 
 
+@hides_frames
 def std(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
     """The square root of the variance over axes; arguments, dtype and errors as `variance`."""
     return _reduce("std", x, reduction_axes, out_axes)
 
 
+@hides_frames
 def logsumexp(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
     """The logarithm of the sum of exponentials over axes; arguments and errors as for `sum`.
 
@@ -172,6 +183,7 @@ def logsumexp(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None
     return _reduce("logsumexp", x, reduction_axes, out_axes)
 
 
+@hides_frames
 def argmax(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
     """The position of the first largest element over axes, of the first NaN if there is one.
 
@@ -191,11 +203,13 @@ def argmax(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -
     return _reduce("argmax", x, reduction_axes, out_axes)
 
 
+@hides_frames
 def argmin(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
     """The position of the first smallest element over axes; otherwise as `argmax`."""
     return _reduce("argmin", x, reduction_axes, out_axes)
 
 
+@hides_frames
 def squared_L2(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
     """The sum of squares over axes; arguments and errors as for `sum`."""
     tensor = as_tensor(x, f"squared_L2 of {shown((x,))}")
@@ -205,6 +219,7 @@ def squared_L2(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = Non
     return _reduce("squared_L2", squares, reduction_axes, out_axes)
 
 
+@hides_frames
 def L2_norm(
     x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None, eps: float = 0.0
 ) -> Tensor:
@@ -213,11 +228,13 @@ def L2_norm(
     return apply_ufunc(np.sqrt, squared + eps if eps else squared)
 
 
+@hides_frames
 def L1_norm(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
     """The sum of absolute values over axes; arguments and errors as for `sum`."""
     return _reduce("L1_norm", apply_ufunc(np.absolute, x), reduction_axes, out_axes)
 
 
+@hides_frames
 def tensor_size(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
     """The number of elements reduced over these axes; arguments as for `sum`.
 

@@ -31,7 +31,7 @@ from axiomjit.axis.tensors import (
 )
 from axiomjit.base.dtypes import FLOAT, DType, code
 from axiomjit.base.errors import AxesError, GraphTypeError, GraphValueError
-from axiomjit.base.origins import user_location
+from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 InitialValue: TypeAlias = "ArrayLike | Callable[[Axes], ArrayLike]"
 
 
+@hides_frames
 def variable(
     axes: AxesLike,
     dtype: DTypeLike | None = None,
@@ -131,6 +132,7 @@ def _check_shape(array: np.ndarray, axes: Axes, asked: str, where: str | None) -
     raise GraphValueError(asked, seen, remedy, where)
 
 
+@hides_frames
 def persistent_tensor(
     axes: AxesLike, dtype: DTypeLike | None = None, initial_value: InitialValue = 0
 ) -> Tensor:
@@ -138,6 +140,7 @@ def persistent_tensor(
     return variable(axes, dtype, initial_value)
 
 
+@hides_frames
 def temporary(
     axes: AxesLike, dtype: DTypeLike | None = None, initial_value: ScalarValue = 0
 ) -> Tensor:
@@ -153,11 +156,13 @@ def temporary(
     return materialize(constant(initial_value, axes, FLOAT if dtype is None else dtype))
 
 
+@hides_frames
 def value_of(x: Operand) -> Tensor:
     """A copy of x, made when a run first reads it; later writes do not change it."""
     return materialize(x)
 
 
+@hides_frames
 def as_op(x: Operand) -> Tensor:
     """The operand as a tensor: a number becomes one without axes, a tensor is returned unchanged.
 
@@ -187,6 +192,7 @@ def _check_kind(given: np.dtype[np.generic], dtype: DType, asked: str) -> None:
         )
 
 
+@hides_frames
 def assign(lvalue: Tensor, rvalue: Operand) -> Tensor:
     """An operation that writes a value into a placeholder, a variable or a part of one.
 
@@ -272,16 +278,19 @@ def _set(target: Tensor, key: Key, value: Operand) -> None:
 OPERATIONS: Final = {"set_part": _set}
 
 
+@hides_frames
 def set_item(x: Tensor, item: Key, value: Operand) -> Tensor:
     """`assign(x[item], value)`."""
     return assign(x[item], value)
 
 
+@hides_frames
 def fill(x: Tensor, scalar: ScalarValue) -> Tensor:
     """`assign(x, scalar)`."""
     return assign(x, scalar)
 
 
+@hides_frames
 def sequential(ops: Iterable[Tensor]) -> Tensor:
     """Run operations one after the other; each reads the values written by earlier ones.
 
@@ -295,6 +304,7 @@ def sequential(ops: Iterable[Tensor]) -> Tensor:
     return _in_order("sequential", ops)
 
 
+@hides_frames
 def doall(ops: Iterable[Tensor]) -> Tensor:
     """Run operations in the order listed; the same as `sequential`."""
     return _in_order("doall", ops)
@@ -311,6 +321,7 @@ def _in_order(name: str, ops: Iterable[Tensor]) -> Tensor:
     return labelled(node, last.axes, *steps)
 
 
+@hides_frames
 def materialize(x: Operand) -> Tensor:
     """A copy of x in its own memory, which can be assigned to.
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Final, TypeVar
 
 from axiomjit.base.errors import GraphTypeError
-from axiomjit.base.origins import user_location
+from axiomjit.base.origins import hides_frames, user_location
 
 
 class _Tag:
@@ -46,11 +46,13 @@ class AxisClass(_Tag):
 AnyTag = TypeVar("AnyTag", bound=_Tag)
 
 
+@hides_frames
 def make_axis_role(name: str | None = None) -> AxisRole:
     """Make a role; axes with the same role are still different axes (ngraph axes, "Properties")."""
     return AxisRole(name)
 
 
+@hides_frames
 def make_axis_class(name: str | None = None) -> AxisClass:
     """Make a class, an argument of `make_axis(..., axis_class=...)` (ngraph tensors, "Axes")."""
     return AxisClass(name)

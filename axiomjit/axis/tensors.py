@@ -34,7 +34,7 @@ from axiomjit.axis.placed_arrays import check_layout, layout_of
 from axiomjit.base import dtypes
 from axiomjit.base.dtypes import DType, code, is_complex
 from axiomjit.base.errors import AxesError, GraphTypeError, UnboundError
-from axiomjit.base.origins import user_location
+from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.base.trace_context import refused
 from axiomjit.graph import builder, execution
 from axiomjit.graph.nodes import (
@@ -301,6 +301,7 @@ class Tensor(AxisMethods["Tensor"], AxisValue):
         conjugate: Tensor = operation("conjugate")(self)
         return conjugate if is_complex(self.dtype) else self
 
+    @hides_frames
     def eval(self) -> NamedArray:
         """Compute the values as a named array; the tensor must not depend on placeholders.
 
@@ -325,6 +326,7 @@ class Tensor(AxisMethods["Tensor"], AxisValue):
         *_, values = execution.run(graph, arrays, lengths)
         return NamedArray(values, self.axes)
 
+    @hides_frames
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         return np.asarray(self.eval().values, dtype)
 
@@ -353,6 +355,7 @@ class Tensor(AxisMethods["Tensor"], AxisValue):
 Operand = Tensor | NamedArray | ScalarValue
 
 
+@hides_frames
 def constant(value: ArrayLike, axes: AxesLike = None, dtype: DTypeLike | None = None) -> Tensor:
     """Make a tensor of given values, which are copied.
 
@@ -384,7 +387,7 @@ def constant(value: ArrayLike, axes: AxesLike = None, dtype: DTypeLike | None = 
         raise AxesError(
             f"a constant with axes {labels}",
             f"an array of shape {array.shape}",
-            "list one axis per dimension, each with the length of its dimension set",
+            "list one axis per dimension, in order, each with the length of its dimension",
             user_location(),
         )
     return Tensor(Constant(array.dtype, array, axis_extents(labels)), labels)
@@ -404,6 +407,7 @@ def _frozen_copy(value: ArrayLike, dtype: DTypeLike | None) -> np.ndarray:
     return array
 
 
+@hides_frames
 def placeholder(
     axes: AxesLike, dtype: DTypeLike | None = None, layout: Layout | str | None = None
 ) -> Tensor:

@@ -22,7 +22,7 @@ from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.errors import GraphTypeError, GraphValueError, amount
 from axiomjit.base.locks import new_lock
 from axiomjit.base.native_callable import NativeCallable
-from axiomjit.base.origins import user_location
+from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.graph import execution
 from axiomjit.graph.nodes import Graph, Input, Node, origin, post_order
 from axiomjit.graph.storages import storage_root, with_versions
@@ -48,6 +48,7 @@ class Transformer:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @hides_frames
     def computation(
         self, outputs: Outputs, *placeholders: Tensor | str, named: bool = False
     ) -> Computation:

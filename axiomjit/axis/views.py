@@ -21,12 +21,13 @@ from axiomjit.axis.tensors import (
     shown,
 )
 from axiomjit.base.errors import AxesError, GraphTypeError, amount
-from axiomjit.base.origins import user_location
+from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.shape_ops import merge, split
 
 
+@hides_frames
 def tensor_slice(x: Operand, slices: Sequence[Item], axes: NewAxes = None) -> Tensor:
     """A part of a tensor, as a view; `x[...]` also accepts fewer items, and axes by name.
 
@@ -70,6 +71,7 @@ def _part(x: Operand, key: Key) -> Tensor:
 OPERATIONS: Final = {"part": _part}
 
 
+@hides_frames
 def slice_along_axis(x: Operand, axis: AxisName, item: Item) -> Tensor:
     """The part of x at an integer or slice along one axis: `x[{axis: item}]`.
 
@@ -83,6 +85,7 @@ def slice_along_axis(x: Operand, axis: AxisName, item: Item) -> Tensor:
     return _part(x, {axis: item})
 
 
+@hides_frames
 def expand_dims(x: Operand, axis: AxisName, pos: SupportsIndex = 0) -> Tensor:
     """The tensor with one more axis at a position, along which its values repeat.
 
@@ -148,6 +151,7 @@ def normalized_position(pos: SupportsIndex, count: int, asked: str) -> int:
     )
 
 
+@hides_frames
 def flatten(x: Operand, axes: AxesOf = None) -> Tensor:
     """The tensor with axes merged into one, whose elements are in C order.
 
@@ -183,6 +187,7 @@ def _around(first: int, count: int, rank: int) -> list[int]:
     return [*[1] * first, count, *[1] * (rank - first - count)]
 
 
+@hides_frames
 def flatten_at(x: Operand, i: SupportsIndex) -> Tensor:
     """The tensor with its first i axes merged into one, and the others into another.
 
@@ -210,6 +215,7 @@ def _merged(tensor: Tensor, groups: Sequence[int]) -> Tensor:
     return labelled(merge(tensor.node, groups), labels, tensor)
 
 
+@hides_frames
 def unflatten(x: Operand) -> Tensor:
     """The tensor with merged axes split into their parts: the inverse of `flatten`.
 

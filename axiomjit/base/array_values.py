@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final, Generic, TypeVar
 import numpy as np
 
 from axiomjit.base.operator_names import OPERATORS
+from axiomjit.base.origins import hide_frames, hides_frames
 
 Result = TypeVar("Result")
 OPERATOR_UFUNCS: Final[Mapping[str, np.ufunc]] = {
@@ -18,19 +19,26 @@ OPERATOR_UFUNCS: Final[Mapping[str, np.ufunc]] = {
 
 
 def _infix(name: str) -> Callable[[ArrayValue[Result], object], Result]:
-    return lambda self, other: self._operate(name, self, other)
+    def operator(self: ArrayValue[Result], other: object) -> Any:
+        try:  # `hides_frames` would be one more call
+            return self._operate(name, self, other)
+        except Exception as error:
+            hide_frames(error)
+            raise
+
+    return operator
 
 
 def _mirror(name: str) -> Callable[[ArrayValue[Result], object], Result]:
-    return lambda self, other: self._operate(name, other, self)
+    return hides_frames(lambda self, other: self._operate(name, other, self))
 
 
 def _write(name: str) -> Callable[[ArrayValue[Result], object], Result]:
-    return lambda self, other: self._operate_in_place(name, other)
+    return hides_frames(lambda self, other: self._operate_in_place(name, other))
 
 
 def _prefix(name: str) -> Callable[[ArrayValue[Result]], Result]:
-    return lambda self: self._operate(name, self)
+    return hides_frames(lambda self: self._operate(name, self))
 
 
 class ArrayValue(Generic[Result]):
@@ -90,9 +98,13 @@ class ArrayValue(Generic[Result]):
         raise TypeError(f"{use}() argument must be a string or a real number, not {kind!r}")
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> Any:
-        if not all(map(self._takes, (*operands, *(options.get("out") or ())))):
-            return NotImplemented
-        return self._ufunc(ufunc, method, operands, options)
+        try:
+            if not all(map(self._takes, (*operands, *(options.get("out") or ())))):
+                return NotImplemented
+            return self._ufunc(ufunc, method, operands, options)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def __array_function__(
         self,
@@ -102,9 +114,13 @@ class ArrayValue(Generic[Result]):
         options: dict[str, Any],
     ) -> object:
         others = (kind for kind in types if not issubclass(kind, np.ndarray))
-        if self._defers and not all(getattr(kind, "_defers", False) for kind in others):
-            return NotImplemented
-        return self._function(function, operands, options)
+        try:
+            if self._defers and not all(getattr(kind, "_defers", False) for kind in others):
+                return NotImplemented
+            return self._function(function, operands, options)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def __bool__(self) -> bool:
         return bool(self._value("bool"))

@@ -9,6 +9,8 @@
 | entry | AXIOMJIT_ENTRY | auto | how calls begin: auto (natively where that works), portable |
 | fallback | AXIOMJIT_FALLBACK | warn | NumPy functions without a rule: step (a step of the \
 program, where that is right), error, warn, allow |
+| full_traceback | AXIOMJIT_FULL_TRACEBACK | 0 | tracebacks show axiomjit's own \
+frames, too |
 | outer | AXIOMJIT_OUTER | allow | operands without a common axis: allow, warn, error |
 | passes_until | AXIOMJIT_PASSES_UNTIL | None | run the first n passes, and later ones only where \
 every program needs them; None runs all |
@@ -64,7 +66,7 @@ class Config:
     __slots__ = (
         *("_cache_mb", "_entry", "_fallback", "_generator", "_kernels", "_outer", "_passes_until"),
         *("_pool_bytes", "_seed", "background", "bounds", "cache_dir", "cache_shared"),
-        *("cache_tag", "check", "disable", "show", "was_disabled"),
+        *("cache_tag", "check", "disable", "full_traceback", "show", "was_disabled"),
     )
 
     background: bool
@@ -74,6 +76,7 @@ class Config:
     cache_tag: str
     check: bool
     disable: bool
+    full_traceback: bool
     was_disabled: bool
     """True if the environment disabled axiomjit, of which the user is warned once."""
     show: tuple[str, ...]
@@ -83,6 +86,7 @@ class Config:
         self.check = self.bounds = os.environ.get("AXIOMJIT_CHECK", "0") not in ("", "0")
         self.background = os.environ.get("AXIOMJIT_BACKGROUND", "0") not in ("", "0")
         self.disable = os.environ.get("AXIOMJIT_DISABLE", "0") not in ("", "0")
+        self.full_traceback = os.environ.get("AXIOMJIT_FULL_TRACEBACK", "0") not in ("", "0")
         self.entry = os.environ.get("AXIOMJIT_ENTRY", "auto")
         self.was_disabled = self.disable
         self.fallback = os.environ.get("AXIOMJIT_FALLBACK", "warn")

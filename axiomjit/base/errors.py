@@ -1,5 +1,8 @@
 """The exception tree; each message has three parts: the request, the finding, the remedy.
 
+An error of an operation may end with a fourth, `operands`: a line for each operand with its type
+and the argument that it is, or the line that made it.
+
 AxiomError
 ├── GraphTypeError (TypeError)      a dtype or a kind of value that cannot be used
 ├── GraphValueError (ValueError)    lengths, axes or arguments that do not fit
@@ -23,6 +26,8 @@ AxiomError
 
 from __future__ import annotations
 
+from typing import Any
+
 
 def amount(count: object, noun: str, plural: str = "") -> str:
     """A number and its noun, e.g. `1 operand` or `2 axes`; by default the plural adds an s."""
@@ -35,6 +40,7 @@ class AxiomError(Exception):
     def __init__(self, asked: str, seen: str, remedy: str, where: str | None = None) -> None:
         """Store the three parts; `where` is the user's "file:line"."""
         self.asked, self.seen, self.remedy, self.where = asked, seen, remedy, where
+        self.operands: tuple[str, ...] = ()
         place = f"{where}: " if where else ""
         super().__init__(f"{place}{asked}\n  seen: {seen}\n  instead: {remedy}")
 
@@ -44,8 +50,18 @@ class AxiomError(Exception):
             return self
         return type(self)(self.asked, self.seen, self.remedy, where)
 
-    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        return type(self), (self.asked, self.seen, self.remedy, self.where)
+    def add_operands(self, lines: tuple[str, ...]) -> None:
+        """Add a line for each operand to the message, unless it has them."""
+        if lines and not self.operands:
+            self.operands = lines
+            self.args = ("\n    ".join((f"{self.args[0]}\n  operands:", *lines)),)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._parts(), {"operands": self.operands, "args": self.args}
+
+    def _parts(self) -> tuple[object, ...]:
+        """The arguments that make the error."""
+        return self.asked, self.seen, self.remedy, self.where
 
 
 class GraphTypeError(AxiomError, TypeError):
@@ -85,8 +101,8 @@ class ShapeError(GraphValueError):
         super().__init__(asked, seen + lines, remedy, where)
         self.seen = seen
 
-    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        return type(self), (self.asked, self.seen, self.remedy, self.where, self.trace)
+    def _parts(self) -> tuple[object, ...]:
+        return self.asked, self.seen, self.remedy, self.where, self.trace
 
 
 class SpecError(ShapeError):
@@ -103,8 +119,8 @@ class SpecError(ShapeError):
         super().__init__(f"the spec {spec!r}", f"{seen}\n{picture}", remedy, where)
         self.fault = seen
 
-    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        return type(self), (self.spec, self.position, self.fault, self.remedy, self.where)
+    def _parts(self) -> tuple[object, ...]:
+        return self.spec, self.position, self.fault, self.remedy, self.where
 
 
 class TraceError(AxiomError, TypeError):

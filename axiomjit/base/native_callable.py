@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 from axiomjit.base.locks import new_lock
+from axiomjit.base.origins import hide_frames
 
 R = TypeVar("R")
 Tables = tuple[Any, ...]
@@ -98,4 +99,8 @@ _exchange: Final = new_lock()
 
 
 def _answer(reference: Callable[[], Any], /, *args: Any, **kwargs: Any) -> Any:
-    return reference().answer(args, kwargs)
+    try:
+        return reference().answer(args, kwargs)
+    except Exception as error:
+        hide_frames(error)
+        raise

@@ -24,18 +24,9 @@ class Following:
     """
 
     __slots__ = (
-        *("arguments", "asked", "count", "ended", "handles", "is_made", "last", "lives_outside"),
-        *(
-            "may_fail",
-            "may_know",
-            "name",
-            "refusal",
-            "represent_input",
-            "scalars",
-            "thread",
-            "want_traced",
-        ),
-        *("within",),
+        *("arguments", "asked", "count", "ended", "handles", "input_names", "is_made", "last"),
+        *("lives_outside", "may_fail", "may_know", "name", "refusal", "represent_input"),
+        *("scalars", "thread", "want_traced", "within"),
     )
 
     def __init__(self, name: str = "a function", scalars: frozenset[int] = frozenset()) -> None:
@@ -57,6 +48,8 @@ class Following:
         """True if the function may catch the errors that nodes of `may_fail` raise."""
         self.arguments: Callable[[], Sequence[object]] | None = None
         """A function that returns the arguments of the traced call, if known."""
+        self.input_names: Callable[[], Sequence[str]] | None = None
+        """A function that returns the names of the inputs of the trace so far, if known."""
         self.lives_outside: Callable[[object], bool] = lambda value: False
         """True for a container from outside the function, which returns the container itself."""
         self.is_made: Callable[[object], bool] | None = None
@@ -114,7 +107,7 @@ def entered(following: Following) -> Iterator[None]:
         yield
     finally:
         following.ended = True
-        following.arguments = following.represent_input = None
+        following.arguments = following.represent_input = following.input_names = None
         _following.reset(token)
 
 

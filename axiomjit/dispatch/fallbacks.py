@@ -128,7 +128,7 @@ def untraceable_error(name: str, error: Exception) -> UnfollowedError:
     return UnfollowedError(
         f"follow {name} once for all calls",
         f"that it raises {type(error).__name__}: {_words_of(error)}",
-        "call it outside the compiled function, or mark arguments with static_argnames",
+        "call it outside the compiled function, or name parameters that decide in static_argnames",
     )
 
 
@@ -345,23 +345,24 @@ def _memory(array: np.ndarray) -> object:
 
 def why_not_written(
     compiled: CompiledCall, arguments: Sequence[object], same: Same | None
-) -> str | None:
-    """The reason why a program that writes arguments cannot answer a call; None if it can."""
+) -> tuple[int, str, str] | None:
+    """The argument that a program would write and cannot, the reason, and a remedy, or None."""
     arrays = [(k, value) for k, value in enumerate(arguments) if isinstance(value, np.ndarray)]
     if compiled.watch is not None:
         arrays += [(-1, array) for array, _ in compiled.watch.known()]
     for position in compiled.writes:
         written = arguments[position]
         if not isinstance(written, np.ndarray) or not written.flags.writeable:
-            return "a read-only array"
+            return position, "a read-only array", "pass a writable array, for example a copy"
         if not walkable(written):
-            return "an array that is byteswapped or misaligned"
+            return position, "an array that is byteswapped or misaligned", "pass a copy of it"
         if overlaps_itself(written):
-            return "an array whose elements share memory"
+            return position, "an array whose elements share memory", "pass a copy of it"
         for k, array in arrays:
             one = k == position or (same is not None and k >= 0 and same[k] == same[position])
             if not one and np.may_share_memory(written, array):
-                return "an array that overlaps another one in memory"
+                remedy = "pass a copy of one of them, or the same array twice"
+                return position, "an array that overlaps another one in memory", remedy
     return None
 
 
@@ -387,8 +388,9 @@ def speculative_run(
     """
     reason = why_not_written(compiled, call.dynamic, same) if compiled.writes else None
     if reason is not None:
-        remedy = "pass writable arrays that share no memory, or one array twice"
-        raise FallbackToNumPy(("a write into an argument", reason, remedy), WRITTEN)
+        position, seen, remedy = reason
+        asked = f"a write into the argument {call.names[position]}"
+        raise FallbackToNumPy((asked, seen, remedy), WRITTEN)
     put_back = _snapshot(compiled, call.dynamic)
     try:
         made = run_and_unflatten(compiled, arguments, call.dynamic, vector)

@@ -29,6 +29,7 @@ from axiomjit.base.errors import (
 )
 from axiomjit.base.locks import lazy_import, new_lock, why_not_compile
 from axiomjit.base.native_callable import NativeCallable
+from axiomjit.base.origins import hide_frames, hides_frames
 from axiomjit.dispatch.arguments import (
     CallArguments,
     Forms,
@@ -536,6 +537,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         options = self._static, self._strict, self._shapes
         return reduced(self, self._function, self._name, options, sys._getframe().f_back)
 
+    @hides_frames
     def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
         """All stages of the program for these arguments; nothing is run.
 
@@ -565,6 +567,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         guards = [one for one in program.reads.guards.described() if not one.seldom]
         return Lowered(program.stages, lengths, match.call.names, guards, program.reads.effects)
 
+    @hides_frames
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:
         """The stages and the cost of the program for these arguments, as text or `.html()`."""
         late, lowered = lazy_import("axiomjit.debug.lowered"), self.lower(*args, **kwargs)
@@ -582,22 +585,27 @@ class Jitted(NativeCallable[R], Generic[P, R]):
             The errors of a call: GraphTypeError and GraphValueError if arguments do not fit.
             GraphTypeError: an argument has named axes.
         """
-        if kwargs or not are_arrays(args):
-            args, kwargs = stood_in((args, kwargs))
-            if axes_among((*args, *kwargs.values())):
-                raise no_named_arrays(self._name)
-        call = self._apart(args, kwargs)
-        key = self._key(call, None)
-        if self._in_numpy or find_plan(self._plans.get(key) or (), call) is not None:
-            return
-        try:
-            with without_traps(), waiting():  # error states of this moment may not hold in calls
-                self._prepare(key, call, None)
-        except (NeedsValuesError, UnsupportedError) as error:
-            if not self._falls_back(error):
-                raise
-        except UnfollowedError as error:
-            raise raised(error) from None
+        try:  # `hides_frames` would be one more call
+            if kwargs or not are_arrays(args):
+                args, kwargs = stood_in((args, kwargs))
+                if axes_among((*args, *kwargs.values())):
+                    raise no_named_arrays(self._name)
+            call = self._apart(args, kwargs)
+            key = self._key(call, None)
+            if self._in_numpy or find_plan(self._plans.get(key) or (), call) is not None:
+                return
+            try:
+                # Error states of this moment may not hold in calls.
+                with without_traps(), waiting():
+                    self._prepare(key, call, None)
+            except (NeedsValuesError, UnsupportedError) as error:
+                if not self._falls_back(error):
+                    raise
+            except UnfollowedError as error:
+                raise raised(error) from None
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def cache_info(self) -> CacheInfo:
         """The counts of answered calls, and the reason for each program (`CacheInfo`)."""
@@ -630,6 +638,7 @@ def jit(
 ) -> Callable[[Callable[P, R]], Jitted[P, R]]: ...
 
 
+@hides_frames
 def jit(
     fn: Callable[P, R] | None = None,
     *,
@@ -688,5 +697,5 @@ def jit(
     """
     check_options(static_argnames, shapes, strict, others)
     if fn is None:
-        return lambda function: Jitted(function, static_argnames, strict, shapes)
+        return hides_frames(lambda function: Jitted(function, static_argnames, strict, shapes))
     return Jitted(fn, static_argnames, strict, shapes)

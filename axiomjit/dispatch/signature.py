@@ -322,8 +322,9 @@ class DeclaredShapes:
             if letters and not (letters.isascii() and letters.replace(ONE, "a").isalpha()):
                 raise GraphValueError(
                     self._asked,
-                    f"{FREE * free + letters!r}",
-                    "write letters, 1 for a dimension to broadcast, ... in front, as in '...ij'",
+                    f"{FREE * free + letters!r}, which is no shape",
+                    "write letters, 1 for a dimension to broadcast, ... in front, as in '...ij', "
+                    "and -> before the shapes of results",
                     user_location(),
                 )
             found.append(Shape(free, letters))

@@ -84,11 +84,15 @@ class Inputs:
         self.call, self.signature, self.scope = call, signature, scope
         self.layouts = dict(signature.layouts)
         self._following, self._declared = following, declared
-        following.arguments = self.plain
+        following.arguments, following.input_names = self.plain, self.names
 
     def plain(self) -> tuple[object, ...]:
         """The call's arrays and numbers in the form in which programs take them."""
         return plain_arguments(self.call.dynamic, self.call.names)
+
+    def names(self) -> tuple[str, ...]:
+        """The names of the call's arrays and numbers."""
+        return self.call.names
 
     def add(self, value: Any, source: Source) -> Any:
         """Make a value from outside an input of the program; return what stands for the value."""

@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from axiomjit.base.dtypes import DType, named
 from axiomjit.base.errors import GraphTypeError, GraphValueError
-from axiomjit.base.origins import user_location
+from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.base.records import Record
 from axiomjit.base.tree import flatten_tree, unflatten_tree
 
@@ -40,6 +40,7 @@ class Spec(Record):
         return as_strided(first, self.shape, self.strides)
 
 
+@hides_frames
 def spec(
     shape: int | Iterable[int], dtype: DTypeLike = float, layout: str | Iterable[int] = "C"
 ) -> Spec:

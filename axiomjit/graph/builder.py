@@ -288,7 +288,7 @@ def as_node(value: Any, asked: str) -> Node:
     raise GraphTypeError(
         f"an operand of {asked}",
         describe_type(value),
-        "pass arrays or numbers; mark other arguments with static_argnames",
+        "call it, with parentheses" if callable(value) else "give an array or a number",
         user_location(),
     )
 

@@ -12,7 +12,7 @@ import numpy as np
 from axiomjit.base import dtypes
 from axiomjit.base.dtypes import SINGLE, DType, is_complex, is_inexact, is_integer
 from axiomjit.base.errors import UnsupportedError
-from axiomjit.base.origins import user_location
+from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.graph.builder import (
     MULTIPLY,
     as_node,
@@ -92,6 +92,7 @@ def _integer_power(base: Node, exponent: Node, dtype: DType) -> Node:
     return elementwise(COPY, power_of)
 
 
+@hides_frames
 def erf(x: Any) -> Any:
     """2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x, element by element.
 
@@ -107,6 +108,7 @@ def erf(x: Any) -> Any:
     return _applied(_ERF, x)
 
 
+@hides_frames
 def erfc(x: Any) -> Any:
     """1 - erf(x), without cancellation where erf(x) is near 1; arguments are those of `erf`.
 

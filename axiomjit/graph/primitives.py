@@ -193,20 +193,6 @@ REAL_VIEW: Final = REAL.replace(name="real_view")
 IMAG_VIEW: Final = IMAG.replace(name="imag_view")
 
 
-def _complex_of(real: np.ndarray, imag: np.ndarray) -> np.ndarray:
-    """The complex numbers with these parts."""
-    shape = np.broadcast_shapes(np.shape(real), np.shape(imag))
-    made = np.empty(shape, np.result_type(real, imag, np.complex64))
-    made.real, made.imag = real, imag
-    return made
-
-
-COMPLEX_OF: Final = Primitive(
-    "complex_of", 2, _complex_of, "complex_of({0}, {1})", frozenset({"f4", "f8"}), weight=0
-)
-"""Complex numbers of their real and imaginary parts."""
-
-
 def _divides(ufunc: np.ufunc) -> Primitive:
     name = ufunc.__name__
     return Primitive(name, 2, ufunc, name + "({0}, {1})", REALS, LONG, 20)

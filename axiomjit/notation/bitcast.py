@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike
 
 from axiomjit.base.dtypes import BOOL, DTYPES, DType, named
 from axiomjit.base.errors import GraphTypeError, ShapeError
-from axiomjit.base.origins import user_location
+from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.graph.contractions import Projections
 from axiomjit.graph.describe import describe_shape
 from axiomjit.graph.external_calls import bits_of
@@ -25,6 +25,7 @@ from axiomjit.symbolic.dims import Dim, dim
 WORD = DTYPES["u4"]
 
 
+@hides_frames
 def bitcast(words: Any, dtype: DTypeLike) -> Any:
     """The bits of words as elements of a dtype, as by `words.view(dtype)`.
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from axiomjit.base.errors import ShapeError
-from axiomjit.base.origins import user_location
+from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.notation.shapes import Shape
 from axiomjit.notation.tensors import ShapedTensor, leaf
 
 
+@hides_frames
 def tensor(
     value: Any = None,
     *,

@@ -12,7 +12,7 @@ from axiomjit.accumulators.accumulator import Accumulator
 from axiomjit.accumulators.arrays import ArrayFunction
 from axiomjit.base.bounded_tables import LARGEST, BoundedTable
 from axiomjit.base.errors import GraphTypeError, ShapeError, SpecError
-from axiomjit.base.origins import user_location
+from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.contractions import Projections
@@ -200,6 +200,7 @@ class ArrayCall(ArrayFunction):
 Sizes = Mapping[str, SizeOf]
 
 
+@hides_frames
 def einsum(
     spec: Any,
     *operands: Any,
@@ -261,6 +262,7 @@ def einsum(
     return computed(_function(given), placed)
 
 
+@hides_frames
 def concat(spec: str, *operands: Any, sizes: Sizes | None = None, use_padding: bool = False) -> Any:
     """Concatenate operands, or take parts of one, by a spec with concatenations `a^b`.
 

@@ -7,7 +7,7 @@ import operator
 from typing import Final
 
 from axiomjit.base.errors import GraphTypeError, PositionError
-from axiomjit.base.origins import user_location
+from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.symbolic.dims import ANY, Dim, named_length
 
 _numbers: Final = itertools.count()
@@ -48,6 +48,7 @@ class Symbol:
         return f"symbol({self.name!r}{inside})"
 
 
+@hides_frames
 def symbol(name: str, range: int | None = None) -> Symbol:
     """Make an index for `t[index]`, with a value that is set when the tensor is evaluated.
 

@@ -16,7 +16,7 @@ from numpy.typing import DTypeLike
 from axiomjit.base.array_values import ArrayValue, text_of_call
 from axiomjit.base.dtypes import DType
 from axiomjit.base.errors import GraphTypeError, GraphValueError, PositionError, UnsupportedError
-from axiomjit.base.origins import user_location
+from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.graph import builder, execution
 from axiomjit.graph.contractions import Projections
 from axiomjit.graph.nodes import Node
@@ -368,6 +368,7 @@ def compose(x: object, y: object) -> ShapedTensor:
     return result
 
 
+@hides_frames
 def fma(a: object, b: object, c: object) -> ShapedTensor:
     """`a @ b + c`: the composition of tensors a and b, plus c.
 

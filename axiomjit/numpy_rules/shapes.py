@@ -13,7 +13,7 @@ from axiomjit.base.dtypes import is_complex
 from axiomjit.base.errors import GraphValueError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
-from axiomjit.graph.describe import describe_shape, describe_type
+from axiomjit.graph.describe import describe_length, describe_shape, describe_type
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.shape_ops import flip, insert_dimensions, is_copied, reshaped
@@ -296,10 +296,11 @@ def _with_inferred_length(node: Node, lengths: tuple[Dim, ...]) -> tuple[Dim, ..
     if not assumed_equal(missing * known, size) or (unknown and known == 0):
         raise GraphValueError(
             f"reshape({describe_type(node)}, {describe_shape(lengths)})",
-            f"{amount(size, 'element')} where the new shape has a multiple of {known}"
+            f"{amount(describe_length(size), 'element')} where the new shape has "
+            f"{'a multiple of ' if unknown else ''}{describe_length(known)}",
+            "give lengths whose product divides the number of elements"
             if unknown
-            else f"{amount(size, 'element')} where the new shape has {known}",
-            "give lengths whose product is the number of elements, or -1 for one of them",
+            else "give lengths whose product is the number of elements, or -1 for one of them",
             user_location(),
         )
     return tuple(missing if d in unknown else n for d, n in enumerate(lengths))

@@ -171,7 +171,7 @@ def result_of(row: Rule, args: Sequence[object], kwargs: dict[str, object]) -> M
         refuse_value(
             "an array's value as an axis, a length or another option",
             numbers[0].description(),
-            "pass a Python int, or make the argument static_argnames",
+            "pass a Python int in place of the array",
         )
     return made
 

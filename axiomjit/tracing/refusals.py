@@ -10,18 +10,23 @@ import numpy as np
 
 from axiomjit.base.errors import (
     AxiomError,
+    GraphTypeError,
+    GraphValueError,
     NeedsValuesError,
     NotDispatchedError,
     UnsupportedAttributeError,
     UnsupportedError,
 )
 from axiomjit.base.origins import user_location
+from axiomjit.base.reachable import Path, reachable
 from axiomjit.base.trace_context import current, is_refusal, refused
 from axiomjit.graph.describe import describe_call
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
+MANY: Final = 1000
+"""The most values of a call that are searched for operands."""
 VALUES: Final = frozenset(
     {
         *("item", "tolist", "tobytes", "tofile", "dump", "dumps"),
@@ -39,11 +44,26 @@ def recorded(method: Callable[P, R]) -> Callable[P, R]:
         try:
             return method(*args, **kwargs)
         except AxiomError as error:
+            if isinstance(error, GraphTypeError | GraphValueError):
+                error.add_operands(_lines_of(args, kwargs))
             if is_refusal(error):
                 refused(error)
             raise
 
     return watched
+
+
+def _lines_of(args: object, kwargs: object) -> tuple[str, ...]:
+    """A line of a message for each traced operand of a call, in their order."""
+    found = [one for _, one in reachable((args, kwargs), _entries, MANY)]
+    last = {id(one): one for one in reversed(found) if issubclass(type(one), WithoutValues)}
+    return tuple(one.as_operand() for one in reversed(last.values()))
+
+
+def _entries(path: Path, value: Any) -> Iterable[tuple[object, object]]:
+    if issubclass(type(value), dict):
+        return list(value.items())
+    return enumerate(value) if issubclass(type(value), list | tuple) else ()
 
 
 def traced(described: str) -> str:
@@ -70,14 +90,13 @@ def note_asked(value: object) -> None:
         following.asked = getattr(value, "_held", None)
 
 
-def refuse_write(asked: str, described: str) -> NoReturn:
+def refuse_write(asked: str, described: str, remedy: str) -> NoReturn:
     """Refuse a write into an array: raise an error that describes the array.
 
     Raises:
         NeedsValuesError: in every case.
     """
     seen = f"a write into {traced(described)}"
-    remedy = "make a new array instead, for example x = x + y"
     raise refused(NeedsValuesError(asked, seen, remedy, user_location()))
 
 
@@ -93,7 +112,7 @@ def refuse_outside(asked: str, place: object) -> NoReturn:
     if following is not None and following.want_traced is not None:
         following.want_traced(place)
     seen = f"a write of traced values into a {type(place).__name__} that is not traced"
-    remedy = "make a new array instead, for example x = x + y"
+    remedy = "write into an argument, or into an array that the compiled function makes"
     raise refused(NotDispatchedError(asked, seen, remedy, user_location()))
 
 
@@ -107,11 +126,10 @@ def refuse_method(name: str, described: str, compiled: Iterable[str]) -> NoRetur
     if name in VALUES:
         remedy = "keep it an array, and call this outside the compiled function"
         refuse_value(f"an array's values by array.{name}", described, remedy)
-    of = described.partition(", made at")[0]
     raise refused(
         UnsupportedAttributeError(
             f"array.{name}",
-            f"the attribute {name} of {of}, which is not compiled yet",
+            f"the attribute {name}, which is not compiled yet, of {described}",
             f"call it outside the compiled function; compiled methods: {', '.join(compiled)}",
             user_location(),
         )
@@ -127,18 +145,24 @@ class WithoutValues:
         """The type of the value, and the user's line where it was made."""
         raise NotImplementedError
 
+    def as_operand(self) -> str:
+        """The type and the origin of the value, for a line of a message."""
+        raise NotImplementedError
+
     def _value(self, use: str) -> NoReturn:
         note_asked(self)
         if use == "bool":
             refuse_value(
                 "the truth of an array's values decides what the function does next",
                 self.description(),
-                "write where(condition, a, b), or make the deciding argument static_argnames",
+                "choose with np.where(condition, a, b), run a loop until a condition holds outside "
+                "the compiled function, or name a parameter that decides in static_argnames",
             )
         refuse_value(
             "an array's value as a Python number",
             self.description(),
-            "keep it an array, or make the argument static_argnames",
+            "compute with the array itself, or pass a Python number and name its parameter in "
+            "static_argnames",
             NotDispatchedError,
         )
 
@@ -174,7 +198,8 @@ class WithoutValues:
         refuse_value(
             "an array's value as a key of a dict, set or cache",
             self.description(),
-            "use where(...) or an array in place of the dict, or make the argument static_argnames",
+            "choose with np.where(...) or by an index into an array, or pass a Python number and "
+            "name its parameter in static_argnames",
         )
 
     def __dlpack__(self, **options: object) -> NoReturn:

@@ -12,7 +12,7 @@ from axiomjit.base.dtypes import ELEMENT_TYPES, DType, is_complex
 from axiomjit.base.error_states import refuse_traps
 from axiomjit.base.errors import amount
 from axiomjit.base.locks import lazy_import
-from axiomjit.base.origins import user_location
+from axiomjit.base.origins import quoted_line, user_location
 from axiomjit.base.trace_context import Following, current, is_usable, leaked_tracer_error
 from axiomjit.graph import builder
 from axiomjit.graph.describe import describe_type
@@ -79,6 +79,7 @@ class InPlace:
         self.flat[...] = value
 
 
+_NEW_NUMBER: Final = "assign a new number: x = x.real + 1j * x.imag"
 COPIES: Final = frozenset({"copy", "flatten"})
 """Functions whose results are never views, for any memory layout of operands."""
 KEEPERS: Final = frozenset(
@@ -196,8 +197,21 @@ class Tracer(WithoutValues, TracedOperators):
 
     def description(self) -> str:
         """The type of the value, and the user's line where it was made."""
-        where = f", made at {self._where}" if self._where else ""
-        return f"{describe_type(self.node)}{where}"
+        return describe_type(self.node) + self.origin()
+
+    def origin(self, quote: bool = False) -> str:
+        """The user's line where the value was made, or the argument that it is, for messages."""
+        if self._where:
+            return f", made at {quoted_line(self._where) if quote else self._where}"
+        root = self._held if self._storage is None else self._storage.root
+        names = None if self._following is None else self._following.input_names
+        if names is None or not isinstance(root, Input):
+            return ""
+        return f", the argument {names()[root.position]}"
+
+    def as_operand(self) -> str:
+        """The type and the origin of the value, for a line of a message."""
+        return describe_type(self._held) + self.origin(quote=True)
 
     def mapped(self, primitive: Primitive) -> Tracer:
         """Apply a primitive of one operand to each element."""
@@ -211,7 +225,7 @@ class Tracer(WithoutValues, TracedOperators):
     @real.setter
     def real(self, value: object) -> None:
         if not self.is_array:
-            refuse_write("array.real = value", self.description())
+            refuse_write("array.real = value", self.description(), _NEW_NUMBER)
         self.real[...] = value
 
     @property
@@ -223,7 +237,7 @@ class Tracer(WithoutValues, TracedOperators):
     @imag.setter
     def imag(self, value: object) -> None:
         if not self.is_array:
-            refuse_write("array.imag = value", self.description())
+            refuse_write("array.imag = value", self.description(), _NEW_NUMBER)
         if not is_complex(self.node.dtype):
             raise TypeError("array does not have imaginary part to set")
         self.imag[...] = value
@@ -324,7 +338,8 @@ class TracedScalar(Tracer):
         """
         seen = METHODS["reshape"](self.node, shape)
         if not self.is_array or self._where is None or base_of(seen) is not base_of(self.node):
-            refuse_write("array.shape = value", self.description())
+            remedy = "assign a reshaped array: x = x.reshape(shape)"
+            refuse_write("array.shape = value", self.description(), remedy)
         self._held = seen
 
     @property
@@ -354,7 +369,8 @@ class TracedScalar(Tracer):
 
     @dtype.setter
     def dtype(self, value: object) -> NoReturn:
-        refuse_write("array.dtype = value", self.description())
+        remedy = "set it outside the compiled function, or convert values: x = x.astype(dtype)"
+        refuse_write("array.dtype = value", self.description(), remedy)
 
     @property
     def T(self) -> Tracer:

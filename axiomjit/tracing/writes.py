@@ -112,7 +112,8 @@ def set_item(
     try:
         gathered = gathered_by(node, key)
     except UnsupportedError:
-        refuse_write(ITEM, describe_type(node))
+        remedy = "write at slices, at arrays of integers, or under one mask"
+        refuse_write(ITEM, describe_type(node), remedy)
     if gathered is not None:
         if listed and not _by_arrays(gathered):
             _check_depth(value, gathered.shape)
@@ -219,12 +220,14 @@ def store_result(
     if not isinstance(place, TracedOperators) or place.storage is None:
         refuse_outside(f"{asked}(..., out=...)", place)
     part = place.node
+    asked = f"a write of {asked}(...) into {describe_type(part)}"
     if not _is_cast(value, part, casting):
         raise GraphTypeError(
             asked,
             f"elements of dtype {value.dtype} for an array of dtype {part.dtype}, which "
             f"casting={casting!r} does not allow",
-            "write into an array of the other dtype, or convert the values with astype",
+            f"write into an array of dtype {value.dtype}, or convert what is written with "
+            f".astype({part.dtype})",
             user_location(),
         )
     check_fits(value, part.dtype)
@@ -250,7 +253,8 @@ def store_exactly(place: Any, value: Node | Sequence[Node], asked: str) -> Trace
     if isinstance(value, Node):
         fits = (place.node.shape, place.node.dtype) == (value.shape, value.dtype)
     if not fits or not isinstance(value, Node):
-        refuse_write(out, "array of another shape or dtype")
+        remedy = "give an array of the shape and dtype of the result, or leave out= away"
+        refuse_write(out, "array of another shape or dtype", remedy)
     return store_result(place, value, asked)
 
 
@@ -339,7 +343,7 @@ def check_stretches(value: Node, shape: tuple[Dim, ...], asked: str) -> None:
             asked,
             f"a value of shape {describe_shape(value.shape)} for a part of shape "
             f"{describe_shape(shape)}",
-            "give a value that stretches to the shape of what is written to",
+            f"give a value that stretches to the shape {describe_shape(shape)}",
             user_location(),
         )
 
@@ -357,7 +361,8 @@ def _place(storage: TracedStorage, part: Node, asked: str) -> IndexMap:
     seen = view_map(part)
     memory = isinstance(base, Op) or (isinstance(base, Input) and not base.weak)
     if seen is None or seen[0] is not storage.version or not memory:
-        refuse_write(asked, describe_type(part))
+        remedy = "write into the array of which this is a part, or into a copy: x = x.copy()"
+        refuse_write(asked, describe_type(part), remedy)
     return seen[1]
 
 

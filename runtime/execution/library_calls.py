@@ -20,6 +20,7 @@ import numpy as np
 from axiomjit.base.counters import counter
 from axiomjit.base.errors import AxiomError
 from axiomjit.base.locks import new_lock
+from axiomjit.base.origins import hide_frames, quoted_line
 from axiomjit.passes.ir.plan_ir import Allocate, Call, Choose, Plan
 from axiomjit.runtime.execution.plan_steps import BoundStep, NativeStep, StepForm
 from axiomjit.runtime.execution.windows import Array, Arrays, BoundWindow, PlanMemory
@@ -138,7 +139,12 @@ class Calling(BoundStep):
                     share_parts(*parts(seen, step.labels, arrays[number], self._bounds))
                 number += 1
         except Exception as error:
-            raise _located(error, step.where) from None
+            located = _located(error, step.where)
+            try:
+                raise located from None
+            except Exception:  # native code calls this method: no frame of ours is to be seen
+                hide_frames(located)
+                raise
 
     def emit(self, native: NativeWriter) -> bool:
         """Write a call, if all operands are inside their memory."""
@@ -175,7 +181,9 @@ class Calling(BoundStep):
             return False
         operands = [examples[position] for position in positions]
         function = direct_function(operands, step.labels)
-        return function is not None and native.call_alone(_counted(function, operands), positions)
+        return function is not None and native.call_alone(
+            _counted(function, operands, self._step.where), positions
+        )
 
 
 class Making(BoundStep):
@@ -217,7 +225,12 @@ class Making(BoundStep):
                 for function, dtype, shape in self._results
             ]
         except Exception as error:
-            raise _located(error, self._step.where) from None
+            located = _located(error, self._step.where)
+            try:
+                raise located from None
+            except Exception:
+                hide_frames(located)
+                raise
         for k, one in enumerate(found):
             for operand in seen:
                 if operand is one:
@@ -259,7 +272,7 @@ class Making(BoundStep):
         whole: Any = found if kind else (found,)
         if type(found) is not (kind or np.ndarray) or len(whole) != len(results):
             return False
-        return native.call_alone(_counted(function, operands), positions)
+        return native.call_alone(_counted(function, operands, self._step.where), positions)
 
 
 def _within_limits(
@@ -277,13 +290,23 @@ def _keep_limits(function: Callable[..., Any], *operands: Any) -> Any:
     return function(*operands)
 
 
-def _counted(function: Callable[..., Any], operands: Sequence[Any]) -> Callable[..., Any]:
-    """The function with a count of its calls, for operands with these shapes."""
+def _counted(
+    function: Callable[..., Any], operands: Sequence[Any], where: str | None
+) -> Callable[..., Any]:
+    """The function with a count of its calls and the user's line in errors, for these operands."""
     function = _within_limits(function, [operand.shape for operand in operands])
 
     def call(*seen: Any) -> Any:
         _count_call()
-        return function(*seen)
+        try:
+            return function(*seen)
+        except Exception as error:
+            located = _located(error, where)
+            try:
+                raise located from None
+            except Exception:
+                hide_frames(located)
+                raise
 
     return call
 
@@ -293,7 +316,7 @@ def _located(error: Exception, where: str | None) -> Exception:
     if isinstance(error, AxiomError):
         return error.at(where)
     if where is not None and not isinstance(error, OtherLengthError):
-        error.add_note(f"at {where}")
+        error.add_note(f"at {quoted_line(where)}")
     return error
 
 

@@ -172,7 +172,8 @@ REFUSED = {
         ["demo", "--rows", "9", "--function", "{0}:branchy"],
         "{0}:9: the truth of an array's values decides what the function does next; "
         "seen: a traced bool[], made at {0}:9: its values are not known; "
-        "instead: write where(condition, a, b), or make the deciding argument static_argnames",
+        "instead: choose with np.where(condition, a, b), run a loop until a condition holds "
+        "outside the compiled function, or name a parameter that decides in static_argnames",
     ),
     "not compiled": (
         ["explain", "{0}:told", "--shape", "9"],
