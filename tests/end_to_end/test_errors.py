@@ -26,7 +26,7 @@ X = np.arange(12.0).reshape(3, 4) + 1
 
 
 def branch(x):
-    if x.sum() > 0:
+    if x.sum().item() > 0:
         return x
     return -x
 
@@ -39,7 +39,7 @@ def item_write(x):
 
 def in_place(x):
     x += 1
-    return x if x[0, 0] > 0 else -x
+    return x if x[0, 0].item() > 0 else -x
 
 
 class ArrayLike:
@@ -56,8 +56,6 @@ REFUSED = {
     "shapes": (lambda x: x + x[:2], X, GraphValueError),
     "product": (lambda x: x @ x, X, GraphValueError),
     "branch": (branch, X, NeedsValuesError),
-    "float": (lambda x: float(x.sum()), X, NeedsValuesError),
-    "int": (lambda x: int(x[0, 0]), X, NeedsValuesError),
     "range": (lambda x: list(range(x)), np.int64(3), NeedsValuesError),
     "asarray": (lambda x: np.asfortranarray(x) + 1, X, NeedsValuesError),
     "item-write": (item_write, X, NeedsValuesError),
@@ -109,7 +107,7 @@ def test_integers_beyond_64_bits_are_refused_as_numpy_does(dtype):
 
 
 def test_the_line_is_the_users():
-    with pytest.raises(NeedsValuesError, match="truth") as caught:
+    with pytest.raises(NeedsValuesError, match=r"array\.item") as caught:
         axiomjit.jit(branch, strict=True)(X)
     line = branch.__code__.co_firstlineno + 1
     assert str(caught.value).startswith(f"{__file__}:{line}: ")
@@ -130,7 +128,7 @@ def test_without_strict_numpy_runs_with_one_warning(function):
 
 def test_in_place_in_numpy_changes_the_argument_as_numpy_does():
     x = X.copy()
-    with pytest.warns(FallbackWarning, match="the truth of"):
+    with pytest.warns(FallbackWarning, match=r"array\.item"):
         axiomjit.jit(in_place)(x)
     np.testing.assert_array_equal(x, X + 1)
 
@@ -201,7 +199,7 @@ def test_errstate_keeps_its_meaning():
     ("function", "args", "said"),
     [
         (
-            lambda n: [] if n else 1,
+            lambda n: {n: 1},
             (2.5,),
             "seen: a traced Python float",
         ),

@@ -76,8 +76,8 @@ def test_a_value_that_is_read_while_it_is_written_is_found(monkeypatch):
 
 
 def test_what_is_not_put_back_before_numpy_runs_is_found(monkeypatch):
-    statements = ("a += 1", "v = a[a > 5].squeeze()")
-    few = Written(statements, ("v",), ("np.arange(9.0)", "np.arange(6.0)"))
+    statements = ("a += 1", "v = a[a > 8].squeeze()")
+    few = Written(statements, ("v",), ("np.arange(9.0)", "np.arange(3.0)"))
     with way("interpreted"):
         assert failure(few) is None
         monkeypatch.setattr(fallbacks, "_snapshot", lambda compiled, arguments: lambda: None)
