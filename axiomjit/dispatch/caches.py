@@ -75,13 +75,18 @@ class Reads(Record):
 
 
 class Integers:
-    """The integer arguments of a program by position, as symbols, and the guards of its lengths."""
+    """The integer arguments of a program by position, as symbols, and the guards of its lengths.
+
+    `leaves` are the integers among the leaves of the return value that depend on them, by number.
+    """
 
     MOST_TABLES: Final = 8
     """The most tables of one layout for all values of the integers: they differ in ranges."""
 
-    def __init__(self, symbols: Mapping[int, Symbol], guards: LengthGuards) -> None:
-        self.symbols, self.guards = symbols, guards
+    def __init__(
+        self, symbols: Mapping[int, Symbol], guards: LengthGuards, leaves: Mapping[int, Dim]
+    ) -> None:
+        self.symbols, self.guards, self.leaves = symbols, guards, leaves
         self._bound = BoundedTable[object, int](limit=LAYOUTS)
 
     def vary(self, arguments: Sequence[object]) -> bool:
@@ -105,8 +110,8 @@ class CompiledCall(Record):
     besides writes and draws, the run may raise an error that NumPy raises after other errors.
     `outside`: what the function reads and changes outside; None for graphs and named arrays.
     `counters`: positions and symbols of outside integers on which only `leaves` depend.
-    `integers`: None if there are none, or the return value depends on them. `decisions`:
-    the comparisons of computed numbers that the program assumes, in order.
+    `integers`: None if there are none. `decisions`: the comparisons of computed numbers that the
+    program assumes, in order.
     """
 
     runnable: Runnable

@@ -110,6 +110,7 @@ def guard_call(
     arrays = [v for v in whole.dynamic if isinstance(v, np.ndarray)]
     if (compiled.writes and not compiled.plain) or (distinct and not all(v.size for v in arrays)):
         return False  # empty arrays never share memory, even one with itself
+    any_integers |= compiled.integers is not None and bool(compiled.integers.leaves)
     varying = _Varying(compiled, compiled.runnable) if any_integers else None
     native = _native(compiled, whole, varying) if all(map(walkable, arrays)) else None
     if native is None and any_integers:
@@ -140,11 +141,14 @@ def _may_guard(
     """True if a compiled call can be answered natively, whatever its arguments are."""
     if not _has_kernels(function, plan) or (compiled.speculative and kwargs):
         return False
-    if any(isinstance(value, Dim) for _, value in compiled.leaves):
+    effects = () if compiled.outside is None else compiled.outside.effects
+    returned = len(compiled.leaves) - sum(effect.count for effect in effects)
+    computed = {} if compiled.integers is None else compiled.integers.leaves
+    every = {k for k, (_, value) in enumerate(compiled.leaves) if isinstance(value, Dim)}
+    if any(k < returned for k in computed) or not every <= computed.keys():
         return False  # integers that are computed in each call
-    # what answers after an error would do effects again
-    effects = compiled.outside is not None and compiled.outside.effects
-    return not (effects and compiled.speculative)
+    # what answers after any error would do effects again; a wrong guess is found before them
+    return not (effects and compiled.may_raise)
 
 
 def guard_graph(
@@ -212,7 +216,7 @@ def _guards(
     None if one cannot be guarded.
     """
     symbols = {} if varying is None else varying.symbols
-    stores = None if native is None else stored(compiled)
+    stores = None if native is None else stored(compiled, _integers_of(varying))
     plan = native if native is None or stores is None else with_returned(native, stores)
     if native is not None and plan is None:
         return None
@@ -243,7 +247,7 @@ def _guards(
     if native is None:
         for one in _wanted(compiled):
             guards.defined(numbers(one))
-    elif stores and not add_effects(guards, stores, native.results, numbers, values):
+    elif stores and not add_effects(guards, stores, native, numbers, values):
         return None
     if varying is not None:
         guards.limit(varying.comparisons())
@@ -259,6 +263,11 @@ def _add_given(
     return guards.add(source, value, position)
 
 
+def _integers_of(varying: _Varying | None) -> Mapping[int, Dim]:
+    """The leaves that are integers computed in each call."""
+    return {} if varying is None else varying.leaves
+
+
 class _Varying:
     """The integers of calls that one table answers for any of their values."""
 
@@ -269,6 +278,8 @@ class _Varying:
         known = plan.lengths
         self._scope = Scope({symbol: known[symbol] for symbol in self.symbols.values()})
         self._fixed = {one: n for one, n in known.items() if one not in self._scope.values}
+        computed = compiled.integers.leaves.items()
+        self.leaves = {k: substitute(one, self._fixed) for k, one in computed}
         with bound(self._scope):
             self.plan = plan.of_words(self._scope.values)
 
@@ -342,7 +353,7 @@ def _native(
     """The native plan of a call, or None."""
     whole: Any = compiled.runnable if varying is None else varying
     if compiled.outside is not None and compiled.outside.effects:
-        stores = stored(compiled)
+        stores = stored(compiled, _integers_of(varying))
         return None if stores is None else whole.native_plan(stores.count, SCALARS | TUPLE)
     form = _form(compiled)
     count = 0 if form == NOTHING else len(compiled.leaves)

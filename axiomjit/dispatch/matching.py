@@ -171,7 +171,9 @@ def refuse_more_truths(programs: ClassPrograms, tried: Tried, signature: Signatu
     Raises:
         NeedsValuesError: there are as many as there may be.
     """
-    asked = sum(1 for one in programs if one.decisions and one.fits(signature.values))
+    known = signature.values
+    fitting = (p for p in programs if not any(fails(guard, known) for guard in p.guards))
+    asked = sum(bool(program.decisions) for program in fitting)
     if asked >= MOST_TRUTHS:
         raise NeedsValuesError(
             "the truth of an array's values decides what the function does next",

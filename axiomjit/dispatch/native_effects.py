@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import Any, Final
 
 from axiomjit.base.records import Record
@@ -20,7 +21,9 @@ from axiomjit.runtime.native_call.instructions import (
     TUPLE,
     CallPython,
     NativePlan,
+    NewInteger,
 )
+from axiomjit.symbolic.dims import Dim
 
 _STORES: Final = ("attribute", "item", "cell")
 """Effects that store one value."""
@@ -39,8 +42,11 @@ class Stored(Record):
     effects: tuple[tuple[Replay, tuple[int | None, object]], ...]
 
 
-def stored(compiled: CompiledCall) -> Stored | None:
-    """The results and effects that native code stores; None if it cannot store all of them."""
+def stored(compiled: CompiledCall, integers: Mapping[int, Dim]) -> Stored | None:
+    """The results and effects that native code stores; None if it cannot store all of them.
+
+    `integers` are the leaves that are computed from integer arguments in each call.
+    """
     effects = () if compiled.outside is None else compiled.outside.effects
     if not effects:
         return None
@@ -49,7 +55,8 @@ def stored(compiled: CompiledCall) -> Stored | None:
         return None
     if any(e.how not in _STORES or e.count != 1 or e.target is None for e in effects):
         return None
-    first, *values = _split(compiled.leaves, len(effects))
+    leaves = [(n, integers.get(k, value)) for k, (n, value) in enumerate(compiled.leaves)]
+    first, *values = _split(leaves, len(effects))
     returned, form = _returned(parts[0], first)
     numbers = {k for k, _ in values if k is not None} | set(returned or ())
     if returned is None or numbers != set(range(len(numbers))):
@@ -88,22 +95,28 @@ def with_returned(plan: NativePlan, given: Stored) -> NativePlan | None:
     if any(isinstance(step, CallPython) and step.entire for step in plan.steps):
         return None
     results = tuple(plan.results[number] for number in given.returned)
-    return plan.replace(results=results, form=given.form)
+    integers = [value for _, (_, value) in given.effects if isinstance(value, Dim)]
+    made = tuple(NewInteger(slot, one) for slot, one in enumerate(integers, plan.slots))
+    steps, slots = (*plan.steps, *made), plan.slots + len(made)
+    return plan.replace(results=results, form=given.form, steps=steps, slots=slots)
 
 
 def add_effects(
-    guards: Guards, given: Stored, slots: Sequence[int], numbers: Numbers, values: Vector
+    guards: Guards, given: Stored, plan: NativePlan, numbers: Numbers, values: Vector
 ) -> bool:
-    """Add the effects of a plan whose results are in these slots; True if all are stored natively.
+    """Add the effects of a plan before `with_returned`; True if all are stored natively.
 
     `values` are those of sources in the call at hand.
     """
+    integers = count(plan.slots)
     for effect, (result, value) in given.effects:
         assert effect.target is not None, "checked by stored()"
         target, whole = numbers(effect.target), values[effect.target.number]
         slot, number, convert = -1, 0, ""
         if result is not None:
-            slot, convert = slots[result], CONVERTERS[value]
+            slot, convert = plan.results[result], CONVERTERS[value]
+        elif isinstance(value, Dim):
+            slot = next(integers)
         else:
             number = numbers(value.source) if isinstance(value, FromSource) else guards.fixed(value)
         store = guards.store_item if effect.how == "item" else guards.store_attribute

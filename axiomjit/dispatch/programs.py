@@ -342,9 +342,10 @@ class TracedProgram(LoweredProgram):
     def _varying(self, numbers: Sequence[tuple[int, Dim]]) -> Integers | None:
         """The integer arguments, if native calls may take any value of them."""
         symbols = {k: symbol for k, one in numbers if (symbol := symbol_of(one))}
-        leaves = [one for _, one in self.trace.leaves if isinstance(one, Dim)]
-        depends = not symbols_in(*leaves).isdisjoint(symbols.values())
-        return Integers(symbols, self.guards) if symbols and not depends else None
+        given = frozenset(symbols.values())
+        every = ((k, one) for k, (_, one) in enumerate(self.trace.leaves) if isinstance(one, Dim))
+        leaves = {k: one for k, one in every if not symbols_in(one).isdisjoint(given)}
+        return Integers(symbols, self.guards, leaves) if symbols else None
 
     def is_stale(self) -> bool:
         """True if a captured array was replaced, or its layout changed, since tracing."""
