@@ -416,13 +416,12 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         if swapped is not None:
             return Found(byteswapped(swapped), [], call)
         match = self._match(call, same, tried)
-        given, plain = match.call.dynamic, match.plain
-        as_is = all(new is old for new, old in zip(plain, given, strict=True))
-        inputs = given[len(call.dynamic) :]
+        as_is = all(new is old for new, old in zip(match.plain, match.call.dynamic, strict=True))
+        inputs = match.call.dynamic[len(call.dynamic) :]
         reads, counters = match.program.reads, match.program.counters
         reads = reads.replace(layout=reads.layout_of(inputs, len(call.dynamic), counters))
         compiled = match.program.compiled_call(match.signature.values, as_is, reads)
-        return Found(compiled, match.vector, match.call, plain)
+        return Found(compiled, match.vector, match.call, match.plain)
 
     def _classified(
         self, call: CallArguments, plain: Sequence[object], same: Same | None = None
