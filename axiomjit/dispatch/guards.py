@@ -100,9 +100,8 @@ def guard_call(
     places, leaves = dict(call.static), call.leaves(call.dynamic)
     if len(leaves) != len(vector) or not isinstance(compiled.runnable, BoundPlan):
         return False
-    if any(leaf is not vector[k] for leaf, k in zip(leaves, order, strict=True)):
-        return False
-    if not _may_guard(function, compiled, compiled.runnable, kwargs):
+    others = any(leaf is not vector[k] for leaf, k in zip(leaves, order, strict=True))
+    if others or not _may_guard(function, compiled, compiled.runnable, kwargs):
         return False
     reads, whole, values = compiled.outside, call, values or []
     if reads is not None:
@@ -110,7 +109,7 @@ def guard_call(
     arrays = [v for v in whole.dynamic if isinstance(v, np.ndarray)]
     if (compiled.writes and not compiled.plain) or (distinct and not all(v.size for v in arrays)):
         return False  # empty arrays never share memory, even one with itself
-    any_integers |= compiled.integers is not None and bool(compiled.integers.leaves)
+    any_integers |= bool(compiled.integers and compiled.integers.leaves)
     varying = _Varying(compiled, compiled.runnable) if any_integers else None
     native = _native(compiled, whole, varying) if all(map(walkable, arrays)) else None
     if native is None and any_integers:

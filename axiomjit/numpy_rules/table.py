@@ -73,9 +73,8 @@ def _lazy_rules(names: str) -> list[str]:
 FUNCTIONS: Final = LazyRegistry(
     _FUNCTIONS,
     "FUNCTIONS",
-    *_lazy_rules("calculus einsum fft indexing library linalg neighbours sorting"),
     *_lazy_rules(
-        "einsum elements fft indexing library linalg neighbours repeats sorting statistics"
+        "calculus einsum elements fft indexing library linalg neighbours repeats sorting statistics"
     ),
 )
 METHODS: Final = LazyRegistry(

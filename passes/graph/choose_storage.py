@@ -118,9 +118,11 @@ class _Choice:
     def _is_split(self, join: Op, reader: Op, index: IndexMap) -> bool:
         """True if the regions of a join, read through a map, are ranges of single iterators.
 
-        They are so in the loops of the reader, and of the readers of a gather computed inline.
+        They are so in the loops of the reader, and of the readers of a gather computed inline. The
+        loop of a scatter is not split, since its points may write one element twice.
         """
-        if not _is_split(join, reader, index):
+        scatters = isinstance(reader, Update) and len(reader.operands) > 2
+        if scatters or not _is_split(join, reader, index):
             return False
         inline = reader.primitive is GATHER and reader.fold is None and reader not in self.chosen
         outer = self.readers[reader] if inline else ()

@@ -239,4 +239,4 @@ def test_values_that_a_compiled_function_asks_for_are_refused_in_its_words(funct
 
 def test_a_number_is_described_with_one_article():
     with pytest.raises(aj.errors.NeedsValuesError, match="seen: a traced Python float"):
-        aj.jit(lambda x: float(x), strict=True)(2.0)
+        aj.jit(lambda x: {x: 1}, strict=True)(2.0)

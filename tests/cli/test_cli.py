@@ -20,7 +20,7 @@ def scaled(x, y):
 
 
 def branchy(x):
-    if x[0] > 0:
+    if x[0].item() > 0:
         return x
     return -x
 
@@ -170,10 +170,9 @@ REFUSED = {
     ),
     "branches": (
         ["demo", "--rows", "9", "--function", "{0}:branchy"],
-        "{0}:9: the truth of an array's values decides what the function does next; "
-        "seen: a traced bool[], made at {0}:9: its values are not known; "
-        "instead: choose with np.where(condition, a, b), run a loop until a condition holds "
-        "outside the compiled function, or name a parameter that decides in static_argnames",
+        "{0}:9: an array's values by array.item; "
+        "seen: a traced float64[], made at {0}:9: its values are not known; "
+        "instead: keep it an array, and call this outside the compiled function",
     ),
     "not compiled": (
         ["explain", "{0}:told", "--shape", "9"],

@@ -25,6 +25,7 @@ def test_parameters_are_taken_or_left_to_numpy():
     "case",
     [
         Case("numpy.interp", "left", "length"),
+        Case("numpy.put", "ind", "size in a list"),
         Case("numpy.choose", "mode", "int"),
         Case("numpy.median", "axis", "tuple of two"),
         Case("numpy.full", "shape", "array without dimensions"),

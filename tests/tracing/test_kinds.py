@@ -220,7 +220,6 @@ NEED_VALUES = {
     "membership": lambda x: 3.0 in x,
     "key": lambda x: {3.0: 1}.get(x.max()),
     "pickle": lambda x: pickle.dumps(x),
-    "item write": lambda x: setattr(x, "real", 1.0),
     "shape write": lambda x: setattr(x, "shape", (7, 6)),
     "out": lambda x: x.sum(0, out=x.astype("f4")[0]),
     "axis": lambda x: x.sum(axis=x.astype(int)[0, 0]),
