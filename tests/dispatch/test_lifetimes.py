@@ -302,5 +302,5 @@ def test_threads_may_drop_static_arguments_while_others_call():
     for worker in workers:
         worker.join()
     assert not failed
-    function(np.ones(3), Labelled(7))  # does the removals that threads have postponed
-    assert function._programs.count() <= 2
+    # each thread may trace for its first number before the number is known to change
+    assert function._programs.count() <= len(workers) + 1
