@@ -14,6 +14,7 @@ from axiomjit.base.config import config
 from axiomjit.base.dtypes import walkable
 from axiomjit.base.locks import why_not_compile
 from axiomjit.base.native_callable import NativeCallable, change_tables
+from axiomjit.base.origins import hide_frames, hides_frames
 from axiomjit.base.tree import LEAF, Branch, Leaf, OfArgument
 from axiomjit.dispatch.arguments import CallArguments
 from axiomjit.dispatch.caches import CompiledCall, after_effects, run_and_unflatten
@@ -405,7 +406,11 @@ def _runner(
         return partial(_run_all, compiled)
 
     def run_all(*args: object) -> object:
-        return build(run(args))
+        try:
+            return build(run(args))
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return run_all
 
@@ -434,10 +439,12 @@ def _builder(compiled: CompiledCall) -> Callable[[Sequence[np.ndarray]], object]
     return lambda results: make([one if one.ndim else one[()] for one in results[:count]])
 
 
+@hides_frames
 def _run_all(compiled: CompiledCall, *args: object) -> object:
     return run_and_unflatten(compiled, args)
 
 
+@hides_frames
 def _run(
     compiled: CompiledCall,
     dynamic: tuple[int, ...],

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
+from axiomjit.base.config import config
 from tests.functions.deciding import State
 
 X = np.arange(5.0)
@@ -38,7 +39,7 @@ def test_counters_are_stored_natively():
         assert (ours.step, ours.seen) == (plain.step, plain.seen)
         assert type(ours.step) is int
         np.testing.assert_allclose(ours.mean, plain.mean, rtol=1e-14)
-    assert update.hits_natively[0] > 5
+    assert config.check or update.hits_natively[0] > 5
     before = fields(ours)
     with pytest.raises(ValueError, match="nan"):
         update(ours, X * np.nan)
@@ -57,4 +58,4 @@ def test_counters_of_two_paths_are_stored_natively():
         x = X if k % 3 else -X
         np.testing.assert_array_equal(step(ours, x), plain.step(x))
         assert (ours.small, ours.large) == (plain.small, plain.large)
-    assert step.hits_natively[0] > 6
+    assert config.check or step.hits_natively[0] > 6
