@@ -11,7 +11,7 @@ AxiomError
 │   └── ShapeError                  shapes that do not fit each other, or a spec
 │       └── SpecError               text that is no label notation
 ├── TraceError (TypeError)          the function cannot be traced for all values at once
-│   ├── NeedsValuesError            it branches on values, or changes something outside
+│   ├── NeedsValuesError            it needs values, or changes something outside
 │   │   └── ImpureError             it reads state that differs at each call: the time, files
 │   ├── InterruptedWritesError      it raises after it has written, or in a step run by NumPy
 │   ├── UnfollowedError             it raises while traced, which NumPy may not do
@@ -128,7 +128,7 @@ class TraceError(AxiomError, TypeError):
 
 
 class NeedsValuesError(TraceError):
-    """The function branches on values, or changes something outside, while it is traced."""
+    """The function needs values, or changes something outside, while it is traced."""
 
 
 class NotDispatchedError(NeedsValuesError):

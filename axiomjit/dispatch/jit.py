@@ -661,7 +661,7 @@ def jit(
         shapes: The shapes of all parameters that are not static, and after `->` those of the
             results: a letter for each length, 1 for a dimension to broadcast, ... for any others in
             front. One program then serves all calls whose lengths are 2 or more.
-        strict: Raise if the function branches on values, changes something outside itself or writes
+        strict: Raise if the function needs values, changes what it cannot follow or writes
             into overlapping arguments, instead of running it in NumPy with a warning.
         others: Options of other compilers, refused with the alternative here.
 

@@ -166,7 +166,7 @@ def trace(
         following: The context of the trace: names for messages, and the inputs that are scalars.
 
     Raises:
-        NeedsValuesError: the function branches on values, or a write cannot be traced.
+        NeedsValuesError: the function needs values, or a write cannot be traced.
         InterruptedWritesError: the function raises an error after writing into an argument or
             drawing random numbers.
         UnsupportedError: the function calls a NumPy function without a rule.
