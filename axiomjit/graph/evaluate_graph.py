@@ -55,6 +55,13 @@ def evaluate_graph(
     Raises:
         OtherLengthError: a guard of a data-dependent length does not hold.
     """
+    return _evaluate_all(graph, arguments, lengths)[0]
+
+
+def _evaluate_all(
+    graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
+) -> tuple[tuple[Array, ...], dict[Symbol, int]]:
+    """The outputs of a graph, and all its lengths, data-dependent ones included."""
     values: dict[Node, Array] = {}
     known = dict(lengths)
 
@@ -68,7 +75,7 @@ def evaluate_graph(
         known[length.symbol] = int(values[count])
         length.check(known)
     evaluate_all(graph.outputs)
-    return tuple(values[node] for node in graph.outputs)
+    return tuple(values[node] for node in graph.outputs), known
 
 
 def run_in_numpy(
@@ -82,7 +89,7 @@ def run_in_numpy(
     Views of an argument's final value are views of the argument. `given` are the arrays to write
     into, if they are not those to read.
     """
-    values = list(evaluate_graph(graph, arguments, lengths))
+    values, known = _evaluate_all(graph, arguments, lengths)
     written = [(given or arguments)[position] for position in graph.writes]
     held = [array for array in written if isinstance(array, Array)]
     last = dict(zip(graph.final_values, held, strict=True))
@@ -92,7 +99,7 @@ def run_in_numpy(
         if base in last:
             value = last[base]
             for view in views:
-                value = _evaluate_op(view, (value,), lengths)
+                value = _evaluate_op(view, (value,), known)
         elif any(np.may_share_memory(value, array) for array in held):
             value = value.copy()
         results.append(value)
