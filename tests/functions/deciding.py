@@ -62,6 +62,11 @@ def caught(x):
         return -x
 
 
+def after_a_write(x):
+    x[0] = 0
+    return x[: x.argmax() + 1]
+
+
 def doubled(x):
     """Double it until it is large."""
     while x.max() < 5:
@@ -122,6 +127,7 @@ NUMBERS = {
     "list": lambda x: np.array([float(x[0]), 1.0]),
     "to the largest": lambda x: x[: x.argmax() + 1],
     "from the least": lambda x: x[x.argmin() :],
+    "after a write": after_a_write,
     "number of values": lambda x: len(np.unique(x)),
     "length": lambda x: np.zeros(int(abs(x[2]) + 1)),
 }
