@@ -412,10 +412,10 @@ class Jitted(NativeCallable[R], Generic[P, R]):
 
     def _bind(self, call: CallArguments, same: Same | None, tried: Tried | None) -> Found:
         """The plan for a new layout of arguments."""
-        swapped = swapped_dtype(call.dynamic)
-        if swapped is not None:
+        if (swapped := swapped_dtype(call.dynamic)) is not None:
             return Found(byteswapped(swapped), [], call)
-        match = self._match(call, same, tried)
+        with self._following:  # other threads wait, and find the program
+            match = self._match(call, same, tried)
         as_is = all(new is old for new, old in zip(match.plain, match.call.dynamic, strict=True))
         inputs = match.call.dynamic[len(call.dynamic) :]
         reads, counters = match.program.reads, match.program.counters
