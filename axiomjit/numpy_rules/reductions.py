@@ -191,6 +191,22 @@ def _mean(
     return insert_dimensions(averaged, axes) if kept(keepdims) else averaged
 
 
+def degrees_of_freedom(name: str, ddof: object, correction: object = UNGIVEN) -> Dim | int:
+    """The number subtracted from a count of elements: `ddof`, or `correction` if that is given.
+
+    Raises:
+        ValueError: both are given.
+        UnsupportedError: the number is no integer.
+    """
+    if correction is not UNGIVEN:
+        if ddof != 0:
+            raise ValueError("ddof and correction can't be provided simultaneously.")
+        ddof = correction
+    if not isinstance(ddof, int | np.integer | Dim):
+        raise refuse(name, "ddof", ddof)
+    return ddof if isinstance(ddof, Dim) else int(ddof)
+
+
 def _spread_rule(name: str) -> Rule:
     """The rule of the mean squared deviation, in two passes as in NumPy, or of its root."""
 
@@ -209,15 +225,10 @@ def _spread_rule(name: str) -> Rule:
         only_defaults(name, out=out, where=where)
         if mean is not UNGIVEN and mean is not None:
             raise refuse(name, "mean", mean)
-        if correction is not UNGIVEN:
-            if ddof != 0:
-                raise ValueError("ddof and correction can't be provided simultaneously.")
-            ddof = correction
-        if not isinstance(ddof, int | np.integer | Dim):
-            raise refuse(name, "ddof", ddof)
+        freedom = degrees_of_freedom(name, ddof, correction)
         node = array_node(a, name)
         axes = reduced_dimensions(node, axis)
-        spread = _spread(name, node, axes, dtype, ddof if isinstance(ddof, Dim) else int(ddof))
+        spread = _spread(name, node, axes, dtype, freedom)
         result = insert_dimensions(spread, axes) if kept(keepdims) else spread
         return builder.elementwise(PRIMITIVES["sqrt"], result) if name == "std" else result
 

@@ -32,7 +32,7 @@ from axiomjit.numpy_rules.options import (
     refuse,
 )
 from axiomjit.numpy_rules.reductions import FUNCTIONS as REDUCTIONS
-from axiomjit.numpy_rules.reductions import square_length
+from axiomjit.numpy_rules.reductions import degrees_of_freedom, square_length
 from axiomjit.numpy_rules.shapes import FUNCTIONS as SHAPES
 from axiomjit.numpy_rules.shapes import at_least_2d
 from axiomjit.symbolic.data_dependent import assumed_equal
@@ -199,14 +199,9 @@ def _nan_spread_rule(name: str, plain: Rule) -> Rule:
         for option, value in (("where", where), ("mean", mean)):
             if value is not UNGIVEN:
                 raise refuse(name, option, value)
-        if correction is not UNGIVEN:
-            if ddof != 0:
-                raise ValueError("ddof and correction can't be provided simultaneously.")
-            ddof = correction
-        if not isinstance(ddof, int | np.integer | Dim):
-            raise refuse(name, "ddof", ddof)
+        freedom = degrees_of_freedom(name, ddof, correction)
         axes = reduced_dimensions(node, axis)
-        spread = _nan_spread(name, node, axes, dtype, ddof)
+        spread = _nan_spread(name, node, axes, dtype, freedom)
         spread = _computed("sqrt", spread) if name == "nanstd" else spread
         if node.dtype == HALF and dtype is None:
             spread = cast(spread, HALF)
@@ -318,8 +313,8 @@ def _cov(
 ) -> Node:
     """np.cov without weights, of as many observations that degrees of freedom are left."""
     only_defaults("cov", fweights=fweights, aweights=aweights)
-    if ddof is not None and not isinstance(ddof, int | np.integer | Dim):
-        raise refuse("cov", "ddof", ddof)
+    usual = 0 if bias else 1
+    left_out = degrees_of_freedom("cov", usual if ddof is None else ddof)
     nodes = [_variables("m", m)] + ([] if y is None else [_variables("y", y)])
     kinds = [node.dtype for node in nodes]
     wanted = np.result_type(*kinds, np.float64) if dtype is None else np.dtype(dtype)
@@ -334,8 +329,6 @@ def _cov(
     if not is_inexact(wanted) or rows[0].shape[0] == 0:
         raise refuse("cov", "m", m)
     every = rows[0] if y is None else JOINS[np.concatenate](rows, 0)
-    usual = 0 if bias else 1
-    left_out = usual if ddof is None else ddof if isinstance(ddof, Dim) else int(ddof)
     freedom = every.shape[1] - left_out
     if freedom <= 0:  # NumPy warns
         raise refuse("cov", "ddof", left_out)
