@@ -14,6 +14,7 @@ from typing import Final
 
 from axiomjit.base.records import Record
 from axiomjit.symbolic.dims import (
+    MIRRORED,
     Dim,
     Guard,
     Kind,
@@ -60,8 +61,6 @@ class UnfitNumberError(OtherLengthError):
     """A stored number does not fit its element's dtype: NumPy defines the result."""
 
 
-_MIRRORED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-"""The sign of a comparison whose sides are swapped."""
 _RANGES: Final[dict[tuple[str, bool], tuple[int | None, int | None]]] = {
     **{("<", True): (None, -1), ("<", False): (0, None)},
     **{("<=", True): (None, 0), ("<=", False): (1, None)},
@@ -91,8 +90,7 @@ class DataDependent(Record):
         """
         known = {symbol: dim(length) for symbol, length in lengths.items()}
         apart, number = substitute(guard.left - guard.right, known), dim(self.symbol)
-        mirrored = _MIRRORED.get(guard.sign, guard.sign)
-        for end, sign in ((number - apart, guard.sign), (number + apart, mirrored)):
+        for end, sign in ((number - apart, guard.sign), (number + apart, MIRRORED[guard.sign])):
             ends = _RANGES.get((sign, guard.outcome))
             if self.symbol not in end.symbols and ends is not None:
                 low, high = (None if one is None else end + one for one in ends)

@@ -388,6 +388,8 @@ def pinned(guards: Iterable[Guard]) -> dict[Dim, int]:
 
 _BY_SIGN = ("==", operator.eq), ("<", operator.lt), ("<=", operator.le), (">", operator.gt)
 SIGNS: Final[dict[str, Callable[[int, int], bool]]] = dict((*_BY_SIGN, (">=", operator.ge)))
+MIRRORED: Final = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+"""The sign of a comparison whose sides are swapped."""
 
 
 class Scope:

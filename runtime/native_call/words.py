@@ -15,7 +15,7 @@ from axiomjit.base.records import Record
 from axiomjit.runtime.native_call import structures as fields
 from axiomjit.runtime.native_call.builder import EntryBuilder, Row
 from axiomjit.runtime.object_cache.llvm_text import Value
-from axiomjit.symbolic.dims import Dim, Guard, Symbol
+from axiomjit.symbolic.dims import MIRRORED, Dim, Guard, Symbol
 
 LEAST, LARGEST = -(2**63), 2**63 - 1
 """The least and the largest word."""
@@ -139,7 +139,6 @@ class Limits:
 
 
 _NEGATED: Final = {"==": "!=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
-_MIRRORED: Final = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 Rows = list[tuple[str, tuple[int, ...]]]
 
 
@@ -219,7 +218,7 @@ class Words:
         if not varying.terms:
             return  # it holds for all integers
         if varying.terms[0][1] < 0:
-            varying, constant, sign = -varying, -constant, _MIRRORED[sign]
+            varying, constant, sign = -varying, -constant, MIRRORED[sign]
         self._limits.setdefault(varying, Limits()).take(sign, -constant)
 
     def finish(self, others: Iterable[Dim | FloatWord]) -> Rows:
