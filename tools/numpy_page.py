@@ -65,7 +65,7 @@ REASONS: Final = {
     r"a result without arrays|computes this in": "its result is no array of a supported dtype",
     r"not compiled yet": "asks for memory, layout or text, for which there is no rule",
 }
-"""The reason on the page for each pattern of what an error says it has seen; the first counts."""
+"""Reasons of refusals on the page, by patterns of the texts of errors; the first match counts."""
 
 
 class NoSampleError(Exception):

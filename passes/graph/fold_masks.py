@@ -1,4 +1,4 @@
-"""Graph -> Graph: folds and writes of what a mask selects become loops over the mask."""
+"""Graph -> Graph: folds and writes of elements that a mask selects become loops over the mask."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _write_over_mask(op: Update) -> Update:
 
 
 def _value_of(read: Read) -> Read:
-    """The read of what was written, if an update has overwritten all elements."""
+    """The read of the values of an update that overwrites all elements; other reads unchanged."""
     node, index = read
     if not isinstance(node, Update) or len(node.operands) != 2 or node.combine is not None:
         return read

@@ -1,4 +1,4 @@
-"""What Python prints for wrong programs: the message, and the user's own frames alone."""
+"""Errors of wrong programs are printed with their message and with the user's frames alone."""
 
 import os
 import pickle
@@ -38,7 +38,7 @@ def frames_of(error):
 
 
 def printed(error, run):
-    """What Python prints: lines count from the program's first, frames of NumPy are one.
+    """Return the printed traceback: lines count from the program's first, NumPy is one frame.
 
     The marks below a line, which versions of Python draw differently, are left out.
     """

@@ -155,7 +155,7 @@ def arguments(code, layout):
 
 
 def outcome(function, given):
-    """What is returned or raised, and the arguments afterwards."""
+    """Return the result or the error of a call, and its arguments after the call."""
     z, y = given
     base = z if z.base is None else z.base
     whole, other = base.copy(order="K"), y.copy(order="K")

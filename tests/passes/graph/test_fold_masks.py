@@ -1,4 +1,4 @@
-"""Folds and writes of what a mask chooses run over the mask; unneeded counts are dropped."""
+"""Folds and writes of elements that a mask selects loop over the mask; unused counts vanish."""
 
 import numpy as np
 import pytest
