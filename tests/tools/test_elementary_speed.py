@@ -1,6 +1,7 @@
 """Commands that time elementary functions: turns, bounds, what is refused, compile time."""
 
 import itertools
+import statistics
 import sys
 
 import pytest
@@ -62,4 +63,5 @@ def test_ten_functions_take_at_most_two_and_a_half_times_the_compile_time():
     found = measure("f8", 3)
     print(f"a kernel of ten functions / one without: {found.ratio:.2f}, {found}")
     assert found.ratio <= 2.5
-    assert min(compile_ms(PLAIN[:1], "f8") for _ in range(3)) < found.plain
+    pairs = [(compile_ms(PLAIN[:1], "f8"), compile_ms(PLAIN, "f8")) for _ in range(9)]
+    assert statistics.median(one / ten for one, ten in pairs) < 1
