@@ -11,6 +11,8 @@
 program, where that is right), error, warn, allow |
 | full_traceback | AXIOMJIT_FULL_TRACEBACK | 0 | tracebacks show axiomjit's own \
 frames, too |
+| lazy_from | AXIOMJIT_LAZY_FROM | 4096 | elements from which on arrays of \
+`axiomjit.numpy` are lazy |
 | outer | AXIOMJIT_OUTER | allow | operands without a common axis: allow, warn, error |
 | passes_until | AXIOMJIT_PASSES_UNTIL | None | run the first n passes, and later ones only where \
 every program needs them; None runs all |
@@ -43,6 +45,7 @@ from axiomjit.base.target import choose_target, chosen_target, name_target
 
 POOL_BYTES: Final = 2**28
 KERNELS: Final = 2000
+LAZY_FROM: Final = 4096
 POLICIES: Final = ("error", "warn", "allow")
 FALLBACKS: Final = ("step", *POLICIES)
 ENTRIES: Final = ("auto", "portable")
@@ -66,7 +69,8 @@ class Config:
     __slots__ = (
         *("_cache_mb", "_entry", "_fallback", "_generator", "_kernels", "_outer", "_passes_until"),
         *("_pool_bytes", "_seed", "background", "bounds", "cache_dir", "cache_shared"),
-        *("cache_tag", "check", "disable", "full_traceback", "show", "was_disabled"),
+        *("cache_tag", "check", "disable", "full_traceback", "lazy_from", "show"),
+        "was_disabled",
     )
 
     background: bool
@@ -77,6 +81,7 @@ class Config:
     check: bool
     disable: bool
     full_traceback: bool
+    lazy_from: int
     was_disabled: bool
     """True if the environment disabled axiomjit, of which the user is warned once."""
     show: tuple[str, ...]
@@ -100,6 +105,8 @@ class Config:
         self.kernels = int(most) if most.isdecimal() else most
         asked = os.environ.get("AXIOMJIT_SHOW", "").split(",")
         self.show = tuple(name.strip() for name in asked if name.strip())
+        lazy_from = os.environ.get("AXIOMJIT_LAZY_FROM", "").strip()
+        self.lazy_from = int(lazy_from) if lazy_from.isdecimal() else LAZY_FROM
         until: Any = os.environ.get("AXIOMJIT_PASSES_UNTIL", "").strip() or None
         self.passes_until = int(until) if until is not None and until.isdecimal() else until
         kept = os.environ.get("AXIOMJIT_POOL_BYTES", "").strip()

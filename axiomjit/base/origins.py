@@ -41,6 +41,16 @@ def user_location() -> str | None:
     return None if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
+def user_place() -> tuple[object, ...]:
+    """The instruction of the user's that runs now, and the one that called its function.
+
+    Equal places are one step of the program, run again.
+    """
+    frame = _users_frame()
+    caller = None if frame is None else frame.f_back
+    return tuple([(one.f_code, one.f_lasti) for one in (frame, caller) if one is not None])
+
+
 def _users_frame() -> FrameType | None:
     """The innermost frame outside axiomjit and NumPy."""
     frame: FrameType | None = sys._getframe(1)

@@ -1,0 +1,104 @@
+"""Calls of operations that a segment records: their keys, their text, and how they may vary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+from axiomjit.numpy.handles import Handle
+from axiomjit.numpy.operations import GET, SET, WRITES, Operation
+from axiomjit.numpy.results import Result, Same
+from axiomjit.numpy.statements import Writer, encoded, numbers_in, pattern_of
+
+
+class Call:
+    """One call of an operation: its arguments, the value numbers of its operands, and its key."""
+
+    __slots__ = ("_numbers", "args", "key", "kwargs", "operands", "operation")
+
+    def __init__(
+        self,
+        operation: Operation,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        number: Callable[[Handle], int],
+    ) -> None:
+        """Give every operand a value number.
+
+        Raises:
+            UnrecordedError: no segment records such arguments.
+        """
+        self.operation, self.args, self.kwargs = operation, args, kwargs
+        self._numbers: dict[int, int] = {}
+        self.operands: list[Handle] = []
+
+        def number_of(value: Any) -> int | None:
+            if not isinstance(value, Handle):
+                return None
+            found = self._numbers.get(id(value))
+            if found is None:
+                found = self._numbers[id(value)] = number(value)
+                self.operands.append(value)
+            return found
+
+        key: tuple[Hashable, ...] = tuple([encoded(one, number_of) for one in args])
+        named = [(name, encoded(one, number_of)) for name, one in sorted(kwargs.items())]
+        self.key = operation, *key, *named
+
+    def number(self, operand: Handle) -> int:
+        """The value number of an operand."""
+        return self._numbers[id(operand)]
+
+    def operand(self, number: int) -> Handle:
+        """The first operand with a value number."""
+        return next(one for one in self.operands if self.number(one) == number)
+
+    def varying(self) -> Sequence[int | float]:
+        """The numbers in the call that may differ from one call of its pattern to the next."""
+        if self.operation in (GET, SET):
+            return numbers_in(self.args)
+        found = numbers_in(self.args) if self.operation.sign else ()
+        return found if all(isinstance(one, float) for one in found) else ()
+
+    def pattern(self) -> Hashable:
+        """The key without the varying numbers, with the shape that an index selects.
+
+        Raises:
+            IndexError: the index is outside the array.
+        """
+        shape = None
+        if self.operation in (GET, SET):
+            shape = self.args[0].facts.sample[self.args[1]].shape
+        return pattern_of(self.key), shape
+
+    def written(self) -> tuple[int, ...]:
+        """The value numbers of the arrays whose entire memory this call writes a part of."""
+        targets = [self.args[0]] if self.operation in WRITES else []
+        out = self.kwargs.get("out", ())
+        targets += out if isinstance(out, tuple) else (out,)
+        return tuple({one.root()._number for one in targets if isinstance(one, Handle)})
+
+    def statement(self, first: int, results: Sequence[Result], words: Mapping[int, str]) -> str:
+        """The call as a Python statement.
+
+        Args:
+            first: The value number of the first new result.
+            results: What the call gives.
+            words: The names of varying numbers, by their place.
+        """
+
+        def name_of(value: Any) -> str | None:
+            return f"v{self.number(value)}" if isinstance(value, Handle) else None
+
+        writer, index = Writer(name_of, words), self.operation in (GET, SET)
+        args = [
+            writer.index(one) if index and k == 1 else writer.text(one)
+            for k, one in enumerate(self.args)
+        ]
+        text = self.operation.text(args, {k: writer.text(one) for k, one in self.kwargs.items()})
+        names = []
+        for result in results:
+            is_new = result is not None and not isinstance(result, Same)
+            names.append(f"v{first}" if is_new else "_")
+            first += is_new
+        return f"{', '.join(names)} = {text}" if set(names) - {"_"} else text

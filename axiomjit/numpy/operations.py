@@ -1,0 +1,162 @@
+"""Operations that segments record: NumPy's functions, ufuncs, methods and operators.
+
+Recorded is what fuses into loops and cannot fail by values: elementwise operations, folds, scans,
+views, writes, creation. All other functions run at once.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.base.operator_names import SIGNS
+from axiomjit.numpy_rules.elementwise import UFUNCS
+
+Texts = Sequence[str]
+
+
+class Operation:
+    """A function of arrays that can be recorded; calls of it are text of a segment."""
+
+    __slots__ = ("apply", "is_exact", "name", "sign")
+
+    def __init__(self, apply: Callable[..., Any], name: str, is_exact: bool) -> None:
+        """Wrap a function.
+
+        Args:
+            apply: The function, of NumPy arrays.
+            name: The name in the text of a segment: `np.sum`, or `.reshape` for a method.
+            is_exact: True if compiled kernels give NumPy's bits for floats.
+        """
+        self.apply, self.name, self.is_exact = apply, name, is_exact
+        self.sign = SIGNS.get(name.removeprefix("np.")) if is_exact else None
+
+    def __repr__(self) -> str:
+        return f"Operation({self.name})"
+
+    def text(self, args: Texts, kwargs: Mapping[str, str]) -> str:
+        """A call of the operation in Python."""
+        if self.sign and not kwargs and len(args) <= 2:
+            return f"{args[0]} {self.sign} {args[1]}" if args[1:] else f"{self.sign}{args[0]}"
+        if self is GET:
+            return f"{args[0]}[{args[1]}]"
+        if self is SET:
+            return f"{args[0]}[{args[1]}] = {args[2]}"
+        if self in IN_PLACE.values():
+            return f"{args[0]} {self.name} {args[1]}"
+        named = [f"{key}={value}" for key, value in kwargs.items()]
+        if self.name.startswith("."):
+            return f"{args[0]}{self.name}({', '.join([*args[1:], *named])})"
+        return f"{self.name}({', '.join([*args, *named])})"
+
+
+def _set(array: Any, index: Any, value: Any) -> None:
+    array[index] = value
+
+
+POWER: Final = Operation(operator.pow, "np.power", True)
+"""The operator `**` with an exponent of `EXACT_POWERS`."""
+EXACT_POWERS: Final = (2, 1, 0.5, -1, 0)
+"""Exponents for which Python's operator does not call `np.power`."""
+GET: Final = Operation(lambda array, index: array[index], "[]", True)
+SET: Final = Operation(_set, "[]=", True)
+
+
+def _in_place(stem: str) -> Callable[[Any, Any], Any]:
+    name = f"__i{stem}__"
+    return lambda array, other: getattr(array, name)(other)
+
+
+_EXACT_UFUNCS: Final = frozenset(
+    "add subtract multiply divide floor_divide remainder negative positive absolute fabs sqrt "
+    "square reciprocal sign conjugate maximum minimum fmax fmin equal not_equal less less_equal "
+    "greater greater_equal logical_and logical_or logical_xor logical_not bitwise_and bitwise_or "
+    "bitwise_xor invert left_shift right_shift isnan isinf isfinite signbit copysign floor ceil "
+    "trunc rint fmod divmod modf spacing nextafter heaviside bitwise_count gcd lcm".split()
+)
+"""Ufuncs of which kernels give NumPy's bits for all dtypes."""
+IN_PLACE: Final[Mapping[str, Operation]] = {
+    stem: Operation(_in_place(stem), f"{sign}=", True)
+    for stem, sign in (
+        *(("add", "+"), ("sub", "-"), ("mul", "*"), ("truediv", "/"), ("floordiv", "//")),
+        *(("mod", "%"), ("and", "&"), ("or", "|"), ("xor", "^")),
+        *(("lshift", "<<"), ("rshift", ">>")),
+    )
+}
+"""Operators that write into their first operand, by the stem of the method's name."""
+_EXACT_FUNCTIONS: Final = (
+    "max min amax amin any all argmax argmin clip where copy round around real imag "
+    "transpose swapaxes matrix_transpose moveaxis rollaxis squeeze expand_dims broadcast_to "
+    "diagonal flip flipud fliplr rot90 atleast_1d atleast_2d atleast_3d reshape ravel "
+    "concatenate stack vstack hstack dstack column_stack tile roll tril triu ptp diff "
+    "zeros_like ones_like full_like empty_like zeros ones full arange copyto outer"
+).split()
+_ROUNDED_FUNCTIONS: Final = (
+    "sum prod mean var std cumsum cumprod nansum nanmean trapezoid trace average linspace"
+).split()
+"""Functions that add or multiply in another order than NumPy's, so that last bits may differ."""
+_EXACT_METHODS: Final = (
+    "reshape transpose swapaxes squeeze ravel flatten diagonal astype copy conj conjugate fill"
+).split()
+_AS_FUNCTIONS: Final = (
+    "sum prod mean var std cumsum cumprod trace max min any all argmax argmin round clip".split()
+)
+"""Methods with the arguments of the function of their name."""
+_FOLDING_METHODS: Final = ("reduce", "accumulate", "outer")
+_FOLDS: Final = frozenset("add multiply maximum minimum logical_and logical_or".split())
+
+
+def _method(name: str) -> Operation:
+    return Operation(
+        lambda array, *args, **kwargs: getattr(array, name)(*args, **kwargs), f".{name}", True
+    )
+
+
+FUNCTIONS: Final[dict[object, Operation]] = {
+    **{
+        getattr(np, name): Operation(getattr(np, name), f"np.{name}", exact)
+        for names, exact in ((_EXACT_FUNCTIONS, True), (_ROUNDED_FUNCTIONS, False))
+        for name in names
+    },
+    **{
+        ufunc: Operation(ufunc, f"np.{ufunc.__name__}", ufunc.__name__ in _EXACT_UFUNCS)
+        for ufunc in UFUNCS
+        if ufunc.signature is None and getattr(np, ufunc.__name__, None) is ufunc
+    },
+}
+"""Recorded operations by NumPy's function."""
+UFUNC_METHODS: Final[dict[tuple[np.ufunc, str], Operation]] = {
+    (getattr(np, name), method): Operation(
+        getattr(getattr(np, name), method),
+        f"np.{name}.{method}",
+        method == "outer" or name not in ("add", "multiply"),
+    )
+    for name in _FOLDS
+    for method in _FOLDING_METHODS
+}
+"""Recorded methods of ufuncs."""
+METHODS: Final[dict[str, Operation]] = {
+    **{name: _method(name) for name in _EXACT_METHODS},
+    **{name: FUNCTIONS[getattr(np, name)] for name in _AS_FUNCTIONS},
+}
+"""Recorded methods of arrays, by name."""
+WRITES: Final = frozenset({FUNCTIONS[np.copyto], METHODS["fill"], SET, *IN_PLACE.values()})
+"""Operations that write into their first operand."""
+VIEWS: Final = frozenset(
+    {
+        GET,
+        *(METHODS[name] for name in _EXACT_METHODS if name not in ("astype", "copy", "flatten")),
+        *(
+            FUNCTIONS[getattr(np, name)]
+            for name in (
+                "real imag transpose swapaxes matrix_transpose moveaxis rollaxis squeeze "
+                "expand_dims broadcast_to diagonal flip flipud fliplr rot90 atleast_1d "
+                "atleast_2d atleast_3d reshape ravel"
+            ).split()
+        ),
+    }
+)
+"""Operations whose result may be a view of their first operand."""

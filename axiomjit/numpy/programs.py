@@ -1,0 +1,166 @@
+"""Programs of paths: the text of a segment, run in NumPy until compiling it pays.
+
+A program is compiled once NumPy has spent more time on it than compiling is estimated to take, so
+that a segment that runs once costs what it costs in NumPy. Operations whose last bits differ from
+NumPy's run meanwhile as kernels of one operation: the bits of a result do not depend on how often
+its segment ran.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.config import config
+from axiomjit.base.errors import AxiomError
+from axiomjit.dispatch.jit import Jitted
+from axiomjit.functions.source_text import tell_text
+from axiomjit.numpy.operations import FUNCTIONS, METHODS, UFUNC_METHODS, Operation
+from axiomjit.numpy.paths import State
+from axiomjit.numpy.statements import Writer
+
+COMPILE_S: Final = 0.05
+"""Seconds that compiling a segment takes, beside those for its statements."""
+STATEMENT_S: Final = 0.004
+"""Seconds that following, lowering and compiling one statement takes."""
+MOST_PROGRAMS: Final = 2000
+FILE_NAME: Final = "<axiomjit.numpy segment>"
+
+
+class Program:
+    """A segment's text, which NumPy runs at first, and compiled code later.
+
+    Attributes:
+        text: The segment as a Python function of its leaves and varying numbers.
+        spent_s: The seconds that NumPy has spent on it.
+        is_compiled: True once calls go to compiled code.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.spent_s = 0.0
+        self.is_compiled = self._is_refused = False
+        self._estimate_s = COMPILE_S + STATEMENT_S * text.count("\n")
+        self._plain = _function(text, _OneByOne())
+        self._jitted: Any = None
+
+    def run(self, arguments: Sequence[Any]) -> Sequence[Any]:
+        """The values that the segment returns, for these arguments."""
+        if self.is_compiled:
+            try:
+                found: Sequence[Any] = self._jitted(*arguments)
+                return found
+            except AxiomError:  # refused before anything was written
+                self.is_compiled, self._is_refused = False, True
+        start = perf_counter()
+        with np.errstate(all="ignore"):
+            found = self._plain(*arguments)
+        self.spent_s += perf_counter() - start
+        if self.spent_s > self._estimate_s and not self._is_refused and not config.disable:
+            self.compile()
+        return found
+
+    def compile(self) -> None:
+        """Let the next calls run compiled code."""
+        if self._jitted is None:
+            self._jitted = Jitted(_function(self.text, np), (), True)
+        self.is_compiled = True
+
+    @property
+    def compiled(self) -> Any:
+        """The function as `jit` compiles it."""
+        if self._jitted is None:
+            self.compile()
+        return self._jitted
+
+
+def _function(text: str, functions: Any) -> Any:
+    """The function that a text defines; `functions` is what it calls `np`."""
+    space: dict[str, Any] = {"__name__": "axiomjit.numpy.segment", "np": functions}
+    exec(compile(text, FILE_NAME, "exec"), space)
+    function = space["segment"]
+    tell_text(function.__code__, text)
+    return function
+
+
+def text_of(state: State, returned: Sequence[int]) -> str:
+    """The text of the segment that ends in a state and returns these values."""
+    lines = [one.statement for one in state.path() if one.statement]
+    values = ", ".join(f"v{k}" for k in returned) + ("," if len(returned) == 1 else "")
+    lines.append(f"return ({values})")
+    return f"def segment({', '.join(state.arguments)}):\n    " + "\n    ".join(lines) + "\n"
+
+
+def program_of(state: State, returned: tuple[int, ...]) -> Program:
+    """The program of a path, shared by all paths with the same text."""
+    return _program(text_of(state, returned))
+
+
+def _program(text: str) -> Program:
+    found = _programs.get(text)
+    return _programs.keep(text, Program(text)) if found is None else found
+
+
+def run_one(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """The result of one operation on NumPy arrays, with the bits that segments give."""
+    if operation.is_exact:
+        return operation.apply(*args, **kwargs)
+    arrays: list[Any] = []
+
+    def name_of(value: Any) -> str | None:
+        if not isinstance(value, np.ndarray | np.generic):
+            return None
+        arrays.append(value)
+        return f"a{len(arrays) - 1}"
+
+    writer = Writer(name_of)
+    texts = [writer.text(one) for one in args], {k: writer.text(v) for k, v in kwargs.items()}
+    if all(one.dtype.kind not in "fc" for one in arrays):
+        return operation.apply(*args, **kwargs)
+    names = ", ".join(f"a{k}" for k in range(len(arrays)))
+    called = operation.text(*texts)
+    program = _program(f"def segment({names}):\n    return {called}\n")
+    program.compile()
+    return program.run(arrays)
+
+
+class _OneByOne:
+    """NumPy's functions, of which those with bits of our own are kernels of one operation."""
+
+    dtype = np.dtype
+
+    def __getattr__(self, name: str) -> Any:
+        function = getattr(np, name)
+        operation = FUNCTIONS[function]
+        found: Any = function if operation.is_exact else _one(operation)
+        if isinstance(function, np.ufunc) and any(
+            not UFUNC_METHODS[function, method].is_exact
+            for method in ("reduce", "accumulate")
+            if (function, method) in UFUNC_METHODS
+        ):
+            found = _Ufunc(function, found)
+        setattr(self, name, found)
+        return found
+
+
+class _Ufunc:
+    """A ufunc whose folds are kernels of one operation."""
+
+    def __init__(self, ufunc: np.ufunc, call: Callable[..., Any]) -> None:
+        self._call, self.outer = call, ufunc.outer
+        self.reduce = _one(UFUNC_METHODS[ufunc, "reduce"])
+        self.accumulate = _one(UFUNC_METHODS[ufunc, "accumulate"])
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call(*args, **kwargs)
+
+
+def _one(operation: Operation) -> Callable[..., Any]:
+    return lambda *args, **kwargs: run_one(operation, args, kwargs)
+
+
+_programs: Final = BoundedTable[str, Program](MOST_PROGRAMS)

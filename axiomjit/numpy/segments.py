@@ -1,0 +1,350 @@
+"""Segments: the operations of one thread between two looks at values.
+
+A segment walks along a path of known operations and runs its program when a value is looked at.
+Where the path is new, the operations run at once in NumPy, and the path learns from the results:
+what an operation gives, of which shape, and whether it is a view. So errors are NumPy's own, at
+the user's line, and nothing is inferred.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from sys import getrefcount
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.base.locks import new_lock
+from axiomjit.base.origins import user_place
+from axiomjit.numpy.calls import Call
+from axiomjit.numpy.facts import Facts, facts_of, is_lazy_type
+from axiomjit.numpy.handles import Handle, ViewOf
+from axiomjit.numpy.operations import WRITES, Operation
+from axiomjit.numpy.paths import State
+from axiomjit.numpy.results import Result, Same, View
+from axiomjit.numpy.programs import program_of, run_one
+from axiomjit.numpy.statements import UnrecordedError
+
+NOWHERE: Final = State(None)
+"""A state without edges: operations of a segment there take the slow way."""
+ROOT: Final = State(None)
+"""Where all paths begin."""
+
+
+class RestartError(Exception):
+    """The segment was run before an operation, which belongs to the next one."""
+
+
+class Segment:
+    """Recorded operations, the handles of their values, and the leaves that they read.
+
+    Attributes:
+        state: The state for the fast way; `NOWHERE` while operations run at once.
+        values: The handles by value number, while results are pending.
+        is_open: False once it has run.
+    """
+
+    __slots__ = (
+        *("_arguments", "_behind", "_computed", "_is_learning", "_kind", "_lock", "_memory"),
+        *("is_open", "state", "thread", "values"),
+    )
+
+    def __init__(self, kind: type[Handle], is_open: bool = True) -> None:
+        """Begin a segment of this thread, whose values are handles of a kind."""
+        self._kind, self.is_open, self._is_learning = kind, is_open, False
+        self._behind: State = ROOT
+        self.state = ROOT if is_open else NOWHERE
+        self._arguments: list[Any] = []
+        self._memory: dict[int, Any] = {}
+        self._computed: list[bool] = []
+        self.values: list[Any] = []
+        self.thread = threading.get_ident()
+        self._lock = new_lock()
+
+    @property
+    def _at(self) -> State:
+        """The state behind the last operation."""
+        return self._behind if self._is_learning else self.state
+
+    def _go_to(self, state: State) -> None:
+        if self._is_learning:
+            self._behind = state
+        else:
+            self.state = state
+
+    # Value numbers
+
+    def number(self, handle: Handle) -> int:
+        """The value number of a handle; that of a value from before is a leaf, or a view of one.
+
+        Memory that somebody else may write into is copied.
+        """
+        if handle._segment is self:
+            return handle._number
+        link, is_shared = handle._link, handle.is_shared()
+        if type(link) is ViewOf and link.made is not None and not is_shared:
+            return self._view(handle, *link.made)
+        value = value_of(handle)
+        number = self._at.numbers
+        if is_shared or type(link) is ViewOf:
+            value = value.copy(order="K")
+            self._leaf(value, facts_of(value))
+            self._keep(None, number, False)
+            return number
+        if handle._segment is not None and handle._segment.is_open:  # that of another thread
+            handle._segment.finish()
+        self._leaf(value, handle._facts)
+        self._keep(handle, number, False)
+        return number
+
+    def _leaf(self, value: Any, facts: Facts) -> None:
+        self._memory[self._at.numbers] = value
+        self._arguments.append(value)
+        self._go_to(self._at.leaf(facts))
+
+    def _keep(self, handle: Handle | None, number: int, computed: bool) -> None:
+        if self._is_learning:
+            self._computed.append(computed)
+        else:
+            self.values.append(handle)
+        if handle is not None:
+            handle._segment, handle._number = self, number
+
+    def _view(
+        self, handle: Handle, operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> int:
+        """Record the call that made a view before this segment."""
+        call = Call(operation, args, kwargs, self.number)
+        at, of = self._at, call.number(args[0])
+        following, words = self._known(call)
+        if following is None:
+            following = at.then(call, (View(handle._facts, of),), None)
+        self._arguments += words
+        self._go_to(following)
+        self._keep(handle, at.numbers, self._is_learning and self._computed[of])
+        return at.numbers
+
+    # Operations
+
+    def record(self, operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """The result of an operation on handles and constants, pending or computed at once.
+
+        Raises:
+            RestartError: the segment has run; the operation is the first of the next.
+            UnrecordedError: no segment records such arguments, or such a result.
+        """
+        with self._lock:
+            if not self.is_open:
+                raise RestartError
+            call = Call(operation, args, kwargs, self.number)
+            if call.key in self._at.unrecorded:
+                raise UnrecordedError
+            if self._at.is_full() or call.key in self._at.cuts:
+                self.finish()
+                raise RestartError
+            following, words = self._known(call)
+            if following is not None and not self._is_learning:
+                return self._take(call, following, words)
+            return self._learn(call, following)
+
+    def _known(self, call: Call) -> tuple[State | None, Sequence[Any]]:
+        """The next state for a call, and the varying numbers that become arguments.
+
+        The second call of a pattern makes the state for any numbers, with the results of the first.
+        """
+        at = self._at
+        found = at.edges.get(call.key)
+        if found is not None or not at.general:
+            return found, ()
+        varying = call.varying()
+        pattern = call.pattern() if varying else None
+        first = at.general.get(pattern)
+        if first is None:
+            return None, ()
+        if not first.words:
+            words = [f"k{len(at.arguments) + k}" for k in range(len(varying))]
+            first = at.general[pattern] = at.like(first, call, words)
+        return first, varying
+
+    def _take(self, call: Call, following: State, words: Sequence[Any]) -> Any:
+        """Follow a known edge: the results are pending."""
+        first = self._at.numbers
+        self._arguments += words
+        self._go_to(following)
+        for k in following.written:
+            self.values[k]._array = None
+        return self._handles(call, following, first, [None] * len(following.results))
+
+    def _learn(self, call: Call, following: State | None) -> Any:
+        """Run an operation at once, and learn what it gives if that is not known."""
+        place = user_place()
+        at = self._at
+        if at.line is not None and following is None and place == at.line:
+            at.cuts.add(call.key)
+            self.finish()
+            raise RestartError
+        self._settle()
+        args = [concrete(one) for one in call.args]
+        kwargs = {name: concrete(one) for name, one in call.kwargs.items()}
+        given = run_one(call.operation, args, kwargs)
+        several = given if isinstance(given, tuple | list) else (given,)
+        if following is None:
+            results = self._results(call, several)
+            if results is None:
+                if call.operation in WRITES:
+                    raise AssertionError(call.operation)
+                at.unrecorded.add(call.key)
+                raise UnrecordedError
+            following = at.then(call, results, type(given) if several is given else None)
+            following.line = at.line or place
+        first = self._at.numbers
+        self._behind = following
+        for k in following.written:
+            self._computed[k] = True
+        return self._handles(call, following, first, several)
+
+    def _results(self, call: Call, values: Sequence[Any]) -> tuple[Result, ...] | None:
+        """What an operation gives, by its values; None if no handle represents one of them."""
+        found: list[Result] = []
+        for value in values:
+            if value is None:
+                found.append(None)
+                continue
+            if not isinstance(value, np.ndarray | np.generic) or not is_lazy_type(value.dtype):
+                return None
+            result: Result = facts_of(value)
+            for operand in call.operands:
+                if operand._array is value:
+                    result = Same(call.number(operand))
+                    break
+                if isinstance(value, np.ndarray) and _overlap(value, operand._array):
+                    result = View(facts_of(value), call.number(operand))
+                    break
+            found.append(result)
+        return tuple(found)
+
+    def _handles(self, call: Call, state: State, number: int, values: Sequence[Any]) -> Any:
+        """The handles of an operation's results, pending where the value is None."""
+        made: list[Any] = []
+        for result, value in zip(state.results, values, strict=True):
+            if result is None:
+                made.append(None)
+                continue
+            if isinstance(result, Same):
+                made.append(call.operand(result.number))
+                continue
+            handle = self._kind.__new__(self._kind)
+            handle._array, handle._link, computed = value, None, True
+            if isinstance(result, View):
+                root = call.operand(result.of).root()
+                handle._link = ViewOf(root, (call.operation, call.args, call.kwargs))
+                handle._facts = result.facts
+                computed = self._is_learning and self._computed[result.of]
+            else:
+                handle._facts = result
+            self._keep(handle, number, computed)
+            number += 1
+            made.append(handle)
+        return made[0] if state.container is None else state.container(made)
+
+    # Running
+
+    def is_looked_at(self, root: Handle) -> bool:
+        """True if the value of a root was computed or written in this segment."""
+        return self._computed[root._number] if self._is_learning else root._array is None
+
+    def finish(self) -> None:
+        """Run what is pending, and end the segment."""
+        with self._lock:
+            if not self.is_open:
+                return
+            self._settle()
+            self.is_open = False
+            self.values, self._memory, self._arguments, self._computed = [], {}, [], []
+
+    def _settle(self) -> None:
+        """Run what is pending; later operations of the segment run at once."""
+        if self._is_learning:
+            return
+        at, values = self._at, self.values
+        returned = self._held()
+        if returned or at.summary.written:
+            program = at.programs.get(returned)
+            if program is None:
+                program = at.programs[returned] = program_of(at, returned)
+            for number, value in zip(returned, program.run(self._arguments), strict=True):
+                values[number]._array = value
+        for number, value in self._memory.items():
+            if values[number] is not None:
+                values[number]._array = value
+        self._computed = self._are_computed()
+        self._behind, self.state, self._is_learning, self.values = at, NOWHERE, True, []
+
+    def _are_computed(self) -> list[bool]:
+        """For each value number, true if its memory was computed or written in this segment."""
+        summary, found = self._at.summary, [False] * self._at.numbers
+        for number in (*summary.new, *summary.written):
+            found[number] = True
+        for number in reversed(summary.views):
+            found[number] = found[self.values[number].root()._number]
+        return found
+
+    def _held(self) -> tuple[int, ...]:
+        """The numbers of new values whose handles somebody holds, besides this segment.
+
+        A view that nobody holds is no reason to keep the array that it is a view of.
+        """
+        values, extra, summary = self.values, {}, self._at.summary
+        for number in summary.views:
+            if getrefcount(values[number]) - extra.get(number, 0) <= _UNHELD:
+                link = values[number]._link
+                for one in (link.root, *link.made[1]):
+                    if isinstance(one, Handle) and one._segment is self:
+                        extra[one._number] = extra.get(one._number, 0) + 1
+        return tuple(
+            [n for n in summary.new if getrefcount(values[n]) - extra.get(n, 0) > _UNHELD]
+        )
+
+
+def value_of(handle: Handle) -> Any:
+    """The NumPy array or number of a handle, after what is pending for it has run."""
+    root = handle.root()
+    if root._array is None:
+        root._segment.finish()
+    if handle._array is None:
+        operation, args, kwargs = handle._link.made
+        handle._array = operation.apply(*map(concrete, args), **kwargs)
+    return handle._array
+
+
+def concrete(value: Any) -> Any:
+    """An argument with NumPy arrays and numbers in place of handles."""
+    if isinstance(value, Handle):
+        return value_of(value)
+    if type(value) is tuple or type(value) is list:
+        return type(value)(map(concrete, value))
+    return value
+
+
+def look(handle: Handle) -> Any:
+    """The value of a handle for somebody outside; this ends the segment that computes it."""
+    root = handle.root()
+    segment = root._segment
+    if segment is not None and segment.is_open and segment.is_looked_at(root):
+        segment.finish()
+    return value_of(handle)
+
+
+def _overlap(left: Any, right: Any) -> bool:
+    return isinstance(right, np.ndarray) and np.may_share_memory(left, right)
+
+
+def _count_of_unheld() -> int:
+    """The references of an object in a list, as `_held` sees them."""
+    held = [object()]
+    return getrefcount(held[0])
+
+
+_UNHELD: Final = _count_of_unheld()

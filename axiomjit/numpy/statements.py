@@ -1,0 +1,138 @@
+"""Calls of operations as keys of edges, and as text of a segment.
+
+A key names operands by value numbers, and holds everything else by value. A pattern is a key in
+which numbers that often differ from call to call (positions of an index, floats) are left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+_PLAIN: Final = frozenset({int, bool, str, type(None), type(Ellipsis)})
+_TYPES: Final = frozenset({bool, int, float, complex})
+
+
+class UnrecordedError(Exception):
+    """An argument is of a kind that no segment records."""
+
+
+def encoded(value: Any, number_of: Callable[[Any], int | None]) -> Hashable:
+    """The key of an argument.
+
+    Args:
+        value: The argument.
+        number_of: The value number of an array or lazy number; None for other values.
+
+    Raises:
+        UnrecordedError: the argument is of a kind that no segment records.
+    """
+    kind = type(value)
+    if kind in _PLAIN or (kind is float and value and value == value):
+        return kind, value
+    if kind is float or kind is complex:  # -0.0 is equal to 0.0, and NaN to nothing
+        return kind, repr(value)
+    if kind is slice:
+        return slice, *(encoded(one, number_of) for one in (value.start, value.stop, value.step))
+    if kind is tuple or kind is list:
+        return kind, *(encoded(one, number_of) for one in value)
+    number = number_of(value)
+    if number is not None:
+        return number
+    if isinstance(value, np.integer):
+        return int, int(value)
+    if kind is type and (value in _TYPES or issubclass(value, np.generic)):
+        return kind, value
+    if isinstance(value, np.dtype) and value.names is None:
+        return np.dtype, value
+    raise UnrecordedError
+
+
+class Writer:
+    """Writes arguments as Python text."""
+
+    def __init__(
+        self, name_of: Callable[[Any], str | None], words: Mapping[int, str] | None = None
+    ) -> None:
+        """Prepare for the arguments of one call.
+
+        Args:
+            name_of: The name of an array or lazy number; None for other values.
+            words: The names of numbers that vary, by their place in `numbers_in`.
+        """
+        self._name_of, self._words = name_of, words or {}
+        self._count = 0
+
+    def text(self, value: Any) -> str:
+        """An argument as text."""
+        kind = type(value)
+        if kind is int or kind is float:
+            self._count += 1
+            return self._words.get(self._count - 1) or _literal(value)
+        if kind in _PLAIN:
+            return "..." if value is Ellipsis else repr(value)
+        if kind is complex:
+            return f"complex({_literal(value.real)}, {_literal(value.imag)})"
+        if kind is slice:
+            return f"slice({self.text(value.start)}, {self.text(value.stop)}, {value.step!r})"
+        if kind is tuple:
+            return f"({', '.join(map(self.text, value))}{',' if len(value) == 1 else ''})"
+        if kind is list:
+            return f"[{', '.join(map(self.text, value))}]"
+        name = self._name_of(value)
+        if name is not None:
+            return name
+        if isinstance(value, np.integer):
+            return repr(int(value))
+        return value.__name__ if value in _TYPES else f"np.dtype({np.dtype(value).str!r})"
+
+    def index(self, value: Any) -> str:
+        """An index as text between brackets."""
+        if type(value) is tuple and value:
+            return ", ".join(map(self._item, value)) + ("," if len(value) == 1 else "")
+        return self._item(value)
+
+    def _item(self, value: Any) -> str:
+        if type(value) is not slice:
+            return self.text(value)
+        start, stop = ("" if one is None else self.text(one) for one in (value.start, value.stop))
+        return f"{start}:{stop}" + ("" if value.step is None else f":{value.step!r}")
+
+
+def _literal(value: float) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"float({repr(value)!r})"
+    return repr(value)
+
+
+def numbers_in(values: Sequence[Any]) -> list[int | float]:
+    """The Python numbers in arguments that may vary, in the order in which they are written.
+
+    The step of a slice does not vary.
+    """
+    found: list[int | float] = []
+    for value in values:
+        kind = type(value)
+        if kind is int or kind is float:
+            found.append(value)
+        elif kind is slice:
+            found += numbers_in((value.start, value.stop))
+        elif kind is tuple or kind is list:
+            found += numbers_in(value)
+    return found
+
+
+def pattern_of(key: Any) -> Hashable:
+    """A key without its numbers: of integers the sign stays, of floats nothing."""
+    if not isinstance(key, tuple):
+        return key
+    if key and key[0] is int:
+        return int, key[1] < 0
+    if key and key[0] is float:
+        return (float,)
+    if key and key[0] is slice:
+        return slice, pattern_of(key[1]), pattern_of(key[2]), key[3]
+    return tuple(map(pattern_of, key))
