@@ -67,7 +67,7 @@ class Call:
             IndexError: the index is outside the array.
         """
         shape = None
-        if self.operation in (GET, SET):
+        if self.operation in (GET, SET) and not isinstance(self.args[1], Handle):
             shape = self.args[0].facts.sample[self.args[1]].shape
         return pattern_of(self.key), shape
 
