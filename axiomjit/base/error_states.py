@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -18,19 +19,21 @@ def user_traps_errors() -> bool:
     NumPy keeps the state in a context variable, as an object that never changes: the last one that
     traps nothing is remembered.
     """
-    state = object() if _state is None else _state.get()
-    if state is _Harmless.state:
+    state = error_state()
+    if state is Harmless.state:
         return False
     if not _PASSED_OVER.issuperset(np.geterr().values()):
         return True
-    _Harmless.state = state
+    Harmless.state = state
     return False
 
 
 _state: Any = getattr(np._core.umath, "_extobj_contextvar", None)
+error_state: Callable[[], object] = object if _state is None else _state.get
+"""The object in which NumPy keeps its error states; another one each time if that is unknown."""
 
 
-class _Harmless:
+class Harmless:
     """The last error state found to trap nothing."""
 
     state: object = None

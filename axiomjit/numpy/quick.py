@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from axiomjit.base.array_values import OPERATOR_UFUNCS
-from axiomjit.base.error_states import user_traps_errors
+from axiomjit.base.error_states import Harmless, error_state, user_traps_errors
 from axiomjit.numpy.handles import ViewOf
 from axiomjit.numpy.operations import FUNCTIONS, GET, IN_PLACE, SET
 from axiomjit.numpy.paths import CUT, State
@@ -74,18 +74,38 @@ def _taken(now: Segment, following: State, kind: type, call: Any) -> Any:
     return None if following.same is None else values[following.same]
 
 
+def _traps() -> bool:
+    return error_state() is not Harmless.state and user_traps_errors()
+
+
 def binary(kind: type, name: str, general: Way) -> Way:
-    """The operator of a lazy array and another operand."""
+    """The operator of a lazy array and another operand, whose result is a new array.
+
+    Everything is written out here: a call would take as long as what it does.
+    """
     operation = FUNCTIONS[OPERATOR_UFUNCS[name]]
 
     def operator(self: Any, other: Any) -> Any:
         now = CURRENT.segment
         number = self._number if self._segment is now else _entered(now, self)
-        key = _operand(now, kind, other)
+        of = type(other)
+        if of is kind:
+            key: Any = other._number if other._segment is now else _entered(now, other)
+        else:
+            key = (of, other) if (of is float and other == other and other) or of is int else None
         following = now.state.edges.get((operation, number, key))
-        if following is None or not following.is_quick or user_traps_errors():
+        if following is None or (facts := following.fresh) is None:
             return operator(self, other) if now.is_cut(following) else general(self, other)
-        return _taken(now, following, kind, (operation, (self, other), _NO_OPTIONS))
+        if error_state() is not Harmless.state and user_traps_errors():
+            return general(self, other)
+        made = _NEW(kind)
+        made._array = made._link = None
+        made._facts, made._segment = facts, now
+        values = now.values
+        made._number = len(values)
+        values.append(made)
+        now.state = following
+        return made
 
     return operator
 
@@ -99,7 +119,7 @@ def in_place(kind: type, name: str, general: Way) -> Way:
         number = self._number if self._segment is now else _entered(now, self)
         key = _operand(now, kind, other)
         following = now.state.edges.get((operation, number, key))
-        if following is None or not following.is_quick or user_traps_errors():
+        if following is None or not following.is_quick or _traps():
             return operator(self, other) if now.is_cut(following) else general(self, other)
         return _taken(now, following, kind, None)
 
@@ -130,7 +150,7 @@ def get(kind: type, general: Way) -> Way:
         key = _index_key(index)
         number = self._number if self._segment is now else _entered(now, self)
         following = now.state.edges.get((GET, number, key))
-        if following is None or not following.is_quick or user_traps_errors():
+        if following is None or not following.is_quick or _traps():
             return item(self, index) if now.is_cut(following) else general(self, index)
         return _taken(now, following, kind, (GET, (self, index), _NO_OPTIONS))
 
@@ -145,7 +165,7 @@ def put(kind: type, general: Way) -> Way:
         number = self._number if self._segment is now else _entered(now, self)
         key = SET, number, _index_key(index), _operand(now, kind, value)
         following = now.state.edges.get(key)
-        if following is not None and following.is_quick and not user_traps_errors():
+        if following is not None and following.is_quick and not _traps():
             _taken(now, following, kind, None)
         elif now.is_cut(following):
             set_item(self, index, value)
@@ -165,11 +185,11 @@ def ufunc(kind: type, general: Way) -> Way:
         now = CURRENT.segment
         keys = [_operand(now, kind, one) for one in operands]
         following = now.state.edges.get((operation, *keys))
-        if following is None or not following.is_quick or user_traps_errors():
+        if following is None or not following.is_quick or _traps():
             if now.is_cut(following):
                 return called(self, function, method, *operands)
             return general(self, function, method, *operands)
-        return _taken(now, following, kind, (operation, operands, _NO_OPTIONS))
+        return _taken(now, following, kind, None)
 
     return called
 
