@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.numpy.calls import Call
 from axiomjit.numpy.facts import Facts
@@ -46,14 +47,15 @@ class State:
         written: The value numbers of arrays whose memory the last operation writes into.
         numbers: The number of value numbers so far.
         arguments: The names of the arguments so far.
-        line: The user's line at which the path began, as code object and line number.
+        line: The user's instruction at which the path began (`user_place`).
+        where: The user's line of the last operation, `file:line`.
         programs: The programs by the value numbers that they return.
     """
 
     __slots__ = (
         *("_summary", "arguments", "bytes", "container", "depth", "edges", "fresh", "general"),
         *("is_quick", "line", "numbers", "parent", "programs", "results", "same", "statement"),
-        *("unrecorded", "view", "words", "written"),
+        *("unrecorded", "view", "where", "words", "written"),
     )
 
     def __init__(self, parent: State | None) -> None:
@@ -64,6 +66,7 @@ class State:
         self.words: tuple[str, ...] = ()
         self.programs: dict[tuple[int, ...], Any] = {}
         self.statement, self.written, self.is_quick = "", (), False
+        self.where = ""
         self.fresh: Facts | None = None
         self.view: View | None = None
         self.same: int | None = None
@@ -118,6 +121,7 @@ class State:
         made.statement = call.statement(self.numbers, results, dict(enumerate(words)))
         made.arguments = (*self.arguments, *words)
         made.depth += 1
+        made.where = user_location() or ""
         made.numbers += sum(isinstance(one, Facts | View) for one in results)
         if container is None and not words:
             only = results[0]

@@ -8,6 +8,7 @@ its segment ran.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any, Final
@@ -31,6 +32,7 @@ STATEMENT_S: Final = 0.004
 LOWER_S: Final = 0.001
 """Seconds that following and lowering one statement takes."""
 MOST_PROGRAMS: Final = 2000
+_VALUES: Final = re.compile(r"\bv\d+\b")
 FILE_NAME: Final = "<axiomjit.numpy segment>"
 
 
@@ -50,7 +52,7 @@ class Program:
         self._was_lowered = False
         self._lowering_s = LOWER_S * text.count("\n")
         self._estimate_s = COMPILE_S + STATEMENT_S * text.count("\n")
-        self._plain = _function(text, _OneByOne())
+        self._plain = _function(_with_deletions(text), _OneByOne())
         self._jitted: Any = None
 
     def run(self, arguments: Sequence[Any]) -> Sequence[Any]:
@@ -101,6 +103,19 @@ def _function(text: str, functions: Any) -> Any:
     function = space["segment"]
     tell_text(function.__code__, text)
     return function
+
+
+def _with_deletions(text: str) -> str:
+    """The text of a segment that frees each value behind its last use, as NumPy does."""
+    first, *lines, last = text.splitlines()
+    seen = {*_VALUES.findall(first), *_VALUES.findall(last)}
+    freed = []
+    for line in reversed(lines):
+        names = dict.fromkeys(name for name in _VALUES.findall(line) if name not in seen)
+        seen.update(names)
+        freed += [f"    del {', '.join(names)}"] if names else []
+        freed.append(line)
+    return "\n".join([first, *reversed(freed), last]) + "\n"
 
 
 def text_of(state: State, returned: Sequence[int]) -> str:

@@ -301,6 +301,7 @@ class Segment:
             program = at.programs.get(returned)
             if program is None:
                 program = at.programs[returned] = program_of(at, returned)
+            CURRENT.last = at, program
             for number, value in zip(returned, program.run(self.arguments), strict=True):
                 values[number]._array = value
         for number in summary.written:
@@ -379,12 +380,16 @@ _UNHELD: Final = _count_of_unheld()
 
 
 class _Current(threading.local):
-    """The segment of this thread, and its lock."""
+    """The segment of this thread, and its lock.
+
+    `last` are the state and the program of the last segment that ran; None before the first.
+    """
 
     kind: Any = Handle
 
     def __init__(self) -> None:
         self.lock = new_lock()
+        self.last: Any = None
         self.segment = Segment(Handle, self.lock, is_open=False)
 
 
