@@ -40,6 +40,7 @@ from axiomjit.dispatch.arguments import (
     exact_layout,
     foreign_classes,
     has_axes,
+    in_numpy,
     plain_arguments,
     static_parameters,
     swapped_dtype,
@@ -217,6 +218,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
 
     def answer(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
         """The result of a call that no native guard has answered."""
+        if (kwargs or not are_arrays(args)) and (plain := in_numpy(args, kwargs)) is not None:
+            return self(*plain[0], **plain[1])
         if (self._in_numpy or user_traps_errors()) and not (
             (kwargs or not are_arrays(args)) and has_axes((*args, *kwargs.values()))
         ):

@@ -209,12 +209,15 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         return handed_out(self)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        function = getattr(type(look(self)), name)
-        if not callable(function):
-            return getattr(look(self), name)
-        return lambda *args, **kwargs: at_once(function, (self, *args), kwargs, writes=True)
+        kind = self.__class__
+        if name.startswith("__") or not hasattr(kind, name):
+            owner = f"{kind.__module__}.{kind.__name__}"
+            raise AttributeError(f"{owner!r} object has no attribute {name!r}")
+        return getattr(look(self), name)
+
+    def as_argument(self) -> Any:
+        """NumPy's array or number, which compiled functions get instead."""
+        return look(self) if self._facts.is_number else handed_out(self)
 
     def __repr__(self) -> str:
         return repr(look(self))
