@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as _numpy
 
-from axiomjit.numpy import attributes as _attributes
+from axiomjit.numpy.attributes import ATTRIBUTES as _ATTRIBUTES  # noqa: F401 - the class is complete
 from axiomjit.numpy.at_once import ran_at_once as ran_at_once
 from axiomjit.numpy.lazy_arrays import LazyArray as LazyArray
 from axiomjit.numpy.namespace import REPLACED as _REPLACED

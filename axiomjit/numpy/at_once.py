@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -61,7 +61,8 @@ def name_of(called: Operation | Callable[..., Any]) -> str:
     bound = getattr(called, "__self__", None)
     if isinstance(bound, np.ufunc):
         return f"{bound.__name__}.{called.__name__}"
-    name = getattr(called, "__qualname__", None) or getattr(called, "__name__", str(called))
+    function: Any = called
+    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", str(function))
     module = getattr(called, "__module__", None) or ""
     if module.startswith("numpy"):
         module = ".".join(one for one in module.split(".")[1:] if not one.startswith("_"))

@@ -197,7 +197,7 @@ def _set_real(self: Any, value: Any) -> None:
 
 def _set_imag(self: Any, value: Any) -> None:
     if self.dtype.kind != "c":
-        setattr(look(self), "imag", value)
+        look(self).imag = value  # NumPy's error
     run(SET, (self.imag, ..., value), {})
 
 
@@ -319,10 +319,16 @@ ATTRIBUTES: Final[dict[str, Any]] = {
     **{name: _running(name, False, NOT_RECORDED) for name in _READING.split()},
     **{name: _running(name, True, NOT_RECORDED) for name in _WRITING.split()},
     **{name: _running(name, False, LOOKED_AT) for name in _LOOKING.split()},
-    **{name: _like(name, hides_frames(f)) for name, f in (
-        ("view", _view), ("getfield", _getfield), ("resize", _resize), ("setflags", _setflags),
-        ("to_device", _device_of),
-    )},
+    **{
+        name: _like(name, hides_frames(f))
+        for name, f in (
+            ("view", _view),
+            ("getfield", _getfield),
+            ("resize", _resize),
+            ("setflags", _setflags),
+            ("to_device", _device_of),
+        )
+    },
     "shape": _layout("shape", lambda self: self._facts.shape),
     "strides": _layout("strides", lambda self: self._facts.strides),
     "dtype": _layout("dtype", lambda self: self._facts.dtype),

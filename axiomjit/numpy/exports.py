@@ -48,7 +48,7 @@ class Interface(dict[str, Any]):
 
     def get(self, key: str, default: Any = None) -> Any:
         """The value of a key, or the default."""
-        return self[key] if key in self else default
+        return self._address() if key == "data" else super().get(key, default)
 
     def _address(self) -> tuple[int, bool]:
         """The address of the first element, and true if the memory is read-only."""

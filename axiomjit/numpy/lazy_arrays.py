@@ -29,7 +29,6 @@ from axiomjit.numpy.operations import (
     FUNCTIONS,
     GET,
     IN_PLACE,
-    METHODS,
     POWER,
     SET,
     UFUNC_METHODS,
@@ -83,7 +82,8 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
 
     def __new__(kind, *args: Any, **kwargs: Any) -> Any:
         """Make a handle, or an array of a subclass of NumPy's class."""
-        return np.ndarray.__new__(kind, *args, **kwargs) if args or kwargs else _NEW(kind)
+        theirs: Any = np.ndarray.__new__
+        return theirs(kind, *args, **kwargs) if args or kwargs else _NEW(kind)
 
     @classmethod
     def __class_getitem__(cls, types: Any) -> Any:
@@ -151,15 +151,16 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
     def _ufunc(
         self, ufunc: np.ufunc, method: str, operands: Sequence[Any], options: dict[str, Any]
     ) -> Any:
-        operation = FUNCTIONS.get(ufunc) if method == "__call__" else UFUNC_METHODS.get(
-            (ufunc, method)
+        operation = (
+            FUNCTIONS.get(ufunc) if method == "__call__" else UFUNC_METHODS.get((ufunc, method))
         )
         out = options.get("out")
         if out is not None and len(out) == 1:
             options = options | {"out": out[0]}
         if operation is None or _may_fail(ufunc, operands):
             function = ufunc if method == "__call__" else getattr(ufunc, method)
-            return at_once(function, operands, options, reason=NOT_RECORDED if operation is None else VALUES)
+            reason = NOT_RECORDED if operation is None else VALUES
+            return at_once(function, operands, options, reason=reason)
         return run(operation, operands, options)
 
     def _function(
@@ -360,10 +361,11 @@ def _is_shared(target: Any, writes: bool) -> bool:
         return isinstance(target, np.ndarray)
     if target._link is None:
         return False
-    root = target.root()
-    if root is not target and target._link.made is None:
-        return True
-    link = root._link
+    link: Any = target._link
+    if type(link) is ViewOf:
+        if link.made is None:
+            return True
+        link = link.root._link
     if type(link) is not Shared:
         return False
     return link.is_held() or (writes and not value_of(target).flags.writeable)

@@ -59,9 +59,9 @@ def _counting(function: Function) -> Function:
     operation = FUNCTIONS[function]
 
     def made(*args: Any, **kwargs: Any) -> Any:
-        if 0 < len(args) < 4 and all(type(one) is int for one in args) and args[2:] != (0,):
-            if len(range(*args)) >= config.lazy_from:
-                return run(operation, args, kwargs)
+        are_bounds = 0 < len(args) < 4 and all(type(one) is int for one in args)
+        if are_bounds and args[2:] != (0,) and len(range(*args)) >= config.lazy_from:
+            return run(operation, args, kwargs)
         return wrapped(function(*args, **kwargs))
 
     return made
@@ -104,7 +104,6 @@ def _converted(function: Function, args: Sequence[Any], kwargs: dict[str, Any]) 
     return run(METHODS["copy"], (given,), {"order": "K"}) if copy else given
 
 
-@functools.wraps(np.fromfunction)
 def _from_function(
     function: Function, shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any
 ) -> Any:
@@ -132,10 +131,13 @@ _TABLE: Final[dict[Callable[[Function], Function], str]] = {
 
 
 def like(function: Any, made: Function, module: str) -> Function:
-    """A function of ours, named, documented and pickled as NumPy's name in a module of ours."""
-    found = functools.wraps(function)(hides_frames(made))
-    found.__module__, found.__qualname__ = module, found.__name__
-    return found
+    """A function of ours, named, documented and pickled as NumPy's name in a module of ours.
+
+    Compiled functions call NumPy's.
+    """
+    found: Any = functools.wraps(function)(hides_frames(made))
+    found.__module__, found.__qualname__, found.stands_for = module, found.__name__, function
+    return found  # type: ignore[no-any-return]
 
 
 def _function(path: str, way: Callable[[Function], Function]) -> Function:
@@ -148,7 +150,7 @@ def _function(path: str, way: Callable[[Function], Function]) -> Function:
 
 REPLACED: Final[dict[str, Any]] = {
     **{path: _function(path, way) for way, names in _TABLE.items() for path in names.split()},
-    "fromfunction": _from_function,
+    "fromfunction": like(np.fromfunction, _from_function, "axiomjit.numpy"),
     "ndarray": LazyArray,
 }
 """Our objects by NumPy's names: `zeros`, `fft.fftfreq`."""

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-import numpy as np
 from numpy import random as _random
 
-from axiomjit.base.config import config
-from axiomjit.numpy.at_once import DRAWN, LOOKED_AT
+from axiomjit.numpy.at_once import DRAWN
 from axiomjit.numpy.lazy_arrays import LazyArray, at_once
 from axiomjit.numpy.namespace import like, wrapped
 
@@ -74,11 +72,15 @@ def _restored(state: Any) -> RandomState:
     return made
 
 
-def default_rng(seed: Any = None) -> Generator:
-    """A generator as `numpy.random.default_rng` makes it; one of NumPy's gives its bits."""
+def _generator(seed: Any = None) -> Generator:
     if type(seed) is Generator:
         return seed
-    return Generator(_random.default_rng(seed).bit_generator)
+    return Generator(  # a generator of NumPy's gives its bits
+        _random.default_rng(seed).bit_generator
+    )
+
+
+default_rng: Final = like(_random.default_rng, _generator, __name__)
 
 
 def __getattr__(name: str) -> Any:
