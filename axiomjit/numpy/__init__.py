@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as _numpy
 
-from axiomjit.numpy.attributes import ATTRIBUTES as _ATTRIBUTES  # noqa: F401 - the class is complete
 from axiomjit.numpy.at_once import ran_at_once as ran_at_once
+from axiomjit.numpy.attributes import complete as _complete
 from axiomjit.numpy.lazy_arrays import LazyArray as LazyArray
 from axiomjit.numpy.namespace import REPLACED as _REPLACED
 from axiomjit.numpy.submodules import submodule as _submodule
 
+_complete()
 __all__ = list(_numpy.__all__)
 __version__ = _numpy.__version__
 globals().update({name: one for name, one in _REPLACED.items() if "." not in name})

@@ -62,7 +62,7 @@ def name_of(called: Operation | Callable[..., Any]) -> str:
     if isinstance(bound, np.ufunc):
         return f"{bound.__name__}.{called.__name__}"
     function: Any = called
-    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", str(function))
+    name = str(getattr(function, "__qualname__", None) or getattr(function, "__name__", function))
     module = getattr(called, "__module__", None) or ""
     if module.startswith("numpy"):
         module = ".".join(one for one in module.split(".")[1:] if not one.startswith("_"))

@@ -1,7 +1,6 @@
 """Attributes and methods of lazy arrays, so that they have all that NumPy's arrays have.
 
-Recorded methods are rows of `operations.METHODS`; the others run at once. Importing this module
-completes the class.
+Recorded methods are rows of `operations.METHODS`; the others run at once.
 """
 
 from __future__ import annotations
@@ -364,5 +363,9 @@ ATTRIBUTES: Final[dict[str, Any]] = {
     "__ceil__": _looked(math.ceil),
 }
 """What the class gets, by name."""
-for _name, _value in ATTRIBUTES.items():
-    setattr(LazyArray, _name, _value)
+
+
+def complete() -> None:
+    """Give the class of lazy arrays its attributes."""
+    for name, value in ATTRIBUTES.items():
+        setattr(LazyArray, name, value)

@@ -50,7 +50,7 @@ from axiomjit.numpy.statements import UnrecordedError
 
 
 class _Kind(type):
-    """The class of `LazyArray`: NumPy's own arrays are instances, and classes of them subclasses."""
+    """The class of `LazyArray`: NumPy's own arrays are instances, their classes subclasses."""
 
     def __new__(
         meta, name: str, bases: tuple[type, ...], space: dict[str, Any], **options: Any
