@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -28,9 +29,9 @@ from axiomjit.numpy.operations import (
 )
 from axiomjit.numpy.quick import add_quick_ways
 from axiomjit.numpy.segments import (
-    CURRENT,
     RestartError,
     concrete,
+    finish_readers,
     look,
     make_handles,
     open_segment,
@@ -119,8 +120,8 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
     # Operators, functions, methods
 
     def _operate(self, name: str, *operands: Any) -> Any:
-        if any(getattr(value, "__array_ufunc__", self) is None for value in operands):
-            return NotImplemented
+        if not all(map(_is_operand, operands)):
+            return _at_once(_PYTHON[name], operands, {})
         if name == "pow" and len(operands) == 2:
             exponent = operands[1]
             if type(exponent) in (int, float) and exponent in EXACT_POWERS:
@@ -239,7 +240,7 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
 def _run(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """The result of an operation: recorded, or computed at once where no segment records it."""
     try:
-        if user_traps_errors() or _writes_shared(operation, args, kwargs):
+        if user_traps_errors() or _is_apart(operation, args, kwargs):
             return _at_once(operation.apply, args, kwargs, writes=True)
         given = tuple(map(_handle, args))
         named = {name: _handle(one) for name, one in kwargs.items()} if kwargs else {}
@@ -264,7 +265,8 @@ def _at_once(
     """The result of a function of NumPy's, called now."""
     operands = list(_handles_in((*args, *kwargs.values())))
     if writes or kwargs.get("out") is not None:
-        CURRENT.segment.finish()
+        for one in operands:
+            finish_readers(one)
     for one in operands:
         look(one)
     given = function(*map(concrete, args), **{k: concrete(v) for k, v in kwargs.items()})
@@ -325,20 +327,20 @@ def _handles_in(values: Sequence[Any]) -> Any:
             yield from _handles_in(value)
 
 
-def _writes_shared(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    """True if a call reads or writes, as a view or target, memory that somebody else can write."""
+def _is_apart(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """True if a call views or writes memory of which segments only read copies."""
     targets = [args[0]] if operation in WRITES or operation in VIEWS else []
     out = kwargs.get("out", ())
     targets += out if isinstance(out, tuple) else (out,)
     return any(
-        one.is_shared() if type(one) is LazyArray else isinstance(one, np.ndarray)
+        one.is_apart() if type(one) is LazyArray else isinstance(one, np.ndarray)
         for one in targets
     )
 
 
 def _handed_out(handle: LazyArray) -> Any:
     """A NumPy array of the handle's memory, which others may write into from now on."""
-    CURRENT.segment.finish()
+    finish_readers(handle)
     value, root = value_of(handle), handle.root()
     found = hand_out(root)
     if handle is root:
@@ -377,6 +379,14 @@ def _is_nested(value: Any) -> bool:
     return type(value) is list or type(value) is tuple
 
 
+def _is_operand(value: Any) -> bool:
+    """True for what NumPy's ufuncs take as an array or number; other operands see NumPy's arrays."""
+    kind = type(value)
+    return kind is LazyArray or kind in _NUMBERS or kind is np.ndarray or isinstance(value, np.generic)
+
+
+_NUMBERS: Final = frozenset({bool, int, float, complex})
+_PYTHON: Final = {stem: getattr(operator, f"__{stem}__", divmod) for stem in OPERATOR_UFUNCS}
 _POSITIONS: Final = frozenset({int, type(None)})
 
 
