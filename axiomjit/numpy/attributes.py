@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.base.dtypes import is_complex
 from axiomjit.base.errors import GraphTypeError
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import hides_frames, user_location
@@ -23,7 +24,7 @@ from axiomjit.numpy.facts import facts_of, is_lazy_type
 from axiomjit.numpy.handles import Handle, Shared, ViewOf, let_escape
 from axiomjit.numpy.lazy_arrays import LazyArray, at_once, made, run, wrap
 from axiomjit.numpy.operations import FUNCTIONS, METHODS, SET
-from axiomjit.numpy.segments import CURRENT, look, value_of
+from axiomjit.numpy.segments import finish_readers, look, value_of
 
 _READING: Final = "argpartition argsort choose compress dot nonzero repeat searchsorted take"
 _WRITING: Final = "byteswap partition put setfield sort"
@@ -110,7 +111,7 @@ def _layout(name: str, get: Callable[[Any], Any]) -> property:
 
     def change(self: Any, value: Any) -> None:
         may_have_views = _references(self) > _UNVIEWED
-        CURRENT.segment.finish()
+        finish_readers(self)
         array = value_of(self)
         if _is_number(self):
             setattr(array, name, value)
@@ -125,13 +126,13 @@ def _layout(name: str, get: Callable[[Any], Any]) -> property:
 
 
 def _resize(self: Any, *new_shape: Any, refcheck: bool = True) -> None:
-    CURRENT.segment.finish()
+    finish_readers(self)
     value = value_of(self)
     if _is_number(self):
         return value.resize(*new_shape)  # type: ignore[no-any-return]
     if self.root() is not self:
         raise ValueError("cannot resize this array: it does not own its data")
-    if refcheck and (self.is_shared() or _views_of(self)):
+    if refcheck and (self.is_apart() or _views_of(self)):
         raise ValueError(
             "cannot resize an array that references or is referenced\n"
             "by another array in this way.\n"
@@ -145,7 +146,7 @@ def _resize(self: Any, *new_shape: Any, refcheck: bool = True) -> None:
 
 
 def _setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -> None:
-    CURRENT.segment.finish()
+    finish_readers(self)
     value_of(self).setflags(write, align, uic)
     root = self.root()
     if type(root._link) is not Shared and not _is_number(self):
@@ -159,7 +160,7 @@ class Flags:
 
     def __init__(self, of: LazyArray) -> None:
         """Show the flags of an array."""
-        object.__setattr__(self, "_of", of)
+        super().__setattr__("_of", of)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(look(self._of).flags, name)
@@ -195,7 +196,7 @@ def _set_real(self: Any, value: Any) -> None:
 
 
 def _set_imag(self: Any, value: Any) -> None:
-    if self.dtype.kind != "c":
+    if not is_complex(self.dtype):
         look(self).imag = value  # NumPy's error
     run(SET, (self.imag, ..., value), {})
 

@@ -22,8 +22,9 @@ class Call:
         args: Sequence[Any],
         kwargs: Mapping[str, Any],
         number: Callable[[Handle], int],
+        mark: str | None = None,
     ) -> None:
-        """Give every operand a value number.
+        """Give every operand a value number; a mark sets its edges apart from those of others.
 
         Raises:
             UnrecordedError: no segment records such arguments.
@@ -43,7 +44,7 @@ class Call:
 
         key: tuple[Hashable, ...] = tuple([encoded(one, number_of) for one in args])
         named = [(name, encoded(one, number_of)) for name, one in sorted(kwargs.items())]
-        self.key = operation, *key, *named
+        self.key = (operation, *key, *named) if mark is None else (mark, operation, *key, *named)
 
     def number(self, operand: Handle) -> int:
         """The value number of an operand."""

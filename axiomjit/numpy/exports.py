@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from axiomjit.numpy.handles import Handle, hand_out, let_escape, view_of
-from axiomjit.numpy.segments import CURRENT, look, value_of
+from axiomjit.numpy.segments import finish_readers, look, value_of
 
 
 def handed_out(handle: Handle) -> Any:
     """A NumPy array of the handle's memory, which others may write into from now on."""
-    CURRENT.segment.finish()
+    finish_readers(handle)
     value, root = value_of(handle), handle.root()
     found = hand_out(root)
     return found if handle is root else view_of(found, value)

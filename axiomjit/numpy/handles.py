@@ -27,6 +27,15 @@ class ViewOf:
     def __init__(self, root: Handle, made: Made | None) -> None:
         self.root, self.made = root, made
 
+    def depth(self) -> int:
+        """The number of calls from the entire memory to the view."""
+        made, found = self.made, 1
+        while made is not None:
+            link = made[1][0]._link
+            made = link.made if type(link) is ViewOf else None
+            found += made is not None
+        return found
+
 
 class Shared:
     """Memory that others can write: NumPy arrays given to us, or arrays handed out.
@@ -78,9 +87,16 @@ class Handle:
         link = self._link
         return link.root if type(link) is ViewOf else self
 
-    def is_shared(self) -> bool:
-        """True if somebody else can write into the memory now."""
-        link = self.root()._link
+    def is_apart(self) -> bool:
+        """True if segments read a copy of the memory, and operations on the memory run at once.
+
+        Somebody else can write into it now, or it is not known how the view came about.
+        """
+        link = self._link
+        if type(link) is ViewOf:
+            if link.made is None:
+                return True
+            link = link.root._link
         return type(link) is Shared and link.is_held()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import operator as op
+import operator
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -38,9 +38,9 @@ from axiomjit.numpy.operations import (
 )
 from axiomjit.numpy.quick import add_quick_ways
 from axiomjit.numpy.segments import (
-    CURRENT,
     RestartError,
     concrete,
+    finish_readers,
     look,
     make_handles,
     open_segment,
@@ -132,8 +132,8 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
     # Operators, functions, methods
 
     def _operate(self, name: str, *operands: Any) -> Any:
-        if any(getattr(value, "__array_ufunc__", self) is None for value in operands):
-            return NotImplemented
+        if not all(map(_is_operand, operands)):
+            return at_once(_PYTHON[name], operands, {}, reason=ARGUMENTS)
         if name == "pow" and len(operands) == 2:
             exponent = operands[1]
             if type(exponent) in (int, float) and exponent in EXACT_POWERS:
@@ -175,7 +175,7 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         return look(self)
 
     def __index__(self) -> int:
-        return op.index(look(self))
+        return operator.index(look(self))
 
     def __iter__(self) -> Any:
         if len(self._facts.shape) < 2:
@@ -237,7 +237,7 @@ def run(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) ->
     """The result of an operation: recorded, or computed at once where no segment records it."""
     try:
         reason = ERROR_STATES if user_traps_errors() else ""
-        if reason or _is_on_shared(operation, args, kwargs):
+        if reason or _is_apart(operation, args, kwargs):
             return at_once(operation, args, kwargs, writes=True, reason=reason or SHARED)
         given = tuple(map(_handle, args))
         named = {name: _handle(one) for name, one in kwargs.items()} if kwargs else {}
@@ -276,7 +276,8 @@ def at_once(
     note(called, reason)
     operands = list(_handles_in((*args, *kwargs.values())))
     if writes or kwargs.get("out") is not None:
-        CURRENT.segment.finish()
+        for one in operands:
+            finish_readers(one)
     for one in operands:
         look(one)
     function = called.apply if isinstance(called, Operation) else called
@@ -344,31 +345,28 @@ def _handles_in(values: Sequence[Any]) -> Any:
             yield from _handles_in(value)
 
 
-def _is_on_shared(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    """True if a call makes a view of, or writes into, memory that is not ours alone."""
+def _is_apart(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """True if a call views or writes memory of which segments only read copies."""
     writes = operation in WRITES
     first = args[0] if args and (writes or operation in VIEWS) else None
-    if first is not None and _is_shared(first, writes):
+    if first is not None and _is_outside(first, writes):
         return True
     out = kwargs.get("out")
     return out is not None and any(
-        _is_shared(one, True) for one in (out if isinstance(out, tuple) else (out,))
+        _is_outside(one, True) for one in (out if isinstance(out, tuple) else (out,))
     )
 
 
-def _is_shared(target: Any, writes: bool) -> bool:
+def _is_outside(target: Any, writes: bool) -> bool:
+    """True if operations on an array's memory run at once, or raise NumPy's error for writes."""
     if type(target) is not LazyArray:
         return isinstance(target, np.ndarray)
     if target._link is None:
         return False
-    link: Any = target._link
-    if type(link) is ViewOf:
-        if link.made is None:
-            return True
-        link = link.root._link
-    if type(link) is not Shared:
-        return False
-    return link.is_held() or (writes and not value_of(target).flags.writeable)
+    if target.is_apart():
+        return True
+    is_known = type(target.root()._link) is Shared
+    return writes and is_known and not value_of(target).flags.writeable
 
 
 def _may_fail(ufunc: np.ufunc, operands: Sequence[Any]) -> bool:
@@ -398,6 +396,17 @@ def _is_nested(value: Any) -> bool:
 
 
 _NEW: Final = object.__new__
+
+
+def _is_operand(value: Any) -> bool:
+    """True for what NumPy's ufuncs take as an array or number; others see NumPy's arrays."""
+    kind = type(value)
+    is_known = kind is LazyArray or kind in _NUMBERS or kind is np.ndarray
+    return is_known or isinstance(value, np.generic)
+
+
+_NUMBERS: Final = frozenset({bool, int, float, complex})
+_PYTHON: Final = {stem: getattr(operator, f"__{stem}__", divmod) for stem in OPERATOR_UFUNCS}
 _POSITIONS: Final = frozenset({int, type(None)})
 
 

@@ -17,6 +17,11 @@ MOST_BYTES: Final = 2**28
 """Bytes of a segment's leaves behind which it is run, so that dropped arrays are freed."""
 
 
+MOST_STATES: Final = 20_000
+"""States made before paths that are not used any more are forgotten."""
+_count: Final = [0]
+
+
 class Summary(Record):
     """Value numbers of a path: of new arrays and numbers; of views, the last first.
 
@@ -40,6 +45,7 @@ class State:
         container: The class of several results, for example tuple; None for one.
         is_quick: True if there is one result at most: `fresh`, the facts of a new array or
             number, `view`, or `same`, the number of an operand.
+        old: Of the root, edges that are forgotten if they are not used soon.
         edges: The next states by the key of an operation, or by the facts of a leaf; `CUT` for an
             operation before which the segment is run.
         general: By the pattern of an operation with varying numbers: the state of its first
@@ -54,13 +60,15 @@ class State:
 
     __slots__ = (
         *("_summary", "arguments", "bytes", "container", "depth", "edges", "fresh", "general"),
-        *("is_quick", "line", "numbers", "parent", "programs", "results", "same", "statement"),
+        *("is_quick", "line", "numbers", "old", "parent", "programs", "results", "same", "statement"),
         *("unrecorded", "view", "where", "words", "written"),
     )
 
     def __init__(self, parent: State | None) -> None:
         self.parent = parent
+        _count[0] += 1
         self.edges: dict[Hashable, State] = {}
+        self.old: dict[Hashable, State] = {}
         self.general: dict[Hashable, State] = {}
         self.unrecorded: set[Hashable] = set()
         self.words: tuple[str, ...] = ()
@@ -83,7 +91,7 @@ class State:
 
     def leaf(self, facts: Facts) -> State:
         """The state behind a new leaf, whose number is `numbers` of this state."""
-        found = self.edges.get(facts)
+        found = self.known(facts)
         if found is None:
             made = State(self)
             made.results = (facts,)
@@ -91,6 +99,15 @@ class State:
             made.numbers = self.numbers + 1
             made.bytes += facts.nbytes
             found = self.edges.setdefault(facts, made)
+        return found
+
+    def known(self, key: Hashable) -> State | None:
+        """The next state, if it is known; a path that was about to be forgotten is kept."""
+        found = self.edges.get(key)
+        if found is None and self.old:
+            found = self.old.pop(key, None)
+            if found is not None:
+                self.edges[key] = found
         return found
 
     def is_full(self) -> bool:
@@ -160,6 +177,14 @@ class State:
                         number += 1
             self._summary = Summary(tuple(new), tuple(reversed(views)), leaves, frozenset(written))
         return self._summary
+
+
+def forget_old_paths(root: State) -> None:
+    """Forget the paths that were not used while `MOST_STATES` states were made."""
+    if _count[0] > MOST_STATES:
+        _count[0] = 0
+        root.old, root.edges = root.edges, {}
+        root.general.clear()
 
 
 CUT: Final = State(None)

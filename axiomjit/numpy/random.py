@@ -43,7 +43,7 @@ class _Kind(type):
 
 def _methods(kind: type) -> dict[str, Any]:
     """The methods that draw, by name."""
-    names = [name for name in dir(kind) if name[0] != "_" and name not in _STATES]
+    names = [name for name in dir(kind) if not name.startswith("_") and name not in _STATES]
     methods = {name: getattr(kind, name) for name in names}
     return {k: _drawing(v, __name__, True) for k, v in methods.items() if callable(v)}
 

@@ -25,7 +25,7 @@ from axiomjit.numpy.calls import Call
 from axiomjit.numpy.facts import Facts, facts_of, is_lazy_type
 from axiomjit.numpy.handles import Handle, ViewOf
 from axiomjit.numpy.operations import WRITES, Operation
-from axiomjit.numpy.paths import CUT, State, Summary
+from axiomjit.numpy.paths import CUT, State, Summary, forget_old_paths
 from axiomjit.numpy.results import Result, Same, View
 from axiomjit.numpy.programs import program_of, run_one
 from axiomjit.numpy.statements import UnrecordedError
@@ -36,6 +36,10 @@ NOWHERE: Final = State(None)
 """A state without edges: operations of a segment there take the slow way."""
 ROOT: Final = State(None)
 """Where all paths begin."""
+
+
+MOST_CALLS: Final = 16
+"""Calls behind which a view is known by its memory only, so that chains of views end."""
 
 
 class RestartError(Exception):
@@ -86,14 +90,15 @@ class Segment:
         """
         if handle._segment is self:
             return handle._number
-        link, is_shared = handle._link, handle.is_shared()
-        if type(link) is ViewOf and link.made is not None and not is_shared:
+        link, is_apart = handle._link, handle.is_apart()
+        if type(link) is ViewOf and not is_apart:
+            assert link.made is not None
             return self._view(handle, *link.made)
         value = value_of(handle)
         if not self.is_open:  # it was pending here, and is known by its memory only
             raise RestartError
         number = self._at.numbers
-        if is_shared or type(link) is ViewOf:
+        if is_apart:
             _count_copy()
             value = value.copy(order="K")
             self._leaf(value, facts_of(value))
@@ -120,8 +125,11 @@ class Segment:
     def _view(
         self, handle: Handle, operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> int:
-        """Record the call that made a view before this segment."""
-        call = Call(operation, args, kwargs, self.number)
+        """Record the call that made a view before this segment.
+
+        It is no operation of this segment, so its edge differs from that of a new view.
+        """
+        call = Call(operation, args, kwargs, self.number, "again")
         at, of = self._at, call.number(args[0])
         following, words = self._known(call)
         if following is None:
@@ -160,7 +168,7 @@ class Segment:
         The second call of a pattern makes the state for any numbers, with the results of the first.
         """
         at = self._at
-        found = at.edges.get(call.key)
+        found = at.known(call.key)
         if found is not None or not at.general:
             return found, ()
         varying = call.varying()
@@ -246,6 +254,8 @@ class Segment:
                 root = call.operand(result.of).root()
                 handle._link = ViewOf(root, (call.operation, call.args, call.kwargs))
                 handle._facts = result.facts
+                if value is not None:
+                    _shorten(handle)
                 computed = self._is_learning and self._computed[result.of]
             else:
                 handle._facts = result
@@ -315,6 +325,11 @@ class Segment:
             place = summary.leaves.get(number)
             if place is not None:
                 values[number]._array = self.arguments[place]
+        for number in reversed(summary.views):  # parents first, so that nothing recurs
+            handle = values[number]
+            if handle._array is None and getrefcount(handle) - 1 > _UNHELD:
+                value_of(handle)
+                _shorten(handle)
 
     def _are_computed(self) -> list[bool]:
         """For each value number, true if its memory was computed or written in this segment."""
@@ -344,6 +359,13 @@ def _held(summary: Summary, values: Sequence[Any]) -> tuple[int, ...]:
     return tuple([n for n in summary.new if getrefcount(values[n]) - extra.get(n, 0) > _UNHELD])
 
 
+def _shorten(view: Handle) -> None:
+    """Forget how a view came about that many calls led to."""
+    link = view._link
+    if type(link) is ViewOf and link.depth() > MOST_CALLS:
+        link.made = None
+
+
 def value_of(handle: Handle) -> Any:
     """The NumPy array or number of a handle, after what is pending for it has run."""
     root = handle.root()
@@ -371,6 +393,13 @@ def look(handle: Handle) -> Any:
     if segment is not None and segment.is_open and segment.is_looked_at(root):
         segment.finish()
     return value_of(handle)
+
+
+def finish_readers(handle: Handle) -> None:
+    """Run the segment that reads the memory of a handle, before others may write into it."""
+    segment = handle.root()._segment
+    if segment is not None:
+        segment.finish()
 
 
 def _overlap(left: Any, right: Any) -> bool:
@@ -415,6 +444,7 @@ def open_segment() -> Segment:
     """The segment of this thread that is open."""
     found = CURRENT.segment
     if not found.is_open:
+        forget_old_paths(ROOT)
         found = CURRENT.segment = Segment(_Current.kind, CURRENT.lock)
     return found
 
