@@ -60,7 +60,17 @@ class State:
 
     __slots__ = (
         *("_summary", "arguments", "bytes", "container", "depth", "edges", "fresh", "general"),
-        *("is_quick", "line", "numbers", "old", "parent", "programs", "results", "same", "statement"),
+        *(
+            "is_quick",
+            "line",
+            "numbers",
+            "old",
+            "parent",
+            "programs",
+            "results",
+            "same",
+            "statement",
+        ),
         *("unrecorded", "view", "where", "words", "written"),
     )
 
