@@ -21,6 +21,7 @@ from axiomjit.base.dtypes import is_inexact
 from axiomjit.base.errors import AxiomError
 from axiomjit.dispatch.jit import Jitted
 from axiomjit.functions.source_text import tell_text
+from axiomjit.numpy.at_once import note_refused
 from axiomjit.numpy.operations import FUNCTIONS, METHODS, UFUNC_METHODS, Operation
 from axiomjit.numpy.paths import State
 from axiomjit.numpy.statements import Writer
@@ -62,8 +63,8 @@ class Program:
             try:
                 found: Sequence[Any] = self._jitted(*arguments)
                 return found
-            except AxiomError:  # refused before anything was written
-                self.is_compiled, self._is_refused = False, True
+            except AxiomError as error:  # refused before anything was written
+                self._refuse(error)
         start = perf_counter()
         with np.errstate(all="ignore"):
             found = self._plain(*arguments)
@@ -80,10 +81,14 @@ class Program:
             self._was_lowered = True
             try:
                 kernels = self.compiled.lower(*arguments).kernels
-            except AxiomError:
-                self._is_refused = True
+            except AxiomError as error:
+                self._refuse(error)
             else:
                 self.is_compiled = all(map(KERNELS.is_at_hand, kernels))
+
+    def _refuse(self, error: AxiomError) -> None:
+        self.is_compiled, self._is_refused = False, True
+        note_refused(error)
 
     def compile(self) -> None:
         """Let the next calls run compiled code."""
