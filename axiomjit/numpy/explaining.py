@@ -41,7 +41,9 @@ def explain_last() -> SegmentExplanation:
             "compute with arrays of axiomjit.numpy first, and look at a value",
         )
     state, program = CURRENT.last
-    return SegmentExplanation(_explained(state, program), program.is_compiled, program.spent_s * 1e3)
+    return SegmentExplanation(
+        _explained(state, program), program.is_compiled, program.spent_s * 1e3
+    )
 
 
 def _explained(state: State, program: Program) -> str:
@@ -59,7 +61,5 @@ def _explained(state: State, program: Program) -> str:
             notes.append(f"    # v{number}: {facts.dtype} {lengths or 'number'}")
         number = one.numbers
     width = max([len(line) for line in lines], default=0)
-    texts = [
-        f"{line:{width}}  # {one.where}" for line, one in zip(lines, statements, strict=True)
-    ]
+    texts = [f"{line:{width}}  # {one.where}" for line, one in zip(lines, statements, strict=True)]
     return "\n".join([first, *notes, *texts, last]) + "\n"

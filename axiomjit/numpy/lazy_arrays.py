@@ -13,7 +13,7 @@ from axiomjit.base.config import config
 from axiomjit.base.error_states import user_traps_errors
 from axiomjit.base.origins import hide_frames
 from axiomjit.numpy.facts import facts_of, is_lazy_type
-from axiomjit.numpy.handles import Handle, Shared, ViewOf, hand_out
+from axiomjit.numpy.handles import Handle, Shared, ViewOf, concrete, hand_out, value_of
 from axiomjit.numpy.operations import (
     EXACT_POWERS,
     FUNCTIONS,
@@ -30,12 +30,10 @@ from axiomjit.numpy.operations import (
 from axiomjit.numpy.quick import add_quick_ways
 from axiomjit.numpy.segments import (
     RestartError,
-    concrete,
     finish_readers,
     look,
     make_handles,
     open_segment,
-    value_of,
 )
 from axiomjit.numpy.statements import UnrecordedError
 
@@ -139,8 +137,8 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
     def _ufunc(
         self, ufunc: np.ufunc, method: str, operands: Sequence[Any], options: dict[str, Any]
     ) -> Any:
-        operation = FUNCTIONS.get(ufunc) if method == "__call__" else UFUNC_METHODS.get(
-            (ufunc, method)
+        operation = (
+            FUNCTIONS.get(ufunc) if method == "__call__" else UFUNC_METHODS.get((ufunc, method))
         )
         out = options.get("out")
         if out is not None and len(out) == 1:
@@ -333,8 +331,7 @@ def _is_apart(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, An
     out = kwargs.get("out", ())
     targets += out if isinstance(out, tuple) else (out,)
     return any(
-        one.is_apart() if type(one) is LazyArray else isinstance(one, np.ndarray)
-        for one in targets
+        one.is_apart() if type(one) is LazyArray else isinstance(one, np.ndarray) for one in targets
     )
 
 
@@ -380,9 +377,11 @@ def _is_nested(value: Any) -> bool:
 
 
 def _is_operand(value: Any) -> bool:
-    """True for what NumPy's ufuncs take as an array or number; other operands see NumPy's arrays."""
+    """True for an array or number; operators with other objects are Python's, of NumPy's arrays."""
     kind = type(value)
-    return kind is LazyArray or kind in _NUMBERS or kind is np.ndarray or isinstance(value, np.generic)
+    return (
+        kind is LazyArray or kind in _NUMBERS or kind is np.ndarray or isinstance(value, np.generic)
+    )
 
 
 _NUMBERS: Final = frozenset({bool, int, float, complex})

@@ -60,7 +60,17 @@ class State:
 
     __slots__ = (
         *("_summary", "arguments", "bytes", "container", "depth", "edges", "fresh", "general"),
-        *("is_quick", "line", "numbers", "old", "parent", "programs", "results", "same", "statement"),
+        *(
+            "is_quick",
+            "line",
+            "numbers",
+            "old",
+            "parent",
+            "programs",
+            "results",
+            "same",
+            "statement",
+        ),
         *("unrecorded", "view", "where", "words", "written"),
     )
 
@@ -73,7 +83,8 @@ class State:
         self.unrecorded: set[Hashable] = set()
         self.words: tuple[str, ...] = ()
         self.programs: dict[tuple[int, ...], Any] = {}
-        self.statement, self.written, self.is_quick = "", (), False
+        self.statement, self.is_quick = "", False
+        self.written: tuple[int, ...] = ()
         self.where = ""
         self.fresh: Facts | None = None
         self.view: View | None = None

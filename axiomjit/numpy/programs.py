@@ -20,7 +20,7 @@ from axiomjit.base.config import config
 from axiomjit.base.errors import AxiomError
 from axiomjit.dispatch.jit import Jitted
 from axiomjit.functions.source_text import tell_text
-from axiomjit.numpy.operations import FUNCTIONS, METHODS, UFUNC_METHODS, Operation
+from axiomjit.numpy.operations import FUNCTIONS, UFUNC_METHODS, Operation
 from axiomjit.numpy.paths import State
 from axiomjit.numpy.statements import Writer
 from axiomjit.runtime.codegen.kernel_cache import KERNELS

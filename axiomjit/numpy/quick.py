@@ -14,11 +14,11 @@ from axiomjit.base.array_values import OPERATOR_UFUNCS
 from axiomjit.base.error_states import Harmless, error_state, user_traps_errors
 from axiomjit.numpy.handles import ViewOf
 from axiomjit.numpy.operations import FUNCTIONS, GET, IN_PLACE, SET
-from axiomjit.numpy.paths import CUT, State
+from axiomjit.numpy.paths import State
 from axiomjit.numpy.segments import CURRENT, QUICK, Segment
 
 Way = Callable[..., Any]
-_NEW: Final = object.__new__
+_NEW: Final[Callable[[type], Any]] = object.__new__
 _NO_OPTIONS: Final[dict[str, Any]] = {}
 _POSITIONS: Final = frozenset({int, type(None)})
 
@@ -194,16 +194,16 @@ def ufunc(kind: type, general: Way) -> Way:
     return called
 
 
-def add_quick_ways(kind: type) -> None:
+def add_quick_ways(kind: Any) -> None:
     """Put the quick ways before the general methods of the class of lazy arrays."""
-    stems = ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor")
+    stems: tuple[str, ...] = ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor")
     stems += ("eq", "ne", "lt", "le", "gt", "ge")
     ways = {f"__{stem}__": binary(kind, stem, getattr(kind, f"__{stem}__")) for stem in stems}
     for stem in IN_PLACE:
         ways[f"__i{stem}__"] = in_place(kind, stem, getattr(kind, f"__i{stem}__"))
-    ways["__getitem__"] = get(kind, getattr(kind, "__getitem__"))
-    ways["__setitem__"] = put(kind, getattr(kind, "__setitem__"))
-    ways["__array_ufunc__"] = ufunc(kind, getattr(kind, "__array_ufunc__"))
+    ways["__getitem__"] = get(kind, kind.__getitem__)
+    ways["__setitem__"] = put(kind, kind.__setitem__)
+    ways["__array_ufunc__"] = ufunc(kind, kind.__array_ufunc__)
     for name, way in ways.items():
         setattr(kind, name, way)
         QUICK.add(way.__code__)
