@@ -500,6 +500,8 @@ def called(asked: str, row: Rule, args: Sequence[object], kwargs: dict[str, obje
     """The results of a NumPy rule as traced arrays, written into `out` if given."""
     out = kwargs.pop("out", None)
     made = result_of(row, args, kwargs)
+    if isinstance(made, bool):
+        return made
     if out is not None:
         return store_exactly(out, made, asked)
     keeps = asked in KEEPERS

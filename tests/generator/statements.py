@@ -161,6 +161,15 @@ def _indexed(draws, space, name):
     return f"{name}[{', '.join(items)}]"
 
 
+def _compared(draws, space, number, name):
+    """A choice by a comparison of entire arrays."""
+    one, other = part_of(draws, space, name), part_of(draws, space, draws.pick(arrays_in(space)))
+    forms = f"np.array_equal({one}, {other})", f"np.array_equiv({one}, {other})"
+    near = f"np.allclose({one}, {draws.pick((0, f'({one})[::-1]', other))}, atol=2)"
+    truth = draws.pick((*forms, near))
+    return f"v{number} = {one} * 2 if {'not ' * draws.chance(0.3)}{truth} else {other} + {truth}"
+
+
 def _taken(draws, space, number, name):
     text = _indexed(draws, space, name)
     if draws.chance(0.2):
@@ -283,6 +292,7 @@ KINDS = {
     "parts": (1, _parts),
     "reshaped": (1, _reshaped),
     "chosen": (2, _chosen),
+    "compared": (1, _compared),
     "taken": (1, _taken),
     "drawn": (1, _drawn),
     "scattered": (2, _scattered),
