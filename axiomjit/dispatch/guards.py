@@ -18,7 +18,7 @@ from axiomjit.base.origins import hide_frames, hides_frames
 from axiomjit.base.tree import LEAF, Branch, Leaf, OfArgument
 from axiomjit.dispatch.arguments import CallArguments
 from axiomjit.dispatch.caches import CompiledCall, after_effects, run_and_unflatten
-from axiomjit.dispatch.native_effects import add_effects, stored, with_returned
+from axiomjit.dispatch.native_effects import KINDS, add_effects, kinds_of, stored, with_returned
 from axiomjit.dispatch.source_guards import Numbers, add_sources
 from axiomjit.functions.effects import FromSource
 from axiomjit.functions.outside import BY_IDENTITY
@@ -334,7 +334,8 @@ def _form(compiled: CompiledCall) -> int | None:
         return NOTHING
     if [number for number, _ in compiled.leaves] != list(range(len(compiled.leaves))):
         return None
-    if not all(value is None or isinstance(value, OfArgument) for _, value in compiled.leaves):
+    values = [value for _, value in compiled.leaves if value is not None]
+    if not all(isinstance(value, OfArgument) or value in KINDS for value in values):
         return None
     if compiled.structure is LEAF:
         return SCALARS
@@ -361,7 +362,7 @@ def _native(
     examples = call.dynamic if compiled.plain and _builder(compiled) is not None else None
     kind = getattr(compiled.structure, "kind", None)
     made: NativePlan | None = whole.native_plan(count, form, (), given, examples, kind)
-    return made
+    return None if made is None else made.with_numbers(kinds_of(compiled.leaves))
 
 
 def _runner_of(

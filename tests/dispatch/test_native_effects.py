@@ -131,3 +131,33 @@ def test_numbers_are_stored_as_pythons():
     assert step.hits_natively[0] == before + 50
     references = sys.getrefcount(clock.t)
     assert references == held
+
+
+def test_numbers_are_returned_as_pythons():
+    class Last:
+        value = 0.0
+
+    last = Last()
+
+    @aj.jit(strict=True)
+    def kept(x):
+        last.value = total = float(x.sum())
+        return total
+
+    def several(x):
+        return float(x.sum()), np.array_equal(x, x[::-1]), x + 1, complex(x.sum() + 1j)
+
+    compiled, x = aj.jit(several, strict=True), np.ones(3)
+    for k in range(9):
+        x[0] = k + 0.5
+        found, want = compiled(x), several(x)
+        assert [type(one) for one in found] == [type(one) for one in (1.0, True, x, 1j)]
+        assert (found[:2], found[3]) == (want[:2], want[3])
+        made = kept(x)
+        assert (type(made), made, last.value) == (float, x.sum(), x.sum())
+    for function in (compiled, kept):
+        before, held = function.hits_natively[0], sys.getrefcount(float)
+        for _ in range(50):
+            function(x)
+        assert function.hits_natively[0] == before + 50
+        assert sys.getrefcount(float) == held
