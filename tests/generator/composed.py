@@ -33,6 +33,11 @@ _REAL = """
     sinc({0}.real * 0)
     {0}.real.repeat(2, axis=-1)
 """
+_BITS = """
+    {0}.real.view('u%d' % {0}.real.itemsize) >> 1
+    {0}.real.view('i%d' % {0}.real.itemsize)[..., ::-1]
+    {0}.real.view({0}.real.dtype)
+"""
 _LINE = """
     average({0})
     average({0}, weights={0})
@@ -59,7 +64,13 @@ def _forms(text, operand):
     ]
 
 
-FORMS = (*_forms(_ANY, "{0}"), *_forms(_REAL, "{0}"), *_forms(_LINE, LINE), *_forms(_ROWS, ROWS))
+FORMS = (
+    *_forms(_ANY, "{0}"),
+    *_forms(_REAL, "{0}"),
+    *_forms(_BITS, "{0}"),
+    *_forms(_LINE, LINE),
+    *_forms(_ROWS, ROWS),
+)
 
 
 def composed(d, values):

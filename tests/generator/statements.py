@@ -230,6 +230,15 @@ def _parts(draws, space, number, name):
     return f"{made}; v{number}{write}; v{number} = v{number}.{other} * 2 + v{number}.{part}"
 
 
+def _bits(draws, space, number, name):
+    """Floats whose bits are written through a view."""
+    key = key_of(draws, space[name])
+    key = "..." if shape_in(space, f"{name}[{key}]") is None else key
+    write = draws.pick(("^= -(2**63)", "&= 2**63 - 1", "= 4607182418800017408", "|= 1 << 52"))
+    made = f"v{number} = np.add({name}, 0.5, dtype='f8')"
+    return f"{made}; v{number}.view('i8')[{key}] {write}"
+
+
 def _reshaped(draws, space, number, name):
     """A new vector that is given another shape and written."""
     made = f"v{number} = np.ndarray({name}.size, {name}.dtype); v{number}[:] = 3"
@@ -291,6 +300,7 @@ KINDS = {
     "sort": (1, _sorted),
     "parts": (1, _parts),
     "reshaped": (1, _reshaped),
+    "bits": (1, _bits),
     "chosen": (2, _chosen),
     "compared": (1, _compared),
     "taken": (1, _taken),
