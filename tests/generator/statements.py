@@ -245,6 +245,15 @@ def _reshaped(draws, space, number, name):
     return f"{made}; v{number}.shape = {name}.shape; v{number} += {name}"
 
 
+def _by_layout(draws, space, number, name):
+    """A choice by how an argument lies in memory, or a number of it."""
+    seen = draws.pick(("a", "a", "a.T", "a[::-1]", "a[..., 1:]", name))
+    flag = draws.pick((".c_contiguous", ".f_contiguous", "['FORC']", ".aligned", "['FNC']"))
+    step = f"{seen}.strides[{draws.pick((0, -1))}] // {seen}.itemsize"
+    other = draws.pick((f"{name} + 1", step))
+    return f"v{number} = {name} * 2 if {seen}.flags{flag} else {other}"
+
+
 def _sorted(draws, space, number, name):
     return f"{name}.sort(axis={draws.between(-space[name].ndim, space[name].ndim - 1)})"
 
@@ -301,6 +310,7 @@ KINDS = {
     "parts": (1, _parts),
     "reshaped": (1, _reshaped),
     "bits": (1, _bits),
+    "layout": (1, _by_layout),
     "chosen": (2, _chosen),
     "compared": (1, _compared),
     "taken": (1, _taken),
