@@ -108,11 +108,12 @@ def guard_call(
     if reads is not None:
         whole = call.with_inputs(reads.guards.given(values), reads.names)
     arrays = [v for v in whole.dynamic if isinstance(v, np.ndarray)]
-    if (compiled.writes and not compiled.plain) or (distinct and not all(v.size for v in arrays)):
+    are_read = all(map(walkable, arrays))  # of others programs get copies
+    if (compiled.writes and not are_read) or (distinct and not all(v.size for v in arrays)):
         return False  # empty arrays never share memory, even one with itself
     any_integers |= bool(compiled.integers and compiled.integers.leaves)
     varying = _Varying(compiled, compiled.runnable) if any_integers else None
-    native = _native(compiled, whole, varying) if all(map(walkable, arrays)) else None
+    native = _native(compiled, whole, varying) if are_read else None
     if native is None and any_integers:
         return False
     found = _guards(native, compiled, call, leaves, order, distinct, values, varying)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
+from axiomjit.base.errors import NeedsValuesError
 from axiomjit.dispatch.guards import is_native
 
 pytestmark = pytest.mark.skipif(not is_native(), reason="this process has no native entry")
@@ -161,3 +162,35 @@ def test_numbers_are_returned_as_pythons():
             function(x)
         assert function.hits_natively[0] == before + 50
         assert sys.getrefcount(float) == held
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        np.float64(0.5),
+        np.float32(2),
+        np.float16(3),
+        np.int64(-4),
+        np.int32(5),
+        np.uint8(6),
+        np.True_,
+    ],
+)
+def test_writes_with_numpy_scalars_are_native(number):
+    def scaled(x, k):
+        x[1:] = x[1:] * k + k
+        x[0] = k
+
+    compiled, mine, others = aj.jit(scaled, strict=True), np.arange(4.0), np.arange(4.0)
+    for _ in range(8):
+        compiled(mine, number)
+        scaled(others, number)
+        np.testing.assert_array_equal(mine, others)
+    before = compiled.hits_natively[0]
+    for _ in range(20):
+        compiled(mine, number)
+    assert compiled.hits_natively[0] == before + 20
+    odd = np.zeros(4, "u1,f8")["f1"]  # kernels cannot write into it
+    for _ in range(3):
+        with pytest.raises(NeedsValuesError, match="misaligned"):
+            compiled(odd, number)
