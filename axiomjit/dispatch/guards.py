@@ -17,7 +17,7 @@ from axiomjit.base.native_callable import NativeCallable, change_tables
 from axiomjit.base.origins import hide_frames, hides_frames
 from axiomjit.base.tree import LEAF, Branch, Leaf, OfArgument
 from axiomjit.dispatch.arguments import CallArguments
-from axiomjit.dispatch.caches import CompiledCall, after_effects, run_and_unflatten
+from axiomjit.dispatch.caches import CompiledCall, after_effects, finisher, run_and_unflatten
 from axiomjit.dispatch.native_effects import KINDS, add_effects, kinds_of, stored, with_returned
 from axiomjit.dispatch.source_guards import Numbers, add_sources
 from axiomjit.functions.effects import FromSource
@@ -358,11 +358,13 @@ def _native(
         stores = stored(compiled, _integers_of(varying))
         return None if stores is None else whole.native_plan(stores.count, SCALARS | TUPLE)
     form = _form(compiled)
-    count = 0 if form == NOTHING else len(compiled.leaves)
+    finish = finisher(compiled) if form is None else None
+    numbers = [-1 if number is None else number for number, _ in compiled.leaves]
+    count = 0 if form == NOTHING else 1 + max(numbers, default=-1)
     given = {k: v for k, v in compiled.leaves if k is not None and isinstance(v, OfArgument)}
     examples = call.dynamic if compiled.plain and _builder(compiled) is not None else None
     kind = getattr(compiled.structure, "kind", None)
-    made: NativePlan | None = whole.native_plan(count, form, (), given, examples, kind)
+    made: NativePlan | None = whole.native_plan(count, form, (), given, examples, kind, finish)
     return None if made is None else made.with_numbers(kinds_of(compiled.leaves))
 
 
