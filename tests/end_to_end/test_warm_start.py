@@ -3,6 +3,7 @@
 import gc
 import os
 import platform
+import statistics
 import subprocess
 import sys
 import threading
@@ -83,8 +84,9 @@ def test_import_loads_little_and_starts_nothing(python):
 
 @pytest.mark.alone
 def test_import_takes_a_part_of_numpys_and_llvmlites(python):
-    """30 ms beside their 90 or more, with room for a busy machine."""
-    assert min(float(python(IMPORT)[0]) for _ in range(6)) < 0.5
+    """30 ms beside their 90 or more; the first run writes the byte code."""
+    python(IMPORT)
+    assert statistics.median(float(python(IMPORT)[0]) for _ in range(7)) < 0.5
 
 
 def test_a_warm_first_call_imports_no_compiler_and_starts_no_thread(python):
