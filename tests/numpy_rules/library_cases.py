@@ -6,7 +6,7 @@ import numpy as np
 
 import axiomjit as aj
 from axiomjit.symbolic.data_dependent import OtherLengthError
-from tests.passes.graphs import as_tuple, evaluated, follow, lowered, run_plain_case
+from tests.passes.graphs import answered, as_tuple, evaluated, run_plain_case
 
 
 def outcome(function, arguments):
@@ -41,9 +41,9 @@ def assert_as_numpy(function, *arguments, rtol=0.0):
         return
     assert_equal(found, want, rtol)
     assert_equal(again, want, rtol)
-    case = follow(function, *arguments)
+    case, stages = answered(compiled, *arguments)
     try:
-        every = evaluated(case.graph, case), run_plain_case(case, lowered(case).plan)
+        every = evaluated(case.graph, case), run_plain_case(case, stages.plan)
     except OtherLengthError:
         return
     for made in every:
