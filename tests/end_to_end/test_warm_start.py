@@ -44,12 +44,18 @@ MODULES = 72
 """More modules of ours than this take longer than the import may take."""
 
 
+@pytest.fixture(scope="module")
+def code(tmp_path_factory):
+    """A folder for byte code."""
+    return str(tmp_path_factory.mktemp("code"))
+
+
 @pytest.fixture
-def python(tmp_path):
+def python(tmp_path, code):
     """Lines that a program prints in a new process, which finds byte code and kernels on disk."""
 
     def run(script):
-        kept = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path / "code")}
+        kept = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": code}
         kept |= {"AXIOMJIT_CACHE_DIR": str(tmp_path / "kernels"), "PYTHONPATH": str(ROOT)}
         kept |= {"AXIOMJIT_CHECK": "0"}  # which asks all passes
         command = [sys.executable, "-c", script]
