@@ -50,6 +50,7 @@ class State:
             operation before which the segment is run.
         general: By the pattern of an operation with varying numbers: the state of its first
             numbers, then that for any.
+        reads: The value numbers of the last operation's operands.
         written: The value numbers of arrays whose memory the last operation writes into.
         numbers: The number of value numbers so far.
         arguments: The names of the arguments so far.
@@ -86,6 +87,7 @@ class State:
         self.statement, self.is_quick = "", False
         self.written: tuple[int, ...] = ()
         self.where = ""
+        self.reads: tuple[int, ...] = ()
         self.fresh: Facts | None = None
         self.view: View | None = None
         self.same: int | None = None
@@ -121,6 +123,10 @@ class State:
                 self.edges[key] = found
         return found
 
+    def made(self) -> range:
+        """The value numbers of the last operation's new results."""
+        return range(0 if self.parent is None else self.parent.numbers, self.numbers)
+
     def is_full(self) -> bool:
         """True if the segment is to be run before the next operation."""
         return self.depth >= MOST_STATEMENTS or self.bytes > MOST_BYTES
@@ -148,6 +154,7 @@ class State:
         made.results, made.container, made.words = results, container, tuple(words)
         made.statement = call.statement(self.numbers, results, dict(enumerate(words)))
         made.arguments = (*self.arguments, *words)
+        made.reads = tuple(map(call.number, call.operands))
         made.depth += 1
         made.where = user_location() or ""
         made.numbers += sum(isinstance(one, Facts | View) for one in results)
