@@ -61,18 +61,8 @@ class State:
 
     __slots__ = (
         *("_summary", "arguments", "bytes", "container", "depth", "edges", "fresh", "general"),
-        *(
-            "is_quick",
-            "line",
-            "numbers",
-            "old",
-            "parent",
-            "programs",
-            "results",
-            "same",
-            "statement",
-        ),
-        *("unrecorded", "view", "where", "words", "written"),
+        *("is_quick", "line", "numbers", "old", "parent", "programs", "reads", "results"),
+        *("same", "statement", "unrecorded", "view", "where", "words", "written"),
     )
 
     def __init__(self, parent: State | None) -> None:
