@@ -148,9 +148,9 @@ class State:
         made.depth += 1
         made.where = user_location() or ""
         made.numbers += sum(isinstance(one, Facts | View) for one in results)
-        if container is None and not words:
+        if container is None:
             only = results[0]
-            made.is_quick = True
+            made.is_quick = not words
             made.fresh = only if isinstance(only, Facts) else None
             made.view = only if isinstance(only, View) else None
             made.same = only.number if isinstance(only, Same) else None
@@ -165,6 +165,9 @@ class State:
         """The state for any varying numbers of a call, with the results of the first call."""
         made = self.then(call, first.results, first.container, words)
         made.line = first.line
+        if call.varies_simply():
+            of, number = call.args[:2]
+            self.edges[call.operation, call.number(of), type(number)] = made
         return made
 
     @property
