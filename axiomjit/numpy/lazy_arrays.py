@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -153,7 +154,7 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         return look(self)
 
     def __index__(self) -> int:
-        return int(look(self).__index__())
+        return operator.index(look(self))
 
     def __iter__(self) -> Any:
         if not self._facts.shape:

@@ -210,7 +210,7 @@ class Pool:
         value = self.space[x]
         choices = [f"np.zeros_like({x})", f"np.full_like({x}, 3)", f"np.concatenate([{x}, {x}])"]
         choices += [f"np.stack([{x}, {x}])", f"{x}.astype('f8')", f"np.copy({x})", f"np.roll({x}, 1)"]
-        choices += [f"np.asanyarray({x})", f"{x}.copy('F')", f"{x}.astype({x}.dtype, copy=False)"]
+        choices += [f"{x}.copy('F')", f"{x}.astype({x}.dtype, copy=False)"]
         if value.dtype.kind in "iub":
             choices += [f"{x}.astype({self.pick(CODES)!r})"] * 2
         if value.ndim:
@@ -278,7 +278,7 @@ class Pool:
         used = names_in(text, ast.Load, ast.Store)
         if not (ROUNDED.search(text) or used & self.rounded):
             return
-        for name in used - {"np", "made", "wrap", "share", "k", "j", "float", "int", "bool"}:
+        for name in used - {"np", "numpy", "made", "wrap", "share", "k", "j", "float", "int", "bool"}:
             written = names_in(text, ast.Store) | set(writes.written_names(statement))
             if name == "tell":
                 self._is_told_rounded = True

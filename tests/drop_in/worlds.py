@@ -23,7 +23,7 @@ from axiomjit.numpy.handles import Handle
 from tests.runtime.codegen.kernels import same_bits
 
 VALUES = (3, 1, 2, 0, 5, -4, 7, 1, 6, -2, 4, 9, 8, -7, 2, 0)
-LEFT_OUT = {"np", "wrap", "share", "made", "tell", "keep", "j", "k", "__builtins__"}
+LEFT_OUT = {"np", "wrap", "share", "made", "tell", "keep", "j", "k", "numpy", "__builtins__"}
 
 
 def made(code, shape, seed=0):
@@ -47,7 +47,7 @@ class World:
         self._pool = None
         np_of = axiomjit.numpy if is_lazy else np
         self.space = {
-            **{"np": np_of, "made": made, "tell": self.tell, "keep": [], "k": 0, "j": 0},
+            **{"np": np_of, "numpy": np, "made": made, "tell": self.tell, "keep": [], "k": 0, "j": 0},
             "wrap": lazy_arrays.wrap if is_lazy else lambda array: array,
             "share": _shared if is_lazy else lambda array: array[...],
         }
@@ -76,7 +76,7 @@ class World:
 
     def tell(self, value):
         """Keep a copy of a value, which must be the same in both worlds."""
-        self.told.append(np.array(looked(value)) if isinstance(value, np.ndarray) else value)
+        self.told.append(_copied(value))
 
     def step(self, step):
         """Take a step in its thread; the type and text of the error that it raises, or None."""
@@ -116,6 +116,13 @@ def _shared(array):
 def looked(value):
     """The value of a lazy array or number, others as they are."""
     return segments.look(value) if type(value) is axiomjit.numpy.ndarray else value
+
+
+def _copied(value):
+    if isinstance(value, list | tuple):
+        return [_copied(one) for one in value]
+    value = looked(value)
+    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 @contextlib.contextmanager
@@ -174,10 +181,10 @@ class Comparison:
         return found
 
     def _facts(self, name, want, got):
-        if got.__class__ is not want.__class__:
-            return f"{name} is of {got.__class__}, not {want.__class__}"
         if not isinstance(want, np.ndarray | np.generic):
             return None
+        if got.__class__ is not want.__class__:
+            return f"{name} is of {got.__class__}, not {want.__class__}"
         if (got.dtype, got.shape) != (want.dtype, want.shape):
             return f"{name} is {got.dtype}{got.shape}, not {want.dtype}{want.shape}"
         long = [d for d, n in enumerate(want.shape) if n > 1 and want.size]
@@ -194,8 +201,14 @@ class Comparison:
         return None
 
     def _value(self, name, want, got, is_far):
+        if isinstance(want, list):
+            if type(got) is not list or len(got) != len(want):
+                return f"{name} is {got!r}, not {want!r}"
+            pairs = zip(want, got, strict=True)
+            found = (self._value(name, one, looked(other), is_far) for one, other in pairs)
+            return next(filter(None, found), None)
         if not isinstance(want, np.ndarray | np.generic | float | complex):
-            known = isinstance(want, int | str | list | tuple | type(None))
+            known = isinstance(want, int | str | type(None))
             return None if not known or want == got else f"{name} is {got!r}, not {want!r}"
         old, new = np.asarray(want), np.asarray(got)
         if type(got) is not type(want) or old.dtype != new.dtype or old.shape != new.shape:
@@ -211,13 +224,13 @@ class Comparison:
 
     def _relations(self, old, new, is_looked_at):
         """Whether the same names are one object, and share memory."""
-        arrays = [n for n, value in old.items() if isinstance(value, np.ndarray | np.generic)]
+        arrays = [n for n, value in old.items() if isinstance(value, np.ndarray)]
         for one, other in combinations(arrays, 2):
             if "e" not in (one[0], other[0]):
                 is_one = old[one] is old[other]
                 if (new[one] is new[other]) != is_one:
                     return f"{one} is {other}: {not is_one}"
-            if is_looked_at and isinstance(old[one], np.ndarray):
+            if is_looked_at:
                 want = np.shares_memory(old[one], old[other])
                 if np.shares_memory(looked(new[one]), looked(new[other])) != want:
                     return f"{one} and {other} share memory: {not want}"

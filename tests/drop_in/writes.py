@@ -13,7 +13,7 @@ FUNCTIONS = {"copyto", "put", "place", "putmask", "fill_diagonal", "at", "append
 SIGNS = ("+", "-", "*", "+", "*", "//", "%", "&", "|", "^", "/")
 SMOOTH = ("+", "-", "*")
 READS = (
-    *("{x}.tolist()", "{x}.copy()", "np.asarray({x}).copy()", "len({x})", "{x}.shape", "{x}.ndim"),
+    *("{x}.tolist()", "{x}.copy()", "numpy.asarray({x}).copy()", "len({x})", "{x}.shape", "{x}.ndim"),
     *("float({x}.sum())", "{x}.sum().item()", "np.array({x})", "{x}[0]", "[v for v in {x}]"),
     *("{x}[-1].copy()", "{x}.strides", "{x}.size", "{x}.dtype.name", "{x}.nbytes", "{x}.mean()"),
 )
@@ -22,7 +22,7 @@ EXACT_READS = (
     *("repr({x})", "str({x})", "f'{{{x}}}'", "bool({x}.any())", "bool({x})", "int({x}.sum())"),
     *("{x}.any()", "({x} > 1).sum()", "np.array_equal({x}, {x})", "3 in {x}", "{x}.argmax()"),
     *("list({x})", "np.unique({x})", "{x}.tobytes()", "np.count_nonzero({x})", "{x}.flat[0]"),
-    *("np.nonzero({x})[0]", "hash({x}.max())", "complex({x}.max())", "{x}.item()", "[3][{x}.any()]"),
+    *("np.nonzero({x})[0]", "hash({x}.max())", "complex({x}.max())", "{x}.item()", "[3, 4][{x}.argmax()]"),
 )
 """Reads whose result changes much where a value changes little."""
 ERRORS = (
@@ -36,9 +36,9 @@ ERRORS = (
     *("np.max({x}[:0])", "{x}.squeeze(0)", "iter({x}.sum())", "len({x}.sum())", "np.stack([])"),
 )
 EXPORTS = (
-    *("np.asarray({x})", "np.asarray({x})", "{x}.__array__()", "np.asarray({x})[1:]"),
-    *("np.asarray({x}).T", "np.asarray({v})", "np.asarray({v})"),
-    *("np.from_dlpack({x})",) * hasattr(axiomjit.numpy.ndarray, "__dlpack__"),
+    *("numpy.asarray({x})", "numpy.asarray({x})", "{x}.__array__()", "numpy.asarray({x})[1:]"),
+    *("numpy.asarray({x}).T", "numpy.asarray({v})", "numpy.asarray({v})"),
+    *("numpy.from_dlpack({x})",) * hasattr(axiomjit.numpy.ndarray, "__dlpack__"),
 )
 """Exports of an array, or of a view of it."""
 
@@ -64,7 +64,7 @@ def written_names(statement):
 
 def _bases(node):
     for one in ast.walk(node):
-        if isinstance(one, ast.Name) and one.id != "np":
+        if isinstance(one, ast.Name) and one.id not in ("np", "numpy"):
             yield one.id
 
 
