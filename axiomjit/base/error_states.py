@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contextvars import copy_context
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import numpy as np
 
@@ -16,9 +16,27 @@ _PASSED_OVER: Final = frozenset({"warn", "ignore"})
 def user_traps_errors() -> bool:
     """True if np.errstate requests more than warnings, which only NumPy's own loops support.
 
-    NumPy keeps the state in a context variable; an empty context needs no query.
+    NumPy keeps the state in a context variable, as an object that never changes: the last one that
+    traps nothing is remembered.
     """
-    return bool(copy_context()) and not _PASSED_OVER.issuperset(np.geterr().values())
+    state = error_state()
+    if state is Harmless.state:
+        return False
+    if not _PASSED_OVER.issuperset(np.geterr().values()):
+        return True
+    Harmless.state = state
+    return False
+
+
+_state: Any = getattr(np._core.umath, "_extobj_contextvar", None)
+error_state: Callable[[], object] = object if _state is None else _state.get
+"""The object in which NumPy keeps its error states; another one each time if that is unknown."""
+
+
+class Harmless:
+    """The last error state found to trap nothing."""
+
+    state: object = None
 
 
 def without_traps() -> np.errstate:

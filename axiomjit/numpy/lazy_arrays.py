@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -28,7 +27,16 @@ from axiomjit.numpy.operations import (
     WRITES,
     Operation,
 )
-from axiomjit.numpy.segments import RestartError, Segment, concrete, look, value_of
+from axiomjit.numpy.quick import add_quick_ways
+from axiomjit.numpy.segments import (
+    CURRENT,
+    RestartError,
+    concrete,
+    look,
+    make_handles,
+    open_segment,
+    value_of,
+)
 from axiomjit.numpy.statements import UnrecordedError
 
 
@@ -229,23 +237,6 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         return f"<code>{lengths}, {facts.dtype}, {facts.nbytes:,} bytes, {state}</code>"
 
 
-class _Current(threading.local):
-    """The segment of this thread."""
-
-    segment = Segment(LazyArray, is_open=False)
-
-
-_CURRENT: Final = _Current()
-
-
-def segment() -> Segment:
-    """The segment of this thread that is open."""
-    found = _CURRENT.segment
-    if not found.is_open:
-        found = _CURRENT.segment = Segment(LazyArray)
-    return found
-
-
 def _run(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """The result of an operation: recorded, or computed at once where no segment records it."""
     try:
@@ -255,7 +246,7 @@ def _run(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -
         named = {name: _handle(one) for name, one in kwargs.items()} if kwargs else {}
         while True:
             try:
-                return segment().record(operation, given, named)
+                return open_segment().record(operation, given, named)
             except RestartError:
                 continue
             except UnrecordedError:
@@ -274,7 +265,7 @@ def _at_once(
     """The result of a function of NumPy's, called now."""
     operands = list(_handles_in((*args, *kwargs.values())))
     if writes or kwargs.get("out") is not None:
-        _CURRENT.segment.finish()
+        CURRENT.segment.finish()
     for one in operands:
         look(one)
     given = function(*map(concrete, args), **{k: concrete(v) for k, v in kwargs.items()})
@@ -348,7 +339,7 @@ def _writes_shared(operation: Operation, args: Sequence[Any], kwargs: Mapping[st
 
 def _handed_out(handle: LazyArray) -> Any:
     """A NumPy array of the handle's memory, which others may write into from now on."""
-    _CURRENT.segment.finish()
+    CURRENT.segment.finish()
     value, root = value_of(handle), handle.root()
     found = hand_out(root)
     if handle is root:
@@ -390,44 +381,11 @@ def _is_nested(value: Any) -> bool:
 _POSITIONS: Final = frozenset({int, type(None)})
 
 
-def _binary(stem: str) -> Callable[[Any, Any], Any]:
-    """The operator of two operands, the fast way for a known edge."""
-    operation = FUNCTIONS[OPERATOR_UFUNCS[stem]]
-
-    def operator(self: LazyArray, other: Any) -> Any:
-        now = _CURRENT.segment
-        if self._segment is now:
-            if type(other) is LazyArray:
-                key: Any = other._number if other._segment is now else None
-            elif type(other) is float and other:
-                key = float, other
-            else:
-                key = int, other if type(other) is int else None
-            following = now.state.edges.get((operation, self._number, key))
-            if following is not None:
-                facts = following.fresh
-                if facts is not None and not user_traps_errors():
-                    made = _NEW(LazyArray)
-                    made._array, made._facts, made._link = None, facts, None
-                    made._segment, made._number = now, len(now.values)
-                    now.values.append(made)
-                    now.state = following
-                    return made
-        try:
-            return self._operate(stem, self, other)
-        except Exception as error:
-            hide_frames(error)
-            raise
-
-    return operator
-
-
-_NEW: Final = object.__new__
-for _stem in ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor"):
-    setattr(LazyArray, f"__{_stem}__", _binary(_stem))
 for _name, _operation in METHODS.items():
 
     def _method(self: Any, *args: Any, _operation: Any = _operation, **kwargs: Any) -> Any:
         return _run(_operation, (self, *args), kwargs)
 
     setattr(LazyArray, _name, _method)
+add_quick_ways(LazyArray)
+make_handles(LazyArray)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from axiomjit.base.records import Record
 from axiomjit.numpy.calls import Call
 from axiomjit.numpy.facts import Facts
-from axiomjit.numpy.results import Result, View
+from axiomjit.numpy.results import Result, Same, View
 
 MOST_STATEMENTS: Final = 200
 """Operations of a path behind which the segment is run."""
@@ -19,11 +19,13 @@ MOST_BYTES: Final = 2**28
 class Summary(Record):
     """Value numbers of a path: of new arrays and numbers; of views, the last first.
 
-    `written` are those of arrays whose memory an operation writes into.
+    `written` are those of arrays whose memory an operation writes into; `leaves` have the places
+    of leaves among the arguments.
     """
 
     new: tuple[int, ...]
     views: tuple[int, ...]
+    leaves: Mapping[int, int]
     written: frozenset[int]
 
 
@@ -35,11 +37,12 @@ class State:
         statement: The Python statement of the last operation; empty for a leaf.
         results: The results of the last operation; of a leaf, its facts.
         container: The class of several results, for example tuple; None for one.
-        fresh: The facts of the result where it is the only one, and a new array or number.
-        edges: The next states by the key of an operation, or by the facts of a leaf.
+        is_quick: True if there is one result at most: `fresh`, the facts of a new array or
+            number, `view`, or `same`, the number of an operand.
+        edges: The next states by the key of an operation, or by the facts of a leaf; `CUT` for an
+            operation before which the segment is run.
         general: By the pattern of an operation with varying numbers: the state of its first
             numbers, then that for any.
-        cuts: Keys of operations before which the segment is run.
         written: The value numbers of arrays whose memory the last operation writes into.
         numbers: The number of value numbers so far.
         arguments: The names of the arguments so far.
@@ -48,9 +51,9 @@ class State:
     """
 
     __slots__ = (
-        *("arguments", "bytes", "container", "cuts", "depth", "edges", "fresh"),
-        *("general", "line", "numbers", "parent", "programs", "results", "statement"),
-        *("_summary", "unrecorded", "words", "written"),
+        *("_summary", "arguments", "bytes", "container", "depth", "edges", "fresh", "general"),
+        *("is_quick", "line", "numbers", "parent", "programs", "results", "same", "statement"),
+        *("unrecorded", "view", "words", "written"),
     )
 
     def __init__(self, parent: State | None) -> None:
@@ -59,9 +62,11 @@ class State:
         self.general: dict[Hashable, State] = {}
         self.unrecorded: set[Hashable] = set()
         self.words: tuple[str, ...] = ()
-        self.cuts: set[Hashable] = set()
         self.programs: dict[tuple[int, ...], Any] = {}
-        self.statement, self.written, self.fresh = "", (), None
+        self.statement, self.written, self.is_quick = "", (), False
+        self.fresh: Facts | None = None
+        self.view: View | None = None
+        self.same: int | None = None
         self.results: tuple[Result, ...] = ()
         self.container: Any = None
         self._summary: Summary | None = None
@@ -114,8 +119,12 @@ class State:
         made.arguments = (*self.arguments, *words)
         made.depth += 1
         made.numbers += sum(isinstance(one, Facts | View) for one in results)
-        if len(results) == 1 and isinstance(results[0], Facts):
-            made.fresh = results[0]
+        if container is None and not words:
+            only = results[0]
+            made.is_quick = True
+            made.fresh = only if isinstance(only, Facts) else None
+            made.view = only if isinstance(only, View) else None
+            made.same = only.number if isinstance(only, Same) else None
         made.written = call.written()
         if words:
             return made
@@ -133,8 +142,10 @@ class State:
     def summary(self) -> Summary:
         """The values of the whole path, collected once."""
         if self._summary is None:
-            new, views, written, number = [], [], set[int](), 0
+            new, views, leaves, written, number = [], [], {}, set[int](), 0
             for state in self.path():
+                if not state.statement:
+                    leaves[number] = len(state.arguments) - 1
                 written.update(state.written)
                 for result in state.results:
                     if isinstance(result, Facts | View):
@@ -143,5 +154,9 @@ class State:
                         elif state.statement:
                             new.append(number)
                         number += 1
-            self._summary = Summary(tuple(new), tuple(reversed(views)), frozenset(written))
+            self._summary = Summary(tuple(new), tuple(reversed(views)), leaves, frozenset(written))
         return self._summary
+
+
+CUT: Final = State(None)
+"""In place of a next state: the segment is run first."""

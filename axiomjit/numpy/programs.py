@@ -22,11 +22,14 @@ from axiomjit.functions.source_text import tell_text
 from axiomjit.numpy.operations import FUNCTIONS, METHODS, UFUNC_METHODS, Operation
 from axiomjit.numpy.paths import State
 from axiomjit.numpy.statements import Writer
+from axiomjit.runtime.codegen.kernel_cache import KERNELS
 
 COMPILE_S: Final = 0.05
 """Seconds that compiling a segment takes, beside those for its statements."""
 STATEMENT_S: Final = 0.004
 """Seconds that following, lowering and compiling one statement takes."""
+LOWER_S: Final = 0.001
+"""Seconds that following and lowering one statement takes."""
 MOST_PROGRAMS: Final = 2000
 FILE_NAME: Final = "<axiomjit.numpy segment>"
 
@@ -44,6 +47,8 @@ class Program:
         self.text = text
         self.spent_s = 0.0
         self.is_compiled = self._is_refused = False
+        self._was_lowered = False
+        self._lowering_s = LOWER_S * text.count("\n")
         self._estimate_s = COMPILE_S + STATEMENT_S * text.count("\n")
         self._plain = _function(text, _OneByOne())
         self._jitted: Any = None
@@ -60,21 +65,32 @@ class Program:
         with np.errstate(all="ignore"):
             found = self._plain(*arguments)
         self.spent_s += perf_counter() - start
-        if self.spent_s > self._estimate_s and not self._is_refused and not config.disable:
-            self.compile()
+        if self.spent_s > self._lowering_s and not self._is_refused and not config.disable:
+            self._consider(arguments)
         return found
+
+    def _consider(self, arguments: Sequence[Any]) -> None:
+        """Compile the program if that pays, or at once if its kernels are on disk."""
+        if self.spent_s > self._estimate_s:
+            self.compile()
+        elif not self._was_lowered:
+            self._was_lowered = True
+            try:
+                kernels = self.compiled.lower(*arguments).kernels
+            except AxiomError:
+                self._is_refused = True
+            else:
+                self.is_compiled = all(map(KERNELS.is_at_hand, kernels))
 
     def compile(self) -> None:
         """Let the next calls run compiled code."""
-        if self._jitted is None:
-            self._jitted = Jitted(_function(self.text, np), (), True)
-        self.is_compiled = True
+        self.is_compiled = self.compiled is not None
 
     @property
     def compiled(self) -> Any:
         """The function as `jit` compiles it."""
         if self._jitted is None:
-            self.compile()
+            self._jitted = Jitted(_function(self.text, np), (), True)
         return self._jitted
 
 

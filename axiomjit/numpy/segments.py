@@ -10,19 +10,21 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Mapping, Sequence
 from sys import getrefcount
+from types import CodeType
 from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.locks import new_lock
+from axiomjit.base.locks import Lock, new_lock
 from axiomjit.base.origins import user_place
 from axiomjit.numpy.calls import Call
 from axiomjit.numpy.facts import Facts, facts_of, is_lazy_type
 from axiomjit.numpy.handles import Handle, ViewOf
 from axiomjit.numpy.operations import WRITES, Operation
-from axiomjit.numpy.paths import State
+from axiomjit.numpy.paths import CUT, State, Summary
 from axiomjit.numpy.results import Result, Same, View
 from axiomjit.numpy.programs import program_of, run_one
 from axiomjit.numpy.statements import UnrecordedError
@@ -47,21 +49,19 @@ class Segment:
     """
 
     __slots__ = (
-        *("_arguments", "_behind", "_computed", "_is_learning", "_kind", "_lock", "_memory"),
-        *("is_open", "state", "thread", "values"),
+        *("_behind", "_computed", "_is_learning", "_kind", "_lock", "_thread"),
+        *("arguments", "is_open", "state", "values"),
     )
 
-    def __init__(self, kind: type[Handle], is_open: bool = True) -> None:
+    def __init__(self, kind: type[Handle], lock: Lock, is_open: bool = True) -> None:
         """Begin a segment of this thread, whose values are handles of a kind."""
-        self._kind, self.is_open, self._is_learning = kind, is_open, False
-        self._behind: State = ROOT
-        self.state = ROOT if is_open else NOWHERE
-        self._arguments: list[Any] = []
-        self._memory: dict[int, Any] = {}
+        self._kind, self._lock, self.is_open = kind, lock, is_open
+        self._is_learning = False
+        self._behind, self.state = ROOT, ROOT if is_open else NOWHERE
+        self.arguments: list[Any] = []
         self._computed: list[bool] = []
         self.values: list[Any] = []
-        self.thread = threading.get_ident()
-        self._lock = new_lock()
+        self._thread = threading.get_ident()
 
     @property
     def _at(self) -> State:
@@ -100,8 +100,7 @@ class Segment:
         return number
 
     def _leaf(self, value: Any, facts: Facts) -> None:
-        self._memory[self._at.numbers] = value
-        self._arguments.append(value)
+        self.arguments.append(value)
         self._go_to(self._at.leaf(facts))
 
     def _keep(self, handle: Handle | None, number: int, computed: bool) -> None:
@@ -121,7 +120,7 @@ class Segment:
         following, words = self._known(call)
         if following is None:
             following = at.then(call, (View(handle._facts, of),), None)
-        self._arguments += words
+        self.arguments += words
         self._go_to(following)
         self._keep(handle, at.numbers, self._is_learning and self._computed[of])
         return at.numbers
@@ -141,10 +140,10 @@ class Segment:
             call = Call(operation, args, kwargs, self.number)
             if call.key in self._at.unrecorded:
                 raise UnrecordedError
-            if self._at.is_full() or call.key in self._at.cuts:
+            following, words = self._known(call)
+            if following is CUT or self._at.is_full():
                 self.finish()
                 raise RestartError
-            following, words = self._known(call)
             if following is not None and not self._is_learning:
                 return self._take(call, following, words)
             return self._learn(call, following)
@@ -171,7 +170,7 @@ class Segment:
     def _take(self, call: Call, following: State, words: Sequence[Any]) -> Any:
         """Follow a known edge: the results are pending."""
         first = self._at.numbers
-        self._arguments += words
+        self.arguments += words
         self._go_to(following)
         for k in following.written:
             self.values[k]._array = None
@@ -182,7 +181,7 @@ class Segment:
         place = user_place()
         at = self._at
         if at.line is not None and following is None and place == at.line:
-            at.cuts.add(call.key)
+            at.edges[call.key] = CUT
             self.finish()
             raise RestartError
         self._settle()
@@ -251,6 +250,13 @@ class Segment:
 
     # Running
 
+    def is_cut(self, following: State | None) -> bool:
+        """If an edge is a cut, run the segment and return true; the next one is open then."""
+        if following is not CUT:
+            return False
+        self.finish()
+        return True
+
     def is_looked_at(self, root: Handle) -> bool:
         """True if the value of a root was computed or written in this segment."""
         return self._computed[root._number] if self._is_learning else root._array is None
@@ -260,52 +266,74 @@ class Segment:
         with self._lock:
             if not self.is_open:
                 return
-            self._settle()
+            is_ours = self._thread == threading.get_ident()
+            if not self._is_learning:
+                self._run(self.state if is_ours else self._stopped())
             self.is_open = False
-            self.values, self._memory, self._arguments, self._computed = [], {}, [], []
+            self.state, self.values, self.arguments, self._computed = NOWHERE, [], [], []
+            if is_ours:
+                open_segment()
+
+    def _stopped(self) -> State:
+        """The state of this segment, which belongs to another thread, with no quick way in it."""
+        state = NOWHERE
+        while True:
+            if self.state is not NOWHERE:
+                state, self.state = self.state, NOWHERE
+            elif is_in_quick_way(self._thread):
+                time.sleep(0)
+            else:
+                return state
 
     def _settle(self) -> None:
         """Run what is pending; later operations of the segment run at once."""
-        if self._is_learning:
-            return
-        at, values = self._at, self.values
-        returned = self._held()
-        if returned or at.summary.written:
+        if not self._is_learning:
+            self._run(self.state)
+            self._computed = self._are_computed()
+            self._behind, self.state, self.values = self.state, NOWHERE, []
+            self._is_learning = True
+
+    def _run(self, at: State) -> None:
+        """Run the program of a path, and store what somebody holds."""
+        summary, values = at.summary, self.values
+        returned = _held(summary, values)
+        if returned or summary.written:
             program = at.programs.get(returned)
             if program is None:
                 program = at.programs[returned] = program_of(at, returned)
-            for number, value in zip(returned, program.run(self._arguments), strict=True):
+            for number, value in zip(returned, program.run(self.arguments), strict=True):
                 values[number]._array = value
-        for number, value in self._memory.items():
-            if values[number] is not None:
-                values[number]._array = value
-        self._computed = self._are_computed()
-        self._behind, self.state, self._is_learning, self.values = at, NOWHERE, True, []
+        for number in summary.written:
+            place = summary.leaves.get(number)
+            if place is not None:
+                values[number]._array = self.arguments[place]
 
     def _are_computed(self) -> list[bool]:
         """For each value number, true if its memory was computed or written in this segment."""
-        summary, found = self._at.summary, [False] * self._at.numbers
+        summary, found = self.state.summary, [False] * self.state.numbers
         for number in (*summary.new, *summary.written):
             found[number] = True
         for number in reversed(summary.views):
             found[number] = found[self.values[number].root()._number]
         return found
 
-    def _held(self) -> tuple[int, ...]:
-        """The numbers of new values whose handles somebody holds, besides this segment.
 
-        A view that nobody holds is no reason to keep the array that it is a view of.
-        """
-        values, extra, summary = self.values, {}, self._at.summary
-        for number in summary.views:
-            if getrefcount(values[number]) - extra.get(number, 0) <= _UNHELD:
-                link = values[number]._link
-                for one in (link.root, *link.made[1]):
-                    if isinstance(one, Handle) and one._segment is self:
-                        extra[one._number] = extra.get(one._number, 0) + 1
-        return tuple(
-            [n for n in summary.new if getrefcount(values[n]) - extra.get(n, 0) > _UNHELD]
-        )
+def _held(summary: Summary, values: Sequence[Any]) -> tuple[int, ...]:
+    """The numbers of new values whose handles somebody holds, besides the segment.
+
+    A view that nobody holds is no reason to keep the array that it is a view of.
+    """
+    if not summary.views:
+        return tuple([n for n in summary.new if getrefcount(values[n]) > _UNHELD])
+    extra: dict[int, int] = {}
+    for number in summary.views:
+        handle = values[number]
+        if getrefcount(handle) - 1 - extra.get(number, 0) <= _UNHELD:
+            link = handle._link
+            for one in (link.root, *link.made[1]):
+                if isinstance(one, Handle) and one._segment is handle._segment:
+                    extra[one._number] = extra.get(one._number, 0) + 1
+    return tuple([n for n in summary.new if getrefcount(values[n]) - extra.get(n, 0) > _UNHELD])
 
 
 def value_of(handle: Handle) -> Any:
@@ -348,3 +376,44 @@ def _count_of_unheld() -> int:
 
 
 _UNHELD: Final = _count_of_unheld()
+
+
+class _Current(threading.local):
+    """The segment of this thread, and its lock."""
+
+    kind: Any = Handle
+
+    def __init__(self) -> None:
+        self.lock = new_lock()
+        self.segment = Segment(Handle, self.lock, is_open=False)
+
+
+CURRENT: Final = _Current()
+QUICK: Final = set[CodeType]()
+"""The code of functions that change segments of their thread without a lock."""
+_LOCKED: Final = (Segment.record.__code__, Segment.finish.__code__)
+
+
+def make_handles(kind: type[Handle]) -> None:
+    """Let the values of all segments be handles of a class."""
+    _Current.kind = kind
+
+
+def open_segment() -> Segment:
+    """The segment of this thread that is open."""
+    found = CURRENT.segment
+    if not found.is_open:
+        found = CURRENT.segment = Segment(_Current.kind, CURRENT.lock)
+    return found
+
+
+def is_in_quick_way(thread: int) -> bool:
+    """True if a thread runs one of `QUICK`, and has not gone on to what needs the lock."""
+    frame = sys._current_frames().get(thread)
+    while frame is not None:
+        if frame.f_code in _LOCKED:
+            return False
+        if frame.f_code in QUICK:
+            return True
+        frame = frame.f_back
+    return False

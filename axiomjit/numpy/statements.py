@@ -36,7 +36,7 @@ def encoded(value: Any, number_of: Callable[[Any], int | None]) -> Hashable:
     if kind is float or kind is complex:  # -0.0 is equal to 0.0, and NaN to nothing
         return kind, repr(value)
     if kind is slice:
-        return slice, *(encoded(one, number_of) for one in (value.start, value.stop, value.step))
+        return slice, *map(_position, (value.start, value.stop, value.step))
     if kind is tuple or kind is list:
         return kind, *(encoded(one, number_of) for one in value)
     number = number_of(value)
@@ -49,6 +49,17 @@ def encoded(value: Any, number_of: Callable[[Any], int | None]) -> Hashable:
     if isinstance(value, np.dtype) and value.names is None:
         return np.dtype, value
     raise UnrecordedError
+
+
+def _position(value: Any) -> int | None:
+    """A part of a slice.
+
+    Raises:
+        UnrecordedError: it is no integer.
+    """
+    if value is not None and not isinstance(value, int | np.integer):
+        raise UnrecordedError
+    return None if value is None else int(value)
 
 
 class Writer:
@@ -77,7 +88,8 @@ class Writer:
         if kind is complex:
             return f"complex({_literal(value.real)}, {_literal(value.imag)})"
         if kind is slice:
-            return f"slice({self.text(value.start)}, {self.text(value.stop)}, {value.step!r})"
+            start, stop = (self.text(_position(one)) for one in (value.start, value.stop))
+            return f"slice({start}, {stop}, {_position(value.step)!r})"
         if kind is tuple:
             return f"({', '.join(map(self.text, value))}{',' if len(value) == 1 else ''})"
         if kind is list:
@@ -98,8 +110,9 @@ class Writer:
     def _item(self, value: Any) -> str:
         if type(value) is not slice:
             return self.text(value)
-        start, stop = ("" if one is None else self.text(one) for one in (value.start, value.stop))
-        return f"{start}:{stop}" + ("" if value.step is None else f":{value.step!r}")
+        start, stop, step = map(_position, (value.start, value.stop, value.step))
+        ends = ("" if one is None else self.text(one) for one in (start, stop))
+        return ":".join(ends) + ("" if step is None else f":{step!r}")
 
 
 def _literal(value: float) -> str:
@@ -119,7 +132,7 @@ def numbers_in(values: Sequence[Any]) -> list[int | float]:
         if kind is int or kind is float:
             found.append(value)
         elif kind is slice:
-            found += numbers_in((value.start, value.stop))
+            found += [one for one in map(_position, (value.start, value.stop)) if one is not None]
         elif kind is tuple or kind is list:
             found += numbers_in(value)
     return found
@@ -134,5 +147,5 @@ def pattern_of(key: Any) -> Hashable:
     if key and key[0] is float:
         return (float,)
     if key and key[0] is slice:
-        return slice, pattern_of(key[1]), pattern_of(key[2]), key[3]
+        return slice, *(one if one is None else one < 0 for one in key[1:3]), key[3]
     return tuple(map(pattern_of, key))

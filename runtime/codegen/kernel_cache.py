@@ -395,6 +395,17 @@ class KernelCache:
         self._keep(key, found)
         return found
 
+    def is_at_hand(self, kernel: Kernel) -> bool:
+        """True if a kernel is in memory or on disk, from where it is loaded; compiles nothing."""
+        handle = self.handle(kernel)
+        if handle.loaded is None:
+            found = self._from_disk(self._disk_key(kernel, handle.checked), handle.checked)
+            if found is None:
+                return False
+            handle.loaded = found
+            self._make_room(handle)
+        return True
+
     def compiled(self, kernel: Kernel) -> CompiledKernel:
         """The kernel compiled anew, for its texts; raises as `get`."""
         self._require_now()

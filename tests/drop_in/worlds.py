@@ -128,14 +128,14 @@ def _copied(value):
 @contextlib.contextmanager
 def fresh_paths(lazy_from, most_statements):
     """Paths that nothing was recorded on; arrays are lazy from so many elements."""
-    lazy_arrays.segment().finish()
     with (
         patch.object(segments, "ROOT", paths.State(None)),
         patch.object(paths, "MOST_STATEMENTS", most_statements),
         patch.object(config, "lazy_from", lazy_from),
     ):
+        segments.open_segment().finish()  # the next one begins at the new root
         yield
-        lazy_arrays.segment().finish()
+    segments.open_segment().finish()
 
 
 class Comparison:
@@ -177,13 +177,14 @@ class Comparison:
         found = None
         for want, got in zip(old, new, strict=True):
             found = found or self._value("told value", want, got, is_far)
-        old.clear(), new.clear()
+        old.clear()
+        new.clear()
         return found
 
     def _facts(self, name, want, got):
         if not isinstance(want, np.ndarray | np.generic):
             return None
-        if got.__class__ is not want.__class__:
+        if not isinstance(got, np.ndarray | np.generic) or got.__class__ is not want.__class__:
             return f"{name} is of {got.__class__}, not {want.__class__}"
         if (got.dtype, got.shape) != (want.dtype, want.shape):
             return f"{name} is {got.dtype}{got.shape}, not {want.dtype}{want.shape}"

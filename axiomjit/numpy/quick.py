@@ -1,0 +1,210 @@
+"""The quick ways of recorded operations, for edges that are known.
+
+Each is a method of lazy arrays that asks the current state for an edge, without a lock, and else
+goes the general way. Another thread that needs a value waits until this thread is in none of them
+(`segments.is_in_quick_way`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from axiomjit.base.array_values import OPERATOR_UFUNCS
+from axiomjit.base.error_states import Harmless, error_state, user_traps_errors
+from axiomjit.numpy.handles import ViewOf
+from axiomjit.numpy.operations import FUNCTIONS, GET, IN_PLACE, SET
+from axiomjit.numpy.paths import CUT, State
+from axiomjit.numpy.segments import CURRENT, QUICK, Segment
+
+Way = Callable[..., Any]
+_NEW: Final = object.__new__
+_NO_OPTIONS: Final[dict[str, Any]] = {}
+_POSITIONS: Final = frozenset({int, type(None)})
+
+
+def _entered(now: Segment, handle: Any) -> int | None:
+    """The value number of a handle; an array from before becomes a leaf if its edge is known."""
+    if handle._segment is now:
+        return handle._number  # type: ignore[no-any-return]
+    old = handle._segment
+    if handle._link is not None or handle._array is None or (old is not None and old.is_open):
+        return None
+    following = now.state.edges.get(handle._facts)
+    if following is None:
+        return None
+    values = now.values
+    handle._segment, handle._number = now, len(values)
+    values.append(handle)
+    now.arguments.append(handle._array)
+    now.state = following
+    return handle._number  # type: ignore[no-any-return]
+
+
+def _operand(now: Segment, kind: type, value: Any) -> Any:
+    """The key of an operand; None if it takes the general way."""
+    of = type(value)
+    if of is kind:
+        return value._number if value._segment is now else _entered(now, value)
+    return (of, value) if of is int or (of is float and value and value == value) else None
+
+
+def _taken(now: Segment, following: State, kind: type, call: Any) -> Any:
+    """Follow an edge; `call` is the operation with its arguments. The result is pending."""
+    values = now.values
+    now.state = following
+    facts = following.fresh
+    if facts is not None:
+        made = _NEW(kind)
+        made._array, made._facts, made._link = None, facts, None
+        made._segment, made._number = now, len(values)
+        values.append(made)
+        return made
+    view = following.view
+    if view is not None:
+        made = _NEW(kind)
+        of = values[view.of]
+        made._array, made._facts = None, view.facts
+        made._link = ViewOf(of._link.root if type(of._link) is ViewOf else of, call)
+        made._segment, made._number = now, len(values)
+        values.append(made)
+        return made
+    for number in following.written:
+        values[number]._array = None
+    return None if following.same is None else values[following.same]
+
+
+def _traps() -> bool:
+    return error_state() is not Harmless.state and user_traps_errors()
+
+
+def binary(kind: type, name: str, general: Way) -> Way:
+    """The operator of a lazy array and another operand, whose result is a new array.
+
+    Everything is written out here: a call would take as long as what it does.
+    """
+    operation = FUNCTIONS[OPERATOR_UFUNCS[name]]
+
+    def operator(self: Any, other: Any) -> Any:
+        now = CURRENT.segment
+        number = self._number if self._segment is now else _entered(now, self)
+        of = type(other)
+        if of is kind:
+            key: Any = other._number if other._segment is now else _entered(now, other)
+        else:
+            key = (of, other) if (of is float and other == other and other) or of is int else None
+        following = now.state.edges.get((operation, number, key))
+        if following is None or (facts := following.fresh) is None:
+            return operator(self, other) if now.is_cut(following) else general(self, other)
+        if error_state() is not Harmless.state and user_traps_errors():
+            return general(self, other)
+        made = _NEW(kind)
+        made._array = made._link = None
+        made._facts, made._segment = facts, now
+        values = now.values
+        made._number = len(values)
+        values.append(made)
+        now.state = following
+        return made
+
+    return operator
+
+
+def in_place(kind: type, name: str, general: Way) -> Way:
+    """The operator that writes into a lazy array."""
+    operation = IN_PLACE[name]
+
+    def operator(self: Any, other: Any) -> Any:
+        now = CURRENT.segment
+        number = self._number if self._segment is now else _entered(now, self)
+        key = _operand(now, kind, other)
+        following = now.state.edges.get((operation, number, key))
+        if following is None or not following.is_quick or _traps():
+            return operator(self, other) if now.is_cut(following) else general(self, other)
+        return _taken(now, following, kind, None)
+
+    return operator
+
+
+def _index_key(index: Any) -> Any:
+    """The key of an index of positions and slices, as `encoded` makes it; None for others."""
+    of = type(index)
+    if of is slice:
+        start, stop, step = index.start, index.stop, index.step
+        if type(start) in _POSITIONS and type(stop) in _POSITIONS and type(step) in _POSITIONS:
+            return slice, start, stop, step
+        return None
+    if of is int or index is None or index is Ellipsis:
+        return of, index
+    if of is not tuple:
+        return None
+    parts = [_index_key(one) for one in index]
+    return None if None in parts else (tuple, *parts)
+
+
+def get(kind: type, general: Way) -> Way:
+    """The view that an index selects."""
+
+    def item(self: Any, index: Any) -> Any:
+        now = CURRENT.segment
+        key = _index_key(index)
+        number = self._number if self._segment is now else _entered(now, self)
+        following = now.state.edges.get((GET, number, key))
+        if following is None or not following.is_quick or _traps():
+            return item(self, index) if now.is_cut(following) else general(self, index)
+        return _taken(now, following, kind, (GET, (self, index), _NO_OPTIONS))
+
+    return item
+
+
+def put(kind: type, general: Way) -> Way:
+    """A write at an index of positions and slices."""
+
+    def set_item(self: Any, index: Any, value: Any) -> None:
+        now = CURRENT.segment
+        number = self._number if self._segment is now else _entered(now, self)
+        key = SET, number, _index_key(index), _operand(now, kind, value)
+        following = now.state.edges.get(key)
+        if following is not None and following.is_quick and not _traps():
+            _taken(now, following, kind, None)
+        elif now.is_cut(following):
+            set_item(self, index, value)
+        else:
+            general(self, index, value)
+
+    return set_item
+
+
+def ufunc(kind: type, general: Way) -> Way:
+    """A ufunc, called without options."""
+
+    def called(self: Any, function: Any, method: str, *operands: Any, **options: Any) -> Any:
+        operation = FUNCTIONS.get(function)
+        if options or operation is None or method != "__call__":
+            return general(self, function, method, *operands, **options)
+        now = CURRENT.segment
+        keys = [_operand(now, kind, one) for one in operands]
+        following = now.state.edges.get((operation, *keys))
+        if following is None or not following.is_quick or _traps():
+            if now.is_cut(following):
+                return called(self, function, method, *operands)
+            return general(self, function, method, *operands)
+        return _taken(now, following, kind, None)
+
+    return called
+
+
+def add_quick_ways(kind: type) -> None:
+    """Put the quick ways before the general methods of the class of lazy arrays."""
+    stems = ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor")
+    stems += ("eq", "ne", "lt", "le", "gt", "ge")
+    ways = {f"__{stem}__": binary(kind, stem, getattr(kind, f"__{stem}__")) for stem in stems}
+    for stem in IN_PLACE:
+        ways[f"__i{stem}__"] = in_place(kind, stem, getattr(kind, f"__i{stem}__"))
+    ways["__getitem__"] = get(kind, getattr(kind, "__getitem__"))
+    ways["__setitem__"] = put(kind, getattr(kind, "__setitem__"))
+    ways["__array_ufunc__"] = ufunc(kind, getattr(kind, "__array_ufunc__"))
+    for name, way in ways.items():
+        setattr(kind, name, way)
+        QUICK.add(way.__code__)
+    QUICK.update(one.__code__ for one in (_entered, _operand, _taken))
