@@ -72,6 +72,10 @@ class Handle:
         link = self._link
         return link.root if type(link) is ViewOf else self
 
+    def is_known_by_memory(self) -> bool:
+        """True for a view that no recorded call made."""
+        return type(self._link) is ViewOf and self._link.made is None
+
     def is_shared(self) -> bool:
         """True if somebody else can write into the memory now."""
         link = self.root()._link
@@ -81,8 +85,8 @@ class Handle:
 class _Memory:
     """Owns memory that was handed out, so that NumPy's views of it lead to what was handed out."""
 
-    def __init__(self, array: Any) -> None:
-        self._array = array
+    def __init__(self, array: Any, owner: Any = None) -> None:
+        self._array, self._owner = array, owner
         self.__array_interface__ = array.__array_interface__
 
 
@@ -98,6 +102,11 @@ def hand_out(root: Handle) -> Any:
         found = np.asarray(_Memory(root._array))
         link.handed = weakref.ref(found)
     return found
+
+
+def part_of_handed_out(found: Any, view: Any) -> Any:
+    """The view of a root's memory as a NumPy array, which keeps alive what was handed out."""
+    return np.asarray(_Memory(view, found))
 
 
 _ALONE: Final = 3

@@ -13,7 +13,7 @@ from axiomjit.base.config import config
 from axiomjit.base.error_states import user_traps_errors
 from axiomjit.base.origins import hide_frames
 from axiomjit.numpy.facts import facts_of, is_lazy_type
-from axiomjit.numpy.handles import Handle, Shared, ViewOf, hand_out
+from axiomjit.numpy.handles import Handle, Shared, ViewOf, hand_out, part_of_handed_out
 from axiomjit.numpy.operations import (
     EXACT_POWERS,
     FUNCTIONS,
@@ -48,6 +48,18 @@ class _Kind(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         return wrap(np.ndarray(*args, **kwargs))
+
+
+def _attribute(name: str, text: str) -> property:
+    """An attribute that NumPy reads and sets, on the storage itself."""
+
+    def read(array: LazyArray) -> Any:
+        return _at_once(lambda value: getattr(value, name), (array,), {})
+
+    def write(array: LazyArray, given: Any) -> None:
+        _at_once(lambda value, new: setattr(value, name, new), (array, given), {}, writes=True)
+
+    return property(read, write, doc=text)
 
 
 class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
@@ -113,7 +125,7 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         shape = self._facts.shape
         if not shape:
             if self._facts.is_number:
-                raise TypeError(f"object of type '{self.dtype.type.__name__}' has no len()")
+                raise TypeError(f"object of type 'numpy.{self.dtype.type.__name__}' has no len()")
             raise TypeError("len() of unsized object")
         return int(shape[0])
 
@@ -154,7 +166,8 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         self, function: Any, operands: Sequence[Any], options: Mapping[str, Any]
     ) -> object:
         operation = FUNCTIONS.get(function)
-        if operation is None:
+        is_nonzero = function is np.where and len(operands) + len(options) == 1
+        if operation is None or is_nonzero:
             return _at_once(function, operands, options)
         return _run(operation, operands, options)
 
@@ -170,7 +183,7 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         return (self[k] for k in range(len(self)))
 
     def __contains__(self, value: object) -> bool:
-        return _at_once(np.ndarray.__contains__, (self, value), {})  # type: ignore[no-any-return]
+        return _at_once(operator.contains, (self, value), {})  # type: ignore[no-any-return]
 
     def __getitem__(self, index: Any) -> Any:
         if _is_plain_index(index):
@@ -186,10 +199,17 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         else:
             _at_once(SET.apply, (self, index, value), {}, writes=True)
 
+    def __delitem__(self, index: Any) -> None:
+        _at_once(operator.delitem, (self, index), {})
+
     @property
     def T(self) -> Any:  # noqa: N802
         """The transpose, a view."""
         return _run(METHODS["transpose"], (self,), {})
+
+    real = _attribute("real", "The real parts, a view.")
+    imag = _attribute("imag", "The imaginary parts, a view.")
+    flat = _attribute("flat", "An iterator over the elements.")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         value = look(self)
@@ -327,12 +347,17 @@ def _handles_in(values: Sequence[Any]) -> Any:
 
 
 def _writes_shared(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    """True if a call reads or writes, as a view or target, memory that somebody else can write."""
+    """True if a call reads or writes, as a view or target, memory that somebody else can write.
+
+    Views that no recorded call made are read as copies, too.
+    """
     targets = [args[0]] if operation in WRITES or operation in VIEWS else []
     out = kwargs.get("out", ())
     targets += out if isinstance(out, tuple) else (out,)
     return any(
-        one.is_shared() if type(one) is LazyArray else isinstance(one, np.ndarray)
+        one.is_shared() or one.is_known_by_memory()
+        if type(one) is LazyArray
+        else isinstance(one, np.ndarray)
         for one in targets
     )
 
@@ -344,8 +369,7 @@ def _handed_out(handle: LazyArray) -> Any:
     found = hand_out(root)
     if handle is root:
         return found
-    offset = value.__array_interface__["data"][0] - found.__array_interface__["data"][0]
-    return np.ndarray(value.shape, value.dtype, found, offset, value.strides)
+    return part_of_handed_out(found, value)
 
 
 def _restored(value: Any) -> Any:

@@ -114,8 +114,12 @@ class Segment:
     def _view(
         self, handle: Handle, operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> int:
-        """Record the call that made a view before this segment."""
+        """Record the call that made a view before this segment.
+
+        Its edge is another one than that of the call itself, behind which there may be a cut.
+        """
         call = Call(operation, args, kwargs, self.number)
+        call.key = View, *call.key
         at, of = self._at, call.number(args[0])
         following, words = self._known(call)
         if following is None:
@@ -137,11 +141,14 @@ class Segment:
         with self._lock:
             if not self.is_open:
                 raise RestartError
+            if self._at.is_full():
+                self.finish()
+                raise RestartError
             call = Call(operation, args, kwargs, self.number)
             if call.key in self._at.unrecorded:
                 raise UnrecordedError
             following, words = self._known(call)
-            if following is CUT or self._at.is_full():
+            if following is CUT:
                 self.finish()
                 raise RestartError
             if following is not None and not self._is_learning:

@@ -89,6 +89,8 @@ def failure(sequence):
     with fresh_paths(sequence.lazy_from, sequence.most_statements):
         try:
             return _failure(sequence, plain, lazy, comparison)
+        except Exception as error:
+            return f"look: {type(error).__name__}: {error}"
         finally:
             plain.close()
             lazy.close()

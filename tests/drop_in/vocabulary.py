@@ -19,7 +19,7 @@ SHAPES = ((6,), (6,), (3, 4), (3, 4), (4,), (4, 4), (2, 3, 4), (4, 3), (1,), (),
 NAMES = ("a", "b", "c", "d", "x", "y", "z", "w")
 ROUNDED = re.compile(
     r"\b(sum|prod|mean|var|std|cumsum|cumprod|exp|sin|log1p|tanh|arctan2|hypot|trace|average|"
-    r"nansum|nanmean|accumulate|reduce|trapezoid|dot|cbrt)\b|\*\* 0\.3|@"
+    r"nansum|nanmean|accumulate|reduce|trapezoid|dot|cbrt|power)\b|@"
 )
 SMOOTH = ("+", "-", "*")
 SIGNS = ("+", "-", "*", "/", "//", "%", "<", "<=", "==", "!=", ">", ">=", "&", "|", "^")
@@ -113,7 +113,8 @@ class Pool:
         exact = x not in self.rounded
         text = self._elementwise(x, depth, exact)
         if exact and self.draws.chance(0.1):
-            return f"{self.pick(ROUNDED_UNARY)}({text})"
+            rounded = f"{self.pick(ROUNDED_UNARY)}({text})"
+            return self.pick((rounded, f"np.power({text}, {self.pick(('3.0', 'k + 0.5', '1.5'))})"))
         return text
 
     def _elementwise(self, x, depth, exact):
@@ -138,7 +139,7 @@ class Pool:
             return f"np.clip({left}, {self.pick(('0', 'k', '-2'))}, {self.pick(('3', 'k + 2'))})"
         if which < 0.95:
             return f"{self.pick('-+~')}{left}"
-        return f"{left} ** {self.pick(('2', '0.5', '-1', '1', '3.0'))}"
+        return f"{left} ** {self.pick(('2', '0.5', '-1', '1'))}"
 
     def fold(self):
         """A sum or the like."""
