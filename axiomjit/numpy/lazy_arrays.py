@@ -165,7 +165,8 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         self, function: Any, operands: Sequence[Any], options: Mapping[str, Any]
     ) -> object:
         operation = FUNCTIONS.get(function)
-        if operation is None:
+        is_nonzero = function is np.where and len(operands) + len(options) == 1
+        if operation is None or is_nonzero:
             return at_once(function, operands, options)
         return run(operation, operands, options)
 
@@ -181,7 +182,7 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         return (self[k] for k in range(len(self)))
 
     def __contains__(self, value: object) -> bool:
-        return at_once(np.ndarray.__contains__, (self, value), {})  # type: ignore[no-any-return]
+        return at_once(operator.contains, (self, value), {})  # type: ignore[no-any-return]
 
     def __getitem__(self, index: Any) -> Any:
         if _is_plain_index(index):
