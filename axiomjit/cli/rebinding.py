@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec, SourceFileLoader
@@ -13,7 +13,8 @@ from importlib.util import spec_from_file_location, spec_from_loader
 from types import CodeType, ModuleType
 from typing import Any, Final
 
-DROP_IN: Final = "axiomjit.numpy"
+from axiomjit.functions.numpy_imports import DROP_IN, is_numpy, rebind_imports
+
 PROGRAM: Final = "_axiomjit_program"
 """The name under which spawned processes import the program's file once more."""
 SPAWN: Final = "multiprocessing.spawn"
@@ -28,43 +29,10 @@ def rebound_code(source: bytes, file: str) -> CodeType:
         SyntaxError, ValueError: as `compile` does.
     """
     tree = ast.parse(source, file)
-    for node in ast.walk(tree) if b"numpy" in source else ():
-        if isinstance(node, ast.Import):
-            node.names = [name for alias in node.names for name in _imported(alias)]
-        elif isinstance(node, ast.ImportFrom):
-            if node.level == 0 and _is_numpy(node.module):
-                node.module = f"axiomjit.{node.module}"
-        elif isinstance(node, ast.Call) and node.args:
-            _rebind_call(node, node.args[0])
+    if b"numpy" in source:
+        rebind_imports(tree)
     code: CodeType = compile(tree, file, "exec", dont_inherit=True)
     return code
-
-
-def _is_numpy(name: object) -> bool:
-    return isinstance(name, str) and f"{name}.".startswith("numpy.")
-
-
-def _imported(alias: ast.alias) -> Iterator[ast.alias]:
-    """A name of an import statement, or what takes its place."""
-    if not _is_numpy(alias.name):
-        yield alias
-        return
-    for name in dict.fromkeys([alias.name, alias.name if alias.asname else "numpy"]):
-        new = ast.alias(f"axiomjit.{name}", alias.asname or "numpy")
-        yield ast.copy_location(new, alias)  # `import numpy.fft` binds numpy, after the import
-
-
-def _rebind_call(call: ast.Call, named: ast.expr) -> None:
-    """Rebind `import_module("numpy")`, also of submodules, and `__import__("numpy")`."""
-    if not isinstance(named, ast.Constant) or not _is_numpy(named.value):
-        return
-    called = getattr(call.func, "attr", getattr(call.func, "id", ""))
-    if called == "import_module":
-        named.value = f"axiomjit.{named.value!s}"
-    elif called == "__import__" and named.value == "numpy" and not (call.args[1:] or call.keywords):
-        named.value, names = DROP_IN, ast.List([ast.Constant("ndarray")], ast.Load())
-        call.keywords = [ast.keyword("fromlist", names)]  # else it gives axiomjit
-        ast.fix_missing_locations(call)
 
 
 def rebind(folders: Sequence[str], program: str = "") -> None:
@@ -98,7 +66,7 @@ class _Finder:
         if name == PROGRAM and self.program:
             loader = SourceFileLoader(name, self.program)
             return self._rebound(spec_from_file_location(name, self.program, loader=loader))
-        if name.startswith(f"{DROP_IN}.") and _is_numpy(_owner(name).__name__):
+        if name.startswith(f"{DROP_IN}.") and is_numpy(_owner(name).__name__):
             return _part(name)  # its files belong to NumPy, and would be loaded twice
         rest = sys.meta_path[sys.meta_path.index(self) + 1 :]
         specs = (finder.find_spec(name, path, target) for finder in rest)

@@ -206,6 +206,36 @@ def test_folders_of_the_project(process, capsys):
         sys.modules.pop("part_of_a_project")
 
 
+JITTED = """\
+import axiomjit
+import numpy
+
+
+@axiomjit.jit
+def own(x):
+    import numpy as np
+
+    return np.sqrt(x) + x.sum()
+
+
+def maker():
+    @axiomjit.jit
+    def inner(x): import numpy; return numpy.exp(x)
+    return inner
+
+
+for function in own, maker():
+    function(numpy.arange(100.0))
+    assert function.cache_info().in_numpy == (), function.cache_info()
+"""
+
+
+def test_compiled_functions_have_their_text(process):
+    """Text that says `numpy` belongs to code that imports the drop-in."""
+    (process / "jitted.py").write_text(JITTED)
+    assert main(["run", "jitted.py"]) == 0
+
+
 FILE = "instead: name a Python file, or -m and a module"
 MODULE = "instead: name a module that is found from this folder, or a Python file"
 REFUSED = {
