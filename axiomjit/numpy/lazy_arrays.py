@@ -23,7 +23,15 @@ from axiomjit.numpy.at_once import (
 )
 from axiomjit.numpy.exports import handed_out
 from axiomjit.numpy.facts import facts_of, is_lazy_type
-from axiomjit.numpy.handles import Handle, Shared, ViewOf, concrete, is_private, let_escape, value_of
+from axiomjit.numpy.handles import (
+    Handle,
+    Shared,
+    ViewOf,
+    concrete,
+    is_private,
+    let_escape,
+    value_of,
+)
 from axiomjit.numpy.operations import (
     EXACT_POWERS,
     FUNCTIONS,

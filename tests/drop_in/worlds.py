@@ -47,7 +47,15 @@ class World:
         self._pool = None
         np_of = axiomjit.numpy if is_lazy else np
         self.space = {
-            **{"np": np_of, "numpy": np, "made": made, "tell": self.tell, "keep": [], "k": 0, "j": 0},
+            **{
+                "np": np_of,
+                "numpy": np,
+                "made": made,
+                "tell": self.tell,
+                "keep": [],
+                "k": 0,
+                "j": 0,
+            },
             "wrap": lazy_arrays.wrap if is_lazy else lambda array: array,
             "share": _shared if is_lazy else lambda array: array[...],
         }
@@ -88,9 +96,7 @@ class World:
         if step.thread == "fresh":
             found = []
             context = contextvars.copy_context()
-            thread = threading.Thread(
-                target=lambda: found.append(context.run(self._taken, code))
-            )
+            thread = threading.Thread(target=lambda: found.append(context.run(self._taken, code)))
             thread.start()
             thread.join()
             return found[0]
