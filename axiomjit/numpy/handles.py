@@ -27,6 +27,12 @@ class ViewOf:
     def __init__(self, root: Handle, made: Made | None) -> None:
         self.root, self.made = root, made
 
+    def value(self) -> Any:
+        """The view, by the call that made it."""
+        assert self.made is not None
+        operation, args, kwargs = self.made
+        return operation.apply(*map(concrete, args), **kwargs)
+
     def depth(self) -> int:
         """The number of calls from the entire memory to the view."""
         made, found = self.made, 1
@@ -104,6 +110,27 @@ class Handle:
                 return True
             link = link.root._link
         return type(link) is Shared and link.is_held()
+
+
+def value_of(handle: Handle) -> Any:
+    """The NumPy array or number of a handle, after what is pending for it has run."""
+    root = handle.root()
+    if root._array is None:
+        root._segment.finish()
+    if handle._array is None:
+        link = handle._link
+        assert type(link) is ViewOf
+        handle._array = link.value()
+    return handle._array
+
+
+def concrete(value: Any) -> Any:
+    """An argument with NumPy arrays and numbers in place of handles."""
+    if isinstance(value, Handle):
+        return value_of(value)
+    if type(value) is tuple or type(value) is list:
+        return type(value)(map(concrete, value))
+    return value
 
 
 class _Memory:

@@ -23,7 +23,15 @@ from axiomjit.numpy.at_once import (
 )
 from axiomjit.numpy.exports import handed_out
 from axiomjit.numpy.facts import facts_of, is_lazy_type
-from axiomjit.numpy.handles import Handle, Shared, ViewOf, is_private, let_escape
+from axiomjit.numpy.handles import (
+    Handle,
+    Shared,
+    ViewOf,
+    concrete,
+    is_private,
+    let_escape,
+    value_of,
+)
 from axiomjit.numpy.operations import (
     EXACT_POWERS,
     FUNCTIONS,
@@ -39,7 +47,6 @@ from axiomjit.numpy.operations import (
 from axiomjit.numpy.quick import add_quick_ways
 from axiomjit.numpy.segments import (
     RestartError,
-    concrete,
     finish_readers,
     look,
     make_handles,
@@ -166,7 +173,8 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         self, function: Any, operands: Sequence[Any], options: Mapping[str, Any]
     ) -> object:
         operation = FUNCTIONS.get(function)
-        if operation is None:
+        is_nonzero = function is np.where and len(operands) + len(options) == 1
+        if operation is None or is_nonzero:
             return at_once(function, operands, options)
         return run(operation, operands, options)
 
@@ -182,7 +190,7 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         return (self[k] for k in range(len(self)))
 
     def __contains__(self, value: object) -> bool:
-        return at_once(np.ndarray.__contains__, (self, value), {})  # type: ignore[no-any-return]
+        return at_once(operator.contains, (self, value), {})  # type: ignore[no-any-return]
 
     def __getitem__(self, index: Any) -> Any:
         if _is_plain_index(index):

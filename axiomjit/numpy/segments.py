@@ -23,11 +23,11 @@ from axiomjit.base.locks import Lock, new_lock
 from axiomjit.base.origins import user_place
 from axiomjit.numpy.calls import Call
 from axiomjit.numpy.facts import Facts, facts_of, is_lazy_type
-from axiomjit.numpy.handles import Handle, ViewOf
+from axiomjit.numpy.handles import Handle, ViewOf, concrete, value_of
 from axiomjit.numpy.operations import WRITES, Operation
 from axiomjit.numpy.paths import CUT, State, Summary, forget_old_paths
-from axiomjit.numpy.results import Result, Same, View
 from axiomjit.numpy.programs import program_of, run_one
+from axiomjit.numpy.results import Result, Same, View
 from axiomjit.numpy.statements import UnrecordedError
 
 _count_segment: Final = counter("segments")
@@ -364,26 +364,6 @@ def _shorten(view: Handle) -> None:
     link = view._link
     if type(link) is ViewOf and link.depth() > MOST_CALLS:
         link.made = None
-
-
-def value_of(handle: Handle) -> Any:
-    """The NumPy array or number of a handle, after what is pending for it has run."""
-    root = handle.root()
-    if root._array is None:
-        root._segment.finish()
-    if handle._array is None:
-        operation, args, kwargs = handle._link.made
-        handle._array = operation.apply(*map(concrete, args), **kwargs)
-    return handle._array
-
-
-def concrete(value: Any) -> Any:
-    """An argument with NumPy arrays and numbers in place of handles."""
-    if isinstance(value, Handle):
-        return value_of(value)
-    if type(value) is tuple or type(value) is list:
-        return type(value)(map(concrete, value))
-    return value
 
 
 def look(handle: Handle) -> Any:
