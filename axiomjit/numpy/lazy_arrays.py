@@ -30,7 +30,6 @@ from axiomjit.numpy.handles import (
     concrete,
     is_private,
     let_escape,
-    value_of,
 )
 from axiomjit.numpy.operations import (
     EXACT_POWERS,

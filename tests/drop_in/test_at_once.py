@@ -92,7 +92,8 @@ def test_segments_that_jit_refuses(monkeypatch):
             raise AxiomError("compile it", "a planted refusal", "nothing")
 
     def run():
-        program = programs.Program("def segment(v0):\n    return (v0 + v0,)\n")
+        text = "def segment(v0):\n    return (v0 + v0,)\n"
+        program = programs.Program(text, text)
         program._jitted, program.is_compiled = Refusing(), True
         return program.run([numpy.ones(3)])[0]
 
