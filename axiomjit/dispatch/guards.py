@@ -121,8 +121,7 @@ def guard_call(
         native, found = None, _guards(None, compiled, call, leaves, order, distinct, values)
     if found is None:
         return False
-    runner, (guards, numbers) = None, found
-    passed: tuple[int, ...] = ()
+    runner, (guards, numbers), passed = None, found, ()
     if native is None:
         wanted = _wanted(compiled)
         passed = tuple(map(numbers, wanted))
