@@ -157,7 +157,8 @@ def run_one(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]
     texts = [writer.text(one) for one in args], {k: writer.text(v) for k, v in kwargs.items()}
     if not any(is_inexact(one.dtype) for one in arrays):
         found = operation.apply(*args, **kwargs)
-        if not is_inexact(found.dtype):
+        several = found if isinstance(found, tuple) else (found,)
+        if not any(is_inexact(one.dtype) for one in several):
             return found
     names = ", ".join(f"a{k}" for k in range(len(arrays)))
     called = operation.text(*texts)
