@@ -1,4 +1,4 @@
-"""The drop-in's figures: `python -m tests.drop_in.timing [NAME ...]`, ratios to NumPy in one thread.
+"""The drop-in's figures, in one thread: `python -m tests.drop_in.timing [NAME ...]`.
 
 Each figure is the time of a piece of code with `axiomjit.numpy` divided by that with NumPy, the
 median over rounds in turns, once everything is compiled, unless its name says otherwise.
