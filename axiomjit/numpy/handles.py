@@ -44,8 +44,12 @@ class Shared:
 
     def is_held(self) -> bool:
         """True if somebody else can reach the memory now."""
-        if self.given is not None and getrefcount(self.given) > _ALONE:
-            return True
+        if self.given is not None:
+            base = self.given.base
+            if getrefcount(self.given) > _ALONE or not (
+                base is None or (type(base) is np.ndarray and getrefcount(base) <= _ALONE)
+            ):
+                return True
         return self.handed is not None and self.handed() is not None
 
 
@@ -110,4 +114,7 @@ def part_of_handed_out(found: Any, view: Any) -> Any:
 
 
 _ALONE: Final = 3
-"""References to an array that only a `Shared` and its handle have, and the question itself."""
+"""References to an array that only a `Shared` and its handle have, and the question itself.
+
+The base of such an array has as many: that array's own, a name and the question.
+"""

@@ -25,6 +25,7 @@ from axiomjit.numpy.operations import (
     UFUNC_METHODS,
     VIEWS,
     WRITES,
+    WRITING_FUNCTIONS,
     Operation,
 )
 from axiomjit.numpy.quick import add_quick_ways
@@ -159,7 +160,7 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
             options = options | {"out": out[0]}
         if operation is None or _may_fail(ufunc, operands):
             function = ufunc if method == "__call__" else getattr(ufunc, method)
-            return _at_once(function, operands, options)
+            return _at_once(function, operands, options, writes=method == "at")
         return _run(operation, operands, options)
 
     def _function(
@@ -168,7 +169,8 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         operation = FUNCTIONS.get(function)
         is_nonzero = function is np.where and len(operands) + len(options) == 1
         if operation is None or is_nonzero:
-            return _at_once(function, operands, options)
+            writes = function in WRITING_FUNCTIONS
+            return _at_once(function, operands, options, writes=writes)
         return _run(operation, operands, options)
 
     def _value(self, use: str) -> Any:
@@ -224,7 +226,10 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        function = getattr(type(look(self)), name)
+        value = look(self)
+        function = getattr(type(value), name, None)
+        if function is None:
+            return getattr(value, name)
         if not callable(function):
             return _at_once(lambda value: getattr(value, name), (self,), {})
         return lambda *args, **kwargs: _at_once(function, (self, *args), kwargs, writes=True)
@@ -289,13 +294,16 @@ def _at_once(
     for one in operands:
         look(one)
     given = function(*map(concrete, args), **{k: concrete(v) for k, v in kwargs.items()})
-    return _represented(given, operands)
+    return _represented(given, operands, list(_arrays_in((*args, *kwargs.values()))))
 
 
-def _represented(value: Any, operands: Sequence[LazyArray]) -> Any:
-    """A result of NumPy's as a handle, if it is an array that is one or a view of one, or large."""
+def _represented(value: Any, operands: Sequence[LazyArray], others: Sequence[Any]) -> Any:
+    """A result of NumPy's as a handle, if it is an array that is one or a view of one, or large.
+
+    What shares memory with one of the `others`, NumPy's arrays, is one of those.
+    """
     if isinstance(value, tuple | list):
-        parts = [_represented(one, operands) for one in value]
+        parts = [_represented(one, operands, others) for one in value]
         return value._make(parts) if hasattr(value, "_make") else type(value)(parts)
     if not isinstance(value, np.ndarray):
         return value
@@ -307,6 +315,8 @@ def _represented(value: Any, operands: Sequence[LazyArray]) -> Any:
             root = one.root()
             if isinstance(root._array, np.ndarray) and np.may_share_memory(value, root._array):
                 return _made(value, ViewOf(root, None))
+    if any(np.may_share_memory(value, one) for one in others):
+        return value
     return wrap(value)
 
 
@@ -344,6 +354,15 @@ def _handles_in(values: Sequence[Any]) -> Any:
             yield value
         elif type(value) is list or type(value) is tuple:
             yield from _handles_in(value)
+
+
+def _arrays_in(values: Sequence[Any]) -> Any:
+    """NumPy's arrays among arguments."""
+    for value in values:
+        if type(value) is list or type(value) is tuple:
+            yield from _arrays_in(value)
+        elif type(value) is not LazyArray and isinstance(value, np.ndarray):
+            yield value
 
 
 def _writes_shared(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:

@@ -80,6 +80,9 @@ class Segment:
         """The value number of a handle; that of a value from before is a leaf, or a view of one.
 
         Memory that somebody else may write into is copied.
+
+        Raises:
+            RestartError: the segment has run, for a value that is now known.
         """
         if handle._segment is self:
             return handle._number
@@ -87,9 +90,11 @@ class Segment:
         if type(link) is ViewOf and link.made is not None and not is_shared:
             return self._view(handle, *link.made)
         value = value_of(handle)
+        if not self.is_open:  # the value was pending here
+            raise RestartError
         number = self._at.numbers
         if is_shared or type(link) is ViewOf:
-            value = value.copy(order="K")
+            value = _copied(value)
             self._leaf(value, facts_of(value))
             self._keep(None, number, False)
             return number
@@ -220,15 +225,7 @@ class Segment:
                 continue
             if not isinstance(value, np.ndarray | np.generic) or not is_lazy_type(value.dtype):
                 return None
-            result: Result = facts_of(value)
-            for operand in call.operands:
-                if operand._array is value:
-                    result = Same(call.number(operand))
-                    break
-                if isinstance(value, np.ndarray) and _overlap(value, operand._array):
-                    result = View(facts_of(value), call.number(operand))
-                    break
-            found.append(result)
+            found.append(_result(call, value))
         return tuple(found)
 
     def _handles(self, call: Call, state: State, number: int, values: Sequence[Any]) -> Any:
@@ -309,7 +306,9 @@ class Segment:
             if program is None:
                 program = at.programs[returned] = program_of(at, returned)
             for number, value in zip(returned, program.run(self.arguments), strict=True):
-                values[number]._array = value
+                handle = values[number]
+                is_laid_out = value.strides == handle._facts.strides
+                handle._array = value if is_laid_out else _laid_out(value, handle._facts)
         for number in summary.written:
             place = summary.leaves.get(number)
             if place is not None:
@@ -343,6 +342,18 @@ def _held(summary: Summary, values: Sequence[Any]) -> tuple[int, ...]:
     return tuple([n for n in summary.new if getrefcount(values[n]) - extra.get(n, 0) > _UNHELD])
 
 
+def _result(call: Call, value: Any) -> Result:
+    """An array or number that a call gave: an operand, a view of one, or new."""
+    if isinstance(value, np.ndarray):  # NumPy has one object for all numbers that are True
+        for operand in call.operands:
+            if operand._array is value:
+                return Same(call.number(operand))
+        for operand in call.operands:
+            if _overlap(value, operand._array):
+                return View(facts_of(value), call.number(operand))
+    return facts_of(value)
+
+
 def value_of(handle: Handle) -> Any:
     """The NumPy array or number of a handle, after what is pending for it has run."""
     root = handle.root()
@@ -370,6 +381,26 @@ def look(handle: Handle) -> Any:
     if segment is not None and segment.is_open and segment.is_looked_at(root):
         segment.finish()
     return value_of(handle)
+
+
+def _copied(value: Any) -> Any:
+    """A copy of the same layout, gaps and signs of strides apart; what is repeated stays so."""
+    if 0 not in value.strides:
+        return value.copy(order="K")
+    once = tuple([slice(None if stride else 1) for stride in value.strides])
+    return np.broadcast_to(value[once].copy(order="K"), value.shape)
+
+
+def _laid_out(value: Any, facts: Facts) -> Any:
+    """An array with the strides that its handle was promised."""
+    long = [d for d, length in enumerate(facts.shape) if length > 1]
+    if all(value.strides[d] == facts.strides[d] for d in long):
+        return value
+    order = sorted(range(value.ndim), key=lambda d: -facts.strides[d])
+    made = np.empty([facts.shape[d] for d in order], facts.dtype)
+    made = made.transpose(np.argsort(order))
+    made[...] = value
+    return made
 
 
 def _overlap(left: Any, right: Any) -> bool:

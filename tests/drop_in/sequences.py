@@ -84,7 +84,7 @@ def way(name):
 def failure(sequence):
     """How a sequence differs from NumPy, at which step of which round; None if it does not."""
     plain, lazy = World(False), World(True)
-    is_single = any(re.search(r"f4|c8|float32", step.text) for step in sequence.steps)
+    is_single = any(re.search(r"f4|float32|[iu][12]|'\?'", step.text) for step in sequence.steps)
     comparison = Comparison(plain, lazy, is_single)
     with fresh_paths(sequence.lazy_from, sequence.most_statements):
         try:
