@@ -51,10 +51,12 @@ class _Kind(type):
         return wrap(np.ndarray(*args, **kwargs))
 
 
-def _attribute(name: str, text: str) -> property:
-    """An attribute that NumPy reads and sets, on the storage itself."""
+def _attribute(name: str, text: str, is_export: bool = False) -> property:
+    """An attribute that NumPy reads and sets, on the storage itself; others may write exports."""
 
     def read(array: LazyArray) -> Any:
+        if is_export and not array.facts.is_number:
+            return getattr(_handed_out(array), name)
         return _at_once(lambda value: getattr(value, name), (array,), {})
 
     def write(array: LazyArray, given: Any) -> None:
@@ -135,6 +137,9 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
     def _operate(self, name: str, *operands: Any) -> Any:
         if any(getattr(value, "__array_ufunc__", self) is None for value in operands):
             return NotImplemented
+        if self._facts.is_number and any(map(_is_nested, operands)):
+            function = getattr(operator, name, None) or getattr(operator, f"{name}_")
+            return _at_once(function, operands, {})  # integers repeat lists
         if name == "pow" and len(operands) == 2:
             exponent = operands[1]
             if type(exponent) in (int, float) and exponent in EXACT_POWERS:
@@ -152,8 +157,8 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
     def _ufunc(
         self, ufunc: np.ufunc, method: str, operands: Sequence[Any], options: dict[str, Any]
     ) -> Any:
-        operation = FUNCTIONS.get(ufunc) if method == "__call__" else UFUNC_METHODS.get(
-            (ufunc, method)
+        operation = (
+            FUNCTIONS.get(ufunc) if method == "__call__" else UFUNC_METHODS.get((ufunc, method))
         )
         out = options.get("out")
         if out is not None and len(out) == 1:
@@ -211,7 +216,9 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
 
     real = _attribute("real", "The real parts, a view.")
     imag = _attribute("imag", "The imaginary parts, a view.")
-    flat = _attribute("flat", "An iterator over the elements.")
+    flat = _attribute("flat", "An iterator over the elements.", is_export=True)
+    data = _attribute("data", "The buffer of the memory.", is_export=True)
+    ctypes = _attribute("ctypes", "The memory for `ctypes`.", is_export=True)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         value = look(self)
@@ -306,6 +313,8 @@ def _represented(value: Any, operands: Sequence[LazyArray], others: Sequence[Any
         parts = [_represented(one, operands, others) for one in value]
         return value._make(parts) if hasattr(value, "_make") else type(value)(parts)
     if not isinstance(value, np.ndarray):
+        return value
+    if any(one is value for one in others):
         return value
     for one in operands:
         if one._array is value:

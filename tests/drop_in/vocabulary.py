@@ -24,7 +24,16 @@ ROUNDED = re.compile(
 SMOOTH = ("+", "-", "*")
 SIGNS = ("+", "-", "*", "/", "//", "%", "<", "<=", "==", "!=", ">", ">=", "&", "|", "^")
 UNARY = (
-    *("np.negative", "np.abs", "np.sqrt", "np.square", "np.floor", "np.rint", "np.sign", "np.isnan"),
+    *(
+        "np.negative",
+        "np.abs",
+        "np.sqrt",
+        "np.square",
+        "np.floor",
+        "np.rint",
+        "np.sign",
+        "np.isnan",
+    ),
     *("np.logical_not", "np.conj", "np.isfinite", "np.positive", "np.trunc", "np.reciprocal"),
 )
 ROUNDED_UNARY = ("np.exp", "np.sin", "np.log1p", "np.tanh", "np.cbrt")
@@ -38,7 +47,16 @@ FOLDS = (
 )
 NUMBERS = ("1", "2", "3", "0.5", "k", "k", "j", "k + 0.5", "k * 0.25", "j * 0.5", "-1", "0", "2.0")
 ODD_NUMBERS = (
-    *("np.float32(1.5)", "np.int8(3)", "True", "1j", "0.1", "float('nan')", "-0.0", "np.float64(k)"),
+    *(
+        "np.float32(1.5)",
+        "np.int8(3)",
+        "True",
+        "1j",
+        "0.1",
+        "float('nan')",
+        "-0.0",
+        "np.float64(k)",
+    ),
     *("np.arange(4)", "np.arange(3.0)[:, None]", "[1, 2, 3, 4]", "np.ones((), 'i2')"),
 )
 
@@ -200,7 +218,11 @@ class Pool:
             choices += [f"{x}.swapaxes(0, -1)", f"{x}.diagonal()", f"np.moveaxis({x}, 0, -1)"]
             choices += [f"{x}.transpose()", f"{x}.reshape({x}.shape[::-1])"] * 2
         if size % 2 == 0:
-            choices += [f"{x}.reshape(2, -1)", f"{x}.reshape(-1, 2)", f"np.reshape({x}, (-1, 2), 'F')"]
+            choices += [
+                f"{x}.reshape(2, -1)",
+                f"{x}.reshape(-1, 2)",
+                f"np.reshape({x}, (-1, 2), 'F')",
+            ]
         return self.pick(choices)
 
     def other(self):
@@ -209,14 +231,21 @@ class Pool:
         if not x:
             return ""
         value = self.space[x]
+        if value.size > 500:
+            return f"np.copy({x}[:2])"
         choices = [f"np.zeros_like({x})", f"np.full_like({x}, 3)", f"np.concatenate([{x}, {x}])"]
-        choices += [f"np.stack([{x}, {x}])", f"{x}.astype('f8')", f"np.copy({x})", f"np.roll({x}, 1)"]
+        choices += [
+            f"np.stack([{x}, {x}])",
+            f"{x}.astype('f8')",
+            f"np.copy({x})",
+            f"np.roll({x}, 1)",
+        ]
         choices += [f"{x}.copy('F')", f"{x}.astype({x}.dtype, copy=False)"]
         if value.dtype.kind in "iub":
             choices += [f"{x}.astype({self.pick(CODES)!r})"] * 2
         if value.ndim:
             choices += [f"{x}[[0, -1]]", f"np.take({x}, [0, 0, 1], 0)", f"np.repeat({x}, 2, 0)"]
-            choices += [f"np.diff({x}, axis=0)", f"np.outer({x}, {x})", f"{x}[np.array([0, 1])]"]
+            choices += [f"np.diff({x}, axis=0)", f"np.outer({x}, [1, 2])", f"{x}[np.array([0, 1])]"]
             if x not in self.rounded:
                 choices += [f"np.sort({x}, 0)", f"{x}[{x} > 1]", f"np.where({x})[0]"] * 2
         if value.ndim and len(self.arrays()) > 1:
@@ -279,7 +308,18 @@ class Pool:
         used = names_in(text, ast.Load, ast.Store)
         if not (ROUNDED.search(text) or used & self.rounded):
             return
-        for name in used - {"np", "numpy", "made", "wrap", "share", "k", "j", "float", "int", "bool"}:
+        for name in used - {
+            "np",
+            "numpy",
+            "made",
+            "wrap",
+            "share",
+            "k",
+            "j",
+            "float",
+            "int",
+            "bool",
+        }:
             written = names_in(text, ast.Store) | set(writes.written_names(statement))
             if name == "tell":
                 self._is_told_rounded = True
