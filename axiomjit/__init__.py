@@ -27,6 +27,7 @@ __version__ = "0.1.0"
 if _TYPE_CHECKING:
     from axiomjit import descriptions as descriptions
     from axiomjit import notation as notation
+    from axiomjit import numpy as numpy
     from axiomjit import transformers as transformers
     from axiomjit.accumulators.accumulator import Accumulator as Accumulator
     from axiomjit.accumulators.elementwise import elementwise as elementwise
@@ -120,6 +121,7 @@ if _TYPE_CHECKING:
     from axiomjit.notation.sizes import Size as Size
     from axiomjit.notation.symbols import symbol as symbol
     from axiomjit.notation.tensors import fma as fma
+    from axiomjit.numpy.explaining import explain_last as explain_last
     from axiomjit.runtime.execution.workers import threads as threads
     from axiomjit.runtime.memory.allocation import trim as trim
 
@@ -159,13 +161,15 @@ _MODULES = {
     "axiomjit.notation.sizes": "Size",
     "axiomjit.notation.symbols": "symbol",
     "axiomjit.notation.tensors": "fma",
+    "axiomjit.numpy": "numpy",
+    "axiomjit.numpy.explaining": "explain_last",
     "axiomjit.runtime.execution.workers": "threads",
     "axiomjit.runtime.memory.allocation": "trim",
     "axiomjit.transformers": "transformers",
 }
 _LATE = {name: module for module, names in _MODULES.items() for name in names.split()}
 # The modules of public names that are imported at the first use: not every program needs them.
-_SHOWN = ("descriptions", "errors", "notation", "transformers")
+_SHOWN = ("descriptions", "errors", "notation", "numpy", "transformers")
 
 
 def _rows() -> "_Mapping[str, _Function]":

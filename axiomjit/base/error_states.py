@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
@@ -28,7 +29,7 @@ def user_traps_errors() -> bool:
     return False
 
 
-_state: Any = getattr(np._core.umath, "_extobj_contextvar", None)
+_state: Any = getattr(import_module("numpy._core.umath"), "_extobj_contextvar", None)
 error_state: Callable[[], object] = object if _state is None else _state.get
 """The object in which NumPy keeps its error states; another one each time if that is unknown."""
 

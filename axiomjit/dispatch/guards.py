@@ -17,8 +17,8 @@ from axiomjit.base.native_callable import NativeCallable, change_tables
 from axiomjit.base.origins import hide_frames, hides_frames
 from axiomjit.base.tree import LEAF, Branch, Leaf, OfArgument
 from axiomjit.dispatch.arguments import CallArguments
-from axiomjit.dispatch.caches import CompiledCall, after_effects, run_and_unflatten
-from axiomjit.dispatch.native_effects import add_effects, stored, with_returned
+from axiomjit.dispatch.caches import CompiledCall, after_effects, finisher, run_and_unflatten
+from axiomjit.dispatch.native_effects import KINDS, add_effects, kinds_of, stored, with_returned
 from axiomjit.dispatch.source_guards import Numbers, add_sources
 from axiomjit.functions.effects import FromSource
 from axiomjit.functions.outside import BY_IDENTITY
@@ -108,11 +108,12 @@ def guard_call(
     if reads is not None:
         whole = call.with_inputs(reads.guards.given(values), reads.names)
     arrays = [v for v in whole.dynamic if isinstance(v, np.ndarray)]
-    if (compiled.writes and not compiled.plain) or (distinct and not all(v.size for v in arrays)):
+    are_read = all(map(walkable, arrays))  # of others programs get copies
+    if (compiled.writes and not are_read) or (distinct and not all(v.size for v in arrays)):
         return False  # empty arrays never share memory, even one with itself
     any_integers |= bool(compiled.integers and compiled.integers.leaves)
     varying = _Varying(compiled, compiled.runnable) if any_integers else None
-    native = _native(compiled, whole, varying) if all(map(walkable, arrays)) else None
+    native = _native(compiled, whole, varying) if are_read else None
     if native is None and any_integers:
         return False
     found = _guards(native, compiled, call, leaves, order, distinct, values, varying)
@@ -121,12 +122,11 @@ def guard_call(
     if found is None:
         return False
     runner, (guards, numbers) = None, found
-    passed: tuple[int, ...] = ()
+    wanted = _wanted(compiled) if native is None else ()
     if native is None:
-        wanted = _wanted(compiled)
-        passed = tuple(map(numbers, wanted))
         runner = _runner_of(compiled, whole, order, places, wanted, len(values))
-    facts = runner, function.slow if compiled.speculative else None, _errors(compiled), passed
+    slow = function.slow if compiled.speculative else None
+    facts = runner, slow, _errors(compiled), tuple(map(numbers, wanted))
     table = guards.table(len(args), tuple(kwargs), function.hits_natively, *facts)
     add_table(function, table, native)
     return True
@@ -334,7 +334,8 @@ def _form(compiled: CompiledCall) -> int | None:
         return NOTHING
     if [number for number, _ in compiled.leaves] != list(range(len(compiled.leaves))):
         return None
-    if not all(value is None or isinstance(value, OfArgument) for _, value in compiled.leaves):
+    values = [value for _, value in compiled.leaves if value is not None]
+    if not all(isinstance(value, OfArgument) or value in KINDS for value in values):
         return None
     if compiled.structure is LEAF:
         return SCALARS
@@ -356,12 +357,14 @@ def _native(
         stores = stored(compiled, _integers_of(varying))
         return None if stores is None else whole.native_plan(stores.count, SCALARS | TUPLE)
     form = _form(compiled)
-    count = 0 if form == NOTHING else len(compiled.leaves)
+    finish = finisher(compiled) if form is None else None
+    numbers = [-1 if number is None else number for number, _ in compiled.leaves]
+    count = 0 if form == NOTHING else 1 + max(numbers, default=-1)
     given = {k: v for k, v in compiled.leaves if k is not None and isinstance(v, OfArgument)}
     examples = call.dynamic if compiled.plain and _builder(compiled) is not None else None
     kind = getattr(compiled.structure, "kind", None)
-    made: NativePlan | None = whole.native_plan(count, form, (), given, examples, kind)
-    return made
+    made: NativePlan | None = whole.native_plan(count, form, (), given, examples, kind, finish)
+    return None if made is None else made.with_numbers(kinds_of(compiled.leaves))
 
 
 def _runner_of(

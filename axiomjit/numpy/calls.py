@@ -22,8 +22,9 @@ class Call:
         args: Sequence[Any],
         kwargs: Mapping[str, Any],
         number: Callable[[Handle], int],
+        mark: str | None = None,
     ) -> None:
-        """Give every operand a value number.
+        """Give every operand a value number; a mark sets its edges apart from those of others.
 
         Raises:
             UnrecordedError: no segment records such arguments.
@@ -43,7 +44,7 @@ class Call:
 
         key: tuple[Hashable, ...] = tuple([encoded(one, number_of) for one in args])
         named = [(name, encoded(one, number_of)) for name, one in sorted(kwargs.items())]
-        self.key = operation, *key, *named
+        self.key = (operation, *key, *named) if mark is None else (mark, operation, *key, *named)
 
     def number(self, operand: Handle) -> int:
         """The value number of an operand."""
@@ -59,6 +60,17 @@ class Call:
             return numbers_in(self.args)
         found = numbers_in(self.args) if self.operation.sign else ()
         return found if all(isinstance(one, float) for one in found) else ()
+
+    def varies_simply(self) -> bool:
+        """True if the second of two arguments is a number that may vary, and the first an operand.
+
+        Of indices these are positions that are not negative.
+        """
+        if len(self.args) != 2 or self.kwargs or not isinstance(self.args[0], Handle):
+            return False
+        number = self.args[1]
+        is_position = self.operation is GET and type(number) is int and number >= 0
+        return is_position or type(number) is float
 
     def pattern(self) -> Hashable:
         """The key without the varying numbers, with the shape that an index selects.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -18,7 +19,7 @@ class Facts:
     They are interned: edges of a path compare them by identity.
     """
 
-    __slots__ = ("_sample", "dtype", "is_number", "nbytes", "shape", "strides")
+    __slots__ = ("__weakref__", "_sample", "dtype", "is_number", "nbytes", "shape", "strides")
 
     def __init__(
         self, dtype: Any, shape: tuple[int, ...], strides: tuple[int, ...], is_number: bool
@@ -58,4 +59,4 @@ def facts_of(value: Any) -> Facts:
     return found
 
 
-_interned: Final[dict[object, Facts]] = {}
+_interned: Final[WeakValueDictionary[object, Facts]] = WeakValueDictionary()

@@ -27,6 +27,21 @@ class ViewOf:
     def __init__(self, root: Handle, made: Made | None) -> None:
         self.root, self.made = root, made
 
+    def value(self) -> Any:
+        """The view, by the call that made it."""
+        assert self.made is not None
+        operation, args, kwargs = self.made
+        return operation.apply(*map(concrete, args), **kwargs)
+
+    def depth(self) -> int:
+        """The number of calls from the entire memory to the view."""
+        made, found = self.made, 1
+        while made is not None:
+            link = made[1][0]._link
+            made = link.made if type(link) is ViewOf else None
+            found += made is not None
+        return found
+
 
 class Shared:
     """Memory that others can write: NumPy arrays given to us, or arrays handed out.
@@ -34,22 +49,24 @@ class Shared:
     Attributes:
         given: The NumPy array that somebody else may hold; None for our own memory.
         handed: A weak reference to the array that was handed out; its views keep it alive.
+        escaped: The same array, once its address is known to somebody who keeps no reference.
     """
 
-    __slots__ = ("given", "handed")
+    __slots__ = ("escaped", "given", "handed")
 
     def __init__(self, given: Any = None) -> None:
         self.given = given
         self.handed: weakref.ref[Any] | None = None
+        self.escaped: Any = None
+
+    def references(self) -> int:
+        """The number of references to the array that was given."""
+        return getrefcount(self.given)
 
     def is_held(self) -> bool:
         """True if somebody else can reach the memory now."""
-        if self.given is not None:
-            base = self.given.base
-            if getrefcount(self.given) > _ALONE or not (
-                base is None or (type(base) is np.ndarray and getrefcount(base) <= _ALONE)
-            ):
-                return True
+        if self.given is not None and (self.references() > _ALONE or not self.given.flags.owndata):
+            return True
         return self.handed is not None and self.handed() is not None
 
 
@@ -76,14 +93,38 @@ class Handle:
         link = self._link
         return link.root if type(link) is ViewOf else self
 
-    def is_known_by_memory(self) -> bool:
-        """True for a view that no recorded call made."""
-        return type(self._link) is ViewOf and self._link.made is None
+    def is_apart(self) -> bool:
+        """True if segments read a copy of the memory, and operations on the memory run at once.
 
-    def is_shared(self) -> bool:
-        """True if somebody else can write into the memory now."""
-        link = self.root()._link
+        Somebody else can write into it now, or it is not known how the view came about.
+        """
+        link = self._link
+        if type(link) is ViewOf:
+            if link.made is None:
+                return True
+            link = link.root._link
         return type(link) is Shared and link.is_held()
+
+
+def value_of(handle: Handle) -> Any:
+    """The NumPy array or number of a handle, after what is pending for it has run."""
+    root = handle.root()
+    if root._array is None:
+        root._segment.finish()
+    if handle._array is None:
+        link = handle._link
+        assert type(link) is ViewOf
+        handle._array = link.value()
+    return handle._array
+
+
+def concrete(value: Any) -> Any:
+    """An argument with NumPy arrays and numbers in place of handles."""
+    if isinstance(value, Handle):
+        return value_of(value)
+    if type(value) is tuple or type(value) is list:
+        return type(value)(map(concrete, value))
+    return value
 
 
 class _Memory:
@@ -105,16 +146,48 @@ def hand_out(root: Handle) -> Any:
     if found is None:
         found = np.asarray(_Memory(root._array))
         link.handed = weakref.ref(found)
-    return found
+    return found if _is_alike(found, root._array) else view_of(found, root._array)
 
 
-def part_of_handed_out(found: Any, view: Any) -> Any:
-    """The view of a root's memory as a NumPy array, which keeps alive what was handed out."""
-    return np.asarray(_Memory(view, found))
+def view_of(found: Any, array: Any) -> Any:
+    """An array like `array` that keeps what was handed out alive."""
+    return np.asarray(_Memory(array, found))
 
 
-_ALONE: Final = 3
-"""References to an array that only a `Shared` and its handle have, and the question itself.
+def _is_alike(found: Any, array: Any) -> bool:
+    """True if two arrays of the same memory have one layout and type."""
+    if found is array:
+        return True
+    alike = found.shape == array.shape and found.strides == array.strides
+    return bool(alike and found.dtype == array.dtype)
 
-The base of such an array has as many: that array's own, a name and the question.
-"""
+
+def let_escape(root: Handle) -> None:
+    """Count a root's memory as shared from now on, whoever is known to hold it."""
+    found = hand_out(root)
+    shared: Any = root._link
+    shared.escaped, shared.handed = found, weakref.ref(found)
+
+
+def is_private(array: Any) -> bool:
+    """True if nobody but its caller can reach the memory of an array that NumPy has just made."""
+    base = array.base
+    if base is None or type(base) is not np.ndarray:
+        return base is None and bool(array.flags.owndata)
+    del base
+    return bool(array.base.flags.owndata) and _references_of_base(array) <= _ONE_VIEW
+
+
+def _references_of_base(array: Any) -> int:
+    return getrefcount(array.base)
+
+
+def _references_if_alone() -> int:
+    """The references to a given array that only a `Shared` and a handle have."""
+    shared = Shared(np.empty(1))
+    handle = [shared.given]
+    return shared.references() * len(handle)
+
+
+_ALONE: Final = _references_if_alone()
+_ONE_VIEW: Final = _references_of_base(np.empty(2)[:1])

@@ -61,6 +61,12 @@ POWER: Final = Operation(operator.pow, "np.power", True)
 """The operator `**` with an exponent of `EXACT_POWERS`."""
 EXACT_POWERS: Final = (2, 1, 0.5, -1, 0)
 """Exponents for which Python's operator does not call `np.power`."""
+
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
 GET: Final = Operation(lambda array, index: array[index], "[]", True)
 SET: Final = Operation(_set, "[]=", True)
 
@@ -71,11 +77,14 @@ def _in_place(stem: str) -> Callable[[Any, Any], Any]:
 
 
 _EXACT_UFUNCS: Final = frozenset(
-    "add subtract multiply divide floor_divide remainder negative positive absolute fabs sqrt "
-    "square reciprocal sign conjugate maximum minimum fmax fmin equal not_equal less less_equal "
-    "greater greater_equal logical_and logical_or logical_xor logical_not bitwise_and bitwise_or "
-    "bitwise_xor invert left_shift right_shift isnan isinf isfinite signbit copysign floor ceil "
-    "trunc rint fmod divmod modf spacing nextafter heaviside bitwise_count gcd lcm".split()
+    _words(
+        "add subtract multiply divide floor_divide remainder negative positive absolute fabs sqrt "
+        "square reciprocal sign conjugate maximum minimum fmax fmin equal not_equal less "
+        "less_equal greater greater_equal logical_and logical_or logical_xor logical_not "
+        "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift isnan isinf isfinite "
+        "signbit copysign floor ceil trunc rint fmod divmod modf spacing nextafter heaviside "
+        "bitwise_count gcd lcm"
+    )
 )
 """Ufuncs of which kernels give NumPy's bits for all dtypes."""
 IN_PLACE: Final[Mapping[str, Operation]] = {
@@ -87,26 +96,26 @@ IN_PLACE: Final[Mapping[str, Operation]] = {
     )
 }
 """Operators that write into their first operand, by the stem of the method's name."""
-_EXACT_FUNCTIONS: Final = (
-    "max min amax amin any all argmax argmin clip where copy round around real imag "
-    "transpose swapaxes matrix_transpose moveaxis rollaxis squeeze expand_dims broadcast_to "
-    "diagonal flip flipud fliplr rot90 atleast_1d atleast_2d atleast_3d reshape ravel "
-    "concatenate stack vstack hstack dstack column_stack tile roll tril triu ptp diff "
-    "zeros_like ones_like full_like empty_like zeros ones full arange copyto outer"
-).split()
-_ROUNDED_FUNCTIONS: Final = (
+_EXACT_FUNCTIONS: Final = _words(
+    "max min amax amin any all argmax argmin clip where copy round around real imag transpose "
+    "swapaxes matrix_transpose moveaxis rollaxis squeeze expand_dims broadcast_to diagonal "
+    "flip flipud fliplr rot90 atleast_1d atleast_2d atleast_3d reshape ravel concatenate "
+    "stack vstack hstack dstack column_stack tile roll tril triu ptp diff zeros_like "
+    "ones_like full_like empty_like zeros ones full arange copyto outer"
+)
+_ROUNDED_FUNCTIONS: Final = _words(
     "sum prod mean var std cumsum cumprod nansum nanmean trapezoid trace average linspace"
-).split()
+)
 """Functions that add or multiply in another order than NumPy's, so that last bits may differ."""
-_EXACT_METHODS: Final = (
+_EXACT_METHODS: Final = _words(
     "reshape transpose swapaxes squeeze ravel flatten diagonal astype copy conj conjugate fill"
-).split()
-_AS_FUNCTIONS: Final = (
-    "sum prod mean var std cumsum cumprod trace max min any all argmax argmin round clip".split()
+)
+_AS_FUNCTIONS: Final = _words(
+    "sum prod mean var std cumsum cumprod trace max min any all argmax argmin round clip"
 )
 """Methods with the arguments of the function of their name."""
 _FOLDING_METHODS: Final = ("reduce", "accumulate", "outer")
-_FOLDS: Final = frozenset("add multiply maximum minimum logical_and logical_or".split())
+_FOLDS: Final = frozenset(_words("add multiply maximum minimum logical_and logical_or"))
 
 
 def _method(name: str) -> Operation:
@@ -155,11 +164,11 @@ VIEWS: Final = frozenset(
         *(METHODS[name] for name in _EXACT_METHODS if name not in ("astype", "copy", "flatten")),
         *(
             FUNCTIONS[getattr(np, name)]
-            for name in (
+            for name in _words(
                 "real imag transpose swapaxes matrix_transpose moveaxis rollaxis squeeze "
                 "expand_dims broadcast_to diagonal flip flipud fliplr rot90 atleast_1d "
                 "atleast_2d atleast_3d reshape ravel"
-            ).split()
+            )
         ),
     }
 )

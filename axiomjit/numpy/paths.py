@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.numpy.calls import Call
 from axiomjit.numpy.facts import Facts
@@ -14,6 +15,11 @@ MOST_STATEMENTS: Final = 200
 """Operations of a path behind which the segment is run."""
 MOST_BYTES: Final = 2**28
 """Bytes of a segment's leaves behind which it is run, so that dropped arrays are freed."""
+
+
+MOST_STATES: Final = 20_000
+"""States made before paths that are not used any more are forgotten."""
+_count: Final = [0]
 
 
 class Summary(Record):
@@ -39,31 +45,39 @@ class State:
         container: The class of several results, for example tuple; None for one.
         is_quick: True if there is one result at most: `fresh`, the facts of a new array or
             number, `view`, or `same`, the number of an operand.
+        old: Of the root, edges that are forgotten if they are not used soon.
         edges: The next states by the key of an operation, or by the facts of a leaf; `CUT` for an
             operation before which the segment is run.
         general: By the pattern of an operation with varying numbers: the state of its first
             numbers, then that for any.
+        reads: The value numbers of the last operation's operands.
         written: The value numbers of arrays whose memory the last operation writes into.
         numbers: The number of value numbers so far.
         arguments: The names of the arguments so far.
-        line: The user's line at which the path began, as code object and line number.
+        line: The user's instruction at which the path began (`user_place`).
+        where: The user's line of the last operation, `file:line`.
         programs: The programs by the value numbers that they return.
     """
 
     __slots__ = (
         *("_summary", "arguments", "bytes", "container", "depth", "edges", "fresh", "general"),
-        *("is_quick", "line", "numbers", "parent", "programs", "results", "same", "statement"),
-        *("unrecorded", "view", "words", "written"),
+        *("is_quick", "line", "numbers", "old", "parent", "programs", "reads", "results"),
+        *("same", "statement", "unrecorded", "view", "where", "words", "written"),
     )
 
     def __init__(self, parent: State | None) -> None:
         self.parent = parent
+        _count[0] += 1
         self.edges: dict[Hashable, State] = {}
+        self.old: dict[Hashable, State] = {}
         self.general: dict[Hashable, State] = {}
         self.unrecorded: set[Hashable] = set()
         self.words: tuple[str, ...] = ()
         self.programs: dict[tuple[int, ...], Any] = {}
-        self.statement, self.written, self.is_quick = "", (), False
+        self.statement, self.is_quick = "", False
+        self.written: tuple[int, ...] = ()
+        self.where = ""
+        self.reads: tuple[int, ...] = ()
         self.fresh: Facts | None = None
         self.view: View | None = None
         self.same: int | None = None
@@ -80,7 +94,7 @@ class State:
 
     def leaf(self, facts: Facts) -> State:
         """The state behind a new leaf, whose number is `numbers` of this state."""
-        found = self.edges.get(facts)
+        found = self.known(facts)
         if found is None:
             made = State(self)
             made.results = (facts,)
@@ -89,6 +103,19 @@ class State:
             made.bytes += facts.nbytes
             found = self.edges.setdefault(facts, made)
         return found
+
+    def known(self, key: Hashable) -> State | None:
+        """The next state, if it is known; a path that was about to be forgotten is kept."""
+        found = self.edges.get(key)
+        if found is None and self.old:
+            found = self.old.pop(key, None)
+            if found is not None:
+                self.edges[key] = found
+        return found
+
+    def made(self) -> range:
+        """The value numbers of the last operation's new results."""
+        return range(0 if self.parent is None else self.parent.numbers, self.numbers)
 
     def is_full(self) -> bool:
         """True if the segment is to be run before the next operation."""
@@ -117,11 +144,13 @@ class State:
         made.results, made.container, made.words = results, container, tuple(words)
         made.statement = call.statement(self.numbers, results, dict(enumerate(words)))
         made.arguments = (*self.arguments, *words)
+        made.reads = tuple(map(call.number, call.operands))
         made.depth += 1
+        made.where = user_location() or ""
         made.numbers += sum(isinstance(one, Facts | View) for one in results)
-        if container is None and not words:
+        if container is None:
             only = results[0]
-            made.is_quick = True
+            made.is_quick = not words
             made.fresh = only if isinstance(only, Facts) else None
             made.view = only if isinstance(only, View) else None
             made.same = only.number if isinstance(only, Same) else None
@@ -136,6 +165,9 @@ class State:
         """The state for any varying numbers of a call, with the results of the first call."""
         made = self.then(call, first.results, first.container, words)
         made.line = first.line
+        if call.varies_simply():
+            of, number = call.args[:2]
+            self.edges[call.operation, call.number(of), type(number)] = made
         return made
 
     @property
@@ -156,6 +188,14 @@ class State:
                         number += 1
             self._summary = Summary(tuple(new), tuple(reversed(views)), leaves, frozenset(written))
         return self._summary
+
+
+def forget_old_paths(root: State) -> None:
+    """Forget the paths that were not used while `MOST_STATES` states were made."""
+    if _count[0] > MOST_STATES:
+        _count[0] = 0
+        root.old, root.edges = root.edges, {}
+        root.general.clear()
 
 
 CUT: Final = State(None)

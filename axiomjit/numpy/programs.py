@@ -16,10 +16,11 @@ import numpy as np
 
 from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.config import config
+from axiomjit.base.dtypes import is_inexact
 from axiomjit.base.errors import AxiomError
 from axiomjit.dispatch.jit import Jitted
 from axiomjit.functions.source_text import tell_text
-from axiomjit.numpy.operations import FUNCTIONS, METHODS, UFUNC_METHODS, Operation
+from axiomjit.numpy.operations import FUNCTIONS, UFUNC_METHODS, Operation
 from axiomjit.numpy.paths import State
 from axiomjit.numpy.statements import Writer
 from axiomjit.runtime.codegen.kernel_cache import KERNELS
@@ -43,14 +44,15 @@ class Program:
         is_compiled: True once calls go to compiled code.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, in_numpy: str) -> None:
+        """Make a program of a text, and of the one that NumPy runs."""
         self.text = text
         self.spent_s = 0.0
         self.is_compiled = self._is_refused = False
         self._was_lowered = False
         self._lowering_s = LOWER_S * text.count("\n")
         self._estimate_s = COMPILE_S + STATEMENT_S * text.count("\n")
-        self._plain = _function(text, _OneByOne())
+        self._plain = _function(in_numpy, _OneByOne())
         self._jitted: Any = None
 
     def run(self, arguments: Sequence[Any]) -> Sequence[Any]:
@@ -103,28 +105,46 @@ def _function(text: str, functions: Any) -> Any:
     return function
 
 
-def text_of(state: State, returned: Sequence[int]) -> str:
-    """The text of the segment that ends in a state and returns these values."""
-    lines = [one.statement for one in state.path() if one.statement]
+def text_of(state: State, returned: Sequence[int], frees: bool = False) -> str:
+    """The text of the segment that ends in a state and returns these values.
+
+    Args:
+        state: The last state.
+        returned: The value numbers.
+        frees: True for a text that deletes each value behind its last use, as NumPy frees it.
+    """
+    statements = [one for one in state.path() if one.statement]
+    lines: list[str] = []
+    seen = set(returned)
+    for one in reversed(statements):
+        dead = [f"v{k}" for k in (*one.reads, *one.made()) if k not in seen]
+        seen.update((*one.reads, *one.made()))
+        if frees and dead:
+            lines.append(f"del {', '.join(dict.fromkeys(dead))}")
+        lines.append(one.statement)
     values = ", ".join(f"v{k}" for k in returned) + ("," if len(returned) == 1 else "")
-    lines.append(f"return ({values})")
+    lines = [*reversed(lines), f"return ({values})"]
     return f"def segment({', '.join(state.arguments)}):\n    " + "\n    ".join(lines) + "\n"
 
 
 def program_of(state: State, returned: tuple[int, ...]) -> Program:
     """The program of a path, shared by all paths with the same text."""
-    return _program(text_of(state, returned))
+    return _program(text_of(state, returned), text_of(state, returned, frees=True))
 
 
-def _program(text: str) -> Program:
+def _program(text: str, in_numpy: str) -> Program:
     found = _programs.get(text)
-    return _programs.keep(text, Program(text)) if found is None else found
+    return _programs.keep(text, Program(text, in_numpy)) if found is None else found
 
 
 def run_one(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """The result of one operation on NumPy arrays, with the bits that segments give."""
+    """The result of one operation on NumPy arrays, with the bits that segments give.
+
+    As compiled segments, it gives no warnings about floating-point errors.
+    """
     if operation.is_exact:
-        return operation.apply(*args, **kwargs)
+        with np.errstate(all="ignore"):
+            return operation.apply(*args, **kwargs)
     arrays: list[Any] = []
 
     def name_of(value: Any) -> str | None:
@@ -135,11 +155,12 @@ def run_one(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]
 
     writer = Writer(name_of)
     texts = [writer.text(one) for one in args], {k: writer.text(v) for k, v in kwargs.items()}
-    if all(one.dtype.kind not in "fc" for one in arrays):
+    if not any(is_inexact(one.dtype) for one in arrays):
         return operation.apply(*args, **kwargs)
     names = ", ".join(f"a{k}" for k in range(len(arrays)))
     called = operation.text(*texts)
-    program = _program(f"def segment({names}):\n    return {called}\n")
+    text = f"def segment({names}):\n    return {called}\n"
+    program = _program(text, text)
     program.compile()
     return program.run(arrays)
 

@@ -14,11 +14,11 @@ from axiomjit.base.array_values import OPERATOR_UFUNCS
 from axiomjit.base.error_states import Harmless, error_state, user_traps_errors
 from axiomjit.numpy.handles import ViewOf
 from axiomjit.numpy.operations import FUNCTIONS, GET, IN_PLACE, SET
-from axiomjit.numpy.paths import CUT, State
+from axiomjit.numpy.paths import State
 from axiomjit.numpy.segments import CURRENT, QUICK, Segment
 
 Way = Callable[..., Any]
-_NEW: Final = object.__new__
+_NEW: Final[Callable[[type], Any]] = object.__new__
 _NO_OPTIONS: Final[dict[str, Any]] = {}
 _POSITIONS: Final = frozenset({int, type(None)})
 
@@ -78,6 +78,11 @@ def _traps() -> bool:
     return error_state() is not Harmless.state and user_traps_errors()
 
 
+def _varied(now: Segment, operation: Any, number: int | None, value: Any) -> State | None:
+    """The next state for any number in place of the one given, which becomes an argument."""
+    return now.state.edges.get((operation, number, type(value)))
+
+
 def binary(kind: type, name: str, general: Way) -> Way:
     """The operator of a lazy array and another operand, whose result is a new array.
 
@@ -95,7 +100,11 @@ def binary(kind: type, name: str, general: Way) -> Way:
             key = (of, other) if (of is float and other == other and other) or of is int else None
         following = now.state.edges.get((operation, number, key))
         if following is None or (facts := following.fresh) is None:
-            return operator(self, other) if now.is_cut(following) else general(self, other)
+            following = following or _varied(now, operation, number, other)
+            if following is None or following.fresh is None or _traps():
+                return operator(self, other) if now.is_cut(following) else general(self, other)
+            now.arguments.append(other)
+            return _taken(now, following, kind, None)
         if error_state() is not Harmless.state and user_traps_errors():
             return general(self, other)
         made = _NEW(kind)
@@ -150,6 +159,11 @@ def get(kind: type, general: Way) -> Way:
         key = _index_key(index)
         number = self._number if self._segment is now else _entered(now, self)
         following = now.state.edges.get((GET, number, key))
+        if following is None:
+            following = _varied(now, GET, number, index)
+            if following is not None and 0 <= index < self._facts.shape[0] and not _traps():
+                now.arguments.append(index)
+                return _taken(now, following, kind, (GET, (self, index), _NO_OPTIONS))
         if following is None or not following.is_quick or _traps():
             return item(self, index) if now.is_cut(following) else general(self, index)
         return _taken(now, following, kind, (GET, (self, index), _NO_OPTIONS))
@@ -194,16 +208,16 @@ def ufunc(kind: type, general: Way) -> Way:
     return called
 
 
-def add_quick_ways(kind: type) -> None:
+def add_quick_ways(kind: Any) -> None:
     """Put the quick ways before the general methods of the class of lazy arrays."""
-    stems = ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor")
+    stems: tuple[str, ...] = ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor")
     stems += ("eq", "ne", "lt", "le", "gt", "ge")
     ways = {f"__{stem}__": binary(kind, stem, getattr(kind, f"__{stem}__")) for stem in stems}
     for stem in IN_PLACE:
         ways[f"__i{stem}__"] = in_place(kind, stem, getattr(kind, f"__i{stem}__"))
-    ways["__getitem__"] = get(kind, getattr(kind, "__getitem__"))
-    ways["__setitem__"] = put(kind, getattr(kind, "__setitem__"))
-    ways["__array_ufunc__"] = ufunc(kind, getattr(kind, "__array_ufunc__"))
+    ways["__getitem__"] = get(kind, kind.__getitem__)
+    ways["__setitem__"] = put(kind, kind.__setitem__)
+    ways["__array_ufunc__"] = ufunc(kind, kind.__array_ufunc__)
     for name, way in ways.items():
         setattr(kind, name, way)
         QUICK.add(way.__code__)

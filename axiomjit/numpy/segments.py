@@ -18,21 +18,28 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.base.counters import counter
 from axiomjit.base.locks import Lock, new_lock
 from axiomjit.base.origins import user_place
 from axiomjit.numpy.calls import Call
 from axiomjit.numpy.facts import Facts, facts_of, is_lazy_type
-from axiomjit.numpy.handles import Handle, ViewOf
+from axiomjit.numpy.handles import Handle, ViewOf, concrete, value_of
 from axiomjit.numpy.operations import WRITES, Operation
-from axiomjit.numpy.paths import CUT, State, Summary
-from axiomjit.numpy.results import Result, Same, View
+from axiomjit.numpy.paths import CUT, State, Summary, forget_old_paths
 from axiomjit.numpy.programs import program_of, run_one
+from axiomjit.numpy.results import Result, Same, View
 from axiomjit.numpy.statements import UnrecordedError
 
+_count_segment: Final = counter("segments")
+_count_copy: Final = counter("shared_copies")
 NOWHERE: Final = State(None)
 """A state without edges: operations of a segment there take the slow way."""
 ROOT: Final = State(None)
 """Where all paths begin."""
+
+
+MOST_CALLS: Final = 16
+"""Calls behind which a view is known by its memory only, so that chains of views end."""
 
 
 class RestartError(Exception):
@@ -80,21 +87,20 @@ class Segment:
         """The value number of a handle; that of a value from before is a leaf, or a view of one.
 
         Memory that somebody else may write into is copied.
-
-        Raises:
-            RestartError: the segment has run, for a value that is now known.
         """
         if handle._segment is self:
             return handle._number
-        link, is_shared = handle._link, handle.is_shared()
-        if type(link) is ViewOf and link.made is not None and not is_shared:
+        link, is_apart = handle._link, handle.is_apart()
+        if type(link) is ViewOf and not is_apart:
+            assert link.made is not None
             return self._view(handle, *link.made)
         value = value_of(handle)
-        if not self.is_open:  # the value was pending here
+        if not self.is_open:  # it was pending here, and is known by its memory only
             raise RestartError
         number = self._at.numbers
-        if is_shared or type(link) is ViewOf:
-            value = _copied(value)
+        if is_apart:
+            _count_copy()
+            value = value.copy(order="K")
             self._leaf(value, facts_of(value))
             self._keep(None, number, False)
             return number
@@ -121,10 +127,9 @@ class Segment:
     ) -> int:
         """Record the call that made a view before this segment.
 
-        Its edge is another one than that of the call itself, behind which there may be a cut.
+        It is no operation of this segment, so its edge differs from that of a new view.
         """
-        call = Call(operation, args, kwargs, self.number)
-        call.key = View, *call.key
+        call = Call(operation, args, kwargs, self.number, "again")
         at, of = self._at, call.number(args[0])
         following, words = self._known(call)
         if following is None:
@@ -146,14 +151,11 @@ class Segment:
         with self._lock:
             if not self.is_open:
                 raise RestartError
-            if self._at.is_full():
-                self.finish()
-                raise RestartError
             call = Call(operation, args, kwargs, self.number)
             if call.key in self._at.unrecorded:
                 raise UnrecordedError
             following, words = self._known(call)
-            if following is CUT:
+            if following is CUT or self._at.is_full():
                 self.finish()
                 raise RestartError
             if following is not None and not self._is_learning:
@@ -166,7 +168,7 @@ class Segment:
         The second call of a pattern makes the state for any numbers, with the results of the first.
         """
         at = self._at
-        found = at.edges.get(call.key)
+        found = at.known(call.key)
         if found is not None or not at.general:
             return found, ()
         varying = call.varying()
@@ -225,7 +227,15 @@ class Segment:
                 continue
             if not isinstance(value, np.ndarray | np.generic) or not is_lazy_type(value.dtype):
                 return None
-            found.append(_result(call, value))
+            result: Result = facts_of(value)
+            for operand in call.operands:
+                if operand._array is value:
+                    result = Same(call.number(operand))
+                    break
+                if isinstance(value, np.ndarray) and _overlap(value, operand._array):
+                    result = View(facts_of(value), call.number(operand))
+                    break
+            found.append(result)
         return tuple(found)
 
     def _handles(self, call: Call, state: State, number: int, values: Sequence[Any]) -> Any:
@@ -244,6 +254,8 @@ class Segment:
                 root = call.operand(result.of).root()
                 handle._link = ViewOf(root, (call.operation, call.args, call.kwargs))
                 handle._facts = result.facts
+                if value is not None:
+                    _shorten(handle)
                 computed = self._is_learning and self._computed[result.of]
             else:
                 handle._facts = result
@@ -305,14 +317,19 @@ class Segment:
             program = at.programs.get(returned)
             if program is None:
                 program = at.programs[returned] = program_of(at, returned)
+            CURRENT.last = at, program
+            _count_segment()
             for number, value in zip(returned, program.run(self.arguments), strict=True):
-                handle = values[number]
-                is_laid_out = value.strides == handle._facts.strides
-                handle._array = value if is_laid_out else _laid_out(value, handle._facts)
+                values[number]._array = value
         for number in summary.written:
             place = summary.leaves.get(number)
             if place is not None:
                 values[number]._array = self.arguments[place]
+        for number in reversed(summary.views):  # parents first, so that nothing recurs
+            handle = values[number]
+            if handle._array is None and getrefcount(handle) - 1 > _UNHELD:
+                value_of(handle)
+                _shorten(handle)
 
     def _are_computed(self) -> list[bool]:
         """For each value number, true if its memory was computed or written in this segment."""
@@ -342,36 +359,11 @@ def _held(summary: Summary, values: Sequence[Any]) -> tuple[int, ...]:
     return tuple([n for n in summary.new if getrefcount(values[n]) - extra.get(n, 0) > _UNHELD])
 
 
-def _result(call: Call, value: Any) -> Result:
-    """An array or number that a call gave: an operand, a view of one, or new."""
-    if isinstance(value, np.ndarray):  # NumPy has one object for all numbers that are True
-        for operand in call.operands:
-            if operand._array is value:
-                return Same(call.number(operand))
-        for operand in call.operands:
-            if _overlap(value, operand._array):
-                return View(facts_of(value), call.number(operand))
-    return facts_of(value)
-
-
-def value_of(handle: Handle) -> Any:
-    """The NumPy array or number of a handle, after what is pending for it has run."""
-    root = handle.root()
-    if root._array is None:
-        root._segment.finish()
-    if handle._array is None:
-        operation, args, kwargs = handle._link.made
-        handle._array = operation.apply(*map(concrete, args), **kwargs)
-    return handle._array
-
-
-def concrete(value: Any) -> Any:
-    """An argument with NumPy arrays and numbers in place of handles."""
-    if isinstance(value, Handle):
-        return value_of(value)
-    if type(value) is tuple or type(value) is list:
-        return type(value)(map(concrete, value))
-    return value
+def _shorten(view: Handle) -> None:
+    """Forget how a view came about that many calls led to."""
+    link = view._link
+    if type(link) is ViewOf and link.depth() > MOST_CALLS:
+        link.made = None
 
 
 def look(handle: Handle) -> Any:
@@ -383,24 +375,11 @@ def look(handle: Handle) -> Any:
     return value_of(handle)
 
 
-def _copied(value: Any) -> Any:
-    """A copy of the same layout, gaps and signs of strides apart; what is repeated stays so."""
-    if 0 not in value.strides:
-        return value.copy(order="K")
-    once = tuple([slice(None if stride else 1) for stride in value.strides])
-    return np.broadcast_to(value[once].copy(order="K"), value.shape)
-
-
-def _laid_out(value: Any, facts: Facts) -> Any:
-    """An array with the strides that its handle was promised."""
-    long = [d for d, length in enumerate(facts.shape) if length > 1]
-    if all(value.strides[d] == facts.strides[d] for d in long):
-        return value
-    order = sorted(range(value.ndim), key=lambda d: -facts.strides[d])
-    made = np.empty([facts.shape[d] for d in order], facts.dtype)
-    made = made.transpose(np.argsort(order))
-    made[...] = value
-    return made
+def finish_readers(handle: Handle) -> None:
+    """Run the segment that reads the memory of a handle, before others may write into it."""
+    segment = handle.root()._segment
+    if segment is not None:
+        segment.finish()
 
 
 def _overlap(left: Any, right: Any) -> bool:
@@ -417,12 +396,16 @@ _UNHELD: Final = _count_of_unheld()
 
 
 class _Current(threading.local):
-    """The segment of this thread, and its lock."""
+    """The segment of this thread, and its lock.
+
+    `last` are the state and the program of the last segment that ran; None before the first.
+    """
 
     kind: Any = Handle
 
     def __init__(self) -> None:
         self.lock = new_lock()
+        self.last: Any = None
         self.segment = Segment(Handle, self.lock, is_open=False)
 
 
@@ -441,6 +424,7 @@ def open_segment() -> Segment:
     """The segment of this thread that is open."""
     found = CURRENT.segment
     if not found.is_open:
+        forget_old_paths(ROOT)
         found = CURRENT.segment = Segment(_Current.kind, CURRENT.lock)
     return found
 

@@ -141,7 +141,8 @@ def numbers_in(values: Sequence[Any]) -> list[int | float]:
 def pattern_of(key: Any) -> Hashable:
     """A key without its numbers: of integers the sign stays, of floats nothing."""
     if not isinstance(key, tuple):
-        return key
+        plain: Hashable = key
+        return plain
     if key and key[0] is int:
         return int, key[1] < 0
     if key and key[0] is float:

@@ -52,6 +52,7 @@ _LINE = """
     np.array_split({0}, 3)[0]
     np.meshgrid({0}, {0}[:3])[1]
     np.diag({0}, 1)
+    np.diagflat({0}, -1)
     np.gradient({0})
     np.gradient({0}, 2, edge_order=2)
     np.gradient({0}, np.cumsum({0}))
@@ -65,6 +66,8 @@ _LINE = """
     np.vecdot({0}, {0})
     np.add.reduceat({0}, [0, {0}.size - 1])
     np.maximum.reduceat({0}, [0, 0])
+    np.add.reduceat({0}, np.arange(0, {0}.size, 3))
+    np.minimum.reduceat({0}, np.arange({0}.size))
 """
 _ROWS = """
     {0}[np.ix_({0}[:, 0] > 1, [0])]
