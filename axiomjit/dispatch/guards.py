@@ -18,6 +18,7 @@ from axiomjit.base.origins import hide_frames, hides_frames
 from axiomjit.base.tree import LEAF, Branch, Leaf, OfArgument
 from axiomjit.dispatch.arguments import CallArguments
 from axiomjit.dispatch.caches import CompiledCall, after_effects, finisher, run_and_unflatten
+from axiomjit.dispatch.fallbacks import snapshot
 from axiomjit.dispatch.native_effects import KINDS, add_effects, kinds_of, stored, with_returned
 from axiomjit.dispatch.source_guards import Numbers, add_sources
 from axiomjit.functions.effects import FromSource
@@ -113,6 +114,7 @@ def guard_call(
         return False  # empty arrays never share memory, even one with itself
     any_integers |= bool(compiled.integers and compiled.integers.leaves)
     varying = _Varying(compiled, compiled.runnable) if any_integers else None
+    are_read &= not compiled.generators
     native = _native(compiled, whole, varying) if are_read else None
     if native is None and any_integers:
         return False
@@ -353,14 +355,18 @@ def _native(
 ) -> NativePlan | None:
     """The native plan of a call, or None."""
     whole: Any = compiled.runnable if varying is None else varying
+    given = {k: v for k, v in compiled.leaves if k is not None and isinstance(v, OfArgument)}
     if compiled.outside is not None and compiled.outside.effects:
         stores = stored(compiled, _integers_of(varying))
-        return None if stores is None else whole.native_plan(stores.count, SCALARS | TUPLE)
+        if stores is None:
+            return None
+        facts = stores.count, SCALARS | TUPLE, (), given
+        stored_plan: NativePlan | None = whole.native_plan(*facts)
+        return stored_plan
     form = _form(compiled)
     finish = finisher(compiled) if form is None else None
     numbers = [-1 if number is None else number for number, _ in compiled.leaves]
     count = 0 if form == NOTHING else 1 + max(numbers, default=-1)
-    given = {k: v for k, v in compiled.leaves if k is not None and isinstance(v, OfArgument)}
     examples = call.dynamic if compiled.plain and _builder(compiled) is not None else None
     kind = getattr(compiled.structure, "kind", None)
     made: NativePlan | None = whole.native_plan(count, form, (), given, examples, kind, finish)
@@ -381,7 +387,8 @@ def _runner_of(
     dynamic += [len(order) + wanted.index(one) for one in inputs]
     alone = dynamic == list(range(len(order) + len(wanted))) and compiled.plain
     rest = wanted, len(order), sources
-    return _runner(compiled, call, dynamic, rest, alone)
+    runner = _runner(compiled, call, dynamic, rest, alone)
+    return partial(_rolled_back, compiled, runner) if compiled.generators else runner
 
 
 def _runner(
@@ -440,6 +447,17 @@ def _builder(compiled: CompiledCall) -> Callable[[Sequence[np.ndarray]], object]
         return None
     count = len(compiled.leaves)
     return lambda results: make([one if one.ndim else one[()] for one in results[:count]])
+
+
+@hides_frames
+def _rolled_back(compiled: CompiledCall, run: Runner, *args: object) -> object:
+    """The result of a run; after an error that another answer follows, generators are put back."""
+    put_back = snapshot(compiled, ())
+    try:
+        return run(*args)
+    except _errors(compiled):
+        put_back()
+        raise
 
 
 @hides_frames
