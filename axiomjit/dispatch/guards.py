@@ -110,15 +110,16 @@ def guard_call(
         whole = call.with_inputs(reads.guards.given(values), reads.names)
     arrays = [v for v in whole.dynamic if isinstance(v, np.ndarray)]
     are_read = all(map(walkable, arrays))  # of others programs get copies
-    if (compiled.writes and not are_read) or (distinct and not all(v.size for v in arrays)):
-        return False  # empty arrays never share memory, even one with itself
+    are_full = not distinct or all(v.size for v in arrays)  # empty arrays share no memory
+    if (compiled.writes and not are_read) or not are_full:
+        return False
     any_integers |= bool(compiled.integers and compiled.integers.leaves)
     varying = _Varying(compiled, compiled.runnable) if any_integers else None
     are_read &= not compiled.generators
     native = _native(compiled, whole, varying) if are_read else None
-    if native is None and any_integers:
-        return False
-    found = _guards(native, compiled, call, leaves, order, distinct, values, varying)
+    found = None
+    if native is not None or not any_integers:
+        found = _guards(native, compiled, call, leaves, order, distinct, values, varying)
     if found is None and not any_integers:
         native, found = None, _guards(None, compiled, call, leaves, order, distinct, values)
     if found is None:

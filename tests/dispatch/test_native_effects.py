@@ -195,6 +195,8 @@ def test_writes_with_numpy_scalars_are_native(number):
     for _ in range(3):
         with pytest.raises(NeedsValuesError, match="misaligned"):
             compiled(odd, number)
+
+
 class Averages:
     """Arrays that are updated in place, beside a counter and a result."""
 
