@@ -100,10 +100,9 @@ def guard_call(
     """
     vector = (*args, *kwargs.values())
     places, leaves = dict(call.static), call.leaves(call.dynamic)
-    if len(leaves) != len(vector) or not isinstance(compiled.runnable, BoundPlan):
+    if not isinstance(compiled.runnable, BoundPlan) or not _are_alike(leaves, vector, order):
         return False
-    others = any(leaf is not vector[k] for leaf, k in zip(leaves, order, strict=True))
-    if others or not _may_guard(function, compiled, compiled.runnable, kwargs):
+    if not _may_guard(function, compiled, compiled.runnable, kwargs):
         return False
     reads, whole, values = compiled.outside, call, values or []
     if reads is not None:
@@ -117,9 +116,9 @@ def guard_call(
     varying = _Varying(compiled, compiled.runnable) if any_integers else None
     are_read &= not compiled.generators
     native = _native(compiled, whole, varying) if are_read else None
-    found = None
-    if native is not None or not any_integers:
-        found = _guards(native, compiled, call, leaves, order, distinct, values, varying)
+    if native is None and any_integers:
+        return False
+    found = _guards(native, compiled, call, leaves, order, distinct, values, varying)
     if found is None and not any_integers:
         native, found = None, _guards(None, compiled, call, leaves, order, distinct, values)
     if found is None:
@@ -133,6 +132,12 @@ def guard_call(
     table = guards.table(len(args), tuple(kwargs), function.hits_natively, *facts)
     add_table(function, table, native)
     return True
+
+
+def _are_alike(leaves: Sequence[object], vector: Vector, order: Sequence[int]) -> bool:
+    """True if the leaves of the arguments are the arguments themselves, in an order."""
+    are_as_many = len(leaves) == len(vector)
+    return are_as_many and all(v is vector[k] for v, k in zip(leaves, order, strict=True))
 
 
 def _may_guard(
