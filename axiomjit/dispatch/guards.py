@@ -109,9 +109,8 @@ def guard_call(
         whole = call.with_inputs(reads.guards.given(values), reads.names)
     arrays = [v for v in whole.dynamic if isinstance(v, np.ndarray)]
     are_read = all(map(walkable, arrays))  # of others programs get copies
-    are_full = not distinct or all(v.size for v in arrays)  # empty arrays share no memory
-    if (compiled.writes and not are_read) or not are_full:
-        return False
+    if (compiled.writes and not are_read) or (distinct and not all(v.size for v in arrays)):
+        return False  # empty arrays never share memory, even one with itself
     any_integers |= bool(compiled.integers and compiled.integers.leaves)
     varying = _Varying(compiled, compiled.runnable) if any_integers else None
     are_read &= not compiled.generators
@@ -129,8 +128,9 @@ def guard_call(
         runner = _runner_of(compiled, whole, order, places, wanted, len(values))
     slow = function.slow if compiled.speculative else None
     facts = runner, slow, _errors(compiled), tuple(map(numbers, wanted))
-    table = guards.table(len(args), tuple(kwargs), function.hits_natively, *facts)
-    add_table(function, table, native)
+    add_table(
+        function, guards.table(len(args), tuple(kwargs), function.hits_natively, *facts), native
+    )
     return True
 
 
