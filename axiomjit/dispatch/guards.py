@@ -122,10 +122,9 @@ def guard_call(
         native, found = None, _guards(None, compiled, call, leaves, order, distinct, values)
     if found is None:
         return False
-    runner, (guards, numbers) = None, found
-    wanted = _wanted(compiled) if native is None else ()
-    if native is None:
-        runner = _runner_of(compiled, whole, order, places, wanted, len(values))
+    (guards, numbers), wanted = found, _wanted(compiled) if native is None else ()
+    rest = whole, order, places, wanted, len(values)
+    runner = _runner_of(compiled, *rest) if native is None else None
     slow = function.slow if compiled.speculative else None
     facts = runner, slow, _errors(compiled), tuple(map(numbers, wanted))
     add_table(
