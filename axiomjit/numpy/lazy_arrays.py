@@ -130,7 +130,7 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         shape = self._facts.shape
         if not shape:
             if self._facts.is_number:
-                raise TypeError(f"object of type '{self.dtype.type.__name__}' has no len()")
+                return len(look(self))  # NumPy's error
             raise TypeError("len() of unsized object")
         return int(shape[0])
 
