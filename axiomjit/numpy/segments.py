@@ -151,11 +151,14 @@ class Segment:
         with self._lock:
             if not self.is_open:
                 raise RestartError
+            if self._at.is_full():  # asked before the leaves, which alone may fill a segment
+                self.finish()
+                raise RestartError
             call = Call(operation, args, kwargs, self.number)
             if call.key in self._at.unrecorded:
                 raise UnrecordedError
             following, words = self._known(call)
-            if following is CUT or self._at.is_full():
+            if following is CUT:
                 self.finish()
                 raise RestartError
             if following is not None and not self._is_learning:

@@ -1,0 +1,25 @@
+"""Sequences that once went wrong, made short, by the rule that they break."""
+
+import pytest
+
+from tests.drop_in.sequences import Sequence, Step, failure, way
+
+FOUND = {
+    "a segment that is full before its first operation": Sequence(
+        (
+            Step("a = wrap(made('f8', (6,)))"),
+            Step("b = a[1:]"),
+            Step("c = b[1:]"),
+            Step("x = c.T[:2]"),
+            Step("tell(x.tolist())"),
+            Step("x += 1"),
+        ),
+        most_statements=3,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_was_found_stays_right(name):
+    with way("evaluated"):
+        assert failure(FOUND[name]) is None
