@@ -230,15 +230,7 @@ class Segment:
                 continue
             if not isinstance(value, np.ndarray | np.generic) or not is_lazy_type(value.dtype):
                 return None
-            result: Result = facts_of(value)
-            for operand in call.operands:
-                if operand._array is value:
-                    result = Same(call.number(operand))
-                    break
-                if isinstance(value, np.ndarray) and _overlap(value, operand._array):
-                    result = View(facts_of(value), call.number(operand))
-                    break
-            found.append(result)
+            found.append(_result(call, value))
         return tuple(found)
 
     def _handles(self, call: Call, state: State, number: int, values: Sequence[Any]) -> Any:
@@ -383,6 +375,18 @@ def finish_readers(handle: Handle) -> None:
     segment = handle.root()._segment
     if segment is not None:
         segment.finish()
+
+
+def _result(call: Call, value: Any) -> Result:
+    """An array or number that a call gave: an operand, a view of one, or new."""
+    if isinstance(value, np.ndarray):  # NumPy has one object for all numbers that are True
+        for operand in call.operands:
+            if operand._array is value:
+                return Same(call.number(operand))
+        for operand in call.operands:
+            if _overlap(value, operand._array):
+                return View(facts_of(value), call.number(operand))
+    return facts_of(value)
 
 
 def _overlap(left: Any, right: Any) -> bool:

@@ -16,6 +16,20 @@ FOUND = {
         ),
         most_statements=3,
     ),
+    "an operand that is written, and read by a view": Sequence(
+        (
+            Step("a = wrap(made('i4', (3, 4), 1))"),
+            Step("x = np.multiply(a[0], a, out=a)"),
+        )
+    ),
+    "numbers that are one object in NumPy": Sequence(
+        (
+            Step("c = wrap(made('f8', (), k))"),
+            Step("b = c.T"),
+            Step("for j in range(3):\n    c = (np.float64(k) == b) <= c"),
+            Step("tell(c.tolist())"),
+        )
+    ),
 }
 
 
