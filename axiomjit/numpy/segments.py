@@ -100,7 +100,7 @@ class Segment:
         number = self._at.numbers
         if is_apart:
             _count_copy()
-            value = value.copy(order="K")
+            value = _copied(value)
             self._leaf(value, facts_of(value))
             self._keep(None, number, False)
             return number
@@ -315,7 +315,9 @@ class Segment:
             CURRENT.last = at, program
             _count_segment()
             for number, value in zip(returned, program.run(self.arguments), strict=True):
-                values[number]._array = value
+                handle = values[number]
+                is_laid_out = value.strides == handle._facts.strides
+                handle._array = value if is_laid_out else _laid_out(value, handle._facts)
         for number in summary.written:
             place = summary.leaves.get(number)
             if place is not None:
@@ -375,6 +377,25 @@ def finish_readers(handle: Handle) -> None:
     segment = handle.root()._segment
     if segment is not None:
         segment.finish()
+
+
+def _copied(value: Any) -> Any:
+    """A copy of the same layout, gaps and signs of strides apart; what is repeated stays so."""
+    if 0 not in value.strides:
+        return value.copy(order="K")
+    once = tuple([slice(None if stride else 1) for stride in value.strides])
+    return np.broadcast_to(value[once].copy(order="K"), value.shape)
+
+
+def _laid_out(value: Any, facts: Facts) -> Any:
+    """An array with the strides that its handle was promised."""
+    long = [d for d, length in enumerate(facts.shape) if length > 1]
+    if facts.is_number or all(value.strides[d] == facts.strides[d] for d in long):
+        return value
+    order = sorted(range(value.ndim), key=lambda d: -facts.strides[d])
+    made = np.empty([facts.shape[d] for d in order], facts.dtype).transpose(np.argsort(order))
+    made[...] = value
+    return made
 
 
 def _result(call: Call, value: Any) -> Result:

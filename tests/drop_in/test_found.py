@@ -30,6 +30,38 @@ FOUND = {
             Step("tell(c.tolist())"),
         )
     ),
+    "a function that writes what pending operations read": Sequence(
+        (
+            Step("b = wrap(made('f8', (6,), 2))"),
+            Step("c = b.real"),
+            Step("b = c.astype('f8')"),
+            Step("np.put(c, [0, 1], k)"),
+        )
+    ),
+    "a method of a ufunc that writes what pending operations read": Sequence(
+        (
+            Step("a = wrap(made('f4', (4, 4), k))"),
+            Step("w = np.outer(a, [1, 2])"),
+            Step("y = np.expand_dims(a, 0)"),
+            Step("np.add.at(y, [0, 0], 0.5)"),
+        )
+    ),
+    "copies of repeated elements that others can write": Sequence(
+        (
+            Step("a = wrap(made('f8', (6,), 2))"),
+            Step("y = np.broadcast_to(a, (2, *a.shape))"),
+            Step("e0 = numpy.asarray(y[:, ::-1])"),
+            Step("d = np.maximum.accumulate(y[:1] >= y)"),
+        )
+    ),
+    "errors of numbers": Sequence(
+        (
+            Step("d = np.max(wrap(made('i8', (6,), k)))"),
+            Step("tell(d[-1])"),
+            Step("len(d)"),
+            Step("d += 1"),
+        )
+    ),
 }
 
 
