@@ -324,7 +324,9 @@ class Segment:
                 values[number]._array = self.arguments[place]
         for number in reversed(summary.views):  # parents first, so that nothing recurs
             handle = values[number]
-            if handle._array is None and getrefcount(handle) - 1 > _UNHELD:
+            if handle._array is not None or handle.root()._array is None:
+                continue  # known, or only dead views hold it
+            if getrefcount(handle) - 1 > _UNHELD:
                 value_of(handle)
                 _shorten(handle)
 

@@ -62,6 +62,17 @@ FOUND = {
             Step("d += 1"),
         )
     ),
+    "views that only dead views hold": Sequence(
+        (
+            Step("a = wrap(made('f8', (2, 3, 4), 5))"),
+            Step("c = a == j"),
+            Step("z = c[None]"),
+            Step("d = a + 0"),
+            Step("for j in range(3):\n    c = d * z\n    b = z[:, 1:]\n    b[:, ::-1] = 1"),
+            Step("b = d"),
+            Step("for j in range(3):\n    z = d + z\n    d[k:, None, 1:3] = k * 0.5"),
+        )
+    ),
 }
 
 
