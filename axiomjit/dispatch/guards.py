@@ -104,9 +104,8 @@ def guard_call(
     others = any(leaf is not vector[k] for leaf, k in zip(leaves, order, strict=True))
     if others or not _may_guard(function, compiled, compiled.runnable, kwargs):
         return False
-    reads, whole, values = compiled.outside, call, values or []
-    if reads is not None:
-        whole = call.with_inputs(reads.guards.given(values), reads.names)
+    reads, values = compiled.outside, values or []
+    whole = call if reads is None else call.with_inputs(reads.guards.given(values), reads.names)
     arrays = [v for v in whole.dynamic if isinstance(v, np.ndarray)]
     are_read = all(map(walkable, arrays))  # of others programs get copies
     if (compiled.writes and not are_read) or (distinct and not all(v.size for v in arrays)):
@@ -128,8 +127,8 @@ def guard_call(
         passed = tuple(map(numbers, wanted))
         runner = _runner_of(compiled, whole, order, places, wanted, len(values))
     facts = runner, function.slow if compiled.speculative else None, _errors(compiled), passed
-    table = guards.table(len(args), tuple(kwargs), function.hits_natively, *facts)
-    add_table(function, table, native)
+    hits = function.hits_natively
+    add_table(function, guards.table(len(args), tuple(kwargs), hits, *facts), native)
     return True
 
 
