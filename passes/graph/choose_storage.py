@@ -139,7 +139,8 @@ class _Choice:
         if op in self.outputs or op.primitive in ALWAYS_STORED or self._library_of(op) is not None:
             return True
         return any(
-            self._library_of(user) is not None or (isinstance(user, Update) and user.operands[0] is op)
+            self._library_of(user) is not None
+            or (isinstance(user, Update) and user.operands[0] is op)
             for user in self.users[op]
         )
 

@@ -74,3 +74,18 @@ def test_names_know_their_numbers(letter, number):
     assert name.moved(5) == Name(letter, number + 5)
     again = pickle.loads(pickle.dumps(name))
     assert (again, again.letter, again.number) == (name, letter, number)
+
+
+@pytest.mark.parametrize(
+    ("function", "columns", "count"),
+    [
+        (lambda e, c: (e, e.sum(axis=1)), 3, 2),
+        (lambda e, c: (e, e * c[:, None]), 8, 2),
+        (lambda e, c: (e, e.sum(axis=1)), 9, 1),
+        (lambda e, c: (e, e + 1.0), 3, 1),
+    ],
+)
+def test_functions_of_short_rows_are_vector_code(function, columns, count):
+    """They are joined only with nests that walk all rows in one loop."""
+    found = nests(lambda x, c: function(np.exp(x), c), numbers(40, columns), numbers(40))
+    assert found == count
