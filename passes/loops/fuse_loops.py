@@ -34,8 +34,8 @@ from axiomjit.passes.ir.loop_ir import (
     walk,
 )
 from axiomjit.passes.ir.rewriting import (
-    extents_of,
     chain_of,
+    extents_of,
     in_one_order,
     rename_iterators,
     share_scalars,
@@ -69,8 +69,8 @@ def fuse_loops(program: LoopProgram, context: Context) -> LoopProgram:
     memory in different directions, and functions of an array that has short rows and a nest that
     needs a loop over these rows. Loops that cannot be merged are placed one after another in a loop
     over rows if the rows are short, so that data read again is in the cache. Tests for short rows
-    record guards in the scope. The loops of a nest without folds take the order of a nest with folds that
-    uses the same memory.
+    record guards in the scope. The loops of a nest without folds take the order of a nest with
+    folds that uses the same memory.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program.

@@ -24,7 +24,8 @@ def test_fuse_loops_leaves_alone(name):
 
 def nests(function, *arguments):
     """The number of nests after fusing."""
-    program = fuse_loops(lower_until("fuse_loops", follow(function, *arguments)), CONTEXT)
+    case = follow(function, *arguments)
+    program = fuse_loops(lower_until("fuse_loops", case), case.context)
     return sum(isinstance(step, Nest) for step in program.steps)
 
 
