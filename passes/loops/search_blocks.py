@@ -200,7 +200,7 @@ def _searches(loop: For, numbers: Iterator[int]) -> list[_Search]:
     return searches
 
 
-def _without_places(body: tuple[Stmt, ...], searches: list[_Search]) -> tuple[Stmt, ...]:
+def _without_places(body: tuple[Stmt, ...], searches: Sequence[_Search]) -> tuple[Stmt, ...]:
     """The statements with folds of extremes in place of folds of extremes and positions."""
     folds = {search.fold: search for search in searches}
     result: list[Stmt] = []
