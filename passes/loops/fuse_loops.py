@@ -90,6 +90,8 @@ def fuse_loops(program: LoopProgram, context: Context) -> LoopProgram:
             else:
                 steps[place[0]] = place[1]
                 known[place[0]] = _facts(place[1], counts, checked)
+    if program.updated:
+        steps = [_stored_once(step) if isinstance(step, Nest) else step for step in steps]
     return _drop_temporaries(program.replace(steps=tuple(steps)), program)
 
 
@@ -425,6 +427,31 @@ def _forward(body: tuple[Stmt, ...], known: Stored) -> tuple[Stmt, ...]:
             stored[stmt.buffer] = stmt.index, stmt.value
         result.append(stmt)
     return body if tuple(result) == body else tuple(result)
+
+
+def _stored_once(nest: Nest) -> Nest:
+    """The nest without stores that are overwritten in the same iteration."""
+    body = _without_overwritten(nest.body)
+    return nest if body == nest.body else Nest(body)
+
+
+def _without_overwritten(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """The statements without stores of elements that are stored again before they are read."""
+    later: set[tuple[Storage, Index]] = set()
+    result: list[Stmt] = []
+    for stmt in reversed(body):
+        read = {s.buffer for s in walk((stmt,)) if isinstance(s, Load)} if later else ()
+        later = {place for place in later if place[0] not in read}
+        if isinstance(stmt, For):
+            stmt = stmt.replace(body=_without_overwritten(stmt.body))
+        elif isinstance(stmt, Store) and not stmt.scatters:
+            if (stmt.buffer, stmt.index) in later:
+                continue
+            later.add((stmt.buffer, stmt.index))
+        elif isinstance(stmt, Store):
+            later = {place for place in later if place[0] is not stmt.buffer}
+        result.append(stmt)
+    return tuple(reversed(result))
 
 
 def _drop_temporaries(program: LoopProgram, before: LoopProgram) -> LoopProgram:
