@@ -18,6 +18,7 @@ from axiomjit.base.origins import hide_frames, hides_frames
 from axiomjit.base.tree import LEAF, Branch, Leaf, OfArgument
 from axiomjit.dispatch.arguments import CallArguments
 from axiomjit.dispatch.caches import CompiledCall, after_effects, finisher, run_and_unflatten
+from axiomjit.dispatch.fallbacks import snapshot
 from axiomjit.dispatch.native_effects import add_effects, stored, with_returned
 from axiomjit.dispatch.source_guards import Numbers, add_sources
 from axiomjit.functions.effects import FromSource
@@ -112,7 +113,8 @@ def guard_call(
         return False  # empty arrays never share memory, even one with itself
     any_integers |= bool(compiled.integers and compiled.integers.leaves)
     varying = _Varying(compiled, compiled.runnable) if any_integers else None
-    native = _native(compiled, whole, varying) if all(map(walkable, arrays)) else None
+    may_run = all(map(walkable, arrays)) and not compiled.generators
+    native = _native(compiled, whole, varying) if may_run else None
     if native is None and any_integers:
         return False
     found = _guards(native, compiled, call, leaves, order, distinct, values, varying)
@@ -380,7 +382,8 @@ def _runner_of(
     dynamic += [len(order) + wanted.index(one) for one in inputs]
     alone = dynamic == list(range(len(order) + len(wanted))) and compiled.plain
     rest = wanted, len(order), sources
-    return _runner(compiled, call, dynamic, rest, alone)
+    runner = _runner(compiled, call, dynamic, rest, alone)
+    return partial(_rolled_back, compiled, runner) if compiled.generators else runner
 
 
 def _runner(
@@ -439,6 +442,17 @@ def _builder(compiled: CompiledCall) -> Callable[[Sequence[np.ndarray]], object]
         return None
     count = len(compiled.leaves)
     return lambda results: make([one if one.ndim else one[()] for one in results[:count]])
+
+
+@hides_frames
+def _rolled_back(compiled: CompiledCall, run: Runner, *args: object) -> object:
+    """The result of a run; after an error that another answer follows, generators are put back."""
+    put_back = snapshot(compiled, ())
+    try:
+        return run(*args)
+    except _errors(compiled):
+        put_back()
+        raise
 
 
 @hides_frames
