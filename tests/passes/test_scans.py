@@ -232,7 +232,7 @@ def test_functions_beside_a_scan_have_loops_of_their_own(function, shape):
 def test_running_extremes_of_all_kinds_of_floats(function, dtype):
     kinds = np.array([1, -1, 0.0, -0.0, np.inf, -np.inf, 5e-324, -2.5, 3e38, -3e38], dtype)
     rng = np.random.default_rng(8)
-    compiled = axiomjit.jit(lambda x: function(x))
+    compiled = aj.jit(lambda x: function(x))
     for size in (1, 7, 2500, 2500):
         x = rng.choice(kinds, size)
         np.testing.assert_array_equal(compiled(x), function(x))
