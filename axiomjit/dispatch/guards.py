@@ -354,14 +354,18 @@ def _native(
 ) -> NativePlan | None:
     """The native plan of a call, or None."""
     whole: Any = compiled.runnable if varying is None else varying
+    given = {k: v for k, v in compiled.leaves if k is not None and isinstance(v, OfArgument)}
     if compiled.outside is not None and compiled.outside.effects:
         stores = stored(compiled, _integers_of(varying))
-        return None if stores is None else whole.native_plan(stores.count, SCALARS | TUPLE)
+        if stores is None:
+            return None
+        facts = stores.count, SCALARS | TUPLE, (), given
+        stored_plan: NativePlan | None = whole.native_plan(*facts)
+        return stored_plan
     form = _form(compiled)
     finish = finisher(compiled) if form is None else None
     numbers = [-1 if number is None else number for number, _ in compiled.leaves]
     count = 0 if form == NOTHING else 1 + max(numbers, default=-1)
-    given = {k: v for k, v in compiled.leaves if k is not None and isinstance(v, OfArgument)}
     examples = call.dynamic if compiled.plain and _builder(compiled) is not None else None
     kind = getattr(compiled.structure, "kind", None)
     made: NativePlan | None = whole.native_plan(count, form, (), given, examples, kind, finish)

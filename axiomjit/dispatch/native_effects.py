@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any, Final
 
 from axiomjit.base.records import Record
-from axiomjit.base.tree import Leaf
+from axiomjit.base.tree import Leaf, OfArgument
 from axiomjit.dispatch.caches import CompiledCall
 from axiomjit.dispatch.fresh import Recipe
 from axiomjit.dispatch.source_guards import Numbers
@@ -75,7 +75,7 @@ def _split(leaves: Sequence[Any], effects: int) -> list[Any]:
 def _is_stored(number: int | None, value: object) -> bool:
     if number is None:
         return not isinstance(value, Recipe)
-    return value in CONVERTERS
+    return value in CONVERTERS or (isinstance(value, OfArgument) and value.is_itself)
 
 
 def _returned(part: Any, leaves: Sequence[Any]) -> tuple[tuple[int, ...] | None, int]:
@@ -114,7 +114,7 @@ def add_effects(
         target, whole = numbers(effect.target), values[effect.target.number]
         slot, number, convert = -1, 0, ""
         if result is not None:
-            slot, convert = plan.results[result], CONVERTERS[value]
+            slot, convert = plan.results[result], CONVERTERS.get(value, "")
         elif isinstance(value, Dim):
             slot = next(integers)
         else:
