@@ -18,8 +18,8 @@ from axiomjit.base.origins import hide_frames, hides_frames
 from axiomjit.base.tree import LEAF, Branch, Leaf, OfArgument
 from axiomjit.dispatch.arguments import CallArguments
 from axiomjit.dispatch.caches import CompiledCall, after_effects, finisher, run_and_unflatten
-from axiomjit.dispatch.fallbacks import snapshot
 from axiomjit.dispatch.native_effects import add_effects, stored, with_returned
+from axiomjit.dispatch.rollback import snapshot
 from axiomjit.dispatch.source_guards import Numbers, add_sources
 from axiomjit.functions.effects import FromSource
 from axiomjit.functions.outside import BY_IDENTITY
@@ -113,8 +113,7 @@ def guard_call(
         return False  # empty arrays never share memory, even one with itself
     any_integers |= bool(compiled.integers and compiled.integers.leaves)
     varying = _Varying(compiled, compiled.runnable) if any_integers else None
-    may_run = all(map(walkable, arrays)) and not compiled.generators
-    native = _native(compiled, whole, varying) if may_run else None
+    native = _native(compiled, whole, varying) if all(map(walkable, arrays)) else None
     if native is None and any_integers:
         return False
     found = _guards(native, compiled, call, leaves, order, distinct, values, varying)
@@ -355,6 +354,8 @@ def _native(
     """The native plan of a call, or None."""
     whole: Any = compiled.runnable if varying is None else varying
     given = {k: v for k, v in compiled.leaves if k is not None and isinstance(v, OfArgument)}
+    if compiled.generators:  # Python puts them back after an error
+        return None
     if compiled.outside is not None and compiled.outside.effects:
         stores = stored(compiled, _integers_of(varying))
         if stores is None:
