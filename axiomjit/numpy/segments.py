@@ -320,7 +320,9 @@ class Segment:
             CURRENT.last = at, program
             _count_segment()
             for number, value in zip(returned, program.run(self.arguments), strict=True):
-                values[number]._array = value
+                handle = values[number]
+                is_scalar = isinstance(value, np.generic) and not handle._facts.is_number
+                handle._array = np.asarray(value) if is_scalar else value
         for number in summary.written:
             place = summary.leaves.get(number)
             if place is not None:
