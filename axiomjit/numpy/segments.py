@@ -316,8 +316,13 @@ class Segment:
             _count_segment()
             for number, value in zip(returned, program.run(self.arguments), strict=True):
                 handle = values[number]
+<<<<<<< HEAD
                 is_laid_out = value.strides == handle._facts.strides
                 handle._array = value if is_laid_out else _laid_out(value, handle._facts)
+=======
+                is_scalar = isinstance(value, np.generic) and not handle._facts.is_number
+                handle._array = np.asarray(value) if is_scalar else value
+>>>>>>> space
         for number in summary.written:
             place = summary.leaves.get(number)
             if place is not None:
