@@ -316,13 +316,9 @@ class Segment:
             _count_segment()
             for number, value in zip(returned, program.run(self.arguments), strict=True):
                 handle = values[number]
-<<<<<<< HEAD
-                is_laid_out = value.strides == handle._facts.strides
-                handle._array = value if is_laid_out else _laid_out(value, handle._facts)
-=======
-                is_scalar = isinstance(value, np.generic) and not handle._facts.is_number
-                handle._array = np.asarray(value) if is_scalar else value
->>>>>>> space
+                facts = handle._facts
+                is_laid_out = facts.shape and value.strides == facts.strides
+                handle._array = value if is_laid_out else _laid_out(value, facts)
         for number in summary.written:
             place = summary.leaves.get(number)
             if place is not None:
@@ -395,9 +391,11 @@ def _copied(value: Any) -> Any:
 
 
 def _laid_out(value: Any, facts: Facts) -> Any:
-    """An array with the strides that its handle was promised."""
+    """An array with the strides that its handle was promised, or a number if it is one."""
+    if not facts.shape:
+        return value if facts.is_number else np.asarray(value)
     long = [d for d, length in enumerate(facts.shape) if length > 1]
-    if facts.is_number or all(value.strides[d] == facts.strides[d] for d in long):
+    if all(value.strides[d] == facts.strides[d] for d in long):
         return value
     order = sorted(range(value.ndim), key=lambda d: -facts.strides[d])
     made = np.empty([facts.shape[d] for d in order], facts.dtype).transpose(np.argsort(order))
