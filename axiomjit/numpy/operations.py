@@ -156,6 +156,10 @@ METHODS: Final[dict[str, Operation]] = {
 """Recorded methods of arrays, by name."""
 WRITES: Final = frozenset({FUNCTIONS[np.copyto], METHODS["fill"], SET, *IN_PLACE.values()})
 """Operations that write into their first operand."""
+WRITING_FUNCTIONS: Final = frozenset(
+    {np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis, np.nan_to_num}
+)
+"""Functions that are not recorded, and may write into an operand that is no `out`."""
 VIEWS: Final = frozenset(
     {
         GET,

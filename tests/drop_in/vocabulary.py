@@ -231,6 +231,8 @@ class Pool:
         if not x:
             return ""
         value = self.space[x]
+        if value.size > 500:
+            return f"np.copy({x}[:2])"
         choices = [f"np.zeros_like({x})", f"np.full_like({x}, 3)", f"np.concatenate([{x}, {x}])"]
         choices += [
             f"np.stack([{x}, {x}])",
@@ -243,7 +245,7 @@ class Pool:
             choices += [f"{x}.astype({self.pick(CODES)!r})"] * 2
         if value.ndim:
             choices += [f"{x}[[0, -1]]", f"np.take({x}, [0, 0, 1], 0)", f"np.repeat({x}, 2, 0)"]
-            choices += [f"np.diff({x}, axis=0)", f"np.outer({x}, {x})", f"{x}[np.array([0, 1])]"]
+            choices += [f"np.diff({x}, axis=0)", f"np.outer({x}, [1, 2])", f"{x}[np.array([0, 1])]"]
             if x not in self.rounded:
                 choices += [f"np.sort({x}, 0)", f"{x}[{x} > 1]", f"np.where({x})[0]"] * 2
         if value.ndim and len(self.arrays()) > 1:

@@ -23,6 +23,8 @@ from axiomjit.numpy.handles import Handle
 from tests.runtime.codegen.kernels import same_bits
 
 VALUES = (3, 1, 2, 0, 5, -4, 7, 1, 6, -2, 4, 9, 8, -7, 2, 0)
+FAR = {"f8": 1e-11, "f4": 1e-3, "c8": 1e-3, "f2": 0.05}
+"""The relative distance of values that are taken for equal where sums or functions are rounded."""
 LEFT_OUT = {"np", "wrap", "share", "made", "tell", "keep", "j", "k", "numpy"}
 
 
@@ -154,7 +156,7 @@ class Comparison:
         """Of two worlds; `is_single` tells that there are floats of single precision."""
         self.plain, self.lazy = plain, lazy
         self.scale = 1.0
-        self.epsilon = np.finfo("f4" if is_single else "f8").eps
+        self.far = FAR["f4" if is_single else "f8"]
 
     def differs(self, far, is_looked_at):
         """How the worlds differ, None where they do not.
@@ -168,12 +170,12 @@ class Comparison:
             return f"names {sorted(new)}, not {sorted(old)}"
         found = self._told("tell" in far)
         for name, want in old.items():
-            if isinstance(want, np.ndarray):
+            if isinstance(want, np.ndarray) and want.dtype.kind in "biufc":
                 with np.errstate(all="ignore"):
                     finite = np.abs(want[np.isfinite(want)])
                     self.scale = max(self.scale, float(finite.max(initial=0)))
         for name, want in old.items():
-            found = found or self._facts(name, want, new[name])
+            found = found or self._facts(name, want, new[name], name.partition("[")[0] in far)
             if found is None and (is_looked_at or type(new[name]) is np.ndarray):
                 is_far = name.partition("[")[0] in far
                 found = self._value(name, want, looked(new[name]), is_far)
@@ -190,7 +192,7 @@ class Comparison:
         new.clear()
         return found
 
-    def _facts(self, name, want, got):
+    def _facts(self, name, want, got, is_far):
         if not isinstance(want, np.ndarray | np.generic):
             return None
         if not isinstance(got, np.ndarray | np.generic) or got.__class__ is not want.__class__:
@@ -198,7 +200,8 @@ class Comparison:
         if (got.dtype, got.shape) != (want.dtype, want.shape):
             return f"{name} is {got.dtype}{got.shape}, not {want.dtype}{want.shape}"
         long = [d for d, n in enumerate(want.shape) if n > 1 and want.size]
-        if [got.strides[d] for d in long] != [want.strides[d] for d in long]:
+        # What our own functions make of repeated elements lies in memory as it suits them.
+        if not is_far and [got.strides[d] for d in long] != [want.strides[d] for d in long]:
             return f"{name} has strides {got.strides}, not {want.strides}"
         if isinstance(got, Handle):
             array = got._array
@@ -221,11 +224,19 @@ class Comparison:
             known = isinstance(want, int | str | type(None))
             return None if not known or want == got else f"{name} is {got!r}, not {want!r}"
         old, new = np.asarray(want), np.asarray(got)
-        if type(got) is not type(want) or old.dtype != new.dtype or old.shape != new.shape:
+        is_number = isinstance(want, complex) and isinstance(got, np.generic)
+        if (
+            not (type(got) is type(want) or is_number)
+            or old.dtype != new.dtype
+            or old.shape != new.shape
+        ):
             return f"{name} is {got!r}, not {want!r}"
         if is_far and old.dtype.kind in "fc":
             with np.errstate(all="ignore"):
-                far = self.epsilon * 1e4
+                far = max(self.far, FAR.get(old.dtype.str[1:], 0))
+                finite = np.isfinite(old)
+                if old.dtype.kind == "c" and np.array_equal(finite, np.isfinite(new)):
+                    old, new = np.where(finite, old, 0), np.where(finite, new, 0)
                 if np.allclose(new, old, far, far * self.scale, equal_nan=True):
                     return None
         elif same_bits(old, new):
@@ -236,7 +247,8 @@ class Comparison:
         """Whether the same names are one object, and share memory."""
         arrays = [n for n, value in old.items() if isinstance(value, np.ndarray)]
         for one, other in combinations(arrays, 2):
-            if "e" not in (one[0], other[0]):
+            kinds = {type(new[n]) for n in (one, other)}
+            if "e" not in (one[0], other[0]) and len(kinds) == 1:
                 is_one = old[one] is old[other]
                 if (new[one] is new[other]) != is_one:
                     return f"{one} is {other}: {not is_one}"

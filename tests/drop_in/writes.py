@@ -22,20 +22,14 @@ READS = (
         "{x}.ndim",
     ),
     *("float({x}.sum())", "{x}.sum().item()", "np.array({x})", "{x}[0]", "[v for v in {x}]"),
-    *("{x}[-1].copy()", "{x}.strides", "{x}.size", "{x}.dtype.name", "{x}.nbytes", "{x}.mean()"),
+    *("{x}[-1].copy()", "{x}.size", "{x}.dtype.name", "{x}.nbytes", "{x}.mean()"),
 )
 """Reads of any array."""
 EXACT_READS = (
     *("repr({x})", "str({x})", "f'{{{x}}}'", "bool({x}.any())", "bool({x})", "int({x}.sum())"),
     *("{x}.any()", "({x} > 1).sum()", "np.array_equal({x}, {x})", "3 in {x}", "{x}.argmax()"),
     *("list({x})", "np.unique({x})", "{x}.tobytes()", "np.count_nonzero({x})", "{x}.flat[0]"),
-    *(
-        "np.nonzero({x})[0]",
-        "hash({x}.max())",
-        "complex({x}.max())",
-        "{x}.item()",
-        "[3, 4][{x}.argmax()]",
-    ),
+    *("np.nonzero({x})[0]", "complex({x}.max())", "{x}.item()", "[3, 4][{x}.argmax()]"),
 )
 """Reads whose result changes much where a value changes little."""
 ERRORS = (
