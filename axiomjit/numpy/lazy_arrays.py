@@ -290,18 +290,21 @@ def at_once(
         look(one)
     function = called.apply if isinstance(called, Operation) else called
     given = function(*map(concrete, args), **{k: concrete(v) for k, v in kwargs.items()})
-    return represented(given, operands)
+    return represented(given, operands, (*args, *kwargs.values()))
 
 
-def represented(value: Any, operands: Sequence[LazyArray]) -> Any:
+def represented(value: Any, operands: Sequence[LazyArray], others: Sequence[Any] = ()) -> Any:
     """A result of NumPy's as a handle, if it is an array that is one or a view of one, or large.
 
-    A view that no handle stands for, for example of a subclass, shares the memory for good.
+    A view that no handle stands for, for example of a subclass, shares the memory for good. One of
+    the `others`, arrays of NumPy's, stays what it is.
     """
     if isinstance(value, tuple | list):
-        parts = [represented(one, operands) for one in value]
+        parts = [represented(one, operands, others) for one in value]
         return value._make(parts) if hasattr(value, "_make") else type(value)(parts)
     if not isinstance(value, np.ndarray):
+        return value
+    if any(one is value for one in others):
         return value
     for one in operands:
         if one._array is value:

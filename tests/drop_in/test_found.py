@@ -73,6 +73,15 @@ FOUND = {
             Step("for j in range(3):\n    z = d + z\n    d[k:, None, 1:3] = k * 0.5"),
         )
     ),
+    "given arrays that come back": Sequence(
+        (
+            Step("g0 = made('i1', (4, 4), 5)"),
+            Step("y = share(g0)"),
+            Step("b = np.add(g0, y, out=g0)"),
+            Step("w = np.subtract(b[:1], y, out=b)"),
+            Step("g0 += y"),
+        )
+    ),
 }
 
 
