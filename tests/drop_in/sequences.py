@@ -67,7 +67,7 @@ def draw(seed, index):
         tuple(steps),
         draws.pick((1, 1, 1, 0, 4)),
         draws.pick((200, 200, 3, 8)),
-        draws.pick(("step", "round", "last", "last")),
+        draws.pick(("step", "round", "round", "last")),
     )
 
 
