@@ -30,7 +30,6 @@ from axiomjit.numpy.handles import (
     concrete,
     is_private,
     let_escape,
-    value_of,
 )
 from axiomjit.numpy.operations import (
     EXACT_POWERS,
@@ -134,7 +133,7 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         shape = self._facts.shape
         if not shape:
             if self._facts.is_number:
-                raise TypeError(f"object of type 'numpy.{self.dtype.type.__name__}' has no len()")
+                return len(look(self))  # NumPy's error
             raise TypeError("len() of unsized object")
         return int(shape[0])
 
@@ -363,26 +362,19 @@ def _handles_in(values: Sequence[Any]) -> Any:
 
 def _is_apart(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
     """True if a call views or writes memory of which segments only read copies."""
-    writes = operation in WRITES
-    first = args[0] if args and (writes or operation in VIEWS) else None
-    if first is not None and _is_outside(first, writes):
+    first = args[0] if args and (operation in WRITES or operation in VIEWS) else None
+    if first is not None and _is_outside(first):
         return True
     out = kwargs.get("out")
-    return out is not None and any(
-        _is_outside(one, True) for one in (out if isinstance(out, tuple) else (out,))
-    )
+    targets = out if isinstance(out, tuple) else (out,)
+    return out is not None and any(map(_is_outside, targets))
 
 
-def _is_outside(target: Any, writes: bool) -> bool:
-    """True if operations on an array's memory run at once, or raise NumPy's error for writes."""
+def _is_outside(target: Any) -> bool:
+    """True if operations on an array's memory run at once."""
     if type(target) is not LazyArray:
         return isinstance(target, np.ndarray)
-    if target._link is None:
-        return False
-    if target.is_apart():
-        return True
-    is_known = type(target.root()._link) is Shared
-    return writes and is_known and not value_of(target).flags.writeable
+    return target._link is not None and target.is_apart()
 
 
 def _may_fail(ufunc: np.ufunc, operands: Sequence[Any]) -> bool:

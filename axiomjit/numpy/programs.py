@@ -20,6 +20,7 @@ from axiomjit.base.dtypes import is_inexact
 from axiomjit.base.errors import AxiomError
 from axiomjit.dispatch.jit import Jitted
 from axiomjit.functions.source_text import tell_text
+from axiomjit.numpy.at_once import note_refused
 from axiomjit.numpy.operations import FUNCTIONS, UFUNC_METHODS, Operation
 from axiomjit.numpy.paths import State
 from axiomjit.numpy.statements import Writer
@@ -44,15 +45,15 @@ class Program:
         is_compiled: True once calls go to compiled code.
     """
 
-    def __init__(self, text: str, in_numpy: str) -> None:
-        """Make a program of a text, and of the one that NumPy runs."""
+    def __init__(self, text: str, in_numpy: str, functions: Any) -> None:
+        """Make a program of a text, and of the one that NumPy runs, with `functions` as `np`."""
         self.text = text
         self.spent_s = 0.0
         self.is_compiled = self._is_refused = False
         self._was_lowered = False
         self._lowering_s = LOWER_S * text.count("\n")
         self._estimate_s = COMPILE_S + STATEMENT_S * text.count("\n")
-        self._plain = _function(in_numpy, _OneByOne())
+        self._plain = _function(in_numpy, functions)
         self._jitted: Any = None
 
     def run(self, arguments: Sequence[Any]) -> Sequence[Any]:
@@ -61,8 +62,8 @@ class Program:
             try:
                 found: Sequence[Any] = self._jitted(*arguments)
                 return found
-            except AxiomError:  # refused before anything was written
-                self.is_compiled, self._is_refused = False, True
+            except AxiomError as error:  # refused before anything was written
+                self._refuse(error)
         start = perf_counter()
         with np.errstate(all="ignore"):
             found = self._plain(*arguments)
@@ -79,10 +80,14 @@ class Program:
             self._was_lowered = True
             try:
                 kernels = self.compiled.lower(*arguments).kernels
-            except AxiomError:
-                self._is_refused = True
+            except AxiomError as error:
+                self._refuse(error)
             else:
                 self.is_compiled = all(map(KERNELS.is_at_hand, kernels))
+
+    def _refuse(self, error: AxiomError) -> None:
+        self.is_compiled, self._is_refused = False, True
+        note_refused(error)
 
     def compile(self) -> None:
         """Let the next calls run compiled code."""
@@ -129,12 +134,12 @@ def text_of(state: State, returned: Sequence[int], frees: bool = False) -> str:
 
 def program_of(state: State, returned: tuple[int, ...]) -> Program:
     """The program of a path, shared by all paths with the same text."""
-    return _program(text_of(state, returned), text_of(state, returned, frees=True))
+    return _program(text_of(state, returned), text_of(state, returned, frees=True), _ONE_BY_ONE)
 
 
-def _program(text: str, in_numpy: str) -> Program:
+def _program(text: str, in_numpy: str, functions: Any) -> Program:
     found = _programs.get(text)
-    return _programs.keep(text, Program(text, in_numpy)) if found is None else found
+    return _programs.keep(text, Program(text, in_numpy, functions)) if found is None else found
 
 
 def run_one(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -156,11 +161,14 @@ def run_one(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]
     writer = Writer(name_of)
     texts = [writer.text(one) for one in args], {k: writer.text(v) for k, v in kwargs.items()}
     if not any(is_inexact(one.dtype) for one in arrays):
-        return operation.apply(*args, **kwargs)
+        found = operation.apply(*args, **kwargs)
+        several = found if isinstance(found, tuple) else (found,)
+        if not any(is_inexact(one.dtype) for one in several):
+            return found
     names = ", ".join(f"a{k}" for k in range(len(arrays)))
     called = operation.text(*texts)
     text = f"def segment({names}):\n    return {called}\n"
-    program = _program(text, text)
+    program = _program(text, text, np)
     program.compile()
     return program.run(arrays)
 
@@ -200,4 +208,5 @@ def _one(operation: Operation) -> Callable[..., Any]:
     return lambda *args, **kwargs: run_one(operation, args, kwargs)
 
 
+_ONE_BY_ONE: Final = _OneByOne()
 _programs: Final = BoundedTable[str, Program](MOST_PROGRAMS)

@@ -327,7 +327,7 @@ class Segment:
         for number in reversed(summary.views):  # parents first, so that nothing recurs
             handle = values[number]
             if handle._array is not None or handle.root()._array is None:
-                continue  # known, or only dead views hold it
+                continue  # known, or a view that only views hold that nobody does
             if getrefcount(handle) - 1 > _UNHELD:
                 value_of(handle)
                 _shorten(handle)
