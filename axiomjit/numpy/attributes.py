@@ -201,9 +201,13 @@ class Flags:
 # Parts and memory
 
 
+def _refuse_real(number: Any, value: Any) -> None:  # NumPy's own refusal
+    number.real = value
+
+
 def _set_real(self: Any, value: Any) -> None:
-    if _is_number(self):
-        look(self).real = value  # NumPy's error
+    if self._facts.is_number:
+        at_once(_refuse_real, (self, value), {})
     run(SET, (self.real, ..., value), {})
 
 

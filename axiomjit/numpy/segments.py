@@ -317,7 +317,8 @@ class Segment:
             for number, value in zip(returned, program.run(self.arguments), strict=True):
                 handle = values[number]
                 facts = handle._facts
-                is_laid_out = facts.shape and value.strides == facts.strides
+                is_kind = (type(value) is np.ndarray) is not facts.is_number
+                is_laid_out = is_kind and value.strides == facts.strides
                 handle._array = value if is_laid_out else _laid_out(value, facts)
         for number in summary.written:
             place = summary.leaves.get(number)
@@ -391,9 +392,9 @@ def _copied(value: Any) -> Any:
 
 
 def _laid_out(value: Any, facts: Facts) -> Any:
-    """An array with the strides that its handle was promised, or a number if it is one."""
+    """An array with the strides that its handle was promised, or a number if it was one."""
     if not facts.shape:
-        return value if facts.is_number else np.asarray(value)
+        return np.asarray(value)[()] if facts.is_number else np.array(value)
     long = [d for d, length in enumerate(facts.shape) if length > 1]
     if all(value.strides[d] == facts.strides[d] for d in long):
         return value
