@@ -17,6 +17,7 @@ import numpy as np
 
 from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.config import config
+from axiomjit.base.dtypes import is_inexact
 from axiomjit.base.errors import AxiomError
 from axiomjit.dispatch.jit import Jitted
 from axiomjit.functions.source_text import tell_text
@@ -150,7 +151,7 @@ def run_one(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]
 
     writer = Writer(name_of)
     texts = [writer.text(one) for one in args], {k: writer.text(v) for k, v in kwargs.items()}
-    if all(one.dtype.kind not in "fc" for one in arrays):
+    if not any(is_inexact(one.dtype) for one in arrays):
         return operation.apply(*args, **kwargs)
     names = ", ".join(f"a{k}" for k in range(len(arrays)))
     called = operation.text(*texts)
