@@ -21,10 +21,10 @@ from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.numpy.at_once import LOOKED_AT, NOT_RECORDED
 from axiomjit.numpy.exports import Interface, handed_out
 from axiomjit.numpy.facts import facts_of, is_lazy_type
-from axiomjit.numpy.handles import Handle, Shared, ViewOf, let_escape
+from axiomjit.numpy.handles import Handle, Shared, ViewOf, let_escape, value_of
 from axiomjit.numpy.lazy_arrays import LazyArray, at_once, made, run, wrap
 from axiomjit.numpy.operations import FUNCTIONS, METHODS, SET
-from axiomjit.numpy.segments import finish_readers, look, value_of
+from axiomjit.numpy.segments import finish_readers, look
 
 _READING: Final = "argpartition argsort choose compress dot nonzero repeat searchsorted take"
 _WRITING: Final = "byteswap partition put setfield sort"

@@ -50,12 +50,13 @@ class Shared:
         given: The NumPy array that somebody else may hold; None for our own memory.
         handed: A weak reference to the array that was handed out; its views keep it alive.
         escaped: The same array, once its address is known to somebody who keeps no reference.
+        is_lent: True while nobody uses the given array: its holders wait for a call to end.
     """
 
-    __slots__ = ("escaped", "given", "handed")
+    __slots__ = ("escaped", "given", "handed", "is_lent")
 
-    def __init__(self, given: Any = None) -> None:
-        self.given = given
+    def __init__(self, given: Any = None, is_lent: bool = False) -> None:
+        self.given, self.is_lent = given, is_lent
         self.handed: weakref.ref[Any] | None = None
         self.escaped: Any = None
 
@@ -65,6 +66,8 @@ class Shared:
 
     def is_held(self) -> bool:
         """True if somebody else can reach the memory now."""
+        if self.is_lent:
+            return False
         if self.given is not None and (self.references() > _ALONE or not self.given.flags.owndata):
             return True
         return self.handed is not None and self.handed() is not None
@@ -140,6 +143,7 @@ def hand_out(root: Handle) -> Any:
     link = root._link
     if type(link) is not Shared:
         link = root._link = Shared()
+    link.is_lent = False
     found = None if link.handed is None else link.handed()
     if found is None:
         found = link.given
