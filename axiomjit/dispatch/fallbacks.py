@@ -115,8 +115,8 @@ def falls_back(name: str, error: AxiomError, strict: bool, in_pieces: bool) -> b
     if strict or policy in ("error", "step"):
         return False
     if policy == "warn":
-        how = "in pieces, not as one program" if in_pieces else "in NumPy, not compiled"
-        warn(f"{name} runs {how}: {error}", FallbackWarning)
+        how = "large arrays in pieces, not as one program" if in_pieces else "not compiled"
+        warn(f"{name} runs in NumPy, {how}: {error}", FallbackWarning)
     return True
 
 

@@ -398,14 +398,15 @@ def _is_class_or_numpys(callee: Any) -> bool:
 
 def outside_value(function: FunctionType, name: str) -> Any:
     """The value of a name that a function reads outside; `MISSING` without one."""
+    known: Any = function
     free = function.__code__.co_freevars
     if name in free:
         try:
-            return function.__closure__[free.index(name)].cell_contents  # type: ignore[index]
+            return known.__closure__[free.index(name)].cell_contents
         except ValueError:
             return MISSING
     found = function.__globals__.get(name, MISSING)
-    return function.__builtins__.get(name, MISSING) if found is MISSING else found
+    return known.__builtins__.get(name, MISSING) if found is MISSING else found
 
 
 def _words(owner: Any, text: str) -> list[Any]:

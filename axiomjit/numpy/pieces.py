@@ -106,7 +106,7 @@ class Loan:
         """True if an array is lent, or no array is given, so that the function makes its own."""
         return bool(self._lent) or not self._arrays
 
-    def copied(self, function: FunctionType) -> FunctionType:
+    def copied(self, function: Any) -> FunctionType:
         """A copy of a function that reads what it reads outside as lent to it.
 
         Raises:

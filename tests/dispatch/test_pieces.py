@@ -1,0 +1,263 @@
+"""Functions that need values run in pieces with lazy arrays, and do as NumPy does.
+
+Each case is run in NumPy and compiled, with equal arguments: results, what was printed, errors and
+what was written into arguments must be alike, also where arrays, lists and views are one object.
+"""
+
+import contextlib
+import copy
+import io
+import itertools
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+import axiomjit
+from axiomjit.base.config import config
+from axiomjit.base.errors import NeedsValuesError
+from axiomjit.functions.harmless import Harmless, harmless
+from axiomjit.numpy import programs
+from axiomjit.numpy.lazy_arrays import LazyArray
+
+OFFSETS = np.arange(6.0)
+SCALE = 3.0
+LOG = []
+
+
+def helper(x, k=2):
+    return (x * k + SCALE).max().item() + k
+
+
+def printed(x, y):
+    z = x * 2 + y
+    print("total", z.sum())
+    z -= 1
+    return z * z
+
+
+def text(x, y):
+    z = x + y
+    name = f"{z.max():.2f} {z.mean()!r} {z[0]}"
+    return name.split(), z * len(name), "%d" % z.sum(), "{:.1f}".format(y.min())
+
+
+def item(x, y):
+    z = np.abs(x - y) + 1
+    return z / z.max().item() * int(z.min()), z.sum().item()
+
+
+def written(x, y):
+    x += 1
+    y[1:] = x[:-1] * 2
+    print(y.sum(), x[2])
+    x[::2] = y[::2]
+    return x.sum()
+
+
+def given_back(x, y):
+    print(x.sum())
+    return x, y[1:], x.T, {"x": x, 1: [y, y[::2]]}
+
+
+def view_written(x, y):
+    v = x[1:4]
+    v *= 10
+    print(f"{v.max()}")
+    v[0] = -1
+    y[:] = x + v[0]
+    return v, y
+
+
+def raises_late(x, y):
+    x *= 2
+    if x.sum().item() > 0:
+        y[0] = 7
+        raise ValueError("too large", x.max(), x)
+    return x
+
+
+def bad_shapes(x, y):
+    y += x.min().item()
+    return x[:3] + y[:4]
+
+
+def caught(x, y):
+    try:
+        z = x[:2] + y[:3]
+    except ValueError as error:
+        z = x + len(str(error))
+    finally:
+        y += 1
+    print(z)
+    return z
+
+
+def loops(x, y):
+    count, error = 0, 10.0
+    while error > 0.5 and count < 50:
+        x = (x + y) / 2
+        error = float(np.abs(x - y).max())
+        count += 1
+    for power in range(int(y.max()) % 4):
+        x = x * power
+    return x, count, error
+
+
+def keys(x, y):
+    found = {x.sum().item(): x + 1, "y": y - 1, float(y.max()): (x, y)}
+    for name, value in found.items():
+        print(name, value[0])
+    return found, list(found), {k: v for k, v in found.items() if k != "y"}
+
+
+def lists(x, y):
+    rows = [x * k for k in range(3)]
+    rows.append(y.tolist())
+    print(len(rows), sum(rows[1]), max(rows[2]), rows[3])
+    return rows, np.stack(rows[:3]), tuple(rows), {v.item() for v in y}
+
+
+def helped(x, y):
+    t = helper(x) + helper(y, k=3)
+    return x * t, math.sqrt(abs(t)), [helper(v) for v in (x, y)]
+
+
+def captured(x, y):
+    z = x[: len(OFFSETS)] * OFFSETS
+    print(z)
+    OFFSETS[0] = z.max()
+    return z, OFFSETS, OFFSETS[1:]
+
+
+def made(x, y):
+    z = np.zeros(len(x))
+    z[:] = x
+    w = np.arange(len(x)) + np.asarray(y)
+    print(np.array([z.sum(), w.sum()]))
+    return np.asarray(x), np.array(x), w, z, np.ones_like(y), np.linspace(0, 1, len(x))
+
+
+def whole_arrays(x, y):
+    order = np.argsort(x)
+    y.sort()
+    print(order, y)
+    np.maximum(x, y, out=x)
+    return x[order], np.sort(x), np.dot(x, y), np.nonzero(x > 1), x[x > 2], y.reshape(-1, 1)
+
+
+def kinds(x, y):
+    s = x.sum()
+    print(isinstance(s, float), isinstance(x, np.ndarray), x.dtype, x.shape, s.dtype, type_of(s))
+    return s, s + 1, x.max() > 2, x.dtype == np.float64, round(float(s), 1), divmod(int(s), 3)
+
+
+def type_of(value):
+    return "float" if isinstance(value, np.floating) else "other"
+
+
+def shaped(x, y):
+    n = int(abs(x.min()).item()) + 2
+    z = x[:n] * y[n:].sum()
+    print(n, z)
+    return np.concatenate([z, y]), z.reshape(1, -1)
+
+
+CASES = [
+    *(printed, text, item, written, given_back, view_written, raises_late, bad_shapes, caught),
+    *(loops, keys, lists, helped, captured, made, whole_arrays, kinds, shaped),
+]
+
+
+@pytest.fixture(params=["numpy", "compiled"])
+def lazy(request, monkeypatch):
+    monkeypatch.setattr(config, "lazy_from", 2)
+    if request.param == "compiled":
+        for name in ("COMPILE_S", "STATEMENT_S", "LOWER_S"):
+            monkeypatch.setattr(programs, name, 0.0)
+        monkeypatch.setattr(programs.Program, "_consider", lambda program, _: program.compile())
+    programs._programs.clear()
+
+
+def outcome(function, args):
+    """What a call gives and prints, with the arguments afterwards."""
+    out = io.StringIO()
+    before, OFFSETS[:] = OFFSETS.copy(), np.arange(6.0)
+    with contextlib.redirect_stdout(out), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            result = function(*args)
+        except Exception as error:
+            result = type(error), error.args
+    found = result, args, OFFSETS, out.getvalue()
+    found, spots = copied(found), shared_spots(found)
+    OFFSETS[:] = before
+    return found, spots
+
+
+def copied(value):
+    return copy.deepcopy(value)
+
+
+def parts(value):
+    """All values in containers, in order."""
+    yield value
+    if isinstance(value, dict):
+        value = [*value.items()]
+    if isinstance(value, list | tuple | set):
+        for one in value:
+            yield from parts(one)
+
+
+def shared_spots(value):
+    """Which parts are one object, and which arrays share memory."""
+    arrays = [one for one in parts(value) if isinstance(one, np.ndarray)]
+    pairs = list(itertools.combinations(range(len(arrays)), 2))
+    same = [(i, k) for i, k in pairs if arrays[i] is arrays[k]]
+    return same, [(i, k) for i, k in pairs if np.shares_memory(arrays[i], arrays[k])]
+
+
+def assert_alike(one, other):
+    assert len(one) == len(other)
+    for a, b in zip(one, other, strict=True):
+        assert type(a) is type(b), (a, b)
+        if isinstance(a, np.ndarray | np.generic):
+            assert a.dtype == b.dtype
+            np.testing.assert_array_equal(a, b)
+        elif not isinstance(a, dict | list | tuple | set):
+            assert a == b
+
+
+def arguments(kind):
+    x, y = np.array([3.0, -1.0, 4.0, 1.0, 5.0, 9.0]), np.array([2.0, 7.0, 1.0, 8.0, 2.0, 8.0])
+    if kind == "same":
+        return x, x
+    if kind == "overlap":
+        whole = np.concatenate([x, y])
+        return whole[:6], whole[3:9]
+    if kind == "strided":
+        return np.repeat(x, 2)[::2], y[::-1]
+    if kind == "read-only":
+        x.flags.writeable = False
+    if kind == "halves":
+        whole = np.concatenate([x, y])
+        return whole[:6], whole[6:]
+    return (x.astype("f4"), y.astype("i8")) if kind == "types" else (x, y)
+
+
+KINDS = ("plain", "same", "overlap", "strided", "read-only", "halves", "types")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("function", CASES, ids=lambda one: one.__name__)
+def test_pieces_do_as_numpy(function, kind, lazy):
+    jitted = axiomjit.jit(function)
+    jitted._in_numpy = True  # some could be followed
+    for _ in range(4):
+        found, spots = outcome(jitted, arguments(kind))
+        expected, expected_spots = outcome(function, arguments(kind))
+        assert_alike(list(parts(found)), list(parts(expected)))
+        assert spots == expected_spots
+    if kind in ("plain", "strided", "halves", "types"):
+        assert [one.cause for one in jitted.cache_info().in_numpy] == ["in pieces"]
