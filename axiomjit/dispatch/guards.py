@@ -122,12 +122,11 @@ def guard_call(
     if found is None:
         return False
     runner, (guards, numbers) = None, found
-    passed: tuple[int, ...] = ()
+    wanted = _wanted(compiled) if native is None else ()
     if native is None:
-        wanted = _wanted(compiled)
-        passed = tuple(map(numbers, wanted))
         runner = _runner_of(compiled, whole, order, places, wanted, len(values))
-    facts = runner, function.slow if compiled.speculative else None, _errors(compiled), passed
+    slow = function.slow if compiled.speculative else None
+    facts = runner, slow, _errors(compiled), tuple(map(numbers, wanted))
     table = guards.table(len(args), tuple(kwargs), function.hits_natively, *facts)
     add_table(function, table, native)
     return True

@@ -85,6 +85,9 @@ _UNVIEWED: Final = _references_of_one()
 
 
 def _views_of(root: Handle) -> list[ViewOf]:
+    """How the living views of an array came about; only the collector knows them."""
+    if gc.get_freeze_count():
+        gc.unfreeze()  # what is frozen is not searched
     return [one for one in gc.get_referrers(root) if type(one) is ViewOf and one.root is root]
 
 
@@ -148,9 +151,11 @@ def _resize(self: Any, *new_shape: Any, refcheck: bool = True) -> None:
 def _setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -> None:
     finish_readers(self)
     value_of(self).setflags(write, align, uic)
-    root = self.root()
-    if type(root._link) is not Shared and not _is_number(self):
-        root._link = Shared()
+    if write is not None and not _is_number(self):
+        root = self.root()
+        if type(root._link) is not Shared:
+            root._link = Shared()
+        root._link.is_read_only = root is not self or not write  # a view's flags are its own
 
 
 class Flags:

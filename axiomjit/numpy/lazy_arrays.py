@@ -30,7 +30,6 @@ from axiomjit.numpy.handles import (
     concrete,
     is_private,
     let_escape,
-    value_of,
 )
 from axiomjit.numpy.operations import (
     EXACT_POWERS,
@@ -173,7 +172,8 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         self, function: Any, operands: Sequence[Any], options: Mapping[str, Any]
     ) -> object:
         operation = FUNCTIONS.get(function)
-        if operation is None:
+        is_nonzero = function is np.where and len(operands) + len(options) == 1
+        if operation is None or is_nonzero:
             return at_once(function, operands, options)
         return run(operation, operands, options)
 
@@ -189,7 +189,7 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         return (self[k] for k in range(len(self)))
 
     def __contains__(self, value: object) -> bool:
-        return at_once(np.ndarray.__contains__, (self, value), {})  # type: ignore[no-any-return]
+        return at_once(operator.contains, (self, value), {})  # type: ignore[no-any-return]
 
     def __getitem__(self, index: Any) -> Any:
         if _is_plain_index(index):
@@ -353,26 +353,19 @@ def _handles_in(values: Sequence[Any]) -> Any:
 
 def _is_apart(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
     """True if a call views or writes memory of which segments only read copies."""
-    writes = operation in WRITES
-    first = args[0] if args and (writes or operation in VIEWS) else None
-    if first is not None and _is_outside(first, writes):
+    first = args[0] if args and (operation in WRITES or operation in VIEWS) else None
+    if first is not None and _is_outside(first):
         return True
     out = kwargs.get("out")
-    return out is not None and any(
-        _is_outside(one, True) for one in (out if isinstance(out, tuple) else (out,))
-    )
+    targets = out if isinstance(out, tuple) else (out,)
+    return out is not None and any(map(_is_outside, targets))
 
 
-def _is_outside(target: Any, writes: bool) -> bool:
-    """True if operations on an array's memory run at once, or raise NumPy's error for writes."""
+def _is_outside(target: Any) -> bool:
+    """True if operations on an array's memory run at once."""
     if type(target) is not LazyArray:
         return isinstance(target, np.ndarray)
-    if target._link is None:
-        return False
-    if target.is_apart():
-        return True
-    is_known = type(target.root()._link) is Shared
-    return writes and is_known and not value_of(target).flags.writeable
+    return target._link is not None and target.is_apart()
 
 
 def _may_fail(ufunc: np.ufunc, operands: Sequence[Any]) -> bool:

@@ -14,7 +14,6 @@ READS_NAMES = re.compile(
     re.IGNORECASE,
 )
 PATTERNS = {
-    "axiomjit/numpy/programs.py": "names of values in segments, which the text alone has",
     "axiomjit/base/target.py": "names of features, which LLVM and the user write",
     "runtime/codegen/compile_source.py": "statistics of assembly",
 }
