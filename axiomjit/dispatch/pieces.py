@@ -70,7 +70,8 @@ class WholeCalls:
     ) -> tuple[Callable[[], Any], str]:
         """What runs a call, and the cause to count."""
         known = self._harmless()
-        if isinstance(known, Harmless) and not (config.disable or user_traps_errors()):
+        runs_lazily = not (config.disable or config.fallback == "error" or user_traps_errors())
+        if runs_lazily and isinstance(known, Harmless):
             call = execution.lend(self._function, known, args, kwargs)
             if call is not None:
                 return call, PIECES

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import ast
 import builtins
+import dis
 import math
+import string
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,9 +23,10 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
+from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.records import Record
 from axiomjit.functions.known_calls import CallKind, Kind, kind_of_call, kind_of_method
-from axiomjit.functions.libraries import is_library
+from axiomjit.functions.libraries import is_library, users_function
 from axiomjit.functions.source_text import FAULTS, find_definition
 from axiomjit.functions.sources import ATOMS
 
@@ -133,6 +136,10 @@ class _Walk:
             _refuse("is a coroutine function")
         body = self._node.body
         self._all(body if isinstance(body, list) else [body])
+        code = self._function.__code__
+        unseen = {*code.co_freevars, *_names_read(code)} - self.outside.keys()
+        if unseen:  # a name of a private attribute, or of rewritten text
+            _refuse(f"uses {min(unseen)}, which its text does not show")
         return self._called
 
     # Nodes
@@ -290,8 +297,9 @@ class _Walk:
 
     def _known(self, node: ast.Call, callee: Any, is_kept: bool, named: set[str | None]) -> bool:
         """Check a function that is called; true if it keeps no iterator that it gets."""
-        if type(callee) is FunctionType and not is_library(callee):
-            self._called.append(callee)
+        inner = followed(callee)
+        if users_function(inner):
+            self._called.append(inner)
             return False
         if callee in _ITERATORS:
             if is_kept:
@@ -325,7 +333,10 @@ class _Walk:
         if not isinstance(function, ast.Attribute):
             _refuse(f"calls {ast.unparse(function)}")
         found = self._in_module(function)
-        if found is _NOTHING and function.attr not in _METHODS:
+        is_known = function.attr in _METHODS and (
+            function.attr != "format" or _has_plain_fields(function.value)
+        )
+        if found is _NOTHING and not is_known:
             _refuse(f"calls .{function.attr}()")
         return found
 
@@ -379,6 +390,24 @@ def _assigned(node: ast.AST) -> Iterator[str]:
             yield one.name
 
 
+def _has_plain_fields(node: ast.expr) -> bool:
+    """True for a text whose fields ask for no attribute or entry."""
+    if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
+        return False
+    fields = [field or "" for _, field, _, _ in string.Formatter().parse(node.value)]
+    return not any("." in field or "[" in field for field in fields)
+
+
+def _names_read(code: CodeType) -> Iterator[str]:
+    """The names outside that code reads, with that of the code inside."""
+    for one in dis.get_instructions(code):
+        if one.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            yield one.argval
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            yield from _names_read(part)
+
+
 def _is_constant(node: ast.expr, values: tuple[object, ...]) -> bool:
     return isinstance(node, ast.Constant) and any(node.value is one for one in values)
 
@@ -394,6 +423,11 @@ def _is_class_or_numpys(callee: Any) -> bool:
     if not isinstance(callee, np.ufunc) and kind is not _ASKING:
         return False
     return kind_of_call(callee).kind in (Kind.PURE, Kind.ASKS, Kind.REPLACED)
+
+
+def followed(callee: Any) -> Any:
+    """The function that runs for a callee: of a compiled one, that which was compiled."""
+    return getattr(callee, "_function", callee) if isinstance(callee, NativeCallable) else callee
 
 
 def outside_value(function: FunctionType, name: str) -> Any:

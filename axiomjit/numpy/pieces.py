@@ -18,7 +18,14 @@ import numpy as np
 from axiomjit.base.config import config
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import hides_frames
-from axiomjit.functions.harmless import DATUM, MISSING, Harmless, is_datum, outside_value
+from axiomjit.functions.harmless import (
+    DATUM,
+    MISSING,
+    Harmless,
+    followed,
+    is_datum,
+    outside_value,
+)
 from axiomjit.functions.libraries import users_function
 from axiomjit.numpy.facts import is_lazy_type
 from axiomjit.numpy.handles import Shared, value_of
@@ -139,8 +146,9 @@ class Loan:
     def _outside(self, value: Any, known: object) -> Any:
         if value is MISSING or (known is not DATUM and value is not known):
             raise NotLentError
-        if users_function(value):
-            return self.copied(value)
+        inner = followed(value)
+        if users_function(inner):
+            return self.copied(inner)
         if value is np:
             return lazy_import("axiomjit.numpy")
         if known is DATUM:

@@ -16,10 +16,10 @@ import pytest
 
 import axiomjit
 from axiomjit.base.config import config
-from axiomjit.base.errors import NeedsValuesError
-from axiomjit.functions.harmless import Harmless, harmless
+from axiomjit.base.errors import FallbackWarning, NeedsValuesError
+from axiomjit.functions.harmless import harmless
+from axiomjit.functions.source_text import tell_text
 from axiomjit.numpy import programs
-from axiomjit.numpy.lazy_arrays import LazyArray
 
 OFFSETS = np.arange(6.0)
 SCALE = 3.0
@@ -40,7 +40,7 @@ def printed(x, y):
 def text(x, y):
     z = x + y
     name = f"{z.max():.2f} {z.mean()!r} {z[0]}"
-    return name.split(), z * len(name), "%d" % z.sum(), "{:.1f}".format(y.min())
+    return name.split(), z * len(name), f"{y.min():.1f}"
 
 
 def item(x, y):
@@ -261,3 +261,206 @@ def test_pieces_do_as_numpy(function, kind, lazy):
         assert spots == expected_spots
     if kind in ("plain", "strided", "halves", "types"):
         assert [one.cause for one in jitted.cache_info().in_numpy] == ["in pieces"]
+
+
+# What is not known to be harmless
+
+
+class Holder:
+    kept = None
+
+
+HOLDER = Holder()
+
+
+def refused(text, **names):
+    """Why a function of this text does not run in pieces; empty if it does."""
+    source = f"def f(x, y=1):\n    {text}\n"
+    space = {"np": np, "math": math, "HOLDER": HOLDER, "LOG": LOG, "OFFSETS": OFFSETS, **names}
+    exec(compile(source, "<refused>", "exec"), space)
+    tell_text(space["f"].__code__, source)
+    found = harmless(space["f"])
+    return found if isinstance(found, str) else ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "return type(x) is np.ndarray",
+        "return x.flags, x.base",
+        "return x.__array_interface__",
+        "return memoryview(x)",
+        "return bytes(x)",
+        "HOLDER.kept = x",
+        "LOG.append(x)",
+        "global LOG; LOG = x",
+        "return lambda: x",
+        "return (v for v in x)",
+        "return zip(x, x)",
+        "return {1: x}.items()",
+        "yield x",
+        "import ctypes",
+        "return x is y",
+        "return np.random.normal(size=3) + x",
+        "np.save('file', x)",
+        "np.put(x, 0, 1)",
+        "np.add.at(x, 0, 1)",
+        "return np.vectorize(len)(x)",
+        "return np.apply_along_axis(sum, 0, x)",
+        "return np.sum(x, 0, None, x)",
+        "return x.sum(0, None, x)",
+        "return np.sum(*x)",
+        "return y(x)",
+        "return x.sum.__self__",
+        "return [x[i] for i in range(3)]",
+        "for i in range(3): x[i] += 1",
+        "i = 0\n    while x[i] > 0: i += 1",
+        "return eval('x')",
+        "return getattr(x, 'base')",
+        "print(x, file=y)",
+        "return x.tofile('name')",
+        "return np.load('name')",
+        "return '{0.flags}'.format(x)",
+        "return x.format(y)",
+        "x.shape = (2, 3)",
+        "return x.view()",
+        "with open('name') as f: return f, x",
+        "class A: pass",
+        "return f(*x, **y)",
+        "return np",
+        "return unknown(x)",
+        "match x:\n        case [a, b]: return a",
+    ],
+)
+def test_what_is_not_known_is_refused(text):
+    assert refused(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "return x + np.pi, math.inf, '{0:.2f} {}'.format(x.sum(), y)",
+        "return np.zeros(3, dtype=float), float(x), np.float64(x.sum())",
+        "return [v * 2 for v in (x, y)], {k: v for k, v in zip('ab', (x, y))}",
+        "return sum(v for v in x.tolist())",
+        "a, *b = x\n    return max(*b), a",
+        "for k, row in enumerate(x): print(k, row)",
+        "return np.linalg.norm(x), np.fft.fft(x), np.add.reduce(x)",
+        "with np.errstate(divide='ignore'): return 1 / x",
+        "raise np.linalg.LinAlgError(f'{x}')",
+        "assert x.any(), 'none'\n    return np.finfo(x.dtype).eps",
+        "return f(x) if y > 3 else ' '.join(map(str, x.tolist()))",
+    ],
+)
+def test_what_is_known_runs_in_pieces(text):
+    assert refused(text) == ""
+
+
+def test_text_with_other_code_is_refused():
+    def checked(x):
+        assert x.sum().item() > 0  # pytest has rewritten it
+
+    assert isinstance(harmless(checked), str)
+    assert harmless(print) == "is no plain function"
+
+
+def test_what_changes_outside_is_seen_in_each_call(lazy, monkeypatch):
+    calls = axiomjit.jit(helped)
+    calls._in_numpy = True
+    calls(*arguments("plain"))
+    monkeypatch.setitem(globals(), "helper", lambda x, k=2: float(type(x) is np.ndarray))
+    np.testing.assert_array_equal(calls(*arguments("plain"))[0], arguments("plain")[0] * 2)
+    assert [one.cause for one in calls.cache_info().in_numpy] == ["in pieces", "whole function"]
+
+
+def test_a_compiled_helper_is_one_of_the_function(lazy):
+    inner = axiomjit.jit(lambda x: x * 2 + x.sum())
+    space = {"inner": inner}
+    source = "def f(x):\n    y = inner(x)\n    print(y)\n    return y, y.max().item()\n"
+    exec(compile(source, "<compiled helper>", "exec"), space)
+    tell_text(space["f"].__code__, source)
+    jitted = axiomjit.jit(space["f"])
+    jitted._in_numpy = True
+    found, most = jitted(np.arange(5.0))
+    np.testing.assert_array_equal(found, np.arange(5.0) * 2 + 10)
+    assert (type(found), most, inner.cache_info().hits) == (np.ndarray, 18.0, 0)
+    assert jitted.cache_info().in_numpy[0].cause == "in pieces"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        (np.ma.masked_array([1.0, 2, 3]), 1),
+        (np.arange(3.0), HOLDER),
+        (np.array([1, None, "a"], dtype=object), 1),
+        (np.arange(3.0), {"a": [HOLDER]}),
+        (np.arange(3.0), iter([1])),
+        (np.arange(3.0).view(type("Own", (np.ndarray,), {})), 2),
+    ],
+    ids=str,
+)
+def test_arguments_that_lead_further_are_numpys(given, lazy):
+    jitted = axiomjit.jit(lambda x, y: str(x))
+    jitted._in_numpy = True
+    assert jitted(*given) == str(given[0])
+    assert jitted.cache_info().in_numpy[0].cause == "whole function"
+
+
+def test_containers_of_the_caller_get_numpys_arrays(lazy):
+    def kept(x, found):
+        found.append(x * 2)
+        found[0]["y"] = (x[1:], x.sum())
+        print(len(found))
+        if len(found) > 2:
+            raise KeyError(x)
+        return found
+
+    jitted = axiomjit.jit(kept)
+    jitted._in_numpy = True
+    x = np.arange(4.0)
+    found = [{}]
+    for _ in range(2):
+        with contextlib.suppress(KeyError):
+            assert jitted(x, found) is found
+    assert [type(one) for one in found] == [dict, np.ndarray, np.ndarray]
+    view, total = found[0]["y"]
+    assert (view.base is x, type(total), total) == (True, np.float64, 6.0)
+    assert jitted.cache_info().in_numpy[0].cause == "in pieces"
+
+
+def test_errors_show_the_users_frames_and_hold_numpys_arrays(lazy):
+    jitted = axiomjit.jit(raises_late)
+    jitted._in_numpy = True
+    for _ in range(3):
+        x, y = arguments("plain")
+        with pytest.raises(ValueError, match="too large") as caught:
+            jitted(x, y)
+        names = [entry.name for entry in caught.traceback]
+        assert names[1:] == ["raises_late"]
+        assert (type(caught.value.args[1]), caught.value.args[2] is x, y[0]) == (
+            np.float64,
+            True,
+            7,
+        )
+
+
+def test_strict_and_settings_refuse_as_before(lazy, monkeypatch):
+    with pytest.raises(NeedsValuesError):
+        axiomjit.jit(item, strict=True)(*arguments("plain"))
+    jitted = axiomjit.jit(item)
+    with pytest.warns(FallbackWarning, match="item runs in NumPy, large arrays in pieces"):
+        jitted(*arguments("plain"))
+    assert repr(jitted).startswith("<jit item, 0 programs, 1 call in pieces: ")
+    with np.errstate(all="raise"):
+        jitted(*arguments("plain"))
+    monkeypatch.setattr(config, "disable", True)
+    jitted(*arguments("plain"))
+    calls = {one.cause: one.calls for one in jitted.cache_info().in_numpy}
+    assert calls == {"in pieces": 1, "whole function": 2}
+
+
+def test_small_arrays_stay_numpys():
+    jitted = axiomjit.jit(item)
+    jitted._in_numpy = True
+    jitted(*arguments("plain"))
+    assert jitted.cache_info().in_numpy[0].cause == "whole function"
