@@ -394,7 +394,10 @@ def _has_plain_fields(node: ast.expr) -> bool:
     """True for a text whose fields ask for no attribute or entry."""
     if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
         return False
-    fields = [field or "" for _, field, _, _ in string.Formatter().parse(node.value)]
+    try:
+        fields = [field or "" for _, field, _, _ in string.Formatter().parse(node.value)]
+    except ValueError:
+        return False
     return not any("." in field or "[" in field for field in fields)
 
 

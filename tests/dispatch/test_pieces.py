@@ -9,6 +9,7 @@ import copy
 import io
 import itertools
 import math
+import random
 import warnings
 
 import numpy as np
@@ -20,6 +21,7 @@ from axiomjit.base.errors import FallbackWarning, NeedsValuesError
 from axiomjit.functions.harmless import harmless
 from axiomjit.functions.source_text import tell_text
 from axiomjit.numpy import programs
+from tests.dispatch.piece_functions import draw
 
 OFFSETS = np.arange(6.0)
 SCALE = 3.0
@@ -180,24 +182,17 @@ def lazy(request, monkeypatch):
     programs._programs.clear()
 
 
-def outcome(function, args):
-    """What a call gives and prints, with the arguments afterwards."""
+def outcome(function, args, table=OFFSETS):
+    """What a call gives and prints, with the arguments and an array outside afterwards."""
     out = io.StringIO()
-    before, OFFSETS[:] = OFFSETS.copy(), np.arange(6.0)
     with contextlib.redirect_stdout(out), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             result = function(*args)
         except Exception as error:
             result = type(error), error.args
-    found = result, args, OFFSETS, out.getvalue()
-    found, spots = copied(found), shared_spots(found)
-    OFFSETS[:] = before
-    return found, spots
-
-
-def copied(value):
-    return copy.deepcopy(value)
+    found = result, args, table, out.getvalue()
+    return copy.deepcopy(found), shared_spots(found)
 
 
 def parts(value):
@@ -255,7 +250,9 @@ def test_pieces_do_as_numpy(function, kind, lazy):
     jitted = axiomjit.jit(function)
     jitted._in_numpy = True  # some could be followed
     for _ in range(4):
+        OFFSETS[:] = range(6)
         found, spots = outcome(jitted, arguments(kind))
+        OFFSETS[:] = range(6)
         expected, expected_spots = outcome(function, arguments(kind))
         assert_alike(list(parts(found)), list(parts(expected)))
         assert spots == expected_spots
@@ -464,3 +461,40 @@ def test_small_arrays_stay_numpys():
     jitted._in_numpy = True
     jitted(*arguments("plain"))
     assert jitted.cache_info().in_numpy[0].cause == "whole function"
+
+
+# Random functions
+
+
+def failure(text, kind):
+    """How a random function differs in pieces from NumPy's; None where it does not."""
+    worlds = []
+    for way in (lambda function: function, axiomjit.jit):
+        space = {"np": np}
+        exec(compile(text, "<random>", "exec"), space)
+        for code in (space["f"].__code__, space["helper"].__code__):
+            tell_text(code, "\n".join(text.splitlines()[code.co_firstlineno - 1 :]))
+        worlds.append((way(space["f"]), space["TABLE"]))
+    (plain, its_table), (jitted, table) = worlds
+    jitted._in_numpy = True
+    for _ in range(3):
+        expected, expected_spots = outcome(plain, arguments(kind), its_table)
+        found, spots = outcome(jitted, arguments(kind), table)
+        try:
+            assert_alike(list(parts(found)), list(parts(expected)))
+            assert spots == expected_spots
+        except AssertionError as error:
+            return f"{text}\n{kind}\n{error}"
+    causes = [one.cause for one in jitted.cache_info().in_numpy]
+    known = "whole function" if kind == "overlap" else "in pieces"
+    return None if causes == [known] else f"{text}\n{kind}\n{causes} {harmless(plain)}"
+
+
+@pytest.mark.parametrize("number", range(120))
+def test_random_functions_do_as_numpy(number, lazy, request):
+    is_compiled = request.node.callspec.params["lazy"] == "compiled"
+    if is_compiled and number % 20:
+        pytest.skip("one of twenty is compiled")
+    drawing = random.Random(number)
+    text, kind = draw(drawing), drawing.choice(("plain", "plain", "same", *KINDS[1:-1]))
+    assert (found := failure(text, kind)) is None, found
