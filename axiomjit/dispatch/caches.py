@@ -134,8 +134,8 @@ class CompiledCall(Record):
 
     @property
     def is_guarded(self) -> bool:
-        """True if guards suffice for a call, since there is nothing to roll back."""
-        return not (self.generators or self.early)
+        """True if guards suffice for a call, since there are no arguments to roll back."""
+        return not self.early
 
     @property
     def is_simple(self) -> bool:

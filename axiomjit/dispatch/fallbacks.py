@@ -388,7 +388,7 @@ def speculative_run(
         position, seen, remedy = reason
         asked = f"a write into the argument {call.names[position]}"
         raise FallbackToNumPy((asked, seen, remedy), WRITTEN)
-    put_back = _snapshot(compiled, call.dynamic)
+    put_back = snapshot(compiled, call.dynamic)
     try:
         made = run_and_unflatten(compiled, arguments, call.dynamic, vector)
     except Exception as error:
@@ -404,7 +404,7 @@ def speculative_run(
     return made if compiled.outside is None else after_effects(compiled, made, vector)
 
 
-def _snapshot(compiled: CompiledCall, arguments: Sequence[object]) -> Callable[[], None]:
+def snapshot(compiled: CompiledCall, arguments: Sequence[object]) -> Callable[[], None]:
     """Copy the state that the program may have to roll back; return a function that restores it."""
     written = [arguments[position] for position in compiled.early]
     arrays = [(array, array.copy()) for array in written if isinstance(array, np.ndarray)]

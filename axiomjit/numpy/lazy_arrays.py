@@ -41,6 +41,7 @@ from axiomjit.numpy.operations import (
     UFUNC_METHODS,
     VIEWS,
     WRITES,
+    WRITING_FUNCTIONS,
     Operation,
 )
 from axiomjit.numpy.quick import add_quick_ways
@@ -130,7 +131,7 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         shape = self._facts.shape
         if not shape:
             if self._facts.is_number:
-                raise TypeError(f"object of type '{self.dtype.type.__name__}' has no len()")
+                return len(look(self))  # NumPy's error
             raise TypeError("len() of unsized object")
         return int(shape[0])
 
@@ -165,7 +166,7 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         if operation is None or _may_fail(ufunc, operands):
             function = ufunc if method == "__call__" else getattr(ufunc, method)
             reason = NOT_RECORDED if operation is None else VALUES
-            return at_once(function, operands, options, reason=reason)
+            return at_once(function, operands, options, writes=method == "at", reason=reason)
         return run(operation, operands, options)
 
     def _function(
@@ -174,7 +175,7 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         operation = FUNCTIONS.get(function)
         is_nonzero = function is np.where and len(operands) + len(options) == 1
         if operation is None or is_nonzero:
-            return at_once(function, operands, options)
+            return at_once(function, operands, options, writes=function in WRITING_FUNCTIONS)
         return run(operation, operands, options)
 
     def _value(self, use: str) -> Any:
@@ -192,7 +193,7 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         return at_once(operator.contains, (self, value), {})  # type: ignore[no-any-return]
 
     def __getitem__(self, index: Any) -> Any:
-        if _is_plain_index(index):
+        if _is_plain_index(index) and not self._facts.is_number:
             if self._facts.shape and _selects_one(index, len(self._facts.shape)):
                 return look(self)[index]
             return run(GET, (self, index), {})

@@ -93,7 +93,7 @@ def test_segments_that_jit_refuses(monkeypatch):
 
     def run():
         text = "def segment(v0):\n    return (v0 + v0,)\n"
-        program = programs.Program(text, text)
+        program = programs.Program(text, text, numpy)
         program._jitted, program.is_compiled = Refusing(), True
         return program.run([numpy.ones(3)])[0]
 

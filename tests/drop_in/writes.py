@@ -53,7 +53,12 @@ EXPORTS = (
 def written_names(statement):
     """The names of arrays that a statement may write into."""
     for node in ast.walk(statement):
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) or isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+        if (
+            isinstance(node, ast.Subscript)
+            and isinstance(node.ctx, ast.Store)
+            or isinstance(node, ast.Attribute)
+            and isinstance(node.ctx, ast.Store)
+        ):
             yield from _bases(node)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if node.func.attr in WRITERS:
