@@ -122,7 +122,8 @@ def value_of(handle: Handle) -> Any:
         root._segment.finish()
     if handle._array is None:
         link = handle._link
-        assert type(link) is ViewOf
+        if type(link) is not ViewOf:
+            raise RuntimeError("the run that was to compute this array has been broken off")
         handle._array = link.value()
     return handle._array
 
