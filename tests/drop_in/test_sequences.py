@@ -5,7 +5,7 @@ from unittest.mock import patch
 import pytest
 
 from axiomjit.numpy import calls, handles, paths, programs, segments
-from axiomjit.numpy.handles import Handle, ViewOf
+from axiomjit.numpy.handles import Handle
 from tests.drop_in.sequences import Sequence, Step, campaign, draw, failure, shortest, way
 from tests.drop_in.worlds import World, fresh_paths, longest_path
 from tests.generator.budget import budget

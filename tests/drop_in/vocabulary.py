@@ -85,9 +85,9 @@ class Pool:
         for name in first:
             value = self.space.get(name)
             is_array = isinstance(value, np.ndarray | np.generic)
-            if is_array and value.dtype.kind in kinds and value.ndim in ranks:
-                if not (exact and name in self.rounded):
-                    found.append(name)
+            fits = is_array and value.dtype.kind in kinds and value.ndim in ranks
+            if fits and not (exact and name in self.rounded):
+                found.append(name)
         return found
 
     def array(self, **conditions):

@@ -9,8 +9,9 @@ expressions; with `--counts N`, N sums and the like at many positions; with `--w
 functions that write into arrays, use what they write and draw random numbers, with `--aliasing N`,
 N whose arguments are one array or overlap, with `--index-writes N`, N writes into arguments by an
 index of any kind; with `--outside N`, N functions with state outside them, called in turn with
-changes of it; with `--drop-in N`, N sequences of steps with lazy arrays. What NumPy runs of these is counted by reason. Whoever starts this looks at the exit
-status: 1 if a program failed, negative if one killed the process.
+changes of it; with `--drop-in N`, N sequences of steps with lazy arrays. What NumPy runs of these
+is counted by reason. Whoever starts this looks at the exit status: 1 if a program failed, negative
+if one killed the process.
 """
 
 import argparse
