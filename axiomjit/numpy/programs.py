@@ -17,6 +17,12 @@ import numpy as np
 from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.config import config
 from axiomjit.base.dtypes import is_inexact
+from axiomjit.base.error_states import (
+    Harmless,
+    error_state,
+    user_traps_errors,
+    without_traps,
+)
 from axiomjit.base.errors import AxiomError
 from axiomjit.dispatch.jit import Jitted
 from axiomjit.functions.source_text import tell_text
@@ -57,8 +63,18 @@ class Program:
         self._jitted: Any = None
 
     def run(self, arguments: Sequence[Any]) -> Sequence[Any]:
+<<<<<<< HEAD
         """The values that the segment returns, for these arguments."""
         refusal = None
+=======
+        """The values that the segment returns, for these arguments.
+
+        What the user traps now is for later operations: it does not hold for recorded ones.
+        """
+        if error_state() is not Harmless.state and user_traps_errors():
+            with without_traps():
+                return self.run(arguments)
+>>>>>>> gen
         if self.is_compiled:
             try:
                 found: Sequence[Any] = self._jitted(*arguments)

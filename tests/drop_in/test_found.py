@@ -86,6 +86,14 @@ FOUND = {
     ),
 }
 COMPILED = {
+    "pending operations that run where errors are trapped": Sequence(
+        (
+            Step("a = wrap(made('f8', (6,), k))"),
+            Step("b = a / 0"),
+            Step("with np.errstate(all='raise'):\n    c = b[::-1].copy()"),
+        ),
+        looks="round",
+    ),
     "arrays without dimensions": Sequence(
         (
             Step("a = wrap(made('f8', (), k))"),
