@@ -63,10 +63,6 @@ class Program:
         self._jitted: Any = None
 
     def run(self, arguments: Sequence[Any]) -> Sequence[Any]:
-<<<<<<< HEAD
-        """The values that the segment returns, for these arguments."""
-        refusal = None
-=======
         """The values that the segment returns, for these arguments.
 
         What the user traps now is for later operations: it does not hold for recorded ones.
@@ -74,7 +70,7 @@ class Program:
         if error_state() is not Harmless.state and user_traps_errors():
             with without_traps():
                 return self.run(arguments)
->>>>>>> gen
+        refusal = None
         if self.is_compiled:
             try:
                 found: Sequence[Any] = self._jitted(*arguments)
