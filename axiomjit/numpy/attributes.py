@@ -284,6 +284,17 @@ def _buffer(self: Any, flags: int, /) -> memoryview:
     return found
 
 
+def _of_arrays(get: Callable[[Any], Any]) -> property:
+    """An attribute that numbers do not have."""
+
+    def found(self: Any) -> Any:
+        if _is_number(self):
+            raise AttributeError
+        return get(self)
+
+    return property(found)
+
+
 def _wrap_result(self: Any, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
     return array[()] if return_scalar else wrap(array)
 
@@ -362,6 +373,10 @@ ATTRIBUTES: Final[dict[str, Any]] = {
     "materialize": _materialized,
     "_repr_html_": _html,
     "__array_interface__": property(Interface),
+    # pandas keeps what is a numpy.ndarray, and its C code refuses all but NumPy's class. Of what
+    # says that it wraps an array of NumPy's, pandas keeps the array.
+    "_typ": _of_arrays(lambda self: "npy_extension"),
+    "to_numpy": _of_arrays(lambda self: lambda: handed_out(self)),
     "__array_namespace__": _namespace,
     "__array_wrap__": _wrap_result,
     "__array_finalize__": lambda self, source: None,
