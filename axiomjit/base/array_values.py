@@ -53,6 +53,7 @@ class ArrayValue(Generic[Result]):
     - `_function`: a call of another function of NumPy; by default NumPy's own, on the values
     - `_defers`: True where functions are called by other kinds of operands, if there are any
     - `_value`: the value for `bool`, `float`, `int` and `complex`; by default a refusal
+    - `as_argument`: what compiled functions get instead, by default the object itself
     - `_is_key`: True where `x == y` is `x is y`, so that a dict can have it as a key
     - `__iter__`, `__index__`, `__array__`, `__len__`: defined where it has them, since Python and
       NumPy look for the methods themselves
@@ -65,6 +66,10 @@ class ArrayValue(Generic[Result]):
     __slots__ = ()
     _is_key: ClassVar[bool] = False
     _defers: ClassVar[bool] = False
+
+    def as_argument(self) -> Any:
+        """What compiled functions get instead of this."""
+        return self
 
     def _operate(self, name: str, *operands: Any) -> Any:
         """Apply an operator, named as in `OPERATOR_UFUNCS`, to operands including this one."""

@@ -23,6 +23,9 @@ _NAMES: Final = (
     "library_calls",
     "opaque_calls",
     "fallbacks",
+    "segments",
+    "at_once",
+    "shared_copies",
 )
 _gauges: Final[list[tuple[str, Callable[[], int]]]] = []
 _counts: Final = {name: itertools.count() for name in _NAMES}
@@ -51,7 +54,9 @@ def stats() -> dict[str, int]:
 
     They count compiled kernels, kernels found in memory, loaded from disk and not found on disk,
     kernel runs, library calls, external calls, calls that NumPy ran instead (except under
-    `config.disable`), rewritten loops that LLVM refused, and bytes in the pool of recycled buffers.
+    `config.disable`), segments of `axiomjit.numpy` that were run, its operations that NumPy ran at
+    once, its copies of memory that others can write, rewritten loops that LLVM refused, and bytes
+    in the pool of recycled buffers.
     """
     with _lock:  # reading the counter itself adds one
         asked = next(_asked)

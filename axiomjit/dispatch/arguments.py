@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.base.array_values import ArrayValue
 from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.config import config
 from axiomjit.base.dtypes import FLOAT, supported, walkable
@@ -180,6 +181,23 @@ _WITHOUT_AXES: Final = _ARRAYS | {int, float, complex, bool, str, type(None)}
 def are_arrays(values: Sequence[object]) -> bool:
     """True if all are arrays of NumPy's own class."""
     return set(map(type, values)) <= _ARRAYS
+
+
+def in_numpy(
+    args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[Sequence[Any], Mapping[str, Any]] | None:
+    """The arguments with NumPy's arrays and numbers in place of lazy ones; None without those."""
+    values = (*args, *kwargs.values())
+    if not any(issubclass(type(one), ArrayValue) for one in values):
+        return None
+    plain = [_in_numpy(one) for one in values]
+    if all(new is old for new, old in zip(plain, values, strict=True)):
+        return None
+    return plain[: len(args)], dict(zip(kwargs, plain[len(args) :], strict=True))
+
+
+def _in_numpy(value: Any) -> Any:
+    return value.as_argument() if issubclass(type(value), ArrayValue) else value
 
 
 def axes_among(values: Sequence[object]) -> bool:

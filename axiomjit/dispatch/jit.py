@@ -40,6 +40,7 @@ from axiomjit.dispatch.arguments import (
     exact_layout,
     foreign_classes,
     has_axes,
+    in_numpy,
     plain_arguments,
     static_parameters,
     swapped_dtype,
@@ -205,9 +206,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         return take_apart(self._signature, self._static, args, kwargs, self._forms, self._name)
 
     def __repr__(self) -> str:
-        programs = amount(self._programs.count(), "program")
-        name = getattr(self, "__name__", self._name)
-        return f"<jit {name}, {programs}{self._numpy_calls.in_words()}>"
+        name, calls = getattr(self, "__name__", self._name), self._numpy_calls.in_words()
+        return f"<jit {name}, {amount(self._programs.count(), 'program')}{calls}>"
 
     def __get__(self, owner: object, kind: type | None = None) -> Any:
         """A bound method; the instance is a static argument."""
@@ -217,6 +217,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
 
     def answer(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
         """The result of a call that no native guard has answered."""
+        if (kwargs or not are_arrays(args)) and (plain := in_numpy(args, kwargs)) is not None:
+            return self(*plain[0], **plain[1])
         if (self._in_numpy or user_traps_errors()) and not (
             (kwargs or not are_arrays(args)) and has_axes((*args, *kwargs.values()))
         ):
@@ -361,8 +363,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
     ) -> Any:
         """NumPy's result of a call for which the function could not be traced."""
         run = functools.partial(self._function, *args, **kwargs)
-        changes = self._wanted.has_effects
-        result, reason = run_untraceable(run, errors, self._strict, changes)
+        result, reason = run_untraceable(run, errors, self._strict, self._wanted.has_effects)
         if self._falls_back(reason):
             self._numpy_calls.count_whole()
         return result
@@ -570,8 +571,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:
         """The stages and the cost of the program for these arguments, as text or `.html()`."""
         late, lowered = lazy_import("axiomjit.debug.lowered"), self.lower(*args, **kwargs)
-        made: Explanation = late.Explanation(self._name, lowered)
-        return made
+        return late.Explanation(self._name, lowered)  # type: ignore[no-any-return]
 
     def warm(self, *args: Any, **kwargs: Any) -> None:
         """Trace and compile for arguments like these, without running.

@@ -139,7 +139,8 @@ def kind_of_call(callee: Any, own: str = "") -> CallKind:
     if found is not None:
         return found
     if kind is FunctionType:
-        return _unlisted(callee)
+        inner = callee.__dict__.get("stands_for")
+        return _unlisted(callee) if inner is None else CallKind(Kind.WRAPPER, inner.__name__, inner)
     if kind is MethodType:
         return _of_bound(callee, own)
     if issubclass(kind, type):

@@ -49,17 +49,23 @@ class Shared:
     Attributes:
         given: The NumPy array that somebody else may hold; None for our own memory.
         handed: A weak reference to the array that was handed out; its views keep it alive.
+        escaped: The same array, once its address is known to somebody who keeps no reference.
     """
 
-    __slots__ = ("given", "handed")
+    __slots__ = ("escaped", "given", "handed")
 
     def __init__(self, given: Any = None) -> None:
         self.given = given
         self.handed: weakref.ref[Any] | None = None
+        self.escaped: Any = None
+
+    def references(self) -> int:
+        """The number of references to the array that was given."""
+        return getrefcount(self.given)
 
     def is_held(self) -> bool:
         """True if somebody else can reach the memory now."""
-        if self.given is not None and getrefcount(self.given) > _ALONE:
+        if self.given is not None and (self.references() > _ALONE or not self.given.flags.owndata):
             return True
         return self.handed is not None and self.handed() is not None
 
@@ -124,8 +130,8 @@ def concrete(value: Any) -> Any:
 class _Memory:
     """Owns memory that was handed out, so that NumPy's views of it lead to what was handed out."""
 
-    def __init__(self, array: Any) -> None:
-        self._array = array
+    def __init__(self, array: Any, owner: Any = None) -> None:
+        self._array, self._owner = array, owner
         self.__array_interface__ = array.__array_interface__
 
 
@@ -140,8 +146,48 @@ def hand_out(root: Handle) -> Any:
     if found is None:
         found = np.asarray(_Memory(root._array))
         link.handed = weakref.ref(found)
-    return found
+    return found if _is_alike(found, root._array) else view_of(found, root._array)
 
 
-_ALONE: Final = 3
-"""References to an array that only a `Shared` and its handle have, and the question itself."""
+def view_of(found: Any, array: Any) -> Any:
+    """An array like `array` that keeps what was handed out alive."""
+    return np.asarray(_Memory(array, found))
+
+
+def _is_alike(found: Any, array: Any) -> bool:
+    """True if two arrays of the same memory have one layout and type."""
+    if found is array:
+        return True
+    alike = found.shape == array.shape and found.strides == array.strides
+    return bool(alike and found.dtype == array.dtype)
+
+
+def let_escape(root: Handle) -> None:
+    """Count a root's memory as shared from now on, whoever is known to hold it."""
+    found = hand_out(root)
+    shared: Any = root._link
+    shared.escaped, shared.handed = found, weakref.ref(found)
+
+
+def is_private(array: Any) -> bool:
+    """True if nobody but its caller can reach the memory of an array that NumPy has just made."""
+    base = array.base
+    if base is None or type(base) is not np.ndarray:
+        return base is None and bool(array.flags.owndata)
+    del base
+    return bool(array.base.flags.owndata) and _references_of_base(array) <= _ONE_VIEW
+
+
+def _references_of_base(array: Any) -> int:
+    return getrefcount(array.base)
+
+
+def _references_if_alone() -> int:
+    """The references to a given array that only a `Shared` and a handle have."""
+    shared = Shared(np.empty(1))
+    handle = [shared.given]
+    return shared.references() * len(handle)
+
+
+_ALONE: Final = _references_if_alone()
+_ONE_VIEW: Final = _references_of_base(np.empty(2)[:1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -12,14 +13,22 @@ from axiomjit.base.array_values import OPERATOR_UFUNCS, ArrayValue
 from axiomjit.base.config import config
 from axiomjit.base.error_states import user_traps_errors
 from axiomjit.base.origins import hide_frames
+from axiomjit.numpy.at_once import (
+    ARGUMENTS,
+    ERROR_STATES,
+    NOT_RECORDED,
+    SHARED,
+    VALUES,
+    note,
+)
+from axiomjit.numpy.exports import handed_out
 from axiomjit.numpy.facts import facts_of, is_lazy_type
-from axiomjit.numpy.handles import Handle, Shared, ViewOf, concrete, hand_out, value_of
+from axiomjit.numpy.handles import Handle, Shared, ViewOf, is_private, let_escape
 from axiomjit.numpy.operations import (
     EXACT_POWERS,
     FUNCTIONS,
     GET,
     IN_PLACE,
-    METHODS,
     POWER,
     SET,
     UFUNC_METHODS,
@@ -30,22 +39,39 @@ from axiomjit.numpy.operations import (
 from axiomjit.numpy.quick import add_quick_ways
 from axiomjit.numpy.segments import (
     RestartError,
+    concrete,
     finish_readers,
     look,
     make_handles,
     open_segment,
+    value_of,
 )
 from axiomjit.numpy.statements import UnrecordedError
 
 
 class _Kind(type):
-    """The class of `LazyArray`: NumPy's own arrays are instances, too."""
+    """The class of `LazyArray`: NumPy's own arrays are instances, their classes subclasses."""
+
+    def __new__(
+        meta, name: str, bases: tuple[type, ...], space: dict[str, Any], **options: Any
+    ) -> Any:
+        if not any(isinstance(one, meta) for one in bases):
+            return super().__new__(meta, name, bases, space)
+        bases = tuple([np.ndarray if isinstance(one, meta) else one for one in bases])
+        return types.new_class(name, bases, options, lambda made: made.update(space))
 
     def __instancecheck__(cls, value: object) -> bool:
         return isinstance(value, np.ndarray)
 
+    def __subclasscheck__(cls, kind: type) -> bool:
+        return kind is cls or issubclass(kind, np.ndarray)
+
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        return wrap(np.ndarray(*args, **kwargs))
+        array = np.ndarray(*args, **kwargs)
+        return wrap(array, is_shared=array.base is not None)
+
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(np.ndarray, name)
 
 
 class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
@@ -53,6 +79,15 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
 
     __slots__ = ()
     __array_priority__ = 1000.0
+
+    def __new__(kind, *args: Any, **kwargs: Any) -> Any:
+        """Make a handle, or an array of a subclass of NumPy's class."""
+        theirs: Any = np.ndarray.__new__
+        return theirs(kind, *args, **kwargs) if args or kwargs else _NEW(kind)
+
+    @classmethod
+    def __class_getitem__(cls, types: Any) -> Any:
+        return np.ndarray[types]
 
     @property
     def facts(self) -> Any:
@@ -65,17 +100,6 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         return facts.dtype.type if facts.is_number else np.ndarray
 
     # What compiles nothing
-
-    @property
-    def dtype(self) -> Any:
-        """The dtype of the elements."""
-        return self._facts.dtype
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        """The distances of elements along each dimension, in bytes."""
-        strides: tuple[int, ...] = self._facts.strides
-        return strides
 
     @property
     def ndim(self) -> int:
@@ -97,16 +121,6 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         """The bytes of all elements."""
         return int(self._facts.nbytes)
 
-    @property
-    def is_lazy(self) -> bool:
-        """True while the values are still to be computed."""
-        return self.root()._array is None
-
-    def materialize(self) -> LazyArray:
-        """Compute the values now; returns the array itself."""
-        look(self)
-        return self
-
     def __len__(self) -> int:
         shape = self._facts.shape
         if not shape:
@@ -119,11 +133,11 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
 
     def _operate(self, name: str, *operands: Any) -> Any:
         if not all(map(_is_operand, operands)):
-            return _at_once(_PYTHON[name], operands, {})
+            return at_once(_PYTHON[name], operands, {}, reason=ARGUMENTS)
         if name == "pow" and len(operands) == 2:
             exponent = operands[1]
             if type(exponent) in (int, float) and exponent in EXACT_POWERS:
-                return _run(POWER, operands, {})
+                return run(POWER, operands, {})
         return self._ufunc(OPERATOR_UFUNCS[name], "__call__", operands, {})
 
     def _operate_in_place(self, name: str, other: Any) -> Any:
@@ -132,7 +146,7 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         operation = IN_PLACE.get(name)
         if operation is None:
             return self._ufunc(OPERATOR_UFUNCS[name], "__call__", (self, other), {"out": (self,)})
-        return _run(operation, (self, other), {})
+        return run(operation, (self, other), {})
 
     def _ufunc(
         self, ufunc: np.ufunc, method: str, operands: Sequence[Any], options: dict[str, Any]
@@ -145,49 +159,45 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
             options = options | {"out": out[0]}
         if operation is None or _may_fail(ufunc, operands):
             function = ufunc if method == "__call__" else getattr(ufunc, method)
-            return _at_once(function, operands, options)
-        return _run(operation, operands, options)
+            reason = NOT_RECORDED if operation is None else VALUES
+            return at_once(function, operands, options, reason=reason)
+        return run(operation, operands, options)
 
     def _function(
         self, function: Any, operands: Sequence[Any], options: Mapping[str, Any]
     ) -> object:
         operation = FUNCTIONS.get(function)
         if operation is None:
-            return _at_once(function, operands, options)
-        return _run(operation, operands, options)
+            return at_once(function, operands, options)
+        return run(operation, operands, options)
 
     def _value(self, use: str) -> Any:
         return look(self)
 
     def __index__(self) -> int:
-        return int(look(self).__index__())
+        return operator.index(look(self))
 
     def __iter__(self) -> Any:
-        if not self._facts.shape:
-            return iter(look(self))
+        if len(self._facts.shape) < 2:
+            return iter(look(self) if self._facts.is_number else handed_out(self))
         return (self[k] for k in range(len(self)))
 
     def __contains__(self, value: object) -> bool:
-        return _at_once(np.ndarray.__contains__, (self, value), {})  # type: ignore[no-any-return]
+        return at_once(np.ndarray.__contains__, (self, value), {})  # type: ignore[no-any-return]
 
     def __getitem__(self, index: Any) -> Any:
         if _is_plain_index(index):
             if self._facts.shape and _selects_one(index, len(self._facts.shape)):
                 return look(self)[index]
-            return _run(GET, (self, index), {})
-        return _at_once(lambda array, at: array[at], (self, index), {})
+            return run(GET, (self, index), {})
+        return at_once(GET, (self, index), {}, reason=ARGUMENTS)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         is_mask = isinstance(index, LazyArray) and index.dtype == bool and np.ndim(value) == 0
         if (is_mask or _is_plain_index(index)) and not _is_nested(value):
-            _run(SET, (self, index, value), {})
+            run(SET, (self, index, value), {})
         else:
-            _at_once(SET.apply, (self, index, value), {}, writes=True)
-
-    @property
-    def T(self) -> Any:  # noqa: N802
-        """The transpose, a view."""
-        return _run(METHODS["transpose"], (self,), {})
+            at_once(SET, (self, index, value), {}, writes=True, reason=ARGUMENTS)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         value = look(self)
@@ -197,15 +207,18 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
             if copy is False:
                 raise ValueError("Unable to avoid copy while creating an array as requested.")
             return np.array(value, dtype)
-        return _handed_out(self)
+        return handed_out(self)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        function = getattr(type(look(self)), name)
-        if not callable(function):
-            return _at_once(lambda value: getattr(value, name), (self,), {})
-        return lambda *args, **kwargs: _at_once(function, (self, *args), kwargs, writes=True)
+        kind = self.__class__
+        if name.startswith("__") or not hasattr(kind, name):
+            owner = f"{kind.__module__}.{kind.__name__}"
+            raise AttributeError(f"{owner!r} object has no attribute {name!r}")
+        return getattr(look(self), name)
+
+    def as_argument(self) -> Any:
+        """NumPy's array or number, which compiled functions get instead."""
+        return look(self) if self._facts.is_number else handed_out(self)
 
     def __repr__(self) -> str:
         return repr(look(self))
@@ -219,27 +232,13 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
     def __hash__(self) -> int:
         return hash(look(self))
 
-    def __reduce__(self) -> Any:
-        return _restored, (look(self),)
 
-    def __copy__(self) -> Any:
-        return self.copy()
-
-    def __deepcopy__(self, memo: object) -> Any:
-        return self.copy()
-
-    def _repr_html_(self) -> str:
-        facts = self._facts
-        lengths = " x ".join(map(str, facts.shape)) or "number"
-        state = "pending" if self.is_lazy else "computed"
-        return f"<code>{lengths}, {facts.dtype}, {facts.nbytes:,} bytes, {state}</code>"
-
-
-def _run(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+def run(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """The result of an operation: recorded, or computed at once where no segment records it."""
     try:
-        if user_traps_errors() or _is_apart(operation, args, kwargs):
-            return _at_once(operation.apply, args, kwargs, writes=True)
+        reason = ERROR_STATES if user_traps_errors() else ""
+        if reason or _is_apart(operation, args, kwargs):
+            return at_once(operation, args, kwargs, writes=True, reason=reason or SHARED)
         given = tuple(map(_handle, args))
         named = {name: _handle(one) for name, one in kwargs.items()} if kwargs else {}
         while True:
@@ -248,49 +247,70 @@ def _run(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -
             except RestartError:
                 continue
             except UnrecordedError:
-                return _at_once(operation.apply, args, kwargs, writes=operation in WRITES)
+                writes = operation in WRITES
+                return at_once(operation, args, kwargs, writes=writes, reason=ARGUMENTS)
     except Exception as error:
         hide_frames(error)
         raise
 
 
-def _at_once(
-    function: Callable[..., Any],
+def at_once(
+    called: Operation | Callable[..., Any],
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
     writes: bool = False,
+    reason: str = NOT_RECORDED,
 ) -> Any:
-    """The result of a function of NumPy's, called now."""
+    """The result of a function of NumPy's, called now.
+
+    Args:
+        called: The function, or an operation.
+        args: Its arguments.
+        kwargs: Its arguments by name.
+        writes: True if it may write into arguments other than `out`.
+        reason: Why it is not recorded; `LOOKED_AT` for what only looks at values.
+
+    Raises:
+        UnsupportedError: `config.fallback` refuses it.
+    """
+    note(called, reason)
     operands = list(_handles_in((*args, *kwargs.values())))
     if writes or kwargs.get("out") is not None:
         for one in operands:
             finish_readers(one)
     for one in operands:
         look(one)
+    function = called.apply if isinstance(called, Operation) else called
     given = function(*map(concrete, args), **{k: concrete(v) for k, v in kwargs.items()})
-    return _represented(given, operands)
+    return represented(given, operands)
 
 
-def _represented(value: Any, operands: Sequence[LazyArray]) -> Any:
-    """A result of NumPy's as a handle, if it is an array that is one or a view of one, or large."""
+def represented(value: Any, operands: Sequence[LazyArray]) -> Any:
+    """A result of NumPy's as a handle, if it is an array that is one or a view of one, or large.
+
+    A view that no handle stands for, for example of a subclass, shares the memory for good.
+    """
     if isinstance(value, tuple | list):
-        parts = [_represented(one, operands) for one in value]
+        parts = [represented(one, operands) for one in value]
         return value._make(parts) if hasattr(value, "_make") else type(value)(parts)
     if not isinstance(value, np.ndarray):
         return value
     for one in operands:
         if one._array is value:
             return one
-    if type(value) is np.ndarray and is_lazy_type(value.dtype):
-        for one in operands:
-            root = one.root()
-            if isinstance(root._array, np.ndarray) and np.may_share_memory(value, root._array):
-                return _made(value, ViewOf(root, None))
+    is_lazy = type(value) is np.ndarray and is_lazy_type(value.dtype)
+    for one in operands:
+        root = one.root()
+        if isinstance(root._array, np.ndarray) and np.may_share_memory(value, root._array):
+            if is_lazy:
+                return made(value, ViewOf(root, None))
+            let_escape(root)
     return wrap(value)
 
 
-def _made(array: Any, link: Any) -> LazyArray:
-    handle = LazyArray.__new__(LazyArray)
+def made(array: Any, link: Any) -> LazyArray:
+    """A handle of a NumPy array or number whose dtype `is_lazy_type`."""
+    handle: LazyArray = _NEW(LazyArray)
     handle._array, handle._facts, handle._link = array, facts_of(array), link
     handle._segment, handle._number = None, 0
     return handle
@@ -302,16 +322,16 @@ def wrap(array: Any, is_shared: bool = False) -> Any:
         return array
     if array.size < config.lazy_from:
         return array
-    return _made(array, Shared(array) if is_shared else None)
+    return made(array, Shared(array) if is_shared or not is_private(array) else None)
 
 
 def _handle(value: Any) -> Any:
     """An argument with handles in place of NumPy's arrays and numbers."""
     kind = type(value)
     if kind is np.ndarray:
-        return _made(value, Shared(value)) if is_lazy_type(value.dtype) else value
+        return made(value, Shared(value)) if is_lazy_type(value.dtype) else value
     if isinstance(value, np.generic) and kind is not LazyArray and is_lazy_type(value.dtype):
-        return _made(value, None)
+        return made(value, None)
     if kind is list or kind is tuple:
         return kind(map(_handle, value))
     return value
@@ -327,27 +347,26 @@ def _handles_in(values: Sequence[Any]) -> Any:
 
 def _is_apart(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
     """True if a call views or writes memory of which segments only read copies."""
-    targets = [args[0]] if operation in WRITES or operation in VIEWS else []
-    out = kwargs.get("out", ())
-    targets += out if isinstance(out, tuple) else (out,)
-    return any(
-        one.is_apart() if type(one) is LazyArray else isinstance(one, np.ndarray) for one in targets
+    writes = operation in WRITES
+    first = args[0] if args and (writes or operation in VIEWS) else None
+    if first is not None and _is_outside(first, writes):
+        return True
+    out = kwargs.get("out")
+    return out is not None and any(
+        _is_outside(one, True) for one in (out if isinstance(out, tuple) else (out,))
     )
 
 
-def _handed_out(handle: LazyArray) -> Any:
-    """A NumPy array of the handle's memory, which others may write into from now on."""
-    finish_readers(handle)
-    value, root = value_of(handle), handle.root()
-    found = hand_out(root)
-    if handle is root:
-        return found
-    offset = value.__array_interface__["data"][0] - found.__array_interface__["data"][0]
-    return np.ndarray(value.shape, value.dtype, found, offset, value.strides)
-
-
-def _restored(value: Any) -> Any:
-    return wrap(value)
+def _is_outside(target: Any, writes: bool) -> bool:
+    """True if operations on an array's memory run at once, or raise NumPy's error for writes."""
+    if type(target) is not LazyArray:
+        return isinstance(target, np.ndarray)
+    if target._link is None:
+        return False
+    if target.is_apart():
+        return True
+    is_known = type(target.root()._link) is Shared
+    return writes and is_known and not value_of(target).flags.writeable
 
 
 def _may_fail(ufunc: np.ufunc, operands: Sequence[Any]) -> bool:
@@ -376,12 +395,14 @@ def _is_nested(value: Any) -> bool:
     return type(value) is list or type(value) is tuple
 
 
+_NEW: Final = object.__new__
+
+
 def _is_operand(value: Any) -> bool:
-    """True for an array or number; operators with other objects are Python's, of NumPy's arrays."""
+    """True for what NumPy's ufuncs take as an array or number; others see NumPy's arrays."""
     kind = type(value)
-    return (
-        kind is LazyArray or kind in _NUMBERS or kind is np.ndarray or isinstance(value, np.generic)
-    )
+    is_known = kind is LazyArray or kind in _NUMBERS or kind is np.ndarray
+    return is_known or isinstance(value, np.generic)
 
 
 _NUMBERS: Final = frozenset({bool, int, float, complex})
@@ -389,11 +410,5 @@ _PYTHON: Final = {stem: getattr(operator, f"__{stem}__", divmod) for stem in OPE
 _POSITIONS: Final = frozenset({int, type(None)})
 
 
-for _name, _operation in METHODS.items():
-
-    def _method(self: Any, *args: Any, _operation: Any = _operation, **kwargs: Any) -> Any:
-        return _run(_operation, (self, *args), kwargs)
-
-    setattr(LazyArray, _name, _method)
 add_quick_ways(LazyArray)
 make_handles(LazyArray)

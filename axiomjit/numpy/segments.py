@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.base.counters import counter
 from axiomjit.base.locks import Lock, new_lock
 from axiomjit.base.origins import user_place
 from axiomjit.numpy.calls import Call
@@ -29,6 +30,8 @@ from axiomjit.numpy.programs import program_of, run_one
 from axiomjit.numpy.results import Result, Same, View
 from axiomjit.numpy.statements import UnrecordedError
 
+_count_segment: Final = counter("segments")
+_count_copy: Final = counter("shared_copies")
 NOWHERE: Final = State(None)
 """A state without edges: operations of a segment there take the slow way."""
 ROOT: Final = State(None)
@@ -92,8 +95,11 @@ class Segment:
             assert link.made is not None
             return self._view(handle, *link.made)
         value = value_of(handle)
+        if not self.is_open:  # it was pending here, and is known by its memory only
+            raise RestartError
         number = self._at.numbers
         if is_apart:
+            _count_copy()
             value = value.copy(order="K")
             self._leaf(value, facts_of(value))
             self._keep(None, number, False)
@@ -312,6 +318,7 @@ class Segment:
             if program is None:
                 program = at.programs[returned] = program_of(at, returned)
             CURRENT.last = at, program
+            _count_segment()
             for number, value in zip(returned, program.run(self.arguments), strict=True):
                 values[number]._array = value
         for number in summary.written:

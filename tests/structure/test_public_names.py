@@ -33,7 +33,7 @@ def test_type_checkers_see_all_names_that_are_no_rows():
         for alias in node.names
         if alias.asname == alias.name  # `import x as x` is how they are told of a public name
     }
-    modules = {"descriptions", "errors", "notation", "transformers"}
+    modules = {"descriptions", "errors", "notation", "numpy", "transformers"}
     assert set(axiomjit.__all__) - set(FUNCTIONS) <= listed - modules <= set(axiomjit.__all__)
 
 
@@ -44,7 +44,7 @@ def test_unknown_names_are_refused(name):
 
 
 def test_dir_shows_what_is_public():
-    modules = {"descriptions", "errors", "notation", "transformers"}
+    modules = {"descriptions", "errors", "notation", "numpy", "transformers"}
     assert set(dir(axiomjit)) == {*axiomjit.__all__, *modules, "__version__"}
     assert {name for name in dir(axiomjit) if isinstance(getattr(axiomjit, name), ModuleType)} == (
         modules

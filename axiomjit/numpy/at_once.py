@@ -1,0 +1,80 @@
+"""What runs at once instead of being recorded: counted by name and reason, or refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.base.config import config
+from axiomjit.base.counters import counter
+from axiomjit.base.errors import UnsupportedError
+from axiomjit.base.locks import new_lock
+from axiomjit.base.origins import user_location
+from axiomjit.numpy.operations import Operation
+
+NOT_RECORDED: Final = "no segment records the function"
+ARGUMENTS: Final = "no segment records such arguments, or what they give"
+ERROR_STATES: Final = "np.errstate or np.seterr traps errors"
+SHARED: Final = "memory that others can write, or that is read-only"
+VALUES: Final = "the values decide whether it raises an error"
+DRAWN: Final = "random numbers are drawn in the order of the program"
+LOOKED_AT: Final = ""
+"""The reason of what shows or stores values, which is neither counted nor refused."""
+_UNKNOWN: Final = (NOT_RECORDED, ARGUMENTS)
+_LOOKS: Final = frozenset(
+    {
+        *(np.save, np.savez, np.savez_compressed, np.savetxt),
+        *(np.array2string, np.array_repr, np.array_str),
+        *(np.shares_memory, np.may_share_memory),
+    }
+)
+"""Functions that show or store values, or ask for addresses."""
+
+
+def note(called: Operation | Callable[..., Any], reason: str) -> None:
+    """Count an operation that runs at once.
+
+    Raises:
+        UnsupportedError: it is unknown to segments, and `config.fallback` is "error".
+    """
+    if not reason or called in _LOOKS:
+        return
+    name = name_of(called)
+    if reason in _UNKNOWN and config.fallback == "error":
+        asked, remedy = f"{name} of lazy arrays", "allow NumPy to run it: config.fallback = 'step'"
+        raise UnsupportedError(asked, reason, remedy, user_location())
+    _count()
+    with _lock:
+        _counts[name, reason] += 1
+
+
+def name_of(called: Operation | Callable[..., Any]) -> str:
+    """The name of an operation or function, as users write it behind `np.` if it is NumPy's."""
+    if isinstance(called, Operation):
+        return called.name.removeprefix("np.")
+    owner = getattr(called, "__objclass__", None)
+    if owner is not None:
+        return f".{called.__name__}"
+    bound = getattr(called, "__self__", None)
+    if isinstance(bound, np.ufunc):
+        return f"{bound.__name__}.{called.__name__}"
+    function: Any = called
+    name = str(getattr(function, "__qualname__", None) or getattr(function, "__name__", function))
+    module = getattr(called, "__module__", None) or ""
+    if module.startswith("numpy"):
+        module = ".".join(one for one in module.split(".")[1:] if not one.startswith("_"))
+    return f"{module}.{name}" if module else name
+
+
+def ran_at_once() -> Counter[tuple[str, str]]:
+    """How often NumPy ran an operation of lazy arrays at once, by its name and the reason."""
+    with _lock:
+        return _counts.copy()
+
+
+_count: Final = counter("at_once")
+_counts: Final = Counter[tuple[str, str]]()
+_lock: Final = new_lock()

@@ -1,0 +1,156 @@
+"""NumPy's functions that make arrays from nothing or do not ask their arguments: of lazy arrays.
+
+All other functions are NumPy's own, which ask lazy arrays (`__array_function__`).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.base.config import config
+from axiomjit.base.origins import hides_frames
+from axiomjit.numpy.at_once import LOOKED_AT
+from axiomjit.numpy.facts import is_lazy_type
+from axiomjit.numpy.lazy_arrays import LazyArray, at_once, run, wrap
+from axiomjit.numpy.operations import FUNCTIONS, METHODS
+
+Function = Callable[..., Any]
+UNTOUCHED_BYTES: Final = 2**25
+"""Zeros from here on are pages that the system gives where they are touched."""
+
+
+def wrapped(value: Any, is_shared: bool = False) -> Any:
+    """What a function gives, with lazy arrays in place of large arrays."""
+    if type(value) is tuple or type(value) is list:
+        return type(value)(wrapped(one, is_shared) for one in value)
+    return wrap(value, is_shared)
+
+
+def _making(function: Function) -> Function:
+    """A function whose arrays are new, or share memory that the array's `base` owns."""
+
+    def made(*args: Any, **kwargs: Any) -> Any:
+        return wrapped(function(*args, **kwargs))
+
+    return made
+
+
+def _filling(function: Function) -> Function:
+    """A function that fills a new array, which is recorded if it is large."""
+    operation = FUNCTIONS[function]
+    most = UNTOUCHED_BYTES if function is np.zeros else math.inf
+
+    def made(*args: Any, **kwargs: Any) -> Any:
+        count = _count(args[0] if args else kwargs.get("shape"))
+        if count < config.lazy_from or count * 8 > most:
+            return wrapped(function(*args, **kwargs))
+        return run(operation, args, kwargs)
+
+    return made
+
+
+def _counting(function: Function) -> Function:
+    """`arange`, which is recorded for integers if it is long."""
+    operation = FUNCTIONS[function]
+
+    def made(*args: Any, **kwargs: Any) -> Any:
+        are_bounds = 0 < len(args) < 4 and all(type(one) is int for one in args)
+        if are_bounds and args[2:] != (0,) and len(range(*args)) >= config.lazy_from:
+            return run(operation, args, kwargs)
+        return wrapped(function(*args, **kwargs))
+
+    return made
+
+
+def _count(shape: Any) -> int:
+    """The elements of a shape; none if it is no shape of integers."""
+    lengths = shape if type(shape) is tuple or type(shape) is list else (shape,)
+    return math.prod(lengths) if all(type(one) is int for one in lengths) else 0
+
+
+def _converting(function: Function) -> Function:
+    """A function that gives an array itself if it is as asked, else a copy."""
+
+    def made(*args: Any, **kwargs: Any) -> Any:
+        given = args[0] if args else None
+        if type(given) is LazyArray:
+            found = None if given._facts.is_number else _converted(function, args, kwargs)
+            return at_once(function, args, kwargs, reason=LOOKED_AT) if found is None else found
+        found = function(*args, **kwargs)
+        copies = function is np.array and kwargs.get("copy", True) is True
+        return wrapped(found, is_shared=not copies and type(given) not in (list, tuple))
+
+    return made
+
+
+def _converted(function: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """A lazy array as it is asked for, without a look; None where NumPy has to say what it is."""
+    given, dtype = args[0], args[1] if len(args) > 1 else kwargs.get("dtype")
+    if len(args) > 2 or not _OPTIONS.issuperset(kwargs) or function not in _PLAIN:
+        return None
+    order = kwargs.get("order")
+    copy = kwargs.get("copy", True if function is np.array else None)
+    if order not in (None, "K") or kwargs.get("subok") not in (None, False, True):
+        return None
+    if dtype is not None and (wanted := np.dtype(dtype)) != given.dtype:
+        if copy is False or not is_lazy_type(wanted):
+            return None
+        return run(METHODS["astype"], (given, wanted), {})
+    return run(METHODS["copy"], (given,), {"order": "K"}) if copy else given
+
+
+def _from_function(
+    function: Function, shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any
+) -> Any:
+    if like is not None:
+        return np.fromfunction(function, shape, dtype=dtype, like=like, **kwargs)
+    return function(*wrapped(tuple(np.indices(shape, dtype=dtype))), **kwargs)
+
+
+_PLAIN: Final = (np.asarray, np.asanyarray, np.array)
+_OPTIONS: Final = frozenset({"copy", "dtype", "order", "subok"})
+_TABLE: Final[dict[Callable[[Function], Function], str]] = {
+    _making: """
+        empty empty_like zeros_like ones_like full_like identity eye tri diag diagflat vander
+        linspace logspace geomspace meshgrid indices tril_indices triu_indices mask_indices
+        diag_indices fromfile fromiter fromstring fromregex frombuffer from_dlpack load loadtxt
+        genfromtxt copy bartlett blackman hamming hanning kaiser fft.fftfreq fft.rfftfreq
+    """,
+    _filling: "zeros ones full",
+    _counting: "arange",
+    _converting: """
+        array asarray asanyarray ascontiguousarray asfortranarray asarray_chkfinite require
+    """,
+}
+"""Names of NumPy's functions by what they do."""
+
+
+def like(function: Any, made: Function, module: str) -> Function:
+    """A function of ours, named, documented and pickled as NumPy's name in a module of ours.
+
+    Compiled functions call NumPy's.
+    """
+    found: Any = functools.wraps(function)(hides_frames(made))
+    found.__module__, found.__qualname__, found.stands_for = module, found.__name__, function
+    return found  # type: ignore[no-any-return]
+
+
+def _function(path: str, way: Callable[[Function], Function]) -> Function:
+    function: Any = np
+    for part in path.split("."):
+        function = getattr(function, part)
+    module = ".".join(("axiomjit.numpy", *path.split(".")[:-1]))
+    return like(function, way(function), module)
+
+
+REPLACED: Final[dict[str, Any]] = {
+    **{path: _function(path, way) for way, names in _TABLE.items() for path in names.split()},
+    "fromfunction": like(np.fromfunction, _from_function, "axiomjit.numpy"),
+    "ndarray": LazyArray,
+}
+"""Our objects by NumPy's names: `zeros`, `fft.fftfreq`."""

@@ -1,0 +1,73 @@
+"""NumPy's submodules under our name: `import axiomjit.numpy.linalg` gives NumPy's own.
+
+One in which functions are replaced is a module of ours that has everything else from NumPy's.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import Any, Final
+
+from axiomjit.numpy.namespace import REPLACED
+
+OURS: Final = "axiomjit.numpy."
+
+
+class _With(ModuleType):
+    """A module of NumPy's with other objects in place of some."""
+
+    def __init__(self, name: str, module: ModuleType, others: Mapping[str, Any]) -> None:
+        super().__init__(name, module.__doc__)
+        self._module = module
+        self.__dict__.update({key: getattr(module, key) for key in ("__all__", "__path__")})
+        self.__dict__.update(others)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["_module"], name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*dir(self._module), *self.__dict__})
+
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds modules of NumPy's by names that begin with ours."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """The module's spec if NumPy has such a module."""
+        if not name.startswith(OURS):
+            return None
+        theirs = f"numpy.{name.removeprefix(OURS)}"
+        if theirs not in sys.modules and importlib.util.find_spec(theirs) is None:
+            return None
+        return importlib.machinery.ModuleSpec(name, self, is_package=True)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Put NumPy's module in the place of the new one."""
+        sys.modules[module.__name__] = _module(module.__name__)
+
+
+def _module(name: str) -> ModuleType:
+    inner = name.removeprefix(OURS)
+    module = importlib.import_module(f"numpy.{inner}")
+    others = {
+        path.rpartition(".")[2]: one
+        for path, one in REPLACED.items()
+        if path.rpartition(".")[0] == inner
+    }
+    return _With(name, module, others) if others else module
+
+
+def submodule(name: str) -> ModuleType:
+    """A module of NumPy's by its name behind `numpy.`, imported under our name."""
+    return importlib.import_module(OURS + name)
+
+
+sys.meta_path.append(Finder())
