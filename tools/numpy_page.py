@@ -62,6 +62,7 @@ REASONS: Final = {
     r"what it gives at that time": "reads a file, which may be another one at the next call",
     r"an argument that is a partial": "calls a function that it gets, which may do anything",
     r"view of its argument": "its result may share memory with its argument",
+    r"option type of": "its result is an array of another class",
     r"a result without arrays|computes this in": "its result is no array of a supported dtype",
     r"not compiled yet": "asks for memory, layout or text, for which there is no rule",
 }

@@ -169,6 +169,7 @@ compress(b, 0)
 dot(y)
 dump('file')
 fill(1.0)
+flags.c_contiguous
 flat[1:3]
 getfield(np.float32)
 item(0)

@@ -24,7 +24,17 @@ class Following:
     """
 
     __slots__ = (
-        *("arguments", "asked", "count", "ended", "handles", "input_names", "is_made", "last"),
+        *(
+            "arguments",
+            "asked",
+            "copied",
+            "count",
+            "ended",
+            "handles",
+            "input_names",
+            "is_made",
+            "last",
+        ),
         *("lives_outside", "may_fail", "may_know", "name", "refusal", "represent_input"),
         *("scalars", "thread", "want_traced", "within"),
     )
@@ -38,6 +48,8 @@ class Following:
         """
         self.name = name
         self.scalars = scalars
+        self.copied: frozenset[int] = frozenset()
+        """Positions of inputs that are copies of arguments which kernels cannot read."""
         self.refusal: AxiomError | None = None
         self.ended = False
         self.last: object = None

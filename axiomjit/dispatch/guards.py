@@ -18,7 +18,7 @@ from axiomjit.base.origins import hide_frames, hides_frames
 from axiomjit.base.tree import LEAF, Branch, Leaf, OfArgument
 from axiomjit.dispatch.arguments import CallArguments
 from axiomjit.dispatch.caches import CompiledCall, after_effects, run_and_unflatten
-from axiomjit.dispatch.native_effects import add_effects, stored, with_returned
+from axiomjit.dispatch.native_effects import KINDS, add_effects, kinds_of, stored, with_returned
 from axiomjit.dispatch.source_guards import Numbers, add_sources
 from axiomjit.functions.effects import FromSource
 from axiomjit.functions.outside import BY_IDENTITY
@@ -108,11 +108,12 @@ def guard_call(
     if reads is not None:
         whole = call.with_inputs(reads.guards.given(values), reads.names)
     arrays = [v for v in whole.dynamic if isinstance(v, np.ndarray)]
-    if (compiled.writes and not compiled.plain) or (distinct and not all(v.size for v in arrays)):
+    are_read = all(map(walkable, arrays))  # of others programs get copies
+    if (compiled.writes and not are_read) or (distinct and not all(v.size for v in arrays)):
         return False  # empty arrays never share memory, even one with itself
     any_integers |= bool(compiled.integers and compiled.integers.leaves)
     varying = _Varying(compiled, compiled.runnable) if any_integers else None
-    native = _native(compiled, whole, varying) if all(map(walkable, arrays)) else None
+    native = _native(compiled, whole, varying) if are_read else None
     if native is None and any_integers:
         return False
     found = _guards(native, compiled, call, leaves, order, distinct, values, varying)
@@ -334,7 +335,8 @@ def _form(compiled: CompiledCall) -> int | None:
         return NOTHING
     if [number for number, _ in compiled.leaves] != list(range(len(compiled.leaves))):
         return None
-    if not all(value is None or isinstance(value, OfArgument) for _, value in compiled.leaves):
+    values = [value for _, value in compiled.leaves if value is not None]
+    if not all(isinstance(value, OfArgument) or value in KINDS for value in values):
         return None
     if compiled.structure is LEAF:
         return SCALARS
@@ -361,7 +363,7 @@ def _native(
     examples = call.dynamic if compiled.plain and _builder(compiled) is not None else None
     kind = getattr(compiled.structure, "kind", None)
     made: NativePlan | None = whole.native_plan(count, form, (), given, examples, kind)
-    return made
+    return None if made is None else made.with_numbers(kinds_of(compiled.leaves))
 
 
 def _runner_of(

@@ -15,7 +15,6 @@ from axiomjit.functions.effects import FromSource, Replay
 from axiomjit.functions.sources import Vector
 from axiomjit.runtime.native_call.guard_tables import Guards
 from axiomjit.runtime.native_call.instructions import (
-    CONVERTERS,
     NOTHING,
     SCALARS,
     TUPLE,
@@ -25,6 +24,8 @@ from axiomjit.runtime.native_call.instructions import (
 )
 from axiomjit.symbolic.dims import Dim
 
+KINDS: Final = (bool, int, float, complex)
+"""Classes of Python numbers that native calls make of results."""
 _STORES: Final = ("attribute", "item", "cell")
 """Effects that store one value."""
 
@@ -32,11 +33,12 @@ _STORES: Final = ("attribute", "item", "cell")
 class Stored(Record):
     """The parts of a plan with effects: what it returns, and what each effect stores.
 
-    `returned` are numbers of results, put together by `form`; `values` are leaves of the return
-    value, as in `CompiledCall.leaves`.
+    `returned` are numbers of results, put together by `form`; `kinds` are the classes of those that
+    are Python numbers; values are leaves of the return value, as in `CompiledCall.leaves`.
     """
 
     count: int
+    kinds: dict[int, type]
     returned: tuple[int, ...]
     form: int
     effects: tuple[tuple[Replay, tuple[int | None, object]], ...]
@@ -63,7 +65,13 @@ def stored(compiled: CompiledCall, integers: Mapping[int, Dim]) -> Stored | None
         return None
     if not all(_is_stored(*value) for value in values):
         return None
-    return Stored(len(numbers), returned, form, tuple(zip(effects, values, strict=True)))
+    kinds = kinds_of(leaves)
+    return Stored(len(numbers), kinds, returned, form, tuple(zip(effects, values, strict=True)))
+
+
+def kinds_of(leaves: Sequence[tuple[int | None, object]]) -> dict[int, type]:
+    """The classes of Python numbers that are made of results, by the numbers of results."""
+    return {k: value for k, value in leaves if k is not None and isinstance(value, type)}
 
 
 def _split(leaves: Sequence[Any], effects: int) -> list[Any]:
@@ -75,13 +83,13 @@ def _split(leaves: Sequence[Any], effects: int) -> list[Any]:
 def _is_stored(number: int | None, value: object) -> bool:
     if number is None:
         return not isinstance(value, Recipe)
-    return value in CONVERTERS
+    return value is None or value in KINDS
 
 
 def _returned(part: Any, leaves: Sequence[Any]) -> tuple[tuple[int, ...] | None, int]:
     if isinstance(part, Leaf) and leaves[0] == (None, None):
         return (), NOTHING
-    numbers = tuple(number for number, value in leaves if value is None and number is not None)
+    numbers = tuple(k for k, value in leaves if k is not None and (value is None or value in KINDS))
     if len(set(numbers)) != len(leaves):
         return None, 0
     if isinstance(part, Leaf):
@@ -92,12 +100,13 @@ def _returned(part: Any, leaves: Sequence[Any]) -> tuple[tuple[int, ...] | None,
 
 def with_returned(plan: NativePlan, given: Stored) -> NativePlan | None:
     """The plan with the results that calls return; None if calls of the plan end in Python."""
-    if any(isinstance(step, CallPython) and step.entire for step in plan.steps):
+    whole = plan.with_numbers(given.kinds)
+    if whole is None or any(isinstance(step, CallPython) and step.entire for step in plan.steps):
         return None
     results = tuple(plan.results[number] for number in given.returned)
     integers = [value for _, (_, value) in given.effects if isinstance(value, Dim)]
     made = tuple(NewInteger(slot, one) for slot, one in enumerate(integers, plan.slots))
-    steps, slots = (*plan.steps, *made), plan.slots + len(made)
+    steps, slots = (*whole.steps, *made), plan.slots + len(made)
     return plan.replace(results=results, form=given.form, steps=steps, slots=slots)
 
 
@@ -112,15 +121,15 @@ def add_effects(
     for effect, (result, value) in given.effects:
         assert effect.target is not None, "checked by stored()"
         target, whole = numbers(effect.target), values[effect.target.number]
-        slot, number, convert = -1, 0, ""
+        slot, number = -1, 0
         if result is not None:
-            slot, convert = plan.results[result], CONVERTERS[value]
+            slot = plan.results[result]
         elif isinstance(value, Dim):
             slot = next(integers)
         else:
             number = numbers(value.source) if isinstance(value, FromSource) else guards.fixed(value)
         store = guards.store_item if effect.how == "item" else guards.store_attribute
         key: Any = "cell_contents" if effect.how == "cell" else effect.key
-        if not store(target, whole, key, slot, number, convert):
+        if not store(target, whole, key, slot, number):
             return False
     return True

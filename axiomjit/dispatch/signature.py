@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base.bounded_tables import BoundedTable
-from axiomjit.base.dtypes import COMPLEX, FLOAT, supported
+from axiomjit.base.dtypes import COMPLEX, FLOAT, supported, walkable
 from axiomjit.base.errors import GraphValueError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
@@ -192,7 +192,8 @@ class Signature(Record):
     `given` has an input for each array, float and complex number, a symbol for each integer;
     `values` are the symbols' values, `layouts` the strides of arrays, `key` the call guard;
     `scalars` are the positions of NumPy scalars, which become arrays without dimensions; `declared`
-    has the lengths by their declared names.
+    has the lengths by their declared names. `copied` are the positions of arrays that are copied,
+    since kernels cannot read them: how those lie in memory is not known.
     """
 
     given: tuple[Input | Dim, ...]
@@ -201,6 +202,7 @@ class Signature(Record):
     key: object
     scalars: frozenset[int]
     declared: Mapping[str, Dim]
+    copied: frozenset[int]
 
 
 class _Class(Record):
@@ -241,10 +243,22 @@ def classify(
         known = _class_of(code)
         if classes is not None:
             classes.keep(code, known)
-    scalars = frozenset([k for k, v in enumerate(call.dynamic) if isinstance(v, np.generic)])
-    key = call.structure_key, code, statics_key(call, forget), scalars
+    pairs = enumerate(zip(call.dynamic, arguments, strict=True))
+    converted = [(k, old) for k, (old, new) in pairs if old is not new]
+    scalars, copied = _converted(converted) if converted else (_NONE, _NONE)
+    key = call.structure_key, code, statics_key(call, forget), scalars, copied
     values = dict(zip(known.symbols, numbers, strict=True))
-    return Signature(known.given, known.layouts, values, key, scalars, known.declared)
+    return Signature(known.given, known.layouts, values, key, scalars, known.declared, copied)
+
+
+_NONE: Final[frozenset[int]] = frozenset()
+
+
+def _converted(values: Sequence[tuple[int, object]]) -> tuple[frozenset[int], frozenset[int]]:
+    """The positions of NumPy scalars, and of arrays that are copied, among converted arguments."""
+    scalars = frozenset([k for k, value in values if isinstance(value, np.generic)])
+    arrays = ((k, value) for k, value in values if isinstance(value, Array))
+    return scalars, frozenset([k for k, value in arrays if not walkable(value)])
 
 
 def _class_of(code: Sequence[Any]) -> _Class:

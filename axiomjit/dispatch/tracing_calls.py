@@ -85,6 +85,7 @@ class Inputs:
         self.layouts = dict(signature.layouts)
         self._following, self._declared = following, declared
         following.arguments, following.input_names = self.plain, self.names
+        following.copied = signature.copied
 
     def plain(self) -> tuple[object, ...]:
         """The call's arrays and numbers in the form in which programs take them."""
@@ -101,6 +102,7 @@ class Inputs:
         self.layouts.update(self.signature.layouts)
         self.scope.values.update(self.signature.values)
         self._following.scalars = self.signature.scalars
+        self._following.copied = self.signature.copied
         represent = self._following.represent_input
         assert represent is not None
         return represent(self.signature.given[-1])

@@ -46,6 +46,8 @@ from axiomjit.graph.describe import describe_call, describe_length, describe_sha
 from axiomjit.graph.nodes import Constant, LengthNode, Node, Op, Scalar, note, size
 from axiomjit.graph.primitives import (
     ANY,
+    BITS_AS,
+    BITS_VIEWS,
     CAST,
     COMPLEX_OF,
     COPIES,
@@ -436,6 +438,21 @@ def with_part(node: Node, name: str, value: Node) -> Node:
     index, shape = identity(len(node.shape)), node.shape
     operands = parts["real"], parts["imag"]
     return note(Op(node.dtype, COMPLEX_OF, None, operands, (index, index), shape, len(shape)))
+
+
+def bits(node: Node, dtype: DType) -> Node:
+    """The elements of the dtype, of the same size, with the bits of the elements of a node."""
+    return _as_bits(node, BITS_AS[dtype], dtype)
+
+
+def bits_view(node: Node, dtype: DType) -> Node:
+    """View the elements of a node as those of the dtype, of the same size, with their bits."""
+    return _as_bits(node, BITS_VIEWS[dtype], dtype)
+
+
+def _as_bits(node: Node, primitive: Primitive, dtype: DType) -> Node:
+    index, shape = identity(len(node.shape)), node.shape
+    return note(Op(dtype, primitive, None, (node,), (index,), shape, len(shape)))
 
 
 def transpose(node: Node, order: Sequence[int]) -> Node:

@@ -26,7 +26,17 @@ from axiomjit.base.locks import new_lock
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record, RecordType, cached_property
 from axiomjit.graph.library_operations import LibraryOperation
-from axiomjit.graph.primitives import GATHER, IMAG, NUMBER, REAL, UPDATE, FoldRule, Primitive
+from axiomjit.graph.primitives import (
+    BITS_AS,
+    BITS_VIEWS,
+    GATHER,
+    IMAG,
+    NUMBER,
+    REAL,
+    UPDATE,
+    FoldRule,
+    Primitive,
+)
 from axiomjit.symbolic.data_dependent import DataDependent
 from axiomjit.symbolic.dims import Dim
 from axiomjit.symbolic.index_maps import Conditions, IndexMap, Region, compose
@@ -419,6 +429,10 @@ def is_partial(node: Node) -> bool:
 
 PART_VIEWS: Final = {"real_view": REAL, "imag_view": IMAG}
 """For each view of the real or imaginary parts the primitive that computes the same part."""
+ELEMENT_VIEWS: Final = PART_VIEWS | {
+    view.name: BITS_AS[dtype] for dtype, view in BITS_VIEWS.items()
+}
+"""For each view with elements of another dtype the primitive that computes these elements."""
 
 
 def is_scan(node: Node) -> bool:
@@ -426,7 +440,7 @@ def is_scan(node: Node) -> bool:
     return isinstance(node, Op) and node.fold is not None and node.rank == len(node.extents)
 
 
-VIEWS: Final = ("view", "read_only", *PART_VIEWS)
+VIEWS: Final = ("view", "read_only", *ELEMENT_VIEWS)
 """The primitives of a writable and of a read-only view."""
 
 

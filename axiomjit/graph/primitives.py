@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from operator import itemgetter
+from operator import itemgetter, methodcaller
 from typing import Any, Final
 
 import numpy as np
@@ -30,11 +30,13 @@ from axiomjit.base.dtypes import (
     UNSIGNED,
     DType,
     cast_name,
+    code,
     complex_dtype,
     is_complex,
     is_float,
     is_inexact,
     is_integer,
+    is_real,
     is_unsigned,
     value_range,
 )
@@ -193,6 +195,17 @@ REAL_VIEW: Final = REAL.replace(name="real_view")
 IMAG_VIEW: Final = IMAG.replace(name="imag_view")
 
 
+def _bits_as(dtype: DType) -> Primitive:
+    name = f"bits_as_{cast_name(code(dtype))}"
+    return Primitive(name, 1, methodcaller("view", dtype), name + "({0})", weight=0)
+
+
+BITS_AS: Final = {d: _bits_as(d) for d in DTYPES.values() if is_real(d)}
+"""By dtype, the primitive whose results have the bits of elements of another dtype and its size."""
+BITS_VIEWS: Final = {d: one.replace(name=f"{one.name}_view") for d, one in BITS_AS.items()}
+"""As `BITS_AS`, views of the same memory."""
+
+
 def _divides(ufunc: np.ufunc) -> Primitive:
     name = ufunc.__name__
     return Primitive(name, 2, ufunc, name + "({0}, {1})", REALS, LONG, 20)
@@ -232,6 +245,7 @@ _ROWS: Final = (
     *(WHERE, JOIN),
     *(POSITION, PRODUCT, STATE),
     *(REAL, IMAG, REAL_VIEW, IMAG_VIEW, COMPLEX_OF),
+    *(*BITS_AS.values(), *BITS_VIEWS.values()),
     Primitive("conjugate", 1, np.conjugate, "conjugate({0})", COMPLEXES),
     Primitive("add", 2, np.add, "{0} + {1}", bools="{0} | {1}"),
     Primitive("subtract", 2, np.subtract, "{0} - {1}", NUMBERS),

@@ -15,8 +15,8 @@ from axiomjit.graph import builder
 from axiomjit.graph.builder import cast, check_fits
 from axiomjit.graph.describe import describe_type
 from axiomjit.graph.external_calls import stored_elements, stored_number
-from axiomjit.graph.nodes import Input, Node, Scalar
-from axiomjit.graph.primitives import COPY, PRIMITIVES, WHERE
+from axiomjit.graph.nodes import Input, LengthNode, Node, Op, Scalar
+from axiomjit.graph.primitives import COPY, POSITION, PRIMITIVES, WHERE
 from axiomjit.graph.reductions import positions_along
 from axiomjit.graph.shape_ops import pack
 from axiomjit.graph.storages import strides_of
@@ -166,6 +166,26 @@ def _arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> N
     usual = FLOAT if any(isinstance(n, float) for n in bounds) else made.dtype
     wanted = usual if dtype is None else _dtype(dtype, "arange")
     return builder.elementwise(COPY, cast(made, wanted))
+
+
+def progression(node: Node) -> tuple[Dim, Dim] | None:
+    """The first of the integers that `arange` makes and their step; None for other nodes."""
+    parts = [node]
+    for name in ("copy", "add", "multiply"):
+        one = parts[0]
+        if not isinstance(one, Op) or one.primitive.name != name or one.fold is not None:
+            return None
+        parts = [*one.operands, *parts[1:]]
+    positions, every, first = parts[:3]
+    is_counted = isinstance(positions, Op) and positions.primitive is POSITION
+    if not is_counted or not all(map(is_integer, (node.dtype, first.dtype, every.dtype))):
+        return None
+    ends = [
+        one.length if isinstance(one, LengthNode) else dim(int(one.value))
+        for one in (first, every)
+        if isinstance(one, LengthNode | Scalar)
+    ]
+    return (ends[0], ends[1]) if len(ends) == 2 else None
 
 
 def _bound(value: Any) -> Dim:

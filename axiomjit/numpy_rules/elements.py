@@ -1,8 +1,12 @@
-"""NumPy rules of single elements that are no ufuncs: rounded, replaced, compared; angles."""
+"""NumPy rules of single elements that are no ufuncs: rounded, replaced, compared; angles.
+
+Comparisons of entire arrays fold those of their elements.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import is_
 from typing import Any, Final
 
 import numpy as np
@@ -17,13 +21,15 @@ from axiomjit.base.dtypes import (
     is_inexact,
     is_integer,
 )
+from axiomjit.base.errors import GraphValueError
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
 from axiomjit.graph.indexing_ops import as_mask
 from axiomjit.graph.nodes import Node, Scalar
-from axiomjit.graph.primitives import COMPLEX_OF, PRIMITIVES, WHERE
+from axiomjit.graph.primitives import ALL_OF, COMPLEX_OF, PRIMITIVES, WHERE
 from axiomjit.numpy_rules.elementwise import copied
 from axiomjit.numpy_rules.options import Rule, array_node, only_defaults, refuse
+from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import Dim
 
 
@@ -132,6 +138,53 @@ def _as_float(node: Node, beside: Node) -> Node:
     return cast(node, FLOAT)
 
 
+def _all_of(mask: Node) -> Node:
+    """True if all elements of a mask are, as a Python bool."""
+    return builder.python_number(builder.fold(ALL_OF, mask, range(len(mask.shape))))
+
+
+def _allclose(a: Any, b: Any, *args: Any, **options: Any) -> Node:
+    """np.allclose with the tolerances of isclose that have a rule."""
+    return _all_of(_isclose(a, b, *args, **options))
+
+
+def _array_equal(a1: Any, a2: Any, equal_nan: object = False) -> Node | bool:
+    """np.array_equal; arrays of other shapes are known to be unequal."""
+    if not isinstance(equal_nan, bool | np.bool):
+        raise refuse("array_equal", "equal_nan", equal_nan)
+    left, right = _both("array_equal", a1, a2)
+    if left.shape != right.shape:
+        return False
+    same = _computed("equal", left, right)
+    if equal_nan and is_inexact(left.dtype) and is_inexact(right.dtype):
+        both = _computed("bitwise_and", _computed("isnan", left), _computed("isnan", right))
+        same = _computed("bitwise_or", same, both)
+    return _all_of(same)
+
+
+def _array_equiv(a1: Any, a2: Any) -> Node | bool:
+    """np.array_equiv; arrays that do not broadcast are known not to be equivalent."""
+    left, right = _both("array_equiv", a1, a2)
+    try:
+        builder.broadcast_shapes([left.shape, right.shape], "array_equiv", left, right)
+    except GraphValueError:
+        return False
+    return _all_of(_computed("equal", left, right))
+
+
+def _both(name: str, a1: Any, a2: Any) -> tuple[Node, Node]:
+    """The arrays that are compared.
+
+    Raises:
+        UnsupportedError: only the running program knows whether their lengths differ.
+    """
+    left, right = array_node(a1, name), array_node(a2, name)
+    alike = len(left.shape) == len(right.shape) and all(map(is_, left.shape, right.shape))
+    if not alike and data_dependent_in(*left.shape, *right.shape):
+        raise refuse(name, "a2", right)
+    return left, right
+
+
 def _angle(z: object, deg: Any = False) -> Node:
     if not isinstance(deg, bool | int | np.bool):
         raise refuse("angle", "deg", deg)
@@ -177,6 +230,9 @@ FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {
     np.around: _round,
     np.nan_to_num: _nan_to_num,
     np.isclose: _isclose,
+    np.allclose: _allclose,
+    np.array_equal: _array_equal,
+    np.array_equiv: _array_equiv,
     np.angle: _angle,
     np.sinc: _sinc,
     np.isposinf: _infinite_rule("isposinf", np.inf),

@@ -10,9 +10,11 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.shape_ops import sliced
+from axiomjit.graph.shape_ops import sliced, split
+from axiomjit.numpy_rules.creation import progression
 from axiomjit.numpy_rules.options import Rule, array_node, only_defaults, refuse
 from axiomjit.numpy_rules.reductions import REDUCTIONS
+from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import Dim, dim
 
 MOST_SEGMENTS: Final = 8
@@ -45,18 +47,56 @@ def _reduceat_rule(ufunc: np.ufunc, reduction: Rule) -> Rule:
         only_defaults(name, out=out)
         node = array_node(array, name)
         along = normalize_axis_index(axis, len(node.shape))
-        starts = _starts(name, indices, node.shape[along])
-        parts = [sliced(node, [along], part) for part in _segments(starts)]
-        folds = [reduction(part, along, dtype, None, True) for part in parts]
-        # one element is only cast, which keeps the sign of zero
-        ones = [part.shape[along].constant == 1 for part in parts]
-        found = [
-            builder.cast(part, fold.dtype) if one else fold
-            for part, fold, one in zip(parts, folds, ones, strict=True)
-        ]
-        return builder.concatenate(found, along)
+
+        def folded(part: Node) -> Node:
+            found: Node = reduction(part, along, dtype, None, True)
+            # one element is only cast, which keeps the sign of zero
+            return builder.cast(part, found.dtype) if part.shape[along].constant == 1 else found
+
+        def rows(part: Node, count: Dim, length: Dim) -> Node:
+            found: Node = reduction(split(part, along, (count, length)), along + 1, dtype)
+            return builder.cast(part, found.dtype) if length == 1 else found
+
+        spaced = _evenly(name, indices, node.shape[along])
+        if spaced is None:
+            starts = _starts(name, indices, node.shape[along])
+            parts = [folded(sliced(node, [along], part)) for part in _segments(starts)]
+        else:
+            first, step, more = spaced
+            last = first + step * more
+            parts = [folded(sliced(node, [along], slice(last, None)))]
+            if more != 0:
+                parts.insert(0, rows(sliced(node, [along], slice(first, last)), more, step))
+        return builder.concatenate(parts, along)
 
     return rule
+
+
+def _evenly(name: str, indices: Any, length: Dim) -> tuple[Dim, Dim, Dim] | None:
+    """The first position of `arange`, the step and the number of steps; None for other indices.
+
+    Raises:
+        IndexError: a position is not in the array.
+    """
+    if isinstance(indices, range):
+        known, count = (dim(indices.start), dim(indices.step)), dim(len(indices))
+    elif isinstance(indices, Node) and len(indices.shape) == 1:
+        made, count = progression(indices), indices.shape[0]
+        if made is None:
+            return None
+        known = made
+    else:
+        return None
+    if data_dependent_in(count, length) or count == 0:
+        return None
+    first, step = known
+    last = first + step * (count - 1)
+    if step <= 0:
+        return None
+    if not (first >= 0 and last < length):
+        wrong = first if first < 0 else last
+        raise IndexError(f"index {int(wrong)} out-of-bounds in {name} [0, {int(length)})")
+    return first, step, count - 1
 
 
 def _segments(starts: Sequence[Dim]) -> list[slice]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -15,10 +16,17 @@ from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.describe import describe_length, describe_shape, describe_type
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.primitives import COPY
+from axiomjit.graph.primitives import BITS_AS, COPY
 from axiomjit.graph.shape_ops import flip, insert_dimensions, is_copied, reshaped
 from axiomjit.graph.storages import strides_of
-from axiomjit.numpy_rules.options import AxisOption, Rule, array_node, reduced_dimensions, refuse
+from axiomjit.numpy_rules.options import (
+    UNGIVEN,
+    AxisOption,
+    Rule,
+    array_node,
+    reduced_dimensions,
+    refuse,
+)
 from axiomjit.symbolic.data_dependent import assumed_equal, assumed_multiple
 from axiomjit.symbolic.dims import Dim, dim, exact_quotient, product
 from axiomjit.symbolic.index_maps import affine, iterator
@@ -37,6 +45,28 @@ def part_of(a: object, name: str) -> Node:
         zeros = builder.elementwise(COPY, builder.part(node, name))
         return builder.read_only(zeros, zeros)
     return builder.part_view(node, name)
+
+
+def _view(a: Node, dtype: Any = UNGIVEN, type: Any = UNGIVEN) -> Node:
+    """The method `view`: the same memory, with elements of any dtype of the same size.
+
+    Raises:
+        UnsupportedError: elements have another size or are bools or complex numbers, which not all
+            bits are; or the view is of another class.
+    """
+    if isinstance(dtype, builtins.type) and issubclass(dtype, np.ndarray):
+        dtype, type = UNGIVEN, dtype
+    if type is not UNGIVEN and type is not np.ndarray:
+        raise refuse("view", "type", type)
+    if dtype is UNGIVEN or dtype is None:
+        return a
+    wanted = np.dtype(dtype)
+    if wanted == a.dtype:
+        return a
+    fits = wanted.isnative and wanted.itemsize == a.dtype.itemsize and wanted in BITS_AS
+    if not fits or is_complex(a.dtype):
+        raise refuse("view", "dtype", wanted)
+    return builder.bits_view(a, wanted)
 
 
 def _transpose(a: object, axes: Sequence[int] | None = None) -> Node:
@@ -331,6 +361,7 @@ FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {
 }
 
 METHODS: Final[dict[str, Rule]] = {
+    "view": _view,
     "swapaxes": _swapaxes,
     "squeeze": _squeeze,
     "diagonal": _diagonal,

@@ -151,7 +151,7 @@ def _is_sequence(value: object) -> bool:
     return issubclass(type(value), list | tuple | deque)  # runs no code of the object's class
 
 
-Made = Node | tuple[Node, ...] | list[Node]
+Made = Node | tuple[Node, ...] | list[Node] | bool
 
 
 @recorded
@@ -214,6 +214,10 @@ class TracedOperators(ArrayValue[Any], TracedValue):
             else:
                 assert isinstance(made, Node)
                 return self.represented(made)
+        if name in _OF_BOOLS and all(_python_kind(one) is bool for one in operands):
+            made = UFUNCS[OPERATOR_UFUNCS[name]](*map(node_of, operands))
+            assert isinstance(made, Node)
+            return self.represented(builder.python_number(made))
         return super()._operate(name, *operands)
 
     def _operate_in_place(self, name: str, other: Any) -> Any:
@@ -232,6 +236,8 @@ _OF_NUMBERS: Final = frozenset(
     {"add", "sub", "mul", "truediv", "pow", "floordiv", "mod", "neg", "abs", "invert"}
 )
 """Operators that return Python numbers for Python numbers."""
+_OF_BOOLS: Final = frozenset({"and", "or", "xor"})
+"""Operators that return Python bools for Python bools."""
 _NUMBERS: Final = TracedValue | SymbolicNumber | int | float | complex
 
 

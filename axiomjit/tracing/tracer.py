@@ -363,6 +363,17 @@ class TracedScalar(Tracer):
         return length(product(self.node.shape) * self.node.dtype.itemsize)
 
     @property
+    def strides(self) -> tuple[int | SymbolicInt, ...]:
+        """The strides in bytes, of an argument or a view of one."""
+        found: tuple[int | SymbolicInt, ...] = _layouts().strides_in_bytes(self)
+        return found
+
+    @property
+    def flags(self) -> Any:
+        """The flags, of which some are known."""
+        return _layouts().Flags(self)
+
+    @property
     def dtype(self) -> DType:
         """The element type."""
         return self.node.dtype
@@ -429,6 +440,11 @@ class TracedArray(InPlace, TracedScalar):
         seen, listed = self.node, not isinstance(value, np.ndarray)
         given = node_to_write(value, seen.dtype)
         set_item(self._storage, seen, _index(key), given, listed)
+
+
+def _layouts() -> Any:
+    """The module of strides and flags, imported on first use."""
+    return lazy_import("axiomjit.tracing.layouts")
 
 
 def _index(key: Any) -> Any:
@@ -500,6 +516,8 @@ def called(asked: str, row: Rule, args: Sequence[object], kwargs: dict[str, obje
     """The results of a NumPy rule as traced arrays, written into `out` if given."""
     out = kwargs.pop("out", None)
     made = result_of(row, args, kwargs)
+    if isinstance(made, bool):
+        return made
     if out is not None:
         return store_exactly(out, made, asked)
     keeps = asked in KEEPERS

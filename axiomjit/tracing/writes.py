@@ -12,7 +12,16 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
-from axiomjit.base.dtypes import BOOL, ELEMENT_TYPES, INT, DType, code, is_complex, is_integer
+from axiomjit.base.dtypes import (
+    BOOL,
+    ELEMENT_TYPES,
+    INT,
+    DType,
+    code,
+    is_bool,
+    is_complex,
+    is_integer,
+)
 from axiomjit.base.errors import GraphTypeError, GraphValueError, UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
@@ -20,7 +29,17 @@ from axiomjit.graph.builder import cast, check_fits, loop_of
 from axiomjit.graph.describe import describe_shape, describe_type
 from axiomjit.graph.external_calls import stored_elements, stored_number
 from axiomjit.graph.indexing_ops import gather, take_checked
-from axiomjit.graph.nodes import PART_VIEWS, Input, Node, Op, Scalar, note, size, views_on
+from axiomjit.graph.nodes import (
+    ELEMENT_VIEWS,
+    PART_VIEWS,
+    Input,
+    Node,
+    Op,
+    Scalar,
+    note,
+    size,
+    views_on,
+)
 from axiomjit.graph.primitives import PRIMITIVES, READ_ONLY, WHERE, Primitive
 from axiomjit.graph.reductions import positions_along
 from axiomjit.graph.shape_ops import flat
@@ -184,7 +203,7 @@ def scatter_item(
     Raises:
         As `write_item`.
     """
-    whole = seen if combine is not None else _behind_part(seen)[0]
+    whole, views = (seen, []) if combine is not None else _behind_part(seen)
     base = _place(storage, whole, ITEM)
     if combine is None:
         if _by_arrays(gathered) and _is_nothing(value.shape, gathered.shape):
@@ -196,8 +215,8 @@ def scatter_item(
             value = stored_number(value, seen.dtype)
         value = cast(value, seen.dtype)
     check_stretches(value, gathered.shape, ITEM)
-    if whole is not seen:
-        value = builder.with_part(gather(whole, *gathered), _behind_part(seen)[1], value)
+    if views:
+        value = _hidden(views, value, gather(whole, *gathered))
     target = compose(base, gathered.place)
     source = builder.stretch_map(value.shape, gathered.shape)
     where = gathered.shape, gathered.positions, gathered.lengths
@@ -278,33 +297,44 @@ def _is_cast(value: Node, part: Node, casting: Any) -> bool:
 
 def write_part(storage: TracedStorage, part: Node, value: Node, asked: str) -> None:
     """Make the next version of the storage, with the value in this part."""
-    whole, name = _behind_part(part)
+    whole, views = _behind_part(part)
     target = _place(storage, whole, asked)
     check_stretches(value, part.shape, asked)
     if value is part:  # at the end of `x[1:] += y`, the value is already written
         write_nothing(storage, whole, asked)
         return
-    stored = cast(value, part.dtype)
-    if name:
-        stored = builder.with_part(whole, name, stored)
+    stored = _hidden(views, cast(value, part.dtype), whole)
     source = builder.stretch_map(stored.shape, part.shape)
     storage.write(lambda old: note(update(old, target, stored, source, part.shape)))
 
 
-def _behind_part(seen: Node) -> tuple[Node, str]:
-    """The complex elements whose real or imaginary parts a view shows, and the part's name.
+def _behind_part(seen: Node) -> tuple[Node, list[Op]]:
+    """The memory that a view shows with other elements, and the views that give those, in order.
 
-    Of other views the view itself, and no name.
+    Of other views the view itself, and no others.
     """
     base, views = views_on(seen)
-    node, name = base, ""
+    node, others = base, list[Op]()
     for one in views:
-        part = PART_VIEWS.get(one.primitive.name)
-        if part is not None:
-            name = part.name
+        if one.primitive.name in ELEMENT_VIEWS:
+            others.append(one)
         else:
             node = one.replace(operands=(node,), dtype=node.dtype)
-    return (node, name) if name else (seen, "")
+    return (node, others) if others else (seen, others)
+
+
+def _hidden(views: Sequence[Op], value: Node, whole: Node) -> Node:
+    """The elements that the views show as the value; `whole` are those that they replace."""
+    for view in reversed(views):
+        dtype = view.operands[0].dtype
+        if view.primitive.name in PART_VIEWS:
+            value = builder.with_part(whole, PART_VIEWS[view.primitive.name].name, value)
+        elif is_bool(dtype):
+            remedy = "write bools into the array itself, or view a copy: x.copy().view(dtype)"
+            refuse_write("a view of bools with other elements", describe_type(view), remedy)
+        else:
+            value = builder.bits(value, dtype)
+    return value
 
 
 def write_nothing(storage: TracedStorage, part: Node, asked: str) -> None:

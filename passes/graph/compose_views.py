@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from axiomjit.graph.nodes import PART_VIEWS, Graph, Node, Op, is_view, rewrite
+from axiomjit.graph.nodes import ELEMENT_VIEWS, Graph, Node, Op, is_view, rewrite
 from axiomjit.graph.primitives import READ_ONLY
 from axiomjit.passes.ir.context import Context
 from axiomjit.symbolic.index_maps import IndexMap, compose
@@ -12,8 +12,8 @@ def compose_views(graph: Graph, context: Context) -> Graph:
     """Compose the maps of view ops into the maps of the ops that read them.
 
     Needs: a legal graph.
-    Gives: a graph in which only outputs are views. Readers of a view of real or imaginary parts
-        compute the part.
+    Gives: a graph in which only outputs are views. Readers of a view with elements of another
+        dtype compute these.
     Keeps: the value of every output, and which outputs are views that may be written through.
     """
     return rewrite(graph, _compose)
@@ -36,7 +36,7 @@ def _compose(node: Node) -> Node:
 
 
 def _is_plain_view(node: Op) -> bool:
-    return is_view(node) and node.primitive.name not in PART_VIEWS
+    return is_view(node) and node.primitive.name not in ELEMENT_VIEWS
 
 
 def _is_read_only(node: Node) -> bool:
@@ -50,13 +50,13 @@ def _is_read_only(node: Node) -> bool:
 
 
 def _through(reader: Op, child: Node, index: IndexMap) -> tuple[Node, IndexMap]:
-    """The base node and the map to it; composition stops at views of real or imaginary parts."""
+    """The base node and the map to it; composition stops at views with other elements."""
     while is_view(child):
         assert isinstance(child, Op)
-        part = PART_VIEWS.get(child.primitive.name)
+        part = ELEMENT_VIEWS.get(child.primitive.name)
         if part is not None:
             return (child if is_view(reader) else _compose(child.replace(primitive=part))), index
-        if child.primitive is READ_ONLY and reader.primitive.name in PART_VIEWS:
+        if child.primitive is READ_ONLY and reader.primitive.name in ELEMENT_VIEWS:
             return child, index
         index = compose(child.maps[0], index)
         child = child.operands[0]

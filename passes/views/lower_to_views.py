@@ -193,6 +193,7 @@ class _Lowering:
         below = self._shown(node.operands[0])
         if node.primitive.name in PART_VIEWS:
             below = _parts(below, node)
+        below = below.replace(dtype=node.dtype)
         writable = below.writable and node.primitive is not READ_ONLY
         return _view(below, node.maps[0], node.shape).replace(writable=writable)
 
@@ -229,7 +230,7 @@ def _parts(view: View, part: Op) -> View:
     """The real or imaginary parts of a view's elements; in memory the two are interleaved."""
     offset = view.offset * 2 + int(part.primitive is IMAG_VIEW)
     strides = tuple(stride * 2 for stride in view.strides)
-    return view.replace(offset=offset, strides=strides, dtype=part.dtype)
+    return view.replace(offset=offset, strides=strides)
 
 
 def _view(view: View, index: IndexMap, extents: tuple[Dim, ...]) -> View:

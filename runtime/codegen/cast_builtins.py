@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from llvmlite import ir
 
-from axiomjit.base.dtypes import cast_name, float_route
+from axiomjit.base.dtypes import DTYPES, cast_name, float_route
 from axiomjit.runtime.codegen.emitters import Real, call_intrinsic, complex_value, parts_of
 from axiomjit.runtime.codegen.kernel_types import CODES, NUMBA_TYPES, PARTS, Intrinsic, Typed
 from axiomjit.runtime.codegen.llvm_functions import target_of
@@ -219,4 +219,29 @@ def _make_cast(code: str) -> Any:
 
 
 CASTS: dict[str, Any] = {code: _make_cast(code) for code in NUMBA_TYPES}
-NAMES: dict[str, Any] = {cast_name(code): cast for code, cast in CASTS.items()}
+
+
+def _make_bits(code: str) -> Any:
+    """The intrinsic that makes an element of one dtype of the bits of another one of its size."""
+
+    def bits(v: Any) -> Typed:
+        if v not in CODES or DTYPES[CODES[v]].itemsize != DTYPES[code].itemsize:
+            return None
+
+        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            target = context.get_value_type(signature.return_type)
+            if CODES[v] == "b1":
+                return builder.zext(args[0], target)
+            return builder.bitcast(args[0], target)
+
+        return NUMBA_TYPES[code](v), emit
+
+    bits.__name__ = f"bits_as_{cast_name(code)}"
+    bits.__doc__ = f"`{bits.__name__}(v)`: the {code} with the bits of v."
+    return Intrinsic(bits)
+
+
+_BITS: dict[str, Any] = {code: _make_bits(code) for code in NUMBA_TYPES if code[0] in "iuf"}
+NAMES: dict[str, Any] = {cast_name(code): cast for code, cast in CASTS.items()} | {
+    f"bits_as_{cast_name(code)}": bits for code, bits in _BITS.items()
+}

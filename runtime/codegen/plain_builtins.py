@@ -140,6 +140,10 @@ def _make_cast(code: str) -> Callable[[Any], Any]:
     return cast
 
 
+def _make_bits(code: str) -> Callable[[Any], Any]:
+    return lambda v: v.view(DTYPES[code])
+
+
 CASTS: dict[str, Callable[[Any], Any]] = {code: _make_cast(code) for code in DTYPES}
 
 
@@ -320,6 +324,7 @@ def plain_names(parameters: Sequence[KernelWord]) -> dict[str, Any]:
     """The globals of a kernel source that runs in plain Python."""
     return {
         **{cast.__name__: cast for cast in CASTS.values()},
+        **{f"bits_as_{cast_name(code)}": _make_bits(code) for code in DTYPES},
         **{kind: _reader(parameters, kind) for kind in ("buffer", "scalar", "length", "flag")},
         "live": live,
         "load": load,

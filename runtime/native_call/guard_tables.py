@@ -440,11 +440,8 @@ class Guards:
         key: Any,
         slot: int = -1,
         number: int = 0,
-        convert: str = "",
     ) -> bool:
         """Store a result, or a value of the vector, into a container like `whole` after the plan.
-
-        `convert` is empty, or the name in `CONVERTERS` by which a result is converted.
 
         Returns:
             True if the container is a dict or list into which native code can store.
@@ -453,9 +450,9 @@ class Guards:
             return False
         if type(whole) is dict and _is_plain_key(key):
             word = self._keep(sys.intern(key) if type(key) is str else key)
-            self._stores.append(Store(SET_KEY, target, word, slot, number, convert))
+            self._stores.append(Store(SET_KEY, target, word, slot, number))
         elif type(whole) is list and type(key) is int and 0 <= key < 2**63:
-            self._stores.append(Store(SET_POSITION, target, key, slot, number, convert))
+            self._stores.append(Store(SET_POSITION, target, key, slot, number))
         else:
             return False
         self.of_class(target, type(whole))
@@ -468,7 +465,6 @@ class Guards:
         name: str,
         slot: int = -1,
         number: int = 0,
-        convert: str = "",
     ) -> bool:
         """Store an object, as `store_item` does, into an attribute of an instance or of a cell.
 
@@ -480,7 +476,7 @@ class Guards:
             return False
         self.of_class(target, kind)
         word = self._keep(sys.intern(str(name)))
-        self._stores.append(Store(SET_ATTRIBUTE, target, word, slot, number, convert))
+        self._stores.append(Store(SET_ATTRIBUTE, target, word, slot, number))
         return True
 
     # --- the table ----------------------------------------------------------------------------

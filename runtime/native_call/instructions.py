@@ -246,6 +246,29 @@ def _make_integer(e: EntryBuilder, row: Row, failed: str) -> None:
     e.fill_slot(row["slot"], made, "0")
 
 
+class AsNumber(Instruction):
+    """Make a Python number, of a class, of the result without dimensions at a slot."""
+
+    slot: int
+    kind: type
+
+    def words(self) -> Sequence[int]:
+        """The slot, and the address of the class."""
+        return self.slot, id(self.kind)
+
+
+def _make_number(e: EntryBuilder, row: Row, failed: str) -> None:
+    slot = row["slot"]
+    element = _as_result(e, f"{SCALARS}", slot)
+    e.require(e.test("ne", element, 0), failed)
+    e.store(element, e.at(e.objects, slot))
+    e.store(element, e.operands)
+    made = e.call(e.runtime("vectorcall"), row["python"], e.operands, 1, 0)
+    e.require(e.test("ne", made, 0), failed)
+    e.store(made, e.at(e.objects, slot))
+    e.call(e.runtime("drop"), element)
+
+
 class Drop(Instruction):
     """Drop the array at a slot, which is no longer needed."""
 
@@ -277,8 +300,7 @@ class Store(Instruction):
     """Store an object into a value of the vector, by a C function of target, key and object.
 
     The object is the result at `slot`, without dimensions as a NumPy scalar, or else the value of
-    the vector with this `number`. The `setter` may take the reference to it over. `convert` makes a
-    Python number of a result.
+    the vector with this `number`. The `setter` may take the reference to it over.
     """
 
     setter: str
@@ -286,14 +308,12 @@ class Store(Instruction):
     key: int
     slot: int = -1
     number: int = 0
-    convert: str = ""
 
     def words(self) -> Sequence[int]:
         """The words of this instruction, in which functions are given by their addresses."""
         is_taken = self.setter == SET_POSITION
-        convert = _function(self.convert) if self.convert else 0
         where = self.target, self.key, self.slot, self.number
-        return _function(self.setter), is_taken, *where, convert
+        return _function(self.setter), is_taken, *where
 
 
 def _function(name: str) -> int:
@@ -302,8 +322,6 @@ def _function(name: str) -> int:
     return int.from_bytes(fields.runtime_block()[at : at + 8], "little")
 
 
-CONVERTERS: Final[Mapping[object, str]] = {None: "", float: "as_float", int: "as_int"}
-"""Functions that make a Python number of a result, by its type."""
 SET_ATTRIBUTE, SET_KEY, SET_POSITION = "set_attribute", "set_key", "set_position"
 """Setters: of an attribute or a cell, of a dict, of a list."""
 
@@ -315,12 +333,6 @@ def _store(e: EntryBuilder, row: Row, failed: str) -> None:
         e.require(e.test("ne", result, 0), failed)
         e.store(result, e.at(e.objects, slot))
         e.store(result, value)
-        with e.when(e.test("ne", row["convert"], 0)):
-            number = e.call(row["convert"], result)
-            e.require(e.test("ne", number, 0), failed)
-            e.store(number, e.at(e.objects, slot))
-            e.store(number, value)
-            e.call(e.runtime("drop"), result)
     with e.when(e.test("ne", row["is_taken"], 0)):
         e.call(e.runtime("take"), e.load(value))
     target = e.word(e.vector, row["target"])
@@ -340,9 +352,10 @@ INSTRUCTIONS: Final[dict[type[Instruction], tuple[Words, Callable[..., None]]]] 
     Expect: (("slot", "low", "high"), _expect),
     CallPython: (("function", "operands", "results", "entire"), _call_python),
     NewInteger: (("slot", "value"), _make_integer),
+    AsNumber: (("slot", "python"), _make_number),
     Drop: (("slot",), _drop_array),
     Share: (("slot", "source"), _share_object),
-    Store: (("setter", "is_taken", "target", "key", "slot", "number", "convert"), _store),
+    Store: (("setter", "is_taken", "target", "key", "slot", "number"), _store),
 }
 """For each instruction the names of its words, in order, and its code."""
 
@@ -368,13 +381,24 @@ class NativePlan(Record):
 
     @property
     def operands(self) -> int:
-        """The largest number of arguments of a call of a Python function."""
-        return max([len(s.operands) for s in self.steps if isinstance(s, CallPython)], default=0)
+        """The largest number of arguments of a call of a Python function or class."""
+        counts = [len(s.operands) for s in self.steps if isinstance(s, CallPython)]
+        return max([*counts, *(1 for s in self.steps if isinstance(s, AsNumber))], default=0)
 
     @property
     def block_words(self) -> int:
         """The number of words of the largest argument block."""
         return max([len(s.block) for s in self.steps if isinstance(s, Run)], default=0)
+
+    def with_numbers(self, kinds: Mapping[int, type]) -> NativePlan | None:
+        """The plan whose results of these numbers are Python numbers, of the given classes.
+
+        None if calls of the plan end in Python.
+        """
+        if any(isinstance(step, CallPython) and step.entire for step in self.steps):
+            return None if kinds else self
+        made = (AsNumber(self.results[number], kind) for number, kind in kinds.items())
+        return self.replace(steps=(*self.steps, *made))
 
     def kept(self) -> tuple[object, ...]:
         """The objects that records refer to, with the owners of kernels."""
@@ -466,10 +490,14 @@ def _results(e: EntryBuilder, failed: str) -> Value:
 
 
 def _as_result(e: EntryBuilder, form: Value, slot: Value) -> Value:
-    """The array at a slot, or its NumPy scalar; the slot is empty afterwards."""
+    """The array at a slot, or its NumPy scalar; the slot is empty afterwards.
+
+    It may hold a number already, which NumPy's function does not take.
+    """
     result = e.variable(e.word(e.objects, slot))
     e.store(0, e.at(e.objects, slot))
-    with e.when(e.test("ne", e.both(form, SCALARS), 0)):
+    is_array = e.test("eq", e.load(e.load(result), fields.TYPE), e.runtime("array_type"))
+    with e.when(e.test("ne", e.both(form, SCALARS), 0)), e.when(is_array):
         e.store(e.call(e.runtime("as_scalar"), e.load(result)), result)
     return e.load(result)
 

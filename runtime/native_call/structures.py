@@ -204,8 +204,6 @@ RUNTIME: Final[Mapping[str, Callable[[], int]]] = {
     "compare": _python("PyObject_RichCompareBool"),
     "error_set": _python("PyErr_Occurred"),
     "set_attribute": _python("PyObject_GenericSetAttr"),
-    "as_float": _python("PyNumber_Float"),
-    "as_int": _python("PyNumber_Long"),
     "set_key": _python("PyDict_SetItem"),
     "set_position": _python("PyList_SetItem"),
 }

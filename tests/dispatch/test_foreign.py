@@ -114,11 +114,11 @@ def test_calls_with_foreign_arguments_are_quick():
 
 
 INSIDE = {
-    "view": lambda x: x.view("i8"),
+    "view": lambda x: x.view("i4"),
     "view of a class": lambda x: x.view(Sub),
-    "flags": lambda x: x * 2 if x.flags.c_contiguous else x,
+    "flags": lambda x: x * 2 if x.flags.owndata else x,
     "base": lambda x: x.base is None,
-    "strides": lambda x: x.strides,
+    "strides": lambda x: (x * 2).strides,
     "ctypes": lambda x: x.ctypes.data > 0,
     "data": lambda x: x.data.nbytes,
     "memoryview": lambda x: memoryview(x).nbytes,

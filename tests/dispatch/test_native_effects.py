@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
+from axiomjit.base.errors import NeedsValuesError
 from axiomjit.dispatch.guards import is_native
 
 pytestmark = pytest.mark.skipif(not is_native(), reason="this process has no native entry")
@@ -131,3 +132,65 @@ def test_numbers_are_stored_as_pythons():
     assert step.hits_natively[0] == before + 50
     references = sys.getrefcount(clock.t)
     assert references == held
+
+
+def test_numbers_are_returned_as_pythons():
+    class Last:
+        value = 0.0
+
+    last = Last()
+
+    @aj.jit(strict=True)
+    def kept(x):
+        last.value = total = float(x.sum())
+        return total
+
+    def several(x):
+        return float(x.sum()), np.array_equal(x, x[::-1]), x + 1, complex(x.sum() + 1j)
+
+    compiled, x = aj.jit(several, strict=True), np.ones(3)
+    for k in range(9):
+        x[0] = k + 0.5
+        found, want = compiled(x), several(x)
+        assert [type(one) for one in found] == [type(one) for one in (1.0, True, x, 1j)]
+        assert (found[:2], found[3]) == (want[:2], want[3])
+        made = kept(x)
+        assert (type(made), made, last.value) == (float, x.sum(), x.sum())
+    for function in (compiled, kept):
+        before, held = function.hits_natively[0], sys.getrefcount(float)
+        for _ in range(50):
+            function(x)
+        assert function.hits_natively[0] == before + 50
+        assert sys.getrefcount(float) == held
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        np.float64(0.5),
+        np.float32(2),
+        np.float16(3),
+        np.int64(-4),
+        np.int32(5),
+        np.uint8(6),
+        np.True_,
+    ],
+)
+def test_writes_with_numpy_scalars_are_native(number):
+    def scaled(x, k):
+        x[1:] = x[1:] * k + k
+        x[0] = k
+
+    compiled, mine, others = aj.jit(scaled, strict=True), np.arange(4.0), np.arange(4.0)
+    for _ in range(8):
+        compiled(mine, number)
+        scaled(others, number)
+        np.testing.assert_array_equal(mine, others)
+    before = compiled.hits_natively[0]
+    for _ in range(20):
+        compiled(mine, number)
+    assert compiled.hits_natively[0] == before + 20
+    odd = np.zeros(4, "u1,f8")["f1"]  # kernels cannot write into it
+    for _ in range(3):
+        with pytest.raises(NeedsValuesError, match="misaligned"):
+            compiled(odd, number)

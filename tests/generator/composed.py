@@ -13,6 +13,9 @@ _ANY = """
     nan_to_num({0}, nan=2.0, posinf=7, neginf=-0.5)
     isclose({0}, 1)
     isclose({0}, {0}[..., ::-1], rtol=0.25, equal_nan=True)
+    where(np.allclose({0}, {0}[..., ::-1], rtol=0.5), {0}, -1)
+    multiply({0}, np.array_equal({0}, {0}[..., ::-1], equal_nan=True))
+    add(np.array_equiv({0}, {0}[..., :1]), [np.array_equal({0}, {0}[..., 1:])])
     angle({0} * 0)
     tile({0}, 2)
     tile({0}, (2, 1))
@@ -29,6 +32,11 @@ _REAL = """
     {0}.real.round(2)
     sinc({0}.real * 0)
     {0}.real.repeat(2, axis=-1)
+"""
+_BITS = """
+    {0}.real.view('u%d' % {0}.real.itemsize) >> 1
+    {0}.real.view('i%d' % {0}.real.itemsize)[..., ::-1]
+    {0}.real.view({0}.real.dtype)
 """
 _LINE = """
     average({0})
@@ -56,7 +64,13 @@ def _forms(text, operand):
     ]
 
 
-FORMS = (*_forms(_ANY, "{0}"), *_forms(_REAL, "{0}"), *_forms(_LINE, LINE), *_forms(_ROWS, ROWS))
+FORMS = (
+    *_forms(_ANY, "{0}"),
+    *_forms(_REAL, "{0}"),
+    *_forms(_BITS, "{0}"),
+    *_forms(_LINE, LINE),
+    *_forms(_ROWS, ROWS),
+)
 
 
 def composed(d, values):

@@ -65,6 +65,8 @@ _LINE = """
     np.vecdot({0}, {0})
     np.add.reduceat({0}, [0, {0}.size - 1])
     np.maximum.reduceat({0}, [0, 0])
+    np.add.reduceat({0}, np.arange(0, {0}.size, 3))
+    np.minimum.reduceat({0}, np.arange({0}.size))
 """
 _ROWS = """
     {0}[np.ix_({0}[:, 0] > 1, [0])]

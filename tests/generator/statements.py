@@ -161,6 +161,15 @@ def _indexed(draws, space, name):
     return f"{name}[{', '.join(items)}]"
 
 
+def _compared(draws, space, number, name):
+    """A choice by a comparison of entire arrays."""
+    one, other = part_of(draws, space, name), part_of(draws, space, draws.pick(arrays_in(space)))
+    forms = f"np.array_equal({one}, {other})", f"np.array_equiv({one}, {other})"
+    near = f"np.allclose({one}, {draws.pick((0, f'({one})[::-1]', other))}, atol=2)"
+    truth = draws.pick((*forms, near))
+    return f"v{number} = {one} * 2 if {'not ' * draws.chance(0.3)}{truth} else {other} + {truth}"
+
+
 def _taken(draws, space, number, name):
     text = _indexed(draws, space, name)
     if draws.chance(0.2):
@@ -221,10 +230,28 @@ def _parts(draws, space, number, name):
     return f"{made}; v{number}{write}; v{number} = v{number}.{other} * 2 + v{number}.{part}"
 
 
+def _bits(draws, space, number, name):
+    """Floats whose bits are written through a view."""
+    key = key_of(draws, space[name])
+    key = "..." if shape_in(space, f"{name}[{key}]") is None else key
+    write = draws.pick(("^= -(2**63)", "&= 2**63 - 1", "= 4607182418800017408", "|= 1 << 52"))
+    made = f"v{number} = np.add({name}, 0.5, dtype='f8')"
+    return f"{made}; v{number}.view('i8')[{key}] {write}"
+
+
 def _reshaped(draws, space, number, name):
     """A new vector that is given another shape and written."""
     made = f"v{number} = np.ndarray({name}.size, {name}.dtype); v{number}[:] = 3"
     return f"{made}; v{number}.shape = {name}.shape; v{number} += {name}"
+
+
+def _by_layout(draws, space, number, name):
+    """A choice by how an argument lies in memory, or a number of it."""
+    seen = draws.pick(("a", "a", "a.T", "a[::-1]", "a[..., 1:]", name))
+    flag = draws.pick((".c_contiguous", ".f_contiguous", "['FORC']", ".aligned", "['FNC']"))
+    step = f"{seen}.strides[{draws.pick((0, -1))}] // {seen}.itemsize"
+    other = draws.pick((f"{name} + 1", step))
+    return f"v{number} = {name} * 2 if {seen}.flags{flag} else {other}"
 
 
 def _sorted(draws, space, number, name):
@@ -282,7 +309,10 @@ KINDS = {
     "sort": (1, _sorted),
     "parts": (1, _parts),
     "reshaped": (1, _reshaped),
+    "bits": (1, _bits),
+    "layout": (1, _by_layout),
     "chosen": (2, _chosen),
+    "compared": (1, _compared),
     "taken": (1, _taken),
     "drawn": (1, _drawn),
     "scattered": (2, _scattered),

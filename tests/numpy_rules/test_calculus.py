@@ -70,6 +70,15 @@ EXACT = {
     "add.reduceat of rows": lambda a: np.add.reduceat(a, [0, 2, 1, 5], axis=1),
     "add.reduceat in a dtype": lambda a: np.add.reduceat(a, [0, 2], 0, "c16"),
     "add.reduceat of an array": lambda a: np.add.reduceat(a, np.array([0, 2])),
+    "add.reduceat of equal segments": lambda a: np.add.reduceat(a, np.arange(0, a.shape[1], 4), 1),
+    "add.reduceat of single ones": lambda a: np.add.reduceat(a, np.arange(a.shape[0] - 1)),
+    "add.reduceat of a range": lambda a: np.add.reduceat(a, range(1, 4, 2), axis=0),
+    "add.reduceat of one": lambda a: np.add.reduceat(a, np.arange(2, a.shape[0], 5), 0),
+    "add.reduceat beyond": lambda a: np.add.reduceat(a, np.arange(0, a.shape[1] + 3, 3), 1),
+    "add.reduceat backward": lambda a: np.add.reduceat(a, np.arange(a.shape[0] - 1, -1, -1)),
+    "maximum.reduceat of equal segments": lambda a: np.maximum.reduceat(
+        a * 1, np.arange(0, a.shape[0], 2)
+    ),
     "multiply.reduceat": lambda a: np.multiply.reduceat(a, [3, 0], axis=1),
     "maximum.reduceat": lambda a: np.maximum.reduceat(a, [0, 2, 2, 3], axis=-1),
     "minimum.reduceat to the end": lambda a: np.minimum.reduceat(a[0], [0, a.shape[1] - 2]),
@@ -112,6 +121,7 @@ ONE_PASS = {
     "vecdot": (lambda x: np.vecdot(x.reshape(30, -1) * 2, x[:30]), 0),
     "matvec of stacks": (lambda x: np.matvec(x.reshape(3, 10, 30), x[:30] * 2), 240),
     "maximum.reduceat": (lambda x: np.maximum.reduceat(x * 2, [0]), 8),
+    "add.reduceat": (lambda x: np.add.reduceat(x * 2, np.arange(0, x.size, 30)), 240),
 }
 
 
@@ -122,6 +132,22 @@ def test_one_pass(name):
     case = aj.jit(function).lower(np.arange(900.0))
     assert case.cost.temporary_bytes <= most
     assert "external" not in str(case.graph)
+
+
+def test_segments_of_equal_lengths():
+    def function(x, k):
+        return np.add.reduceat(x, np.arange(0, len(x), k)), np.minimum.reduceat(
+            x, np.arange(1, 9, k)
+        )
+
+    f, plain = aj.jit(function, strict=True), function
+    before = aj.stats()["opaque_calls"]
+    for n, k in ((20, 5), (21, 5), (20, 7), (33, 1), (9, 8), (12, 30), (20, 5)):
+        for x in (np.arange(n) * 1.0, np.arange(2 * n, 0, -2)):
+            for one, other in zip(f(x, k), plain(x, k), strict=True):
+                assert one.dtype == other.dtype
+                np.testing.assert_array_equal(one, other)
+    assert aj.stats()["opaque_calls"] == before
 
 
 def test_views_share_memory():

@@ -26,6 +26,12 @@ FUNCTIONS = {
     "close NaN": lambda x: np.isclose(x, x[::-1], atol=np.float32(1e-3), equal_nan=True),
     "close to a length": lambda x: np.isclose(x, x.shape[0]),
     "close to a bool": lambda x: np.isclose(x, True),
+    "all close": lambda x: (np.allclose(x, x), np.allclose(x, x[:1], 0.5, equal_nan=True)),
+    "all close to a number": lambda x: (np.allclose(x, 1), np.allclose(2.5, x, atol=1e3)),
+    "equal": lambda x: (np.array_equal(x, x[::-1]), np.array_equal(x, x * 1)),
+    "equal NaN": lambda x: (np.array_equal(x, x, equal_nan=True), np.array_equal(x, x[::2], True)),
+    "equal to others": lambda x: (np.array_equal(x, x.real > 0), np.array_equal(x, [x])),
+    "equivalent": lambda x: (np.array_equiv(x, x[:1]), np.array_equiv(x[..., :3], x[:0])),
     "infinite": lambda x: (np.isposinf(x.real), np.isneginf(x.real)),
     "degrees": lambda x: (np.degrees(x.real), np.rad2deg(x.real)),
     "radians": lambda x: (np.radians(x.real), np.deg2rad(x.real)),
@@ -48,7 +54,7 @@ def layouts(values):
 def test_bits_are_numpys(name, code):
     function = FUNCTIONS[name]
     values = VALUES[code]
-    if name.startswith("close") and code[0] == "c":  # absolute has two formulas in NumPy
+    if "close" in name and code[0] == "c":  # absolute has two formulas in NumPy
         values = values[np.isfinite(values)] if name != "close NaN" else values.real + 0j
         values = values.astype(code)
     if code == "u4" and name in ("round far", "around -1"):
@@ -82,6 +88,52 @@ def test_angles_and_sines_are_near(function, code):
         np.testing.assert_allclose(found, want, rtol=tiny, atol=tiny)
         if function is np.angle and code[0] != "c":
             assert near(found, want, 5)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_comparisons_of_arrays_are_python_bools(code):
+    compared = axiomjit.jit(lambda x, y: (np.allclose(x, y), np.array_equal(x, y)), strict=True)
+    equal = axiomjit.jit(lambda x, y: np.array_equal(x, y), strict=True)
+    chosen = axiomjit.jit(lambda x, y: x if not np.array_equiv(x, y) else y[::-1], strict=True)
+    x = np.array([1, 0, 1]).astype(code)
+    for y in (x, x[::-1].copy(), np.array([1, 1, 1]).astype(code), x[:0], x[None], x[:1]):
+        for _ in range(3):
+            if np.ndim(y) == 1 and len(y):
+                assert compared(x, y) == (np.allclose(x, y), np.array_equal(x, y))
+            found = equal(x, y)
+            assert type(found) is bool
+            assert found == np.array_equal(x, y)
+            np.testing.assert_array_equal(chosen(x, y), chosen.__wrapped__(x, y))
+
+
+def test_operators_of_bools_give_bools():
+    def function(x):
+        one, other = np.allclose(x, 1), np.array_equal(x, x)
+        return one & other, one | True, False ^ other, one & (x[0] > 0), one + other
+
+    f = axiomjit.jit(function, strict=True)
+    for x in (np.ones(3), np.arange(3.0)):
+        assert [(type(n), n) for n in f(x)] == [(type(n), n) for n in function(x)]
+
+
+def test_lengths_decide_whether_arrays_are_equal():
+    f = axiomjit.jit(lambda x, y: np.array_equal(x[x > 0], y[y > 0]))
+    x = np.array([1.0, -1.0, 2.0, 3.0])
+    for y in (x, x[::-1], x[:3], x[2:], np.array([1.0, 2.0, 3.0]), x[:1] * 0):
+        assert f(x, y) is np.array_equal(x[x > 0], y[y > 0])
+
+
+def test_loops_until_arrays_are_close():
+    def halved(x):
+        count = 0
+        while not np.allclose(x, 0, atol=1):
+            x, count = x / 2, count + 1
+        return x, count
+
+    f = axiomjit.jit(halved, strict=True)
+    for n in (3.0, 0.0, 9.0, 2.0):
+        np.testing.assert_array_equal(f(np.full(3, n))[0], halved(np.full(3, n))[0])
+        assert f(np.full(3, n))[1] == halved(np.full(3, n))[1]
 
 
 def test_results_are_in_the_order_of_the_operand():

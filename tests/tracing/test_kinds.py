@@ -227,7 +227,7 @@ NEED_VALUES = {
 }
 UNSUPPORTED = {
     "method": lambda x: x.byteswap(),
-    "attribute": lambda x: hasattr(x, "strides") or x.strides,
+    "attribute": lambda x: hasattr(x, "data") or x.data,
     "function": lambda x: np.unwrap(x),
     "option": lambda x: x.std(where=x > 1),
     "zeros": lambda x: np.trim_zeros(x[0]),
