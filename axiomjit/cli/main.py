@@ -1,4 +1,4 @@
-"""The command line: `axiomjit demo | info | explain | opt | cache | bench`."""
+"""The command line: `axiomjit run | demo | info | explain | opt | cache | bench`."""
 
 from __future__ import annotations
 
@@ -38,6 +38,10 @@ from axiomjit.symbolic.dims import Scope
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; see `commands.run_command` for the exit codes."""
     words = sys.argv[1:] if argv is None else list(argv)
+    if words[:1] == ["run"]:  # errors of the program are not ours to show
+        from axiomjit.cli.run import main as run_program
+
+        return run_program(words[1:])
     if words[:1] == ["bench"]:  # a program of its own, imported on demand
         from axiomjit.bench.cli import main as run_bench
 
@@ -53,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
         "--version", action="version", version=f"axiomjit {package_version('axiomjit', SOURCE)}"
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands.add_parser("run", help="run a program with axiomjit.numpy as numpy", add_help=False)
     demo = commands.add_parser(
         "demo",
         help="compile a function and compare it with NumPy",

@@ -1,6 +1,7 @@
 """The user's functions: their source, their instrumented copies, and the outside that they use.
 
 - `source_text.py`: the syntax tree of a code object, if it compiles to that code
+- `numpy_imports.py`: trees whose imports of NumPy are those of the drop-in
 - `scopes.py`: the owner of each name of a function: itself, an enclosing function, the module
 - `expressions.py`, `statements.py`, `patterns.py`: trees that call a hook for all outside
 - `instrument.py`: copies of functions, compiled from such trees

@@ -27,6 +27,7 @@ from typing import Any, Final
 from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.locks import FORKS_WAIT, imported
 from axiomjit.base.records import Record
+from axiomjit.functions.numpy_imports import DROP_IN, rebind_imports
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 """The syntax node of a function."""
@@ -149,6 +150,8 @@ def _in_own_lines(code: CodeType, lines: list[str], names: list[str]) -> Definit
             module, depth, owner = _within_stubs(node, code, names)
             if _rewrite_asserts(module, text, code):
                 node = _first_function(text, code)
+            elif _has_rebound_imports(code):
+                rebind_imports(module)
             made = _code_at(compile_tree(module, code), depth)
             if node and any(is_same(part, code, shift) for part in made):
                 return Definition(node, owner, shift)
@@ -378,6 +381,11 @@ def _has_rewritten_asserts(code: CodeType) -> bool:
     return any(name.startswith("@py") for part in _parts(code) for name in part.co_names)
 
 
+def _has_rebound_imports(code: CodeType) -> bool:
+    """True if `axiomjit run` may have compiled the code."""
+    return any(name.startswith(DROP_IN) for part in _parts(code) for name in part.co_names)
+
+
 def _rewrite_asserts(module: ast.Module, text: str, code: CodeType) -> bool:
     """Change statements `assert` as pytest does in modules of tests, if the code shows that."""
     if not _has_rewritten_asserts(code):
@@ -391,9 +399,11 @@ def _rewrite_asserts(module: ast.Module, text: str, code: CodeType) -> bool:
 class _File:
     """The tree of a file, and the code objects that it compiles to."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, is_rebound: bool) -> None:
         self.text = text
         self.tree = ast.parse(text, FILE_NAME)
+        if is_rebound:
+            rebind_imports(self.tree)
         self._compiled: dict[bool, dict[tuple[str, int], list[CodeType]]] = {}
 
     def compiled(self, code: CodeType) -> list[CodeType]:
@@ -411,11 +421,11 @@ class _File:
 
 def _in_file(code: CodeType, lines: list[str], names: list[str]) -> Definition | None:
     """Return the definition from the statement of the module that has it, or the whole file."""
-    text = "".join(lines)
-    key, stamp = code.co_filename, hash(text)
+    text, is_rebound = "".join(lines), _has_rebound_imports(code)
+    key, stamp = code.co_filename, hash((text, is_rebound))
     if key not in _files or _files[key][0] != stamp:
         _files.keep(key, (stamp, None))
-        _files.keep(key, (stamp, _File(text)))
+        _files.keep(key, (stamp, _File(text, is_rebound)))
     file = _files[key][1]
     if file is None:
         return None

@@ -1,0 +1,165 @@
+"""Modules of one program in which `numpy` is `axiomjit.numpy`; all others keep NumPy."""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import spec_from_file_location, spec_from_loader
+from types import CodeType, ModuleType
+from typing import Any, Final
+
+from axiomjit.functions.numpy_imports import DROP_IN, is_numpy, rebind_imports
+
+PROGRAM: Final = "_axiomjit_program"
+"""The name under which spawned processes import the program's file once more."""
+SPAWN: Final = "multiprocessing.spawn"
+INSTALLED: Final = {"site-packages", "dist-packages"}
+STANDARD: Final = os.path.join(os.path.dirname(os.__file__), "")
+
+
+def rebound_code(source: bytes, file: str) -> CodeType:
+    """Compile a module; its imports of NumPy import `axiomjit.numpy`, at the same lines.
+
+    Raises:
+        SyntaxError, ValueError: as `compile` does.
+    """
+    tree = ast.parse(source, file)
+    if b"numpy" in source:
+        rebind_imports(tree)
+    code: CodeType = compile(tree, file, "exec", dont_inherit=True)
+    return code
+
+
+def rebind(folders: Sequence[str], program: str = "") -> None:
+    """Rebind NumPy in modules of these folders, from now on, also in processes that are spawned.
+
+    Args:
+        folders: Absolute paths; what is installed below them, and Python's library, keep NumPy.
+        program: The file that runs as `__main__`, if it is one.
+    """
+    finder = _Finder(folders, program)
+    sys.meta_path.insert(0, finder)
+    if SPAWN in sys.modules:
+        finder.follow(sys.modules[SPAWN])
+
+
+class _Finder:
+    """Finds modules as the finders behind it do, and gives those of the program their loader."""
+
+    def __init__(self, folders: Sequence[str], program: str) -> None:
+        self.folders = tuple(folders)
+        self.program = program
+
+    def __reduce__(self) -> tuple[Callable[..., None], tuple[object, ...]]:
+        """In another process, rebind NumPy there."""
+        return rebind, (self.folders, self.program)
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The spec of a module, None if nobody knows it."""
+        if name == PROGRAM and self.program:
+            loader = SourceFileLoader(name, self.program)
+            return self._rebound(spec_from_file_location(name, self.program, loader=loader))
+        if name.startswith(f"{DROP_IN}.") and is_numpy(_owner(name).__name__):
+            return _part(name)  # its files belong to NumPy, and would be loaded twice
+        rest = sys.meta_path[sys.meta_path.index(self) + 1 :]
+        specs = (finder.find_spec(name, path, target) for finder in rest)
+        spec = next((spec for spec in specs if spec is not None), None)
+        if spec is None:
+            return _part(name) if name.startswith(f"{DROP_IN}.") else None
+        if name == SPAWN and type(spec.loader) is SourceFileLoader:
+            spec.loader = _SpawnLoader(name, spec.loader.path, self)
+        return self._rebound(spec)
+
+    def _rebound(self, spec: ModuleSpec | None) -> ModuleSpec | None:
+        """The spec; for a module of the program that names NumPy with code of our own."""
+        if spec is None or type(spec.loader) is not SourceFileLoader or not self._is_own(spec):
+            return spec
+        loader = spec.loader
+        try:
+            source = loader.get_data(loader.path)
+            if b"numpy" in source:
+                code = rebound_code(source, loader.path)
+                spec.loader = _RebindingLoader(loader.name, loader.path, code)
+        except (OSError, SyntaxError, ValueError, RecursionError):
+            pass  # raised again by Python's own loader, without a frame of ours
+        return spec
+
+    def _is_own(self, spec: ModuleSpec) -> bool:
+        """True for a module of the program itself."""
+        file = os.path.abspath(spec.origin or "")
+        if spec.name.partition(".")[0] in ("axiomjit", "numpy") or file.startswith(STANDARD):
+            return False
+        if not INSTALLED.isdisjoint(file.split(os.sep)):
+            return False
+        return any(file.startswith(os.path.join(folder, "")) for folder in self.folders)
+
+    def follow(self, spawn: Any) -> None:
+        """Have `multiprocessing.spawn` rebind NumPy in the processes that it prepares."""
+        prepare = spawn.get_preparation_data
+
+        def get_preparation_data(name: str) -> dict[str, object]:
+            data = {"axiomjit": self, **prepare(name)}  # first: unpickled before anything runs
+            if self.program and data.get("init_main_from_path") == self.program:
+                del data["init_main_from_path"]  # would be compiled without a loader
+                data["init_main_from_name"] = PROGRAM
+            return data
+
+        spawn.get_preparation_data = get_preparation_data
+
+
+class _RebindingLoader(SourceFileLoader):
+    """Loads code that is never written to `__pycache__`."""
+
+    def __init__(self, name: str, path: str, code: CodeType) -> None:
+        super().__init__(name, path)
+        self._code = code
+
+    def get_code(self, fullname: str) -> CodeType:
+        """The code, whoever asks."""
+        return self._code
+
+
+class _SpawnLoader(SourceFileLoader):
+    """Loads `multiprocessing.spawn`, and makes it tell its processes."""
+
+    def __init__(self, name: str, path: str, finder: _Finder) -> None:
+        super().__init__(name, path)
+        self._finder = finder
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module."""
+        super().exec_module(module)
+        self._finder.follow(module)
+
+
+class _PartLoader(Loader):
+    """Stands a module that there is already under another name."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Take the place of the new module."""
+        sys.modules[module.__name__] = self._module
+
+
+def _owner(name: str) -> ModuleType:
+    return sys.modules[name.rpartition(".")[0]]
+
+
+def _part(name: str) -> ModuleSpec | None:
+    """A submodule of the drop-in that has no file: its attribute, else NumPy's; None without."""
+    try:
+        module = import_module(name.removeprefix("axiomjit."))
+    except ImportError:
+        return None
+    own = getattr(_owner(name), name.rpartition(".")[2], None)
+    found = own if isinstance(own, ModuleType) else module
+    return spec_from_loader(name, _PartLoader(found))
