@@ -70,4 +70,4 @@ def submodule(name: str) -> ModuleType:
     return importlib.import_module(OURS + name)
 
 
-sys.meta_path.append(Finder())
+sys.meta_path.insert(0, Finder())  # before those that would load the files of NumPy again

@@ -7,6 +7,7 @@ What happens is written to the file `AXIOMJIT_SUITE_LOG`, a JSON object for each
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import sys
@@ -20,6 +21,8 @@ from _pytest.runner import runtestprotocol
 NUMPY = Path(numpy.__file__).parent
 ROUNDS = int(os.environ.get("AXIOMJIT_SUITE_ROUNDS", "1"))
 IS_REBOUND = os.environ.get("AXIOMJIT_SUITE_REBOUND") == "1"
+MOST_SECONDS = 60
+"""A test that takes longer ends the process."""
 COUNTED = ("lazy", "learned", "at_once", "kernels")
 
 
@@ -131,15 +134,17 @@ def pytest_runtest_protocol(item, nextitem):
         before, outcome, error = COUNTS.now(), "passed", ""
         for round_ in range(ROUNDS):
             finish()
+            faulthandler.dump_traceback_later(MOST_SECONDS, exit=True)
             item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-            is_last = round_ == ROUNDS - 1
-            for report in runtestprotocol(item, log=False, nextitem=nextitem if is_last else item):
+            for report in runtestprotocol(item, log=False, nextitem=item.parent):
                 item.ihook.pytest_runtest_logreport(report=report)
                 if report.outcome != "passed" and outcome == "passed":
                     outcome = "skipped" if report.skipped else "failed"
                     error = error_of(report) if report.failed else ""
             if outcome != "passed":
                 break
+        item.session._setupstate.teardown_exact(nextitem)
+        faulthandler.cancel_dump_traceback_later()
         counts = [b - a for a, b in zip(before, COUNTS.now(), strict=True)]
         found = {"id": item.nodeid, "outcome": outcome, "error": error, "round": round_}
         print(json.dumps(found | dict(zip(COUNTED, counts, strict=True))), file=log, flush=True)
