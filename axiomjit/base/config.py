@@ -141,6 +141,10 @@ class Config:
         NumPy runs them as steps between compiled parts if the shapes and dtypes of their results
         can be inferred, under all policies but "error", which refuses each of them. If not, "step"
         raises too; "warn" (the default) and "allow" run the whole function in NumPy.
+
+        So it is for `axiomjit.numpy`: functions of lazy arrays that no segment records are run by
+        NumPy at once, and "error" refuses each of them. Segments that cannot be compiled are run by
+        NumPy, with a warning under "warn".
         """
         return self._fallback
 

@@ -6,14 +6,12 @@ import ast
 import os
 import sys
 from collections.abc import Callable, Sequence
-from importlib import import_module
-from importlib.abc import Loader
 from importlib.machinery import ModuleSpec, SourceFileLoader
-from importlib.util import spec_from_file_location, spec_from_loader
+from importlib.util import spec_from_file_location
 from types import CodeType, ModuleType
 from typing import Any, Final
 
-from axiomjit.functions.numpy_imports import DROP_IN, is_numpy, rebind_imports
+from axiomjit.functions.numpy_imports import rebind_imports
 
 PROGRAM: Final = "_axiomjit_program"
 """The name under which spawned processes import the program's file once more."""
@@ -66,14 +64,10 @@ class _Finder:
         if name == PROGRAM and self.program:
             loader = SourceFileLoader(name, self.program)
             return self._rebound(spec_from_file_location(name, self.program, loader=loader))
-        if name.startswith(f"{DROP_IN}.") and is_numpy(_owner(name).__name__):
-            return _part(name)  # its files belong to NumPy, and would be loaded twice
         rest = sys.meta_path[sys.meta_path.index(self) + 1 :]
         specs = (finder.find_spec(name, path, target) for finder in rest)
         spec = next((spec for spec in specs if spec is not None), None)
-        if spec is None:
-            return _part(name) if name.startswith(f"{DROP_IN}.") else None
-        if name == SPAWN and type(spec.loader) is SourceFileLoader:
+        if spec is not None and name == SPAWN and type(spec.loader) is SourceFileLoader:
             spec.loader = _SpawnLoader(name, spec.loader.path, self)
         return self._rebound(spec)
 
@@ -137,29 +131,3 @@ class _SpawnLoader(SourceFileLoader):
         """Run the module."""
         super().exec_module(module)
         self._finder.follow(module)
-
-
-class _PartLoader(Loader):
-    """Stands a module that there is already under another name."""
-
-    def __init__(self, module: ModuleType) -> None:
-        self._module = module
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Take the place of the new module."""
-        sys.modules[module.__name__] = self._module
-
-
-def _owner(name: str) -> ModuleType:
-    return sys.modules[name.rpartition(".")[0]]
-
-
-def _part(name: str) -> ModuleSpec | None:
-    """A submodule of the drop-in that has no file: its attribute, else NumPy's; None without."""
-    try:
-        module = import_module(name.removeprefix("axiomjit."))
-    except ImportError:
-        return None
-    own = getattr(_owner(name), name.rpartition(".")[2], None)
-    found = own if isinstance(own, ModuleType) else module
-    return spec_from_loader(name, _PartLoader(found))

@@ -7,6 +7,7 @@ import atexit
 import builtins
 import os
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import MAGIC_NUMBER, find_spec
@@ -19,6 +20,7 @@ from axiomjit.base.commands import OK, USAGE, on_one_line
 from axiomjit.base.errors import AxiomError, GraphValueError
 from axiomjit.base.origins import hide_frames
 from axiomjit.cli.rebinding import rebind, rebound_code
+from axiomjit.functions.numpy_imports import DROP_IN
 
 NAME: Final = "axiomjit run"
 WITH_VALUE: Final = "--project"
@@ -79,7 +81,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FOLDER",
         help="another folder with files of the program; may be given again",
     )
-    parser.add_argument("--stats", action="store_true", help="at the end print axiomjit.stats()")
+    parser.add_argument(
+        "--stats",
+        action="store_true",
+        help="at the end print axiomjit.stats(), and the operations that NumPy ran at once",
+    )
     parser.add_argument(
         "--explain", action="store_true", help="at the end print axiomjit.explain_last()"
     )
@@ -210,5 +216,8 @@ def _report(stats: bool, explain: bool) -> None:
             print(explain_last(), file=sys.stderr)
         except AxiomError as error:
             print(f"{NAME}: {on_one_line(error)}", file=sys.stderr)
-    for name, count in axiomjit.stats().items() if stats else ():
-        print(f"{name:20} {count}", file=sys.stderr)
+    if stats:
+        at_once = getattr(sys.modules.get(DROP_IN), "ran_at_once", Counter[tuple[str, str]])()
+        lines = [(name, str(count)) for name, count in axiomjit.stats().items()]
+        lines += [(n, f"{count} at once: {why}") for (n, why), count in at_once.most_common()]
+        print(*(f"{name:20} {text}" for name, text in lines), sep="\n", file=sys.stderr)

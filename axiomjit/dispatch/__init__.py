@@ -15,6 +15,7 @@ Tables of identity: equal values are one object, freed with its last user.
 - `axiomjit/graph/nodes.py` `_interned`: equal nodes are one node, computed once
 - `axiomjit/axis/axis.py` `_merged`: flattening the same axes twice gives the same axis
 - `axiomjit/axis/axis.py` `_duals`: `axis + 1` is the same axis each time
+- `axiomjit/numpy/facts.py` `_interned`: edges of paths compare facts by identity
 
 Facts about a node, a storage or a graph. They are kept outside the object since they are not part
 of the computation, or hold data, and are freed with the object.
@@ -28,6 +29,7 @@ of the computation, or hold data, and are freed with the object.
 Shared by equal programs and kernels, limited or small.
 
 - `axiomjit/dispatch/programs.py` `_programs`: programs of graphs; graphs of one form share one
+- `axiomjit/numpy/programs.py` `_programs`: programs of segments by their text, 2,000 at most
 - `axiomjit/numpy_rules/statistics.py` `_REGISTRIES`: by file, the warnings that were shown
 - `runtime/codegen/kernel_cache.py` `KERNELS`: machine code by the text of its kernel
 - `runtime/codegen/kernel_cache.py` `_alive`: the same, for all kernels that a plan may run
@@ -44,6 +46,8 @@ Valid for a part of the program's run, in one thread or context.
 - `axiomjit/graph/captured.py` `_captured`: arrays captured by the traced function
 - `axiomjit/graph/storages.py` `_layouts`: strides of its arguments, for views like `reshape`
 - `axiomjit/base/counters.py` `_clock`: the clock of the function that a thread compiles for
+- `axiomjit/numpy/segments.py` `CURRENT`: the segment that a thread records operations in
+- `axiomjit/numpy/quick.py` `_NO_OPTIONS`: the options of calls without any; nothing writes them
 - `axiomjit/base/config.py` `_waits`: true while a thread waits for kernels (`f.warm`)
 - `runtime/native_call/native_entry.py` `_code`: the machine code of native entries, loaded once
 - `runtime/native_call/native_entry.py` `_refused`: the reason if this process has none, found once

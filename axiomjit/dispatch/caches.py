@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import repeat
 from typing import Any, Final, Protocol, TypeVar
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.locks import is_held_here
+from axiomjit.base.origins import hides_frames
 from axiomjit.base.records import Record
 from axiomjit.base.tree import LEAF, OfArgument, Structure, unflatten_tree
 from axiomjit.dispatch.arguments import exact_layout, kind_of, mentions_dead, plain_arguments
@@ -132,8 +134,8 @@ class CompiledCall(Record):
 
     @property
     def is_guarded(self) -> bool:
-        """True if guards suffice for a call, since there is nothing to roll back."""
-        return not (self.generators or self.early)
+        """True if guards suffice for a call, since there are no arguments to roll back."""
+        return not self.early
 
     @property
     def is_simple(self) -> bool:
@@ -326,17 +328,41 @@ def _leaves(
             yield vector[value.source.number]
         elif isinstance(value, Dim):
             yield evaluate(value, counted)
-        elif number is None:
-            yield value.now(made) if isinstance(value, Recipe) else value
-        elif isinstance(value, OfArgument):
+        elif number is not None and isinstance(value, OfArgument):
             argument = given[value.position]
             yield argument if value.is_itself else _view_of(argument, results[number])
         else:
-            result = results[number]
-            if isinstance(value, type):  # of Python's numbers
-                yield value(result)
-            else:
-                yield result[()] if result.ndim == 0 else result
+            yield _leaf(number, value, results, made)
+
+
+def _leaf(number: int | None, value: object, results: Sequence[np.ndarray], made: Memo) -> object:
+    """A leaf of a return value that needs no arguments."""
+    if number is None:
+        return value.now(made) if isinstance(value, Recipe) else value
+    result = results[number]
+    if isinstance(value, type):  # of Python's numbers
+        converted: object = value(result)
+        return converted
+    scalar = result.ndim == 0 and value is None
+    return result[()] if scalar else result
+
+
+def finisher(compiled: CompiledCall) -> Callable[..., object] | None:
+    """The function that makes the return value of all results; None if it needs more than these.
+
+    Results that are arguments, or views of them, are given as such.
+    """
+    known = {number: value for number, value in compiled.leaves if number is not None}
+    others = any(isinstance(value, Dim | FromSource) for _, value in compiled.leaves)
+    apart = all(known[number] == value for number, value in compiled.leaves if number is not None)
+    return None if others or not known or not apart else partial(_finished, compiled)
+
+
+@hides_frames
+def _finished(compiled: CompiledCall, *results: np.ndarray) -> object:
+    made: Memo = {}
+    leaves = (_leaf(number, value, results, made) for number, value in compiled.leaves)
+    return unflatten_tree(compiled.structure, leaves)
 
 
 def _view_of(argument: object, result: np.ndarray) -> np.ndarray:

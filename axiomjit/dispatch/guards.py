@@ -17,8 +17,9 @@ from axiomjit.base.native_callable import NativeCallable, change_tables
 from axiomjit.base.origins import hide_frames, hides_frames
 from axiomjit.base.tree import LEAF, Branch, Leaf, OfArgument
 from axiomjit.dispatch.arguments import CallArguments
-from axiomjit.dispatch.caches import CompiledCall, after_effects, run_and_unflatten
+from axiomjit.dispatch.caches import CompiledCall, after_effects, finisher, run_and_unflatten
 from axiomjit.dispatch.native_effects import KINDS, add_effects, kinds_of, stored, with_returned
+from axiomjit.dispatch.rollback import snapshot
 from axiomjit.dispatch.source_guards import Numbers, add_sources
 from axiomjit.functions.effects import FromSource
 from axiomjit.functions.outside import BY_IDENTITY
@@ -99,10 +100,9 @@ def guard_call(
     """
     vector = (*args, *kwargs.values())
     places, leaves = dict(call.static), call.leaves(call.dynamic)
-    if len(leaves) != len(vector) or not isinstance(compiled.runnable, BoundPlan):
+    if not isinstance(compiled.runnable, BoundPlan) or not _are_alike(leaves, vector, order):
         return False
-    others = any(leaf is not vector[k] for leaf, k in zip(leaves, order, strict=True))
-    if others or not _may_guard(function, compiled, compiled.runnable, kwargs):
+    if not _may_guard(function, compiled, compiled.runnable, kwargs):
         return False
     reads, whole, values = compiled.outside, call, values or []
     if reads is not None:
@@ -121,16 +121,21 @@ def guard_call(
         native, found = None, _guards(None, compiled, call, leaves, order, distinct, values)
     if found is None:
         return False
-    runner, (guards, numbers) = None, found
-    passed: tuple[int, ...] = ()
-    if native is None:
-        wanted = _wanted(compiled)
-        passed = tuple(map(numbers, wanted))
-        runner = _runner_of(compiled, whole, order, places, wanted, len(values))
-    facts = runner, function.slow if compiled.speculative else None, _errors(compiled), passed
-    table = guards.table(len(args), tuple(kwargs), function.hits_natively, *facts)
-    add_table(function, table, native)
+    (guards, numbers), wanted = found, _wanted(compiled) if native is None else ()
+    rest = whole, order, places, wanted, len(values)
+    runner = _runner_of(compiled, *rest) if native is None else None
+    slow = function.slow if compiled.speculative else None
+    facts = runner, slow, _errors(compiled), tuple(map(numbers, wanted))
+    add_table(
+        function, guards.table(len(args), tuple(kwargs), function.hits_natively, *facts), native
+    )
     return True
+
+
+def _are_alike(leaves: Sequence[object], vector: Vector, order: Sequence[int]) -> bool:
+    """True if the leaves of the arguments are the arguments themselves, in an order."""
+    are_as_many = len(leaves) == len(vector)
+    return are_as_many and all(v is vector[k] for v, k in zip(leaves, order, strict=True))
 
 
 def _may_guard(
@@ -354,15 +359,23 @@ def _native(
 ) -> NativePlan | None:
     """The native plan of a call, or None."""
     whole: Any = compiled.runnable if varying is None else varying
+    given = {k: v for k, v in compiled.leaves if k is not None and isinstance(v, OfArgument)}
+    if compiled.generators:  # Python puts them back after an error
+        return None
     if compiled.outside is not None and compiled.outside.effects:
         stores = stored(compiled, _integers_of(varying))
-        return None if stores is None else whole.native_plan(stores.count, SCALARS | TUPLE)
+        if stores is None:
+            return None
+        facts = stores.count, SCALARS | TUPLE, (), given
+        stored_plan: NativePlan | None = whole.native_plan(*facts)
+        return stored_plan
     form = _form(compiled)
-    count = 0 if form == NOTHING else len(compiled.leaves)
-    given = {k: v for k, v in compiled.leaves if k is not None and isinstance(v, OfArgument)}
+    finish = finisher(compiled) if form is None else None
+    numbers = [-1 if number is None else number for number, _ in compiled.leaves]
+    count = 0 if form == NOTHING else 1 + max(numbers, default=-1)
     examples = call.dynamic if compiled.plain and _builder(compiled) is not None else None
     kind = getattr(compiled.structure, "kind", None)
-    made: NativePlan | None = whole.native_plan(count, form, (), given, examples, kind)
+    made: NativePlan | None = whole.native_plan(count, form, (), given, examples, kind, finish)
     return None if made is None else made.with_numbers(kinds_of(compiled.leaves))
 
 
@@ -380,7 +393,8 @@ def _runner_of(
     dynamic += [len(order) + wanted.index(one) for one in inputs]
     alone = dynamic == list(range(len(order) + len(wanted))) and compiled.plain
     rest = wanted, len(order), sources
-    return _runner(compiled, call, dynamic, rest, alone)
+    runner = _runner(compiled, call, dynamic, rest, alone)
+    return partial(_rolled_back, compiled, runner) if compiled.generators else runner
 
 
 def _runner(
@@ -439,6 +453,17 @@ def _builder(compiled: CompiledCall) -> Callable[[Sequence[np.ndarray]], object]
         return None
     count = len(compiled.leaves)
     return lambda results: make([one if one.ndim else one[()] for one in results[:count]])
+
+
+@hides_frames
+def _rolled_back(compiled: CompiledCall, run: Runner, *args: object) -> object:
+    """The result of a run; after an error that another answer follows, generators are put back."""
+    put_back = snapshot(compiled, ())
+    try:
+        return run(*args)
+    except _errors(compiled):
+        put_back()
+        raise
 
 
 @hides_frames

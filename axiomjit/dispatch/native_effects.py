@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any, Final
 
 from axiomjit.base.records import Record
-from axiomjit.base.tree import Leaf
+from axiomjit.base.tree import Leaf, OfArgument
 from axiomjit.dispatch.caches import CompiledCall
 from axiomjit.dispatch.fresh import Recipe
 from axiomjit.dispatch.source_guards import Numbers
@@ -83,7 +83,8 @@ def _split(leaves: Sequence[Any], effects: int) -> list[Any]:
 def _is_stored(number: int | None, value: object) -> bool:
     if number is None:
         return not isinstance(value, Recipe)
-    return value is None or value in KINDS
+    is_itself = isinstance(value, OfArgument) and value.is_itself
+    return value is None or value in KINDS or is_itself
 
 
 def _returned(part: Any, leaves: Sequence[Any]) -> tuple[tuple[int, ...] | None, int]:

@@ -29,6 +29,10 @@ Shapes = Sequence[tuple[Dim, ...]]
 Bounds = Sequence[BoundCondition]
 
 
+MIN_NOT_CLEARED: Final = 65_536
+"""Bytes of a product from which `numpy.dot`, which clears its result first, is slower than
+`numpy.matmul`.
+"""
 SPLIT: Final = 16
 """With fewer multiplications per matrix, one product of merged dimensions replaces a stack.
 
@@ -103,10 +107,17 @@ def _multiply_matrices(operands: OperandArrays, labels: Labels, out: np.ndarray)
     axes = _shared_label(*labels)
     first = left.T if axes[0] == 0 else left
     second = right.T if axes[1] == 1 else right
-    if out.flags.c_contiguous:
+    if out.nbytes >= MIN_NOT_CLEARED and out.flags.carray and _is_for_blas(first, second):
+        np.matmul(first, second, out=out)
+    elif out.flags.c_contiguous:
         np.dot(first, second, out=out)
     else:
         out[...] = np.dot(first, second)
+
+
+def _is_for_blas(*operands: np.ndarray) -> bool:
+    """True for matrices in C or Fortran order that `numpy.matmul` hands to BLAS as they are."""
+    return all(one.ndim == 2 and one.flags.forc and one.dtype.char in "fdFD" for one in operands)
 
 
 @lru_cache(maxsize=256)

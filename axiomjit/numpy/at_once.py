@@ -10,9 +10,10 @@ import numpy as np
 
 from axiomjit.base.config import config
 from axiomjit.base.counters import counter
-from axiomjit.base.errors import UnsupportedError
+from axiomjit.base.errors import AxiomError, FallbackWarning, UnsupportedError
 from axiomjit.base.locks import new_lock
-from axiomjit.base.origins import user_location
+from axiomjit.base.origins import user_location, warn
+from axiomjit.dispatch.fallbacks import short_reason
 from axiomjit.numpy.operations import Operation
 
 NOT_RECORDED: Final = "no segment records the function"
@@ -23,6 +24,7 @@ VALUES: Final = "the values decide whether it raises an error"
 DRAWN: Final = "random numbers are drawn in the order of the program"
 LOOKED_AT: Final = ""
 """The reason of what shows or stores values, which is neither counted nor refused."""
+_SEGMENT: Final = "a segment of axiomjit.numpy"
 _UNKNOWN: Final = (NOT_RECORDED, ARGUMENTS)
 _LOOKS: Final = frozenset(
     {
@@ -49,6 +51,20 @@ def note(called: Operation | Callable[..., Any], reason: str) -> None:
     _count()
     with _lock:
         _counts[name, reason] += 1
+
+
+def note_refused(error: AxiomError) -> None:
+    """Count a segment that `jit` refuses and NumPy runs from now on; `config.fallback` may warn.
+
+    Raises:
+        AxiomError: `config.fallback` is "error".
+    """
+    if config.fallback == "error":
+        raise error
+    with _lock:
+        _counts[_SEGMENT, short_reason(error)] += 1
+    if config.fallback == "warn":
+        warn(f"{_SEGMENT} runs in NumPy, not compiled: {error}", FallbackWarning)
 
 
 def name_of(called: Operation | Callable[..., Any]) -> str:

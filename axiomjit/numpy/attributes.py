@@ -21,10 +21,10 @@ from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.numpy.at_once import LOOKED_AT, NOT_RECORDED
 from axiomjit.numpy.exports import Interface, handed_out
 from axiomjit.numpy.facts import facts_of, is_lazy_type
-from axiomjit.numpy.handles import Handle, Shared, ViewOf, let_escape
+from axiomjit.numpy.handles import Handle, Shared, ViewOf, let_escape, value_of
 from axiomjit.numpy.lazy_arrays import LazyArray, at_once, made, run, wrap
 from axiomjit.numpy.operations import FUNCTIONS, METHODS, SET
-from axiomjit.numpy.segments import finish_readers, look, value_of
+from axiomjit.numpy.segments import finish_readers, look
 
 _READING: Final = "argpartition argsort choose compress dot nonzero repeat searchsorted take"
 _WRITING: Final = "byteswap partition put setfield sort"
@@ -85,6 +85,9 @@ _UNVIEWED: Final = _references_of_one()
 
 
 def _views_of(root: Handle) -> list[ViewOf]:
+    """How the living views of an array came about; only the collector knows them."""
+    if gc.get_freeze_count():
+        gc.unfreeze()  # what is frozen is not searched
     return [one for one in gc.get_referrers(root) if type(one) is ViewOf and one.root is root]
 
 
@@ -148,9 +151,11 @@ def _resize(self: Any, *new_shape: Any, refcheck: bool = True) -> None:
 def _setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -> None:
     finish_readers(self)
     value_of(self).setflags(write, align, uic)
-    root = self.root()
-    if type(root._link) is not Shared and not _is_number(self):
-        root._link = Shared()
+    if write is not None and not _is_number(self):
+        root = self.root()
+        if type(root._link) is not Shared:
+            root._link = Shared()
+        root._link.is_read_only = root is not self or not write  # a view's flags are its own
 
 
 class Flags:

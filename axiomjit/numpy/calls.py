@@ -61,6 +61,17 @@ class Call:
         found = numbers_in(self.args) if self.operation.sign else ()
         return found if all(isinstance(one, float) for one in found) else ()
 
+    def varies_simply(self) -> bool:
+        """True if the second of two arguments is a number that may vary, and the first an operand.
+
+        Of indices these are positions that are not negative.
+        """
+        if len(self.args) != 2 or self.kwargs or not isinstance(self.args[0], Handle):
+            return False
+        number = self.args[1]
+        is_position = self.operation is GET and type(number) is int and number >= 0
+        return is_position or type(number) is float
+
     def pattern(self) -> Hashable:
         """The key without the varying numbers, with the shape that an index selects.
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from axiomjit.numpy.handles import Handle, hand_out, let_escape, view_of
-from axiomjit.numpy.segments import finish_readers, look, value_of
+from axiomjit.numpy.handles import Handle, hand_out, let_escape, value_of, view_of
+from axiomjit.numpy.segments import finish_readers, look
 
 
 def handed_out(handle: Handle) -> Any:

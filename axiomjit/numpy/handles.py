@@ -49,23 +49,29 @@ class Shared:
     Attributes:
         given: The NumPy array that somebody else may hold; None for our own memory.
         handed: A weak reference to the array that was handed out; its views keep it alive.
+        is_read_only: True if the program forbade writes, which only NumPy refuses at once.
         escaped: The same array, once its address is known to somebody who keeps no reference.
     """
 
-    __slots__ = ("escaped", "given", "handed")
+    __slots__ = ("escaped", "given", "handed", "is_read_only")
 
     def __init__(self, given: Any = None) -> None:
         self.given = given
         self.handed: weakref.ref[Any] | None = None
         self.escaped: Any = None
+        self.is_read_only = False
 
     def references(self) -> int:
         """The number of references to the array that was given."""
         return getrefcount(self.given)
 
     def is_held(self) -> bool:
-        """True if somebody else can reach the memory now."""
-        if self.given is not None and (self.references() > _ALONE or not self.given.flags.owndata):
+        """True if somebody else can reach the memory now, or nobody may write into it."""
+        given = self.given
+        if given is not None and not (given.flags.owndata and given.flags.writeable):
+            return True
+        del given
+        if self.is_read_only or (self.given is not None and self.references() > _ALONE):
             return True
         return self.handed is not None and self.handed() is not None
 

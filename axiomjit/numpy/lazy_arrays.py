@@ -23,7 +23,14 @@ from axiomjit.numpy.at_once import (
 )
 from axiomjit.numpy.exports import handed_out
 from axiomjit.numpy.facts import facts_of, is_lazy_type
-from axiomjit.numpy.handles import Handle, Shared, ViewOf, is_private, let_escape
+from axiomjit.numpy.handles import (
+    Handle,
+    Shared,
+    ViewOf,
+    concrete,
+    is_private,
+    let_escape,
+)
 from axiomjit.numpy.operations import (
     EXACT_POWERS,
     FUNCTIONS,
@@ -34,17 +41,16 @@ from axiomjit.numpy.operations import (
     UFUNC_METHODS,
     VIEWS,
     WRITES,
+    WRITING_FUNCTIONS,
     Operation,
 )
 from axiomjit.numpy.quick import add_quick_ways
 from axiomjit.numpy.segments import (
     RestartError,
-    concrete,
     finish_readers,
     look,
     make_handles,
     open_segment,
-    value_of,
 )
 from axiomjit.numpy.statements import UnrecordedError
 
@@ -125,7 +131,7 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         shape = self._facts.shape
         if not shape:
             if self._facts.is_number:
-                raise TypeError(f"object of type '{self.dtype.type.__name__}' has no len()")
+                return len(look(self))  # NumPy's error
             raise TypeError("len() of unsized object")
         return int(shape[0])
 
@@ -160,15 +166,16 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         if operation is None or _may_fail(ufunc, operands):
             function = ufunc if method == "__call__" else getattr(ufunc, method)
             reason = NOT_RECORDED if operation is None else VALUES
-            return at_once(function, operands, options, reason=reason)
+            return at_once(function, operands, options, writes=method == "at", reason=reason)
         return run(operation, operands, options)
 
     def _function(
         self, function: Any, operands: Sequence[Any], options: Mapping[str, Any]
     ) -> object:
         operation = FUNCTIONS.get(function)
-        if operation is None:
-            return at_once(function, operands, options)
+        is_nonzero = function is np.where and len(operands) + len(options) == 1
+        if operation is None or is_nonzero:
+            return at_once(function, operands, options, writes=function in WRITING_FUNCTIONS)
         return run(operation, operands, options)
 
     def _value(self, use: str) -> Any:
@@ -183,10 +190,10 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         return (self[k] for k in range(len(self)))
 
     def __contains__(self, value: object) -> bool:
-        return at_once(np.ndarray.__contains__, (self, value), {})  # type: ignore[no-any-return]
+        return at_once(operator.contains, (self, value), {})  # type: ignore[no-any-return]
 
     def __getitem__(self, index: Any) -> Any:
-        if _is_plain_index(index):
+        if _is_plain_index(index) and not self._facts.is_number:
             if self._facts.shape and _selects_one(index, len(self._facts.shape)):
                 return look(self)[index]
             return run(GET, (self, index), {})
@@ -347,26 +354,19 @@ def _handles_in(values: Sequence[Any]) -> Any:
 
 def _is_apart(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
     """True if a call views or writes memory of which segments only read copies."""
-    writes = operation in WRITES
-    first = args[0] if args and (writes or operation in VIEWS) else None
-    if first is not None and _is_outside(first, writes):
+    first = args[0] if args and (operation in WRITES or operation in VIEWS) else None
+    if first is not None and _is_outside(first):
         return True
     out = kwargs.get("out")
-    return out is not None and any(
-        _is_outside(one, True) for one in (out if isinstance(out, tuple) else (out,))
-    )
+    targets = out if isinstance(out, tuple) else (out,)
+    return out is not None and any(map(_is_outside, targets))
 
 
-def _is_outside(target: Any, writes: bool) -> bool:
-    """True if operations on an array's memory run at once, or raise NumPy's error for writes."""
+def _is_outside(target: Any) -> bool:
+    """True if operations on an array's memory run at once."""
     if type(target) is not LazyArray:
         return isinstance(target, np.ndarray)
-    if target._link is None:
-        return False
-    if target.is_apart():
-        return True
-    is_known = type(target.root()._link) is Shared
-    return writes and is_known and not value_of(target).flags.writeable
+    return target._link is not None and target.is_apart()
 
 
 def _may_fail(ufunc: np.ufunc, operands: Sequence[Any]) -> bool:

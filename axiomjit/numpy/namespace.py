@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base.config import config
-from axiomjit.base.origins import hides_frames
+from axiomjit.base.origins import hide_frames, hides_frames
 from axiomjit.numpy.at_once import LOOKED_AT
 from axiomjit.numpy.facts import is_lazy_type
 from axiomjit.numpy.lazy_arrays import LazyArray, at_once, run, wrap
@@ -26,6 +26,8 @@ UNTOUCHED_BYTES: Final = 2**25
 
 def wrapped(value: Any, is_shared: bool = False) -> Any:
     """What a function gives, with lazy arrays in place of large arrays."""
+    if type(value) is np.ndarray and value.size < config.lazy_from:
+        return value
     if type(value) is tuple or type(value) is list:
         return type(value)(wrapped(one, is_shared) for one in value)
     return wrap(value, is_shared)
@@ -35,7 +37,11 @@ def _making(function: Function) -> Function:
     """A function whose arrays are new, or share memory that the array's `base` owns."""
 
     def made(*args: Any, **kwargs: Any) -> Any:
-        return wrapped(function(*args, **kwargs))
+        try:
+            return wrapped(function(*args, **kwargs))
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return made
 
@@ -46,10 +52,16 @@ def _filling(function: Function) -> Function:
     most = UNTOUCHED_BYTES if function is np.zeros else math.inf
 
     def made(*args: Any, **kwargs: Any) -> Any:
-        count = _count(args[0] if args else kwargs.get("shape"))
-        if count < config.lazy_from or count * 8 > most:
-            return wrapped(function(*args, **kwargs))
-        return run(operation, args, kwargs)
+        try:
+            if args and type(args[0]) is int and args[0] < config.lazy_from:
+                return function(*args, **kwargs)
+            count = _count(args[0] if args else kwargs.get("shape"))
+            if count < config.lazy_from or count * 8 > most:
+                return wrapped(function(*args, **kwargs))
+            return run(operation, args, kwargs)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return made
 
@@ -59,6 +71,15 @@ def _counting(function: Function) -> Function:
     operation = FUNCTIONS[function]
 
     def made(*args: Any, **kwargs: Any) -> Any:
+        try:
+            if len(args) == 1 and type(args[0]) is int and args[0] < config.lazy_from:
+                return function(*args, **kwargs)
+            return long(args, kwargs)
+        except Exception as error:
+            hide_frames(error)
+            raise
+
+    def long(args: Any, kwargs: Any) -> Any:
         are_bounds = 0 < len(args) < 4 and all(type(one) is int for one in args)
         if are_bounds and args[2:] != (0,) and len(range(*args)) >= config.lazy_from:
             return run(operation, args, kwargs)
@@ -77,6 +98,15 @@ def _converting(function: Function) -> Function:
     """A function that gives an array itself if it is as asked, else a copy."""
 
     def made(*args: Any, **kwargs: Any) -> Any:
+        try:
+            if args and type(args[0]) is np.ndarray and args[0].size < config.lazy_from:
+                return function(*args, **kwargs)
+            return other(args, kwargs)
+        except Exception as error:
+            hide_frames(error)
+            raise
+
+    def other(args: Any, kwargs: Any) -> Any:
         given = args[0] if args else None
         if type(given) is LazyArray:
             found = None if given._facts.is_number else _converted(function, args, kwargs)
@@ -135,7 +165,7 @@ def like(function: Any, made: Function, module: str) -> Function:
 
     Compiled functions call NumPy's.
     """
-    found: Any = functools.wraps(function)(hides_frames(made))
+    found: Any = functools.wraps(function)(made)
     found.__module__, found.__qualname__, found.stands_for = module, found.__name__, function
     return found  # type: ignore[no-any-return]
 
@@ -150,7 +180,7 @@ def _function(path: str, way: Callable[[Function], Function]) -> Function:
 
 REPLACED: Final[dict[str, Any]] = {
     **{path: _function(path, way) for way, names in _TABLE.items() for path in names.split()},
-    "fromfunction": like(np.fromfunction, _from_function, "axiomjit.numpy"),
+    "fromfunction": like(np.fromfunction, hides_frames(_from_function), "axiomjit.numpy"),
     "ndarray": LazyArray,
 }
 """Our objects by NumPy's names: `zeros`, `fft.fftfreq`."""

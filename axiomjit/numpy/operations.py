@@ -101,10 +101,12 @@ _EXACT_FUNCTIONS: Final = _words(
     "swapaxes matrix_transpose moveaxis rollaxis squeeze expand_dims broadcast_to diagonal "
     "flip flipud fliplr rot90 atleast_1d atleast_2d atleast_3d reshape ravel concatenate "
     "stack vstack hstack dstack column_stack tile roll tril triu ptp diff zeros_like "
-    "ones_like full_like empty_like zeros ones full arange copyto outer"
+    "ones_like full_like empty_like zeros ones full arange copyto outer append ediff1d isclose "
+    "isneginf isposinf nan_to_num nanmax nanmin repeat kron diagflat"
 )
 _ROUNDED_FUNCTIONS: Final = _words(
-    "sum prod mean var std cumsum cumprod nansum nanmean trapezoid trace average linspace"
+    "sum prod mean var std cumsum cumprod nansum nanmean trapezoid trace average linspace "
+    "corrcoef cov cumulative_prod cumulative_sum gradient nanprod nanstd nanvar polyval sinc angle"
 )
 """Functions that add or multiply in another order than NumPy's, so that last bits may differ."""
 _EXACT_METHODS: Final = _words(
@@ -154,6 +156,10 @@ METHODS: Final[dict[str, Operation]] = {
 """Recorded methods of arrays, by name."""
 WRITES: Final = frozenset({FUNCTIONS[np.copyto], METHODS["fill"], SET, *IN_PLACE.values()})
 """Operations that write into their first operand."""
+WRITING_FUNCTIONS: Final = frozenset(
+    {np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis, np.nan_to_num}
+)
+"""Functions that are not recorded, and may write into an operand that is no `out`."""
 VIEWS: Final = frozenset(
     {
         GET,

@@ -50,6 +50,7 @@ class State:
             operation before which the segment is run.
         general: By the pattern of an operation with varying numbers: the state of its first
             numbers, then that for any.
+        reads: The value numbers of the last operation's operands.
         written: The value numbers of arrays whose memory the last operation writes into.
         numbers: The number of value numbers so far.
         arguments: The names of the arguments so far.
@@ -60,18 +61,8 @@ class State:
 
     __slots__ = (
         *("_summary", "arguments", "bytes", "container", "depth", "edges", "fresh", "general"),
-        *(
-            "is_quick",
-            "line",
-            "numbers",
-            "old",
-            "parent",
-            "programs",
-            "results",
-            "same",
-            "statement",
-        ),
-        *("unrecorded", "view", "where", "words", "written"),
+        *("is_quick", "line", "numbers", "old", "parent", "programs", "reads", "results"),
+        *("same", "statement", "unrecorded", "view", "where", "words", "written"),
     )
 
     def __init__(self, parent: State | None) -> None:
@@ -86,6 +77,7 @@ class State:
         self.statement, self.is_quick = "", False
         self.written: tuple[int, ...] = ()
         self.where = ""
+        self.reads: tuple[int, ...] = ()
         self.fresh: Facts | None = None
         self.view: View | None = None
         self.same: int | None = None
@@ -121,6 +113,10 @@ class State:
                 self.edges[key] = found
         return found
 
+    def made(self) -> range:
+        """The value numbers of the last operation's new results."""
+        return range(0 if self.parent is None else self.parent.numbers, self.numbers)
+
     def is_full(self) -> bool:
         """True if the segment is to be run before the next operation."""
         return self.depth >= MOST_STATEMENTS or self.bytes > MOST_BYTES
@@ -148,12 +144,13 @@ class State:
         made.results, made.container, made.words = results, container, tuple(words)
         made.statement = call.statement(self.numbers, results, dict(enumerate(words)))
         made.arguments = (*self.arguments, *words)
+        made.reads = tuple(map(call.number, call.operands))
         made.depth += 1
         made.where = user_location() or ""
         made.numbers += sum(isinstance(one, Facts | View) for one in results)
-        if container is None and not words:
+        if container is None:
             only = results[0]
-            made.is_quick = True
+            made.is_quick = not words
             made.fresh = only if isinstance(only, Facts) else None
             made.view = only if isinstance(only, View) else None
             made.same = only.number if isinstance(only, Same) else None
@@ -168,6 +165,9 @@ class State:
         """The state for any varying numbers of a call, with the results of the first call."""
         made = self.then(call, first.results, first.container, words)
         made.line = first.line
+        if call.varies_simply():
+            of, number = call.args[:2]
+            self.edges[call.operation, call.number(of), type(number)] = made
         return made
 
     @property

@@ -8,7 +8,6 @@ its segment ran.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any, Final
@@ -17,9 +16,11 @@ import numpy as np
 
 from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.config import config
+from axiomjit.base.dtypes import is_inexact
 from axiomjit.base.errors import AxiomError
 from axiomjit.dispatch.jit import Jitted
 from axiomjit.functions.source_text import tell_text
+from axiomjit.numpy.at_once import note_refused
 from axiomjit.numpy.operations import FUNCTIONS, UFUNC_METHODS, Operation
 from axiomjit.numpy.paths import State
 from axiomjit.numpy.statements import Writer
@@ -32,7 +33,6 @@ STATEMENT_S: Final = 0.004
 LOWER_S: Final = 0.001
 """Seconds that following and lowering one statement takes."""
 MOST_PROGRAMS: Final = 2000
-_VALUES: Final = re.compile(r"\bv\d+\b")
 FILE_NAME: Final = "<axiomjit.numpy segment>"
 
 
@@ -45,14 +45,15 @@ class Program:
         is_compiled: True once calls go to compiled code.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, in_numpy: str, functions: Any) -> None:
+        """Make a program of a text, and of the one that NumPy runs, with `functions` as `np`."""
         self.text = text
         self.spent_s = 0.0
         self.is_compiled = self._is_refused = False
         self._was_lowered = False
         self._lowering_s = LOWER_S * text.count("\n")
         self._estimate_s = COMPILE_S + STATEMENT_S * text.count("\n")
-        self._plain = _function(_with_deletions(text), _OneByOne())
+        self._plain = _function(in_numpy, functions)
         self._jitted: Any = None
 
     def run(self, arguments: Sequence[Any]) -> Sequence[Any]:
@@ -61,8 +62,8 @@ class Program:
             try:
                 found: Sequence[Any] = self._jitted(*arguments)
                 return found
-            except AxiomError:  # refused before anything was written
-                self.is_compiled, self._is_refused = False, True
+            except AxiomError as error:  # refused before anything was written
+                self._refuse(error)
         start = perf_counter()
         with np.errstate(all="ignore"):
             found = self._plain(*arguments)
@@ -79,10 +80,14 @@ class Program:
             self._was_lowered = True
             try:
                 kernels = self.compiled.lower(*arguments).kernels
-            except AxiomError:
-                self._is_refused = True
+            except AxiomError as error:
+                self._refuse(error)
             else:
                 self.is_compiled = all(map(KERNELS.is_at_hand, kernels))
+
+    def _refuse(self, error: AxiomError) -> None:
+        self.is_compiled, self._is_refused = False, True
+        note_refused(error)
 
     def compile(self) -> None:
         """Let the next calls run compiled code."""
@@ -105,41 +110,46 @@ def _function(text: str, functions: Any) -> Any:
     return function
 
 
-def _with_deletions(text: str) -> str:
-    """The text of a segment that frees each value behind its last use, as NumPy does."""
-    first, *lines, last = text.splitlines()
-    seen = {*_VALUES.findall(first), *_VALUES.findall(last)}
-    freed = []
-    for line in reversed(lines):
-        names = dict.fromkeys(name for name in _VALUES.findall(line) if name not in seen)
-        seen.update(names)
-        freed += [f"    del {', '.join(names)}"] if names else []
-        freed.append(line)
-    return "\n".join([first, *reversed(freed), last]) + "\n"
+def text_of(state: State, returned: Sequence[int], frees: bool = False) -> str:
+    """The text of the segment that ends in a state and returns these values.
 
-
-def text_of(state: State, returned: Sequence[int]) -> str:
-    """The text of the segment that ends in a state and returns these values."""
-    lines = [one.statement for one in state.path() if one.statement]
+    Args:
+        state: The last state.
+        returned: The value numbers.
+        frees: True for a text that deletes each value behind its last use, as NumPy frees it.
+    """
+    statements = [one for one in state.path() if one.statement]
+    lines: list[str] = []
+    seen = set(returned)
+    for one in reversed(statements):
+        dead = [f"v{k}" for k in (*one.reads, *one.made()) if k not in seen]
+        seen.update((*one.reads, *one.made()))
+        if frees and dead:
+            lines.append(f"del {', '.join(dict.fromkeys(dead))}")
+        lines.append(one.statement)
     values = ", ".join(f"v{k}" for k in returned) + ("," if len(returned) == 1 else "")
-    lines.append(f"return ({values})")
+    lines = [*reversed(lines), f"return ({values})"]
     return f"def segment({', '.join(state.arguments)}):\n    " + "\n    ".join(lines) + "\n"
 
 
 def program_of(state: State, returned: tuple[int, ...]) -> Program:
     """The program of a path, shared by all paths with the same text."""
-    return _program(text_of(state, returned))
+    return _program(text_of(state, returned), text_of(state, returned, frees=True), _ONE_BY_ONE)
 
 
-def _program(text: str) -> Program:
+def _program(text: str, in_numpy: str, functions: Any) -> Program:
     found = _programs.get(text)
-    return _programs.keep(text, Program(text)) if found is None else found
+    return _programs.keep(text, Program(text, in_numpy, functions)) if found is None else found
 
 
 def run_one(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """The result of one operation on NumPy arrays, with the bits that segments give."""
+    """The result of one operation on NumPy arrays, with the bits that segments give.
+
+    As compiled segments, it gives no warnings about floating-point errors.
+    """
     if operation.is_exact:
-        return operation.apply(*args, **kwargs)
+        with np.errstate(all="ignore"):
+            return operation.apply(*args, **kwargs)
     arrays: list[Any] = []
 
     def name_of(value: Any) -> str | None:
@@ -150,11 +160,15 @@ def run_one(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]
 
     writer = Writer(name_of)
     texts = [writer.text(one) for one in args], {k: writer.text(v) for k, v in kwargs.items()}
-    if all(one.dtype.kind not in "fc" for one in arrays):
-        return operation.apply(*args, **kwargs)
+    if not any(is_inexact(one.dtype) for one in arrays):
+        found = operation.apply(*args, **kwargs)
+        several = found if isinstance(found, tuple) else (found,)
+        if not any(is_inexact(one.dtype) for one in several):
+            return found
     names = ", ".join(f"a{k}" for k in range(len(arrays)))
     called = operation.text(*texts)
-    program = _program(f"def segment({names}):\n    return {called}\n")
+    text = f"def segment({names}):\n    return {called}\n"
+    program = _program(text, text, np)
     program.compile()
     return program.run(arrays)
 
@@ -194,4 +208,5 @@ def _one(operation: Operation) -> Callable[..., Any]:
     return lambda *args, **kwargs: run_one(operation, args, kwargs)
 
 
+_ONE_BY_ONE: Final = _OneByOne()
 _programs: Final = BoundedTable[str, Program](MOST_PROGRAMS)

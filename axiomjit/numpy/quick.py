@@ -78,6 +78,11 @@ def _traps() -> bool:
     return error_state() is not Harmless.state and user_traps_errors()
 
 
+def _varied(now: Segment, operation: Any, number: int | None, value: Any) -> State | None:
+    """The next state for any number in place of the one given, which becomes an argument."""
+    return now.state.edges.get((operation, number, type(value)))
+
+
 def binary(kind: type, name: str, general: Way) -> Way:
     """The operator of a lazy array and another operand, whose result is a new array.
 
@@ -95,7 +100,11 @@ def binary(kind: type, name: str, general: Way) -> Way:
             key = (of, other) if (of is float and other == other and other) or of is int else None
         following = now.state.edges.get((operation, number, key))
         if following is None or (facts := following.fresh) is None:
-            return operator(self, other) if now.is_cut(following) else general(self, other)
+            following = following or _varied(now, operation, number, other)
+            if following is None or following.fresh is None or _traps():
+                return operator(self, other) if now.is_cut(following) else general(self, other)
+            now.arguments.append(other)
+            return _taken(now, following, kind, None)
         if error_state() is not Harmless.state and user_traps_errors():
             return general(self, other)
         made = _NEW(kind)
@@ -150,6 +159,11 @@ def get(kind: type, general: Way) -> Way:
         key = _index_key(index)
         number = self._number if self._segment is now else _entered(now, self)
         following = now.state.edges.get((GET, number, key))
+        if following is None:
+            following = _varied(now, GET, number, index)
+            if following is not None and 0 <= index < self._facts.shape[0] and not _traps():
+                now.arguments.append(index)
+                return _taken(now, following, kind, (GET, (self, index), _NO_OPTIONS))
         if following is None or not following.is_quick or _traps():
             return item(self, index) if now.is_cut(following) else general(self, index)
         return _taken(now, following, kind, (GET, (self, index), _NO_OPTIONS))

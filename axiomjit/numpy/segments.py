@@ -100,7 +100,7 @@ class Segment:
         number = self._at.numbers
         if is_apart:
             _count_copy()
-            value = value.copy(order="K")
+            value = _copied(value)
             self._leaf(value, facts_of(value))
             self._keep(None, number, False)
             return number
@@ -151,11 +151,14 @@ class Segment:
         with self._lock:
             if not self.is_open:
                 raise RestartError
+            if self._at.is_full():  # asked before the leaves, which alone may fill a segment
+                self.finish()
+                raise RestartError
             call = Call(operation, args, kwargs, self.number)
             if call.key in self._at.unrecorded:
                 raise UnrecordedError
             following, words = self._known(call)
-            if following is CUT or self._at.is_full():
+            if following is CUT:
                 self.finish()
                 raise RestartError
             if following is not None and not self._is_learning:
@@ -227,15 +230,7 @@ class Segment:
                 continue
             if not isinstance(value, np.ndarray | np.generic) or not is_lazy_type(value.dtype):
                 return None
-            result: Result = facts_of(value)
-            for operand in call.operands:
-                if operand._array is value:
-                    result = Same(call.number(operand))
-                    break
-                if isinstance(value, np.ndarray) and _overlap(value, operand._array):
-                    result = View(facts_of(value), call.number(operand))
-                    break
-            found.append(result)
+            found.append(_result(call, value))
         return tuple(found)
 
     def _handles(self, call: Call, state: State, number: int, values: Sequence[Any]) -> Any:
@@ -320,14 +315,18 @@ class Segment:
             CURRENT.last = at, program
             _count_segment()
             for number, value in zip(returned, program.run(self.arguments), strict=True):
-                values[number]._array = value
+                handle = values[number]
+                is_laid_out = value.strides == handle._facts.strides
+                handle._array = value if is_laid_out else _laid_out(value, handle._facts)
         for number in summary.written:
             place = summary.leaves.get(number)
             if place is not None:
                 values[number]._array = self.arguments[place]
         for number in reversed(summary.views):  # parents first, so that nothing recurs
             handle = values[number]
-            if handle._array is None and getrefcount(handle) - 1 > _UNHELD:
+            if handle._array is not None or handle.root()._array is None:
+                continue  # known, or a view that only views hold that nobody does
+            if getrefcount(handle) - 1 > _UNHELD:
                 value_of(handle)
                 _shorten(handle)
 
@@ -380,6 +379,37 @@ def finish_readers(handle: Handle) -> None:
     segment = handle.root()._segment
     if segment is not None:
         segment.finish()
+
+
+def _copied(value: Any) -> Any:
+    """A copy of the same layout, gaps and signs of strides apart; what is repeated stays so."""
+    if 0 not in value.strides:
+        return value.copy(order="K")
+    once = tuple([slice(None if stride else 1) for stride in value.strides])
+    return np.broadcast_to(value[once].copy(order="K"), value.shape)
+
+
+def _laid_out(value: Any, facts: Facts) -> Any:
+    """An array with the strides that its handle was promised."""
+    long = [d for d, length in enumerate(facts.shape) if length > 1]
+    if facts.is_number or all(value.strides[d] == facts.strides[d] for d in long):
+        return value
+    order = sorted(range(value.ndim), key=lambda d: -facts.strides[d])
+    made = np.empty([facts.shape[d] for d in order], facts.dtype).transpose(np.argsort(order))
+    made[...] = value
+    return made
+
+
+def _result(call: Call, value: Any) -> Result:
+    """An array or number that a call gave: an operand, a view of one, or new."""
+    if isinstance(value, np.ndarray):  # NumPy has one object for all numbers that are True
+        for operand in call.operands:
+            if operand._array is value:
+                return Same(call.number(operand))
+        for operand in call.operands:
+            if _overlap(value, operand._array):
+                return View(facts_of(value), call.number(operand))
+    return facts_of(value)
 
 
 def _overlap(left: Any, right: Any) -> bool:

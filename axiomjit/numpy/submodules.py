@@ -44,7 +44,10 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """The module's spec if NumPy has such a module."""
         if not name.startswith(OURS):
             return None
-        theirs = f"numpy.{name.removeprefix(OURS)}"
+        inner = name.removeprefix(OURS)
+        if "." not in inner and importlib.machinery.PathFinder.find_spec(name, path):
+            return None  # a file of ours
+        theirs = f"numpy.{inner}"
         if theirs not in sys.modules and importlib.util.find_spec(theirs) is None:
             return None
         return importlib.machinery.ModuleSpec(name, self, is_package=True)
@@ -70,4 +73,4 @@ def submodule(name: str) -> ModuleType:
     return importlib.import_module(OURS + name)
 
 
-sys.meta_path.insert(0, Finder())  # before those that would load the files of NumPy again
+sys.meta_path.insert(0, Finder())  # NumPy's folders would give a module a second time

@@ -384,6 +384,16 @@ def _diag(v: object, k: int = 0) -> Node:
         return builder.read_only(node, seen)
     if len(node.shape) != 1:
         raise ValueError("Input must be 1- or 2-d.")
+    return _with_diagonal(node, k)
+
+
+def _diagflat(v: object, k: int = 0) -> Node:
+    """The matrix that has all elements of an array as its diagonal."""
+    return _with_diagonal(flat(array_node(v, "diagflat")), k)
+
+
+def _with_diagonal(node: Node, k: int) -> Node:
+    """The matrix that has a vector as diagonal number `k`, and zeros elsewhere."""
     more, zero = dim(abs(k)), Scalar(node.dtype, node.dtype.type(0), False)
     whole = padded(node, 0, (dim(0), more), zero)
     side = whole.shape[0]
@@ -452,6 +462,7 @@ FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {
     np.dsplit: _split_rule("dsplit", 3, 2),
     np.unstack: _unstack,
     np.diag: _diag,
+    np.diagflat: _diagflat,
     np.ix_: _open_grid,
     np.meshgrid: _meshgrid,
 }

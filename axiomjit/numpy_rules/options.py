@@ -62,10 +62,20 @@ def reduced_dimensions(node: Node, axis: AxisOption) -> tuple[int, ...]:
     Raises:
         numpy.exceptions.AxisError: there is no such dimension.
     """
-    rank = len(node.shape)
+    is_array = isinstance(axis, np.ndarray | bool)
+    if not node.shape and not is_array and axis in (0, -1):
+        return ()
+    return counted_dimensions(node, axis)
+
+
+def counted_dimensions(node: Node, axis: AxisOption) -> tuple[int, ...]:
+    """As `reduced_dimensions`, but a number has no dimension 0: for functions that count elements.
+
+    Raises:
+        numpy.exceptions.AxisError: there is no such dimension.
+    """
     if isinstance(axis, list | set | frozenset | dict | np.ndarray | bool | str):
         kind = type(axis).__name__
         raise TypeError(f"'{kind}' object cannot be interpreted as an integer: axis={axis!r}")
-    if axis is None or (rank == 0 and axis in (0, -1)):
-        return tuple(range(rank))
-    return tuple(sorted(normalize_axis_tuple(axis, rank)))
+    rank = len(node.shape)
+    return tuple(range(rank)) if axis is None else tuple(sorted(normalize_axis_tuple(axis, rank)))

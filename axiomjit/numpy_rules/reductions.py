@@ -30,6 +30,7 @@ from axiomjit.numpy_rules.options import (
     AxisOption,
     Rule,
     array_node,
+    counted_dimensions,
     kept,
     only_defaults,
     reduced_dimensions,
@@ -177,7 +178,7 @@ def _mean(
 ) -> Node:
     only_defaults("mean", out=out)
     node = array_node(a, "mean")
-    axes = reduced_dimensions(node, axis)
+    axes = counted_dimensions(node, axis)
     wanted = builder.summed_in(node) if dtype is None else _computed_in("mean", SUM, node, dtype)
     result = HALF if dtype is None and node.dtype == HALF else wanted
     node = builder.cast(node, wanted)
@@ -227,7 +228,7 @@ def _spread_rule(name: str) -> Rule:
             raise refuse(name, "mean", mean)
         freedom = degrees_of_freedom(name, ddof, correction)
         node = array_node(a, name)
-        axes = reduced_dimensions(node, axis)
+        axes = counted_dimensions(node, axis)
         spread = _spread(name, node, axes, dtype, freedom)
         result = insert_dimensions(spread, axes) if kept(keepdims) else spread
         return builder.elementwise(PRIMITIVES["sqrt"], result) if name == "std" else result

@@ -92,6 +92,8 @@ class DataDependent(Record):
         apart, number = substitute(guard.left - guard.right, known), dim(self.symbol)
         for end, sign in ((number - apart, guard.sign), (number + apart, MIRRORED[guard.sign])):
             ends = _RANGES.get((sign, guard.outcome))
+            if ends is None and end.constant == self.symbol.kind.low:
+                ends = (1, None)  # it differs from its least value
             if self.symbol not in end.symbols and ends is not None:
                 low, high = (None if one is None else end + one for one in ends)
                 return (

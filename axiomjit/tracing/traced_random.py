@@ -19,7 +19,7 @@ from axiomjit.base.errors import ImpureError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.base.trace_context import current, refused
-from axiomjit.graph.external_calls import ProbedCall, stored
+from axiomjit.graph.external_calls import ArrayFunction, Lengths, ProbedCall, stored
 from axiomjit.graph.library_operations import Labels, LibraryOperation, OperandArrays
 from axiomjit.graph.nodes import Constant, Node, Op, note
 from axiomjit.graph.primitives import ALL
@@ -85,7 +85,10 @@ class TracedGenerator(Represents):
         if given.get("out") is not None:
             _refuse(name, "an array to write into")
         shape = (*own, *map(dim, drawn.shape[len(own) :]))
-        evaluate = partial(_draw, method, given, len(own) if sized else None)
+        draw, lengths = partial(method, **given), len(own) if sized else None
+        evaluate: Any = _Draw(f"random.{name}", draw, lengths=lengths)
+        if lengths == drawn.ndim > 0 and "out" in inspect.signature(method).parameters:
+            evaluate = partial(_draw_into, draw)
         node = _step(self._generator, name, evaluate, shape, drawn.dtype, number)
         return new_array(node) if isinstance(found, np.ndarray) else Tracer(node)
 
@@ -229,16 +232,30 @@ def _token(before: object) -> Node:
     return before if isinstance(before, Node) else Constant(FLOAT, np.zeros(()), ())
 
 
-def _draw(
-    method: Callable[..., Any],
-    given: dict[str, Any],
-    lengths: int | None,
-    operands: object,
-    labels: object,
-    out: np.ndarray,
-) -> None:
-    """Draw random numbers into `out`; its first `lengths` dimensions are the requested size."""
-    out[...] = method(**given) if lengths is None else method(**given, size=out.shape[:lengths])
+class _Draw(ArrayFunction):
+    """The evaluation of a draw, whose first `lengths` dimensions are the requested size.
+
+    NumPy makes the array, which saves a copy.
+    """
+
+    lengths: int | None = None
+
+    def bound(self, shape: Lengths) -> Callable[..., Any]:
+        """The draw of a result of this shape, as a function of the previous draw."""
+        asked = {} if self.lengths is None else {"size": shape[: self.lengths]}
+        return partial(_after, partial(self.function, **asked))
+
+
+def _draw_into(draw: Callable[..., Any], operands: object, labels: object, out: Any) -> None:
+    """Draw into `out`, whose memory is used again in later calls."""
+    if out.flags.carray:
+        draw(out=out)
+    else:
+        out[...] = draw(size=out.shape)
+
+
+def _after(draw: Callable[[], Any], before: np.ndarray) -> Any:
+    return draw()
 
 
 def _seed(

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
+from axiomjit.base.dtypes import is_inexact
 from axiomjit.graph.library_operations import MATRIX_PRODUCT, LibraryOperation
 from axiomjit.graph.nodes import (
     Graph,
@@ -23,6 +24,7 @@ from axiomjit.graph.nodes import (
     users,
 )
 from axiomjit.graph.primitives import GATHER, MATERIALIZE, PACKS, SAVE, STATE, UPDATE
+from axiomjit.passes.graph.order_contractions import MIN_LIBRARY_WORK
 from axiomjit.passes.ir.view_ir import Library
 from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import Dim, Scope
@@ -91,7 +93,7 @@ class _Choice:
             if any(u.regions or u in self.selected for u in self.users[op]):
                 self.selected.add(op)
             if self._must_store(op):
-                self.chosen[op] = _library_of(op)
+                self.chosen[op] = self._library_of(op)
                 self.selected.discard(op)
         return self.chosen
 
@@ -134,10 +136,11 @@ class _Choice:
 
     def _needs_memory(self, op: Op) -> bool:
         """True if the value must be in memory, for example as an operand of a library call."""
-        if op in self.outputs or op.primitive in ALWAYS_STORED or _library_of(op) is not None:
+        if op in self.outputs or op.primitive in ALWAYS_STORED or self._library_of(op) is not None:
             return True
         return any(
-            _library_of(user) is not None or (isinstance(user, Update) and user.operands[0] is op)
+            self._library_of(user) is not None
+            or (isinstance(user, Update) and user.operands[0] is op)
             for user in self.users[op]
         )
 
@@ -176,6 +179,27 @@ class _Choice:
         return at_positions * (weight + LOOKUP_COST * lookups) > places * (
             weight + arrays + STORE_AND_LOAD_COST
         )
+
+    def _library_of(self, op: Op) -> Library | None:
+        """The library function that computes an op; None if loops compute it.
+
+        Library operations take entire operands. A product of matrices goes to BLAS. One of a matrix
+        and a vector does so if both are in memory, or if the matrix is and is large: then storing a
+        computed vector costs little. Otherwise loops compute the operands as they read them.
+        """
+        if isinstance(op.primitive, LibraryOperation):
+            return Library(op.primitive, operand_iterators(op), origin(op))
+        sides = _sides_of(op) if _is_product(op) else None
+        if sides is None:
+            return None
+        computed = [isinstance(child, Op) for child in op.operands]
+        left, right = map(set, sides)
+        if any(computed) and not (left - right and right - left):
+            points = math.prod(map(self.scope.value, op.extents))
+            matrix = computed[0 if left - right else 1]
+            if matrix or points < MIN_LIBRARY_WORK or not is_inexact(op.dtype):
+                return None
+        return Library(MATRIX_PRODUCT, sides)
 
     def _points(self, op: Op) -> int:
         return math.prod(map(self.scope.value, op.shape))
@@ -267,19 +291,18 @@ def _is_gathered(reader: Op, index: IndexMap) -> bool:
     return reader.primitive is GATHER and any(k >= reader.rank for k in iterators_of(index))
 
 
-def _library_of(op: Op) -> Library | None:
-    """The library function that computes an op; None if loops compute it.
-
-    Library operations take entire operands. A matrix product goes to BLAS: no kept iterator is in
-    both operands, and each has one. A product of a matrix and a vector goes to BLAS only if both
-    are in memory; otherwise loops compute the operand as they read it.
-    """
-    if isinstance(op.primitive, LibraryOperation):
-        return Library(op.primitive, operand_iterators(op), origin(op))
+def _is_product(op: Op) -> bool:
+    """True if an op sums products of two operands over iterators that both have."""
     if op.fold is None or op.fold.name != "sum" or op.primitive.name != "multiply":
-        return None
-    if op.conditions:  # BLAS cannot skip excluded points
-        return None
+        return False
+    return not op.conditions  # BLAS cannot skip excluded points
+
+
+def _sides_of(op: Op) -> tuple[tuple[int, ...], ...] | None:
+    """The iterators of each operand of a product of matrices; None if it is none.
+
+    No kept iterator is in both operands, the summed ones are.
+    """
     sides: list[tuple[int, ...]] = []
     for index in op.maps:
         side = [k for function in index for k, _ in function.terms]
@@ -289,10 +312,7 @@ def _library_of(op: Op) -> Library | None:
     left, right = map(set, sides)
     kept = set(range(op.rank))
     folded = set(range(op.rank, len(op.extents)))
-    own = bool(left - right) + bool(right - left)
-    computed = any(isinstance(child, Op) for child in op.operands)
-    enough = own == 2 or (own == 1 and not computed)
-    if not enough or not folded <= left & right or left & right & kept:
+    if left == right or not folded <= left & right or left & right & kept:
         return None
     in_order = [k for side in sides for k in side if k in kept] == list(range(op.rank))
-    return Library(MATRIX_PRODUCT, tuple(sides)) if in_order else None
+    return tuple(sides) if in_order else None

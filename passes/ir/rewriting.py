@@ -121,6 +121,14 @@ def keeps_order(loop: For) -> bool:
     return loop.kind == "scatter"
 
 
+def walks_as_one(index: Index, outer: For, inner: For) -> bool:
+    """True if a step of the outer loop goes as far in memory as all steps of the inner one."""
+    strides = dict(index.terms)
+    zero = dim(0)
+    step = strides.get(inner.iterator, zero)
+    return strides.get(outer.iterator, zero) is step * inner.extent
+
+
 def stride_cost(loop: For, accesses: Sequence[Load | Store]) -> tuple[float, float]:
     """The cost of putting a loop innermost, a pair that is compared in order.
 

@@ -6,7 +6,6 @@ from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Bound,
     For,
-    Index,
     Load,
     LoopProgram,
     Part,
@@ -18,8 +17,7 @@ from axiomjit.passes.ir.loop_ir import (
     rewrite_body,
     walk,
 )
-from axiomjit.passes.ir.rewriting import rewrite_nests
-from axiomjit.symbolic.dims import dim
+from axiomjit.passes.ir.rewriting import rewrite_nests, walks_as_one
 
 
 def collapse_loops(program: LoopProgram, context: Context) -> LoopProgram:
@@ -43,7 +41,7 @@ def _merge(stmt: Stmt) -> Stmt:
     if not isinstance(inner, For) or inner.kind != stmt.kind:
         return stmt
     accesses = [s for s in walk(inner.body) if isinstance(s, Load | Store)]
-    if not all(_walks_as_one(a.index, stmt, inner) for a in accesses):
+    if not all(walks_as_one(a.index, stmt, inner) for a in accesses):
         return stmt
     if any(bound.iterator == inner.iterator for bound in bounds_of(inner.body)):
         return stmt
@@ -51,13 +49,6 @@ def _merge(stmt: Stmt) -> Stmt:
         return stmt
     body = rewrite_body(inner.body, lambda s: (_without(s, stmt.iterator, inner),))
     return inner.replace(extent=stmt.extent * inner.extent, body=body)
-
-
-def _walks_as_one(index: Index, outer: For, inner: For) -> bool:
-    strides = dict(index.terms)
-    zero = dim(0)
-    step = strides.get(inner.iterator, zero)
-    return strides.get(outer.iterator, zero) is step * inner.extent
 
 
 def _without(stmt: Stmt, iterator: str, flat: For) -> Stmt:

@@ -34,12 +34,14 @@ from axiomjit.passes.ir.loop_ir import (
     walk,
 )
 from axiomjit.passes.ir.rewriting import (
+    chain_of,
     extents_of,
     in_one_order,
     rename_iterators,
     share_scalars,
     share_states,
     stride_cost,
+    walks_as_one,
 )
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 from axiomjit.symbolic.data_dependent import HeuristicScope, data_dependent_in
@@ -49,6 +51,8 @@ MAX_CACHED_ROW: Final = 65_536
 """Most elements of a row that stays in the cache while several loops walk it."""
 MIN_BLOCK_STEPS: Final = 64
 """Fewest steps of a fold loop whose runs may be blocks of an outer fold."""
+MAX_SHORT: Final = 8
+"""Most elements of a row that is too short for vectors along it: a vector of most dtypes."""
 MAX_STATEMENTS: Final = 200
 """The most statements in one nest; more would cost more compile time than fusion gains."""
 
@@ -62,10 +66,11 @@ def fuse_loops(program: LoopProgram, context: Context) -> LoopProgram:
     A value that one nest stores and the next loads at the same index is passed on as a scalar; a
     temporary that is no longer loaded is dropped. Loops with different extents, and a nest that
     reads elements that the other stores at another index, stay separate; so do nests that walk
-    memory in different directions. Loops that cannot be merged are placed one after another in a
-    loop over rows if the rows are short, so that data read again is in the cache; this records a
-    guard in the scope. The loops of a nest without folds take the order of a nest with folds that
-    uses the same memory.
+    memory in different directions, and functions of an array that has short rows and a nest that
+    needs a loop over these rows. Loops that cannot be merged are placed one after another in a loop
+    over rows if the rows are short, so that data read again is in the cache. Tests for short rows
+    record guards in the scope. The loops of a nest without folds take the order of a nest with
+    folds that uses the same memory.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program.
@@ -85,6 +90,8 @@ def fuse_loops(program: LoopProgram, context: Context) -> LoopProgram:
             else:
                 steps[place[0]] = place[1]
                 known[place[0]] = _facts(place[1], counts, checked)
+    if program.updated:
+        steps = [_stored_once(step) if isinstance(step, Nest) else step for step in steps]
     return _drop_temporaries(program.replace(steps=tuple(steps)), program)
 
 
@@ -185,6 +192,11 @@ def _join(first: Nest, second: Nest, shared: bool) -> Nest | None:
 
     If the nests have `shared` storages, one may get the loop order of the other.
     """
+    if any(
+        _has_functions(one) and not _is_flat(other)
+        for one, other in ((first, second), (second, first))
+    ):
+        return None
     taken = 1 + max((name.number for name in _names(first.body)), default=0)
     moved = rename_iterators(second.body, {n: n.moved(taken) for n in _names(second.body)})
     fused = _joined(first.body, moved)
@@ -192,6 +204,29 @@ def _join(first: Nest, second: Nest, shared: bool) -> Nest | None:
         for host, guest in in_one_order(first.body, moved):
             fused = fused or _joined(host, guest)
     return fused
+
+
+def _is_flat(nest: Nest) -> bool:
+    """True if the rows of a nest of map loops lie in memory one behind the other."""
+    if len(nest.body) != 1 or not isinstance(nest.body[0], For):
+        return False
+    loops, body = chain_of(nest.body[0])
+    if len(loops) < 2 or loops[-1].kind != "map" or any(isinstance(s, For) for s in body):
+        return False
+    accesses = [s.index for s in body if isinstance(s, Load | Store)]
+    return all(walks_as_one(index, *loops[-2:]) for index in accesses)
+
+
+def _has_functions(nest: Nest) -> bool:
+    """True if a flat nest computes elementary functions over short rows.
+
+    Alone it becomes one loop of vector code, however short the rows are.
+    """
+    functions = any(isinstance(s, Let) and s.primitive.elementary for s in nest.statements)
+    if not functions or not _is_flat(nest):
+        return False
+    assert isinstance(nest.body[0], For)
+    return chain_of(nest.body[0])[0][-1].extent <= MAX_SHORT
 
 
 def _joined(first: tuple[Stmt, ...], second: tuple[Stmt, ...]) -> Nest | None:
@@ -392,6 +427,31 @@ def _forward(body: tuple[Stmt, ...], known: Stored) -> tuple[Stmt, ...]:
             stored[stmt.buffer] = stmt.index, stmt.value
         result.append(stmt)
     return body if tuple(result) == body else tuple(result)
+
+
+def _stored_once(nest: Nest) -> Nest:
+    """The nest without stores that are overwritten in the same iteration."""
+    body = _without_overwritten(nest.body)
+    return nest if body == nest.body else Nest(body)
+
+
+def _without_overwritten(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """The statements without stores of elements that are stored again before they are read."""
+    later: set[tuple[Storage, Index]] = set()
+    result: list[Stmt] = []
+    for stmt in reversed(body):
+        read = {s.buffer for s in walk((stmt,)) if isinstance(s, Load)} if later else ()
+        later = {place for place in later if place[0] not in read}
+        if isinstance(stmt, For):
+            stmt = stmt.replace(body=_without_overwritten(stmt.body))
+        elif isinstance(stmt, Store) and not stmt.scatters:
+            if (stmt.buffer, stmt.index) in later:
+                continue
+            later.add((stmt.buffer, stmt.index))
+        elif isinstance(stmt, Store):
+            later = {place for place in later if place[0] is not stmt.buffer}
+        result.append(stmt)
+    return tuple(reversed(result))
 
 
 def _drop_temporaries(program: LoopProgram, before: LoopProgram) -> LoopProgram:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Final
 
@@ -23,19 +23,21 @@ from axiomjit.passes.ir.loop_ir import (
     Let,
     Load,
     LoopProgram,
+    Nest,
     ReadState,
     Select,
     State,
     Stmt,
     Store,
     cell,
+    dtypes_of,
+    map_nests,
     needed,
     outer_values,
     rewrite_body,
     walk,
 )
-from axiomjit.passes.ir.rewriting import rewrite_nests
-from axiomjit.passes.ir.view_ir import POSITIONS
+from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Storage
 from axiomjit.symbolic.data_dependent import HeuristicScope
 from axiomjit.symbolic.dims import Dim, bound, dim
 
@@ -49,6 +51,8 @@ no later loads.
 """
 POSITION_DTYPE: Final = np.dtype(np.int32)
 """The dtype of positions in a block."""
+MAX_TILE: Final = 1024
+"""Most elements of a block that is kept in a tile."""
 MIN_ITERATIONS: Final = 64
 """Fewest iterations of a loop that this pass changes."""
 
@@ -60,9 +64,10 @@ def search_blocks(program: LoopProgram, context: Context) -> LoopProgram:
     selections, which makes scalar code. So the innermost loop folds the elements of a block, as
     vector code; the block is then one element of the fold, with its number as position. In the end
     the elements of the winning block are computed again, and the first element that equals the
-    extreme has the position. Loops whose elements depend on earlier iterations or are overwritten,
-    lanes of tiles, and short loops are not changed. The length of a loop records a guard in the
-    scope.
+    extreme has the position. Elements that depend on earlier iterations are stored in a
+    tile, and each block is searched there before the next one. Loops whose elements are
+    overwritten, lanes of tiles, and short loops are not changed. The length of a loop records a
+    guard in the scope.
 
     Needs: blocked nests.
     Gives: a legal loop program.
@@ -70,20 +75,60 @@ def search_blocks(program: LoopProgram, context: Context) -> LoopProgram:
     """
     numbers = count()
 
-    def rule(stmt: Stmt) -> tuple[Stmt, ...]:
-        return _searched(stmt, numbers) if isinstance(stmt, For) else (stmt,)
+    def searched(nest: Nest) -> Nest:
+        tiles: list[Storage] = []
+
+        def rule(stmt: Stmt) -> tuple[Stmt, ...]:
+            return _searched(stmt, tiles, numbers) if isinstance(stmt, For) else (stmt,)
+
+        body = rewrite_body(nest.body, rule)
+        tiled = (*nest.tiles, *tiles)
+        return nest if body == nest.body else nest.replace(body=body, tiles=tiled)
 
     with bound(HeuristicScope(context.scope)):
-        return rewrite_nests(program, rule)
+        return map_nests(program, searched)
 
 
-def _searched(loop: For, numbers: Iterator[int]) -> tuple[Stmt, ...]:
+def _searched(loop: For, tiles: list[Storage], numbers: Iterator[int]) -> tuple[Stmt, ...]:
     """The loop, or the statements that find the positions that it folds."""
     if loop.kind != "fold" or loop.limits or any(isinstance(s, For | If) for s in loop.body):
         return (loop,)
     searches = _searches(loop, numbers)
-    if not searches or not _is_cut(loop) or loop.extent < MIN_ITERATIONS:
+    if not searches:
         return (loop,)
+    repeats = all(search.repeats for search in searches)
+    if not (_is_cut(loop) if repeats else _is_tiled(loop)) or loop.extent < MIN_ITERATIONS:
+        return (loop,)
+    return _searched_at_end(loop, searches) if repeats else _searched_at_once(loop, searches, tiles)
+
+
+def _searched_at_once(
+    loop: For, searches: Sequence[_Search], tiles: list[Storage]
+) -> tuple[Stmt, ...]:
+    """The loop over a block, which stores its elements in tiles, and searches in these."""
+    assert loop.block is not None
+    here, size = cell(loop.iterator, loop.block), dim(loop.block.size)
+    own = {search.block for search in searches}
+    body = _without_places(loop.body, searches)
+    body = tuple(s for s in body if not isinstance(s, Fold) or s.state not in own)
+    filled: dict[str, Storage] = {}
+    result: list[Stmt] = []
+    for search in searches:
+        element, dtype, best = search.fold.values[0], search.block.dtype, f"{search.name}v"
+        if element not in filled:
+            role = ArrayRole.TILE
+            filled[element] = Storage(f"{search.name}x", role, dtype, (size,), (dim(1),))
+        load = Load(element, filled[element], here)
+        again = loop.replace(body=(load, Fold(search.block, (element,))))
+        result += [Alloc(search.block), again, ReadState(best, search.block)]
+        result += search.replace(body=(load,)).search(again, best)
+    tiles += filled.values()
+    stores = tuple(Store(tile, here, element) for element, tile in filled.items())
+    return loop.replace(body=(*body, *stores)), *result
+
+
+def _searched_at_end(loop: For, searches: Sequence[_Search]) -> tuple[Stmt, ...]:
+    """Loops over blocks, and a search of the winning block for each position."""
     body = rewrite_body(_without_places(loop.body, searches), lambda s: (_with_prefetch(s, loop),))
     plain = loop.replace(body=body)
     blocks, inside = f"{loop.iterator}r", loop.block
@@ -121,6 +166,15 @@ def _is_cut(loop: For) -> bool:
     return size is not None and size > BLOCK and size % BLOCK == 0
 
 
+def _is_tiled(loop: For) -> bool:
+    """True if a loop runs over all of a block whose elements fit in a tile."""
+    if loop.block is None or loop.block.unroll > 1 or loop.span is not None or loop.at is not None:
+        return False
+    size = dim(loop.block.size).constant
+    parts = any(isinstance(s, Select) for s in loop.body)  # such loops are split
+    return not parts and size is not None and size <= MAX_TILE
+
+
 def _searches(loop: For, numbers: Iterator[int]) -> list[_Search]:
     """The searches for the positions that a loop folds; empty if one of them is impossible."""
     made = {s.name: s for s in loop.body if isinstance(s, Let | Load | ReadState | Select)}
@@ -133,19 +187,20 @@ def _searches(loop: For, numbers: Iterator[int]) -> list[_Search]:
         index = place.index if isinstance(place, Load) and place.buffer is POSITIONS else None
         step = None if index is None else dict(index.terms).get(loop.iterator)
         body = needed(loop.body, stmt.values[0])
-        repeats = not any(
-            isinstance(s, ReadState) or (isinstance(s, Load) and s.buffer in written)
-            for s in walk(body)
-        )
-        if stmt.state.lanes is not None or not repeats:
+        every = walk(body)
+        if any(isinstance(s, Load) and s.buffer in written for s in every):
+            return []
+        repeats = not any(isinstance(s, ReadState) for s in every)
+        stored = dtypes_of(body).get(stmt.values[0]) == stmt.state.parts[0]
+        if stmt.state.lanes is not None or not (repeats or stored):
             return []
         if index is None or step is None or not step > 0:
             return []
-        searches.append(_Search(f"f{next(numbers)}", stmt, body, index, step))
+        searches.append(_Search(f"f{next(numbers)}", stmt, body, index, step, repeats))
     return searches
 
 
-def _without_places(body: tuple[Stmt, ...], searches: list[_Search]) -> tuple[Stmt, ...]:
+def _without_places(body: tuple[Stmt, ...], searches: Sequence[_Search]) -> tuple[Stmt, ...]:
     """The statements with folds of extremes in place of folds of extremes and positions."""
     folds = {search.fold: search for search in searches}
     result: list[Stmt] = []
@@ -160,7 +215,8 @@ def _without_places(body: tuple[Stmt, ...], searches: list[_Search]) -> tuple[St
 class _Search(Record):
     """A search for the position of a minimum or maximum.
 
-    `body` computes the element at `place`; an iteration of the loop moves it by `step`.
+    `body` computes the element at `place`; an iteration of the loop moves it by `step`. If it
+    `repeats`, the element may be computed again after the loop.
     """
 
     name: str
@@ -168,6 +224,7 @@ class _Search(Record):
     body: tuple[Stmt, ...]
     place: Index
     step: Dim
+    repeats: bool
 
     @property
     def block(self) -> State:

@@ -88,7 +88,7 @@ def strip_mine(program: LoopProgram, context: Context) -> LoopProgram:
             )
 
         body = rewrite_body(nest.body, rule)
-        return nest if body == nest.body else nest.replace(body=body, tiles=tuple(tiles))
+        return nest if body == nest.body else nest.replace(body=body, tiles=(*nest.tiles, *tiles))
 
     with bound(HeuristicScope(context.scope)):
         return map_nests(program, mined)
@@ -183,13 +183,15 @@ def _is_function(let: Let) -> bool:
 
 
 def _strip(loop: For, bytes_per_step: int) -> int | None:
-    """The iterations of a strip; None if impossible. Lanes need their whole block."""
+    """The iterations of a strip; None if impossible. Lanes and tiles need their whole block."""
     block = None if loop.block is None else dim(loop.block.size).constant
     if loop.block is not None and loop.block.unroll > 1:
         return None
     if block is not None and block <= MAX_WHOLE_BLOCK and block * bytes_per_step <= MAX_TILE_BYTES:
         return block
     if any(isinstance(s, Fold | ReadState) and s.state.lanes is not None for s in loop.body):
+        return None
+    if any(isinstance(s, Load | Store) and s.buffer.role is ArrayRole.TILE for s in loop.body):
         return None
     size = STRIP
     while size * bytes_per_step > MAX_TILE_BYTES:

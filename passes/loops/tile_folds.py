@@ -22,6 +22,7 @@ from axiomjit.passes.ir.loop_ir import (
     walk,
 )
 from axiomjit.passes.ir.rewriting import chain_of, rewrite_nests, stride_cost
+from axiomjit.passes.loops.fuse_loops import MAX_SHORT
 from axiomjit.symbolic.dims import SMALL, bound
 
 LANES: Final = 512
@@ -33,6 +34,9 @@ MAX_TILE_BYTES: Final = 16_384
 MAX_WINDOW: Final = 16
 """Most elements of a window for which vectors of lanes are faster than vectors of elements."""
 
+MIN_GATHERED_BYTES: Final = 4
+"""Fewest bytes of elements that vectors gather from places apart."""
+
 
 def tile_folds(program: LoopProgram, context: Context) -> LoopProgram:
     """Put the innermost map loop inside the fold if only the map loop has unit stride.
@@ -41,8 +45,9 @@ def tile_folds(program: LoopProgram, context: Context) -> LoopProgram:
     element. Instead a block of `LANES` results is folded at once: the map loop is cut into blocks,
     the states become a tile with a cell per lane, and the lanes run innermost. If little is
     computed, a thread takes up to `UNROLL` blocks together, since memory is read fastest along
-    whole rows. Folds over short windows, and over windows cut off at the edges of the array, are
-    tiled, too; the length of windows records a guard in the scope.
+    whole rows. Folds over short windows, over windows cut off at the edges of the array, and short
+    folds of elementary functions are tiled, too; the length of windows and of short folds records a
+    guard in the scope.
 
     Needs: ordered loops; a fold directly inside a map loop has no map loop inside.
     Gives: a legal loop program.
@@ -59,7 +64,7 @@ def _tiled(stmt: Stmt) -> Stmt:
     if len(folds) != 1 or folds[0].kind != "fold" or not _is_plain(folds[0]):
         return stmt
     across = _walks_across(stmt, folds[0])
-    if not across and not _is_over_windows(stmt, folds[0]):
+    if not (across or _is_over_windows(stmt, folds[0]) or _is_short(folds[0])):
         return stmt
     lane = stmt.iterator
     tiles = f"{lane}t"
@@ -133,6 +138,17 @@ def _is_over_windows(mapped: For, fold: For) -> bool:
     if not any(_slides(access, mapped, innermost) for access in accesses):
         return False
     return innermost.extent > SMALL and innermost.extent <= MAX_WINDOW
+
+
+def _is_short(fold: For) -> bool:
+    """True if a fold is too short for vectors along it, and has functions that need vectors."""
+    loops, body = chain_of(fold)
+    functions = any(isinstance(s, Let) and s.primitive.elementary for s in body)
+    loads = [s.buffer.dtype for s in body if isinstance(s, Load)]
+    stores = any(isinstance(s, Store) for s in body)
+    if not functions or stores or any(dtype.itemsize < MIN_GATHERED_BYTES for dtype in loads):
+        return False
+    return len(loops) == 1 and loops[0].extent <= MAX_SHORT
 
 
 def _slides(access: Load | Store, one: For, other: For) -> bool:

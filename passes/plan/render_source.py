@@ -337,6 +337,9 @@ class _Writer:
         if _is_flagged(state):
             yield f"{', '.join(names)} = {', '.join(_flagged_step(state, names, values[0]))}"
             return
+        if _is_ranked(state):
+            yield f"{names[0]} = {_ranked_step(state, names[0], values[0], stmt.kept)}"
+            return
         free = state.lanes is None and not stmt.kept
         if isinstance(fold, UfuncFold) and free and not fold.running:
             yield f"{names[0]} = {fold.lane.format(names[0], values[0])}"
@@ -366,6 +369,8 @@ class _Writer:
             left = named
         else:
             loads = []
+        if _is_ranked(state):
+            return [], [f"unranked({_ranked_step(state, left[0], values[0])})"]
         fold, dtype = state.accumulator, state.dtype
         lines, combined = _combine_source(fold, left, values, dtype, self.fresh)
         if has_element_flag is not None:
@@ -386,6 +391,8 @@ class _Writer:
             value = combined[part]
         elif _is_flagged(state):
             value = _flagged_value(self.values_of(state))
+        elif _is_ranked(state):
+            value = f"unranked({self.values_of(state)[0]})"
         else:
             value = self.lane_value(state, self.values_of(state)[part])
         yield f"{self.define(stmt.name, stmt.dtype)} = {value}"
@@ -417,6 +424,9 @@ EXTREMES: Final = {MAX.name: ("larger", "&", -1), MIN.name: ("smaller", "|", 0)}
 The operator joins the bits of all elements, which decide the sign of a zero.
 """
 
+RANKS: Final = {MAX.name: ("maximum", "rank_above"), MIN.name: ("minimum", "rank_below")}
+"""For a minimum or maximum its function of two ranks, and that which ranks floats, NaN as last."""
+
 
 def _combined_element(combine: Primitive, held: str, kind: DType, value: str, dtype: DType) -> str:
     """The expression of the element that a scatter stores: the old one combined with a value."""
@@ -436,6 +446,23 @@ def _is_flagged(state: State) -> bool:
     fold = state.accumulator
     plain = isinstance(fold, UfuncFold) and not fold.running and state.lanes is None
     return plain and fold.name in EXTREMES and is_float(state.dtype)
+
+
+def _is_ranked(state: State) -> bool:
+    """True if a state is an integer, the rank of a float.
+
+    A running extreme waits for the one before it: two integers are compared in two cycles, two
+    floats of which one may be NaN in more than ten.
+    """
+    fold = state.accumulator
+    plain = isinstance(fold, UfuncFold) and fold.running and state.lanes is None
+    return plain and fold.name in RANKS and is_float(state.dtype) and state.dtype.itemsize > 2
+
+
+def _ranked_step(state: State, name: str, value: str, kept: bool = False) -> str:
+    """The rank of an extreme with one more element, or of a value that replaces it."""
+    function, rank = RANKS[state.accumulator.name]
+    return f"{rank}({value})" if kept else f"{function}({name}, {rank}({value}))"
 
 
 def _flagged_step(state: State, names: Sequence[str], value: str) -> list[str]:
@@ -468,6 +495,8 @@ def _start_source(state: State) -> list[str]:
         pairs = zip(fold.start, state.parts, strict=True)
         return [_literal(value.item(), dtype) for value, dtype in pairs]
     first = _literal(fold.initial(state.dtype), state.dtype)
+    if _is_ranked(state):
+        return [f"{RANKS[fold.name][1]}({first})"]
     if not _is_flagged(state):
         return [first]
     bits = f"{cast_name(f'i{state.dtype.itemsize}')}({EXTREMES[fold.name][2]})"

@@ -283,6 +283,25 @@ def bits(v: Any) -> Any:
     return v.view(f"i{v.itemsize}")
 
 
+def rank_above(v: Any) -> Any:
+    """The rank of a float among integers; NaN is above all others."""
+    return _turned(bits(type(v)(np.nan) if v != v else v))
+
+
+def rank_below(v: Any) -> Any:
+    """The rank of a float among integers; NaN is below all others."""
+    return _turned(bits(-type(v)(np.nan) if v != v else v))
+
+
+def unranked(k: Any) -> Any:
+    """The float of a rank."""
+    return _turned(k).view(f"f{k.itemsize}")
+
+
+def _turned(k: Any) -> Any:
+    return k if k >= 0 else k ^ np.iinfo(k.dtype).max
+
+
 def fmax(a: Any, b: Any) -> Any:
     """The greater; if one is NaN, the other one."""
     if isinstance(a, np.complexfloating):
@@ -353,6 +372,9 @@ def plain_names(parameters: Sequence[KernelWord]) -> dict[str, Any]:
         "larger": larger,
         "smaller": smaller,
         "bits": bits,
+        "rank_above": rank_above,
+        "rank_below": rank_below,
+        "unranked": unranked,
         "extreme": extreme,
         "fmax": fmax,
         "fmin": fmin,

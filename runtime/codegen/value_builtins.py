@@ -9,6 +9,7 @@ exactly, so that the loop stays vector code; 64-bit integers only if the CPU con
 them. Floats follow NumPy's `npy_divmod` step by step.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -48,6 +49,10 @@ def overload(operands: Sequence[Any], rules: Rules, result: ResultCode) -> Typed
 
 def _bits_of(code: str) -> str:
     return f"i{code[1:]}"
+
+
+def _float_of(code: str) -> str:
+    return f"f{code[1:]}"
 
 
 def _same_dtype(code: str) -> str:
@@ -153,6 +158,31 @@ def _magnitude_against_infinity(comparison: str) -> Emitter:
 def _bits(builder: Any, args: list[Any]) -> Any:
     bits = ir.IntType(64 if isinstance(args[0].type, ir.DoubleType) else 32)
     return builder.bitcast(args[0], bits)
+
+
+def _turned(builder: Any, bits: Any) -> Any:
+    """The bits of a float in the order of integers, or such an integer as bits."""
+    sign = builder.ashr(bits, bits.type(bits.type.width - 1))
+    return builder.xor(bits, builder.lshr(sign, bits.type(1)))
+
+
+def _rank(missing: float) -> Emitter:
+    """The rank of a float among integers; that of NaN is the rank of the NaN `missing`."""
+
+    def emit(builder: Any, args: list[Any]) -> Any:
+        (v,) = args
+        is_nan = builder.fcmp_unordered("uno", v, v)
+        rank = _turned(builder, _bits(builder, args))
+        one = _turned(builder, _bits(builder, [ir.Constant(v.type, missing)]))
+        return builder.select(is_nan, one, rank)
+
+    return emit
+
+
+def _unranked(builder: Any, args: list[Any]) -> Any:
+    """The float of a rank."""
+    kind = ir.DoubleType() if args[0].type.width == 64 else ir.FloatType()
+    return builder.bitcast(_turned(builder, args[0]), kind)
 
 
 def _sign_bit(builder: Any, args: list[Any]) -> Any:
@@ -463,6 +493,10 @@ NAMES: dict[str, Any] = {
     "larger": make_binary("larger", {"f": call_declared("llvm.maximum", _OF_NUMBERS)}),
     "smaller": make_binary("smaller", {"f": call_declared("llvm.minimum", _OF_NUMBERS)}),
     "bits": make_unary("bits", {"f": _bits}, _bits_of),
+    # Integers in the order of floats: -0 below +0, and NaN above or below all others.
+    "rank_above": make_unary("rank_above", {"f": _rank(math.nan)}, _bits_of),
+    "rank_below": make_unary("rank_below", {"f": _rank(-math.nan)}, _bits_of),
+    "unranked": make_unary("unranked", {"i": _unranked}, _float_of),
     # NaN if both are NaN.
     "fmax": make_binary("fmax", MAXIMUM | {"f": _number_beside_nan(MAXIMUM["f"])}),
     "fmin": make_binary("fmin", MINIMUM | {"f": _number_beside_nan(MINIMUM["f"])}),

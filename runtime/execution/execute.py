@@ -272,6 +272,7 @@ class BoundPlan:
         of_arguments: Mapping[int, OfArgument] | None = None,
         examples: Sequence[Any] | None = None,
         kind: type | None = None,
+        finish: Callable[..., object] | None = None,
     ) -> NativePlan | None:
         """The native plan of a call; None if the plan cannot run natively.
 
@@ -288,6 +289,7 @@ class BoundPlan:
             of_arguments: the numbers of results that are arguments or views of them.
             examples: arguments of a call that returns all results in order, unchanged.
             kind: the container of the results; None for one array.
+            finish: makes the value of the call of the results' arrays, where `form` cannot say it.
         """
         if config.bounds or allocation.empty is not np.empty:
             return None
@@ -297,7 +299,7 @@ class BoundPlan:
         if launches and not any(launch.is_serial for launch in launches):
             return None
         late = lazy_import("axiomjit.runtime.execution.native_plan")
-        gives = late.Gives(count, form or 0, of_arguments or {})
+        gives = late.Gives(count, form or 0, of_arguments or {}, finish)
         numbers = [number for launch in self.form.launches for number in launch.given]
         native: NativeWriter = late.NativeWriter(self.form, self.lengths, gives, live, numbers)
         if not native.load(self.handles):
@@ -306,5 +308,6 @@ class BoundPlan:
             for step in self.actions:
                 if step.emit_alone(self.plan, native, examples, kind):
                     return native.plan()
-        good = form is not None and all(action.emit(native) for action in self.actions)
+        told = form is not None or finish is not None
+        good = told and all(action.emit(native) for action in self.actions)
         return native.plan() if good else None

@@ -44,11 +44,15 @@ RELEASING_WORK: Final = 300_000
 
 
 class Gives(Record):
-    """The results of a call: their number, their `form`, and those that are of arguments."""
+    """The results of a call: their number, their `form`, and those that are of arguments.
+
+    `finish` makes the value of the call of the arrays; None if `form` says how.
+    """
 
     count: int
     form: int
     of_arguments: Mapping[int, OfArgument]
+    finish: Runner | None = None
 
 
 class NativeWriter:
@@ -293,7 +297,8 @@ class NativeWriter:
             if step is not None:
                 self._steps.append(step)
             self._results.append(slot if step is None else step.slot)
-        return len(set(self._results)) == len(self._results)
+        finish, apart = self._gives.finish, len(set(self._results)) == len(self._results)
+        return apart and (finish is None or self._call_entire(finish, self._results))
 
     def _result_view(self, window: BoundWindow) -> NewArray | None:
         """The slot of a view that is a result; None for a view of a constant."""
@@ -395,7 +400,8 @@ class NativeContinuation:
 
     def _native(self, bound: Any, objects: Sequence[Any], slow: Runner) -> Runner | None:
         """The native call for objects like these; None if there is none."""
-        plan = bound.native_plan(self._gives.count, self._gives.form, self._names)
+        gives = self._gives
+        plan = bound.native_plan(gives.count, gives.form, self._names, finish=gives.finish)
         if plan is None:
             return None
         guards = Guards(plan)
@@ -414,6 +420,8 @@ class NativeContinuation:
         given = {name: np.asarray(one) for name, one in named if name is not None}
         arguments = at_positions(self._positions, objects)
         results = bound.go_on({**self._held, **given}, arguments)[: self._gives.count]
+        if self._gives.finish is not None:
+            return self._gives.finish(*results)
         if self._gives.form & SCALARS:
             results = [one if one.ndim else one[()] for one in results]
         return tuple(results) if self._gives.form & TUPLE else results[0]

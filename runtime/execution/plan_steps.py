@@ -510,7 +510,8 @@ class Launching(BoundStep):
             ]
         address, entry = ctypes.addressof(words) + front * _WORD_BYTES, handle.get().entry
         _count_run()
-        if threads == 1 and grid <= chunk_size.most and not step.kernel.polls:
+        watched = step.kernel.polls and not self.is_serial
+        if threads == 1 and grid <= chunk_size.most and not watched:
             _check(entry(address, 0, grid) if grid else 0)
         else:
             flag = partial(words.__setitem__, front + self._count - 1, 1)

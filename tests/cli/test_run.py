@@ -6,12 +6,16 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+import axiomjit.numpy
+from axiomjit.base.errors import GraphValueError
 from axiomjit.cli.main import main
 from axiomjit.cli.rebinding import rebound_code
+from axiomjit.cli.run import _report
 from tests.structure.sources import ROOT
 
 PROGRAM = """\
@@ -154,7 +158,7 @@ def test_ends_as_under_python(folder, raised):
     here, there = run(folder, "failing.py"), python(folder, "failing.py")
     assert here.stdout == "printed True\n"
     assert (here.stdout, here.stderr) == (there.stdout, there.stderr)
-    assert here.returncode % 256 in (there.returncode % 256, 130)  # `python -m` ends so
+    assert here.returncode == there.returncode
 
 
 def test_source_that_does_not_compile(folder):
@@ -234,6 +238,27 @@ def test_compiled_functions_have_their_text(process):
     """Text that says `numpy` belongs to code that imports the drop-in."""
     (process / "jitted.py").write_text(JITTED)
     assert main(["run", "jitted.py"]) == 0
+
+
+def refuse():
+    raise GraphValueError("explain_last()", "none", "run some")
+
+
+def test_what_is_reported(monkeypatch, capsys):
+    counts = Counter({("sort", "a reason"): 2, ("dot", "another"): 3})
+    monkeypatch.setattr(axiomjit.numpy, "ran_at_once", lambda: counts, raising=False)
+    monkeypatch.setattr(axiomjit, "explain_last", lambda: "a segment", raising=False)
+    _report(stats=True, explain=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    first, *_, dot, sort = err.splitlines()
+    assert first == "a segment"
+    assert dot.split(maxsplit=1) == ["dot", "3 at once: another"]
+    assert sort.split(maxsplit=1) == ["sort", "2 at once: a reason"]
+    monkeypatch.setattr(axiomjit, "explain_last", refuse)
+    _report(stats=False, explain=True)
+    text = "axiomjit run: explain_last(); seen: none; instead: run some\n"
+    assert capsys.readouterr().err == text
 
 
 FILE = "instead: name a Python file, or -m and a module"

@@ -95,20 +95,6 @@ print(*{name for name in set(sys.modules) - before if name.startswith("numpy")})
     assert {name for name in run(script).split() if "typing" not in name} == set()
 
 
-def test_import_takes_no_longer_than_numpys(tmp_path):
-    """Both from their byte code, which the first of the runs leaves."""
-    script = """
-import time
-start = time.process_time()
-import numpy
-middle = time.process_time()
-import axiomjit
-print((time.process_time() - middle) / (middle - start))
-"""
-    kept = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path)}
-    assert min(float(run(script, **kept)) for _ in range(5)) < 1
-
-
 WITHOUT = """
 import sys, warnings, numpy as np, axiomjit
 {block}

@@ -1,6 +1,6 @@
 """What is not compiled runs in NumPy: arguments of foreign classes per call, else the function."""
 
-import timeit
+import time
 import types
 import warnings
 from importlib import import_module
@@ -18,6 +18,7 @@ from axiomjit.base.errors import (
     UnfollowedError,
 )
 from tests.generator.parameters import same
+from tools.elementary.turns import interleaved
 
 ROW = np.arange(5.0)
 X = np.arange(6.0).reshape(2, 3)
@@ -108,9 +109,10 @@ def test_calls_with_foreign_arguments_are_quick():
     f, plain = axiomjit.jit(lambda x: None), axiomjit.jit(lambda x: x + 1)
     one_warning(f, np.array([None]))
     arrays = [np.array([None] * n) for n in range(1, 300)]
-    quick = min(timeit.repeat(lambda: [f(a) for a in arrays], number=1, repeat=5)) / len(arrays)
-    followed = min(timeit.repeat(lambda: axiomjit.jit(plain)(ROW), number=1, repeat=5))
-    assert quick < followed / 10
+    times = interleaved(
+        lambda: [f(a) for a in arrays], lambda: axiomjit.jit(plain)(ROW), 15, clock=time.thread_time
+    )
+    assert times.ratio / len(arrays) < 1 / 10
 
 
 INSIDE = {

@@ -7,6 +7,7 @@ import pytest
 
 import axiomjit as aj
 from axiomjit.base.errors import NeedsValuesError
+from axiomjit.base.config import config
 from axiomjit.dispatch.guards import is_native
 
 pytestmark = pytest.mark.skipif(not is_native(), reason="this process has no native entry")
@@ -194,3 +195,33 @@ def test_writes_with_numpy_scalars_are_native(number):
     for _ in range(3):
         with pytest.raises(NeedsValuesError, match="misaligned"):
             compiled(odd, number)
+
+
+class Averages:
+    """Arrays that are updated in place, beside a counter and a result."""
+
+    def __init__(self):
+        self.mean, self.square, self.calls = np.zeros(6), np.ones(6), 0
+
+    def __call__(self, x):
+        self.mean += 0.25 * (x - self.mean)
+        self.square *= 0.5
+        self.calls += 1
+        return x - self.mean
+
+
+def test_arrays_updated_in_place_are_stored_natively(monkeypatch):
+    monkeypatch.setattr(config, "entry", "auto")
+    ours, plain = Averages(), Averages()
+    compiled, held = aj.jit(Averages.__call__), (ours.mean, ours.square)
+    for k in range(8):
+        x = np.arange(6.0) * k
+        np.testing.assert_array_equal(compiled(ours, x), plain(x))
+        assert (ours.mean is held[0], ours.square is held[1], ours.calls) == (True, True, k + 1)
+        np.testing.assert_array_equal(ours.mean, plain.mean)
+        np.testing.assert_array_equal(ours.square, plain.square)
+    assert config.check or config.bounds or compiled.hits_natively[0] > 3
+    ours.mean = plain.mean = np.ones(6)
+    plain.mean = plain.mean.copy()
+    np.testing.assert_array_equal(compiled(ours, x), plain(x))
+    np.testing.assert_array_equal(ours.mean, plain.mean)

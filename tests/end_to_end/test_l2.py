@@ -4,14 +4,13 @@ import math
 import re
 import subprocess
 import sys
-import time
-from statistics import median
 
 import numpy as np
 import pytest
 
 import axiomjit
 from axiomjit.runtime.codegen.kernel_cache import KERNELS
+from tools.elementary.turns import interleaved
 
 N = 10**7
 
@@ -87,28 +86,13 @@ def test_single_precision_is_rounded_once(function, data):
     assert abs(float(result) - exact) <= 2e-7 * exact
 
 
-def ratio(function, compiled, x, y):
-    """Median over interleaved pairs of NumPy's time by ours."""
-    ratios = []
-    for _ in range(15):
-        start = time.perf_counter()
-        compiled(x, y)
-        between = time.perf_counter()
-        function(x, y)
-        ratios.append((time.perf_counter() - between) / (between - start))
-    return median(ratios)
-
-
 @BOTH
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.alone
 def test_takes_at_most_half_of_numpys_time(function, data):
     compiled = axiomjit.jit(function)
-    compiled(*data)
-    fast = ratio(function, compiled, *data)
-    if fast < 2:  # a noisy machine gets one more chance
-        fast = ratio(function, compiled, *data)
-    assert fast >= 2
+    times = interleaved(lambda: function(*data), lambda: compiled(*data), 31)
+    assert times.ratio >= 2
 
 
 MEMORY = """

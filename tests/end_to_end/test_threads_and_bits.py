@@ -1,6 +1,7 @@
 """Bits do not depend on threads; calls from many threads, after fork and under Ctrl-C."""
 
 import signal
+import statistics
 import subprocess
 import sys
 import threading
@@ -89,16 +90,17 @@ x = np.broadcast_to(np.linspace(1, 2, 100_000), (40_000, 100_000))
 f = axiomjit.jit(lambda x: np.sqrt(x / (x + 1) + 1 / x).sum())
 f(x[:10])
 signal.signal(signal.SIGALRM, signal.default_int_handler)
-signal.setitimer(signal.ITIMER_REAL, 0.3)
-start = time.perf_counter()
-try:
-    f(x)
-    print("ran to the end", time.perf_counter() - start)
-except KeyboardInterrupt:
-    print(time.perf_counter() - start - 0.3)
-assert np.isfinite(f(x[:10]))
+for _ in range(5):
+    start = time.perf_counter()
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        f(x)
+        print("ran to the end", time.perf_counter() - start)
+    except KeyboardInterrupt:
+        print(time.perf_counter() - start - 0.1)
+    assert np.isfinite(f(x[:10]))
 """
-    assert float(run(script)) < 0.5
+    assert statistics.median(map(float, run(script).splitlines())) < 0.5
 
 
 @pytest.mark.alone

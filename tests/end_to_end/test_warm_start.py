@@ -3,6 +3,7 @@
 import gc
 import os
 import platform
+import statistics
 import subprocess
 import sys
 import threading
@@ -43,12 +44,18 @@ MODULES = 72
 """More modules of ours than this take longer than the import may take."""
 
 
+@pytest.fixture(scope="module")
+def code(tmp_path_factory):
+    """A folder for byte code."""
+    return str(tmp_path_factory.mktemp("code"))
+
+
 @pytest.fixture
-def python(tmp_path):
+def python(tmp_path, code):
     """Lines that a program prints in a new process, which finds byte code and kernels on disk."""
 
     def run(script):
-        kept = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path / "code")}
+        kept = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": code}
         kept |= {"AXIOMJIT_CACHE_DIR": str(tmp_path / "kernels"), "PYTHONPATH": str(ROOT)}
         kept |= {"AXIOMJIT_CHECK": "0"}  # which asks all passes
         command = [sys.executable, "-c", script]
@@ -83,8 +90,9 @@ def test_import_loads_little_and_starts_nothing(python):
 
 @pytest.mark.alone
 def test_import_takes_a_part_of_numpys_and_llvmlites(python):
-    """30 ms beside their 90 or more, with room for a busy machine."""
-    assert min(float(python(IMPORT)[0]) for _ in range(6)) < 0.5
+    """30 ms beside their 90 or more; the first run writes the byte code."""
+    python(IMPORT)
+    assert statistics.median(float(python(IMPORT)[0]) for _ in range(7)) < 0.5
 
 
 def test_a_warm_first_call_imports_no_compiler_and_starts_no_thread(python):

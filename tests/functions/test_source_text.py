@@ -63,10 +63,10 @@ def test_functions_of_libraries_are_found_in_their_own_lines(monkeypatch):
             lines = linecache.getlines(code.co_filename, function.__globals__)
             if code.co_filename.startswith("<") or not lines:
                 continue
-            begin = time.perf_counter()
+            begin = time.thread_time()
             if found(function) is None:
                 missed.append(code)
-            times.append(time.perf_counter() - begin)
+            times.append(time.thread_time() - begin)
     assert len(times) > 500
     assert len(missed) <= 0.02 * len(times)
     assert sorted(times)[len(times) // 2] < 0.005  # below 1 ms on an idle core

@@ -218,6 +218,11 @@ def _chained(step, operands, result):
     return is_exact(dict(step.options)["acc"], operands)
 
 
+def _as_set(step, operands, result):
+    """NumPy takes byteswapped complex elements for native ones, so some of them for NaN."""
+    return all(operand.dtype.kind != "c" or operand.dtype.isnative for operand in operands)
+
+
 def _without_nan(rule, neutral):
     """The rule of a fold that takes a number in place of each NaN."""
 
@@ -235,6 +240,8 @@ def _nan_spread(step, operands, result):
     return not np.any(np.isnan(operands[0])) and _spread(step, operands, result)
 
 
+SETS = ("intersect1d", "setxor1d", "isin")
+"""Functions that look for different elements, and whose results are native."""
 RULES = {
     "fold": _chained,
     "nansum": _without_nan(_sum, 0),
@@ -256,6 +263,7 @@ RULES = {
     "copysign": _sign_of_nan,
     "absolute": _absolute,
     **dict.fromkeys(("multiply", "square", "divide", "reciprocal"), _as_arrays),
+    **dict.fromkeys((f"step {name}" for name in SETS), _as_set),
 }
 
 

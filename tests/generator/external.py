@@ -10,7 +10,6 @@ _ANY = """
     isreal({0})
     array_equal({0}, {0})
     resize({0}, (2, 3))
-    diagflat({0})
     bitwise_count({0})
     packbits({0}, axis=0)
     unpackbits({0}, axis=-1)

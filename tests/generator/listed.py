@@ -52,6 +52,7 @@ _LINE = """
     np.array_split({0}, 3)[0]
     np.meshgrid({0}, {0}[:3])[1]
     np.diag({0}, 1)
+    np.diagflat({0}, -1)
     np.gradient({0})
     np.gradient({0}, 2, edge_order=2)
     np.gradient({0}, np.cumsum({0}))

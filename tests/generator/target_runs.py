@@ -98,9 +98,12 @@ def runnable():
     return found
 
 
-def in_process(target, seed, programs, check):
-    """What a process for one target prints, and its exit status."""
-    command = [sys.executable, "-m", "tests.generator.target_runs", "--here"]
+def in_process(target, seed, programs, check, first=""):
+    """What a process for one target prints, and its exit status; it begins with a script."""
+    begin = (
+        f"{first}\nfrom tests.generator import target_runs\nraise SystemExit(target_runs.main())"
+    )
+    command = [sys.executable, "-c", begin, "--here"]
     command += ["--seed", str(seed), "--programs", str(programs)]
     environment = {**os.environ, "AXIOMJIT_TARGET": target, "AXIOMJIT_CHECK": check}
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)

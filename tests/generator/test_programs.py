@@ -10,14 +10,14 @@ import pytest
 from axiomjit.graph.primitives import PRIMITIVES, Primitive
 from axiomjit.numpy_rules.elementwise import UFUNCS
 from axiomjit.numpy_rules.table import FUNCTIONS, METHODS
-from tests.generator import check, external
+from tests.generator import check, exact, external, steps
 from tests.generator.budget import budget
 from tests.generator.campaign import campaign
 from tests.generator.draw import draw, values_of
 from tests.generator.folds import ACCUMULATORS
 from tests.generator.layouts import LAYOUTS
 from tests.generator.operations import CODES
-from tests.generator.programs import NAMESPACE, Array
+from tests.generator.programs import NAMESPACE, Array, At, Program, Step
 from tests.generator.report import smallest
 from tests.passes.graphs import in_numpy
 from tests.runtime.codegen.kernels import same_bits
@@ -79,6 +79,18 @@ def test_programs_depend_on_seed_and_index_alone(sample):
     assert draw(0, 7).source() != draw(1, 7).source()
     for one, other in zip(draw(0, 7).build(), sample[7].build(), strict=True):
         assert same_bits(np.array(one), np.array(other))
+
+
+@pytest.mark.parametrize("name", exact.SETS)
+def test_sets_of_byteswapped_complex_elements_are_not_drawn(name):
+    form = dict(steps.FORMS)[f"step {name}"]
+    array = Array(np.array([1, 2j, np.finfo("f8").max]))
+    step = Step(f"step {name}", f"np.{form}", (At(0),))
+    for layout, is_drawn in (("dense", True), ("swapped", False), ("swapped_backward", False)):
+        program = Program((array._replace(layout=layout),), (step,), (At(1),))
+        assert (values_of(program) is not None) == is_drawn
+    real = array._replace(values=array.values.real, layout="swapped")
+    assert values_of(Program((real,), (step,), (At(1),))) is not None
 
 
 def test_what_is_printed_is_what_is_run(sample):

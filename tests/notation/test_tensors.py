@@ -200,13 +200,13 @@ def test_parts_along_the_leading_batch_axis():
 def test_many_operations_on_an_open_shape_take_little_time():
     x = aj.tensor(1.0, name="x")
     y = x
-    start = time.perf_counter()
+    start = time.thread_time()
     for _ in range(150):
         y = y + aj.tensor(1.0)
     z = y + np.ones(3)
     assert np.asarray(z).tolist() == [152.0] * 3
     assert x.shape.dims == (3,)
-    assert time.perf_counter() - start < 30
+    assert time.thread_time() - start < 30
 
 
 def circle(count):
@@ -237,10 +237,10 @@ HOPELESS = [
 
 @pytest.mark.parametrize(("call", "message"), HOPELESS)
 def test_a_program_that_cannot_be_solved_is_refused_within_a_second(call, message):
-    start = time.perf_counter()
+    start = time.thread_time()
     with pytest.raises(ShapeError, match=message):
         call()
-    assert time.perf_counter() - start < 1
+    assert time.thread_time() - start < 1
 
 
 def stacked(x):

@@ -105,6 +105,9 @@ def test_diagonals(k):
     agrees(lambda m: np.diag(m[:, :6], k), ROWS)
     agrees(lambda m: np.diag(m[0] * np.nan, k), ROWS)
     agrees(lambda x: np.diag(x > 3, k), X)
+    agrees(lambda x: np.diagflat(x[2:], k), X)
+    agrees(lambda m: np.diagflat(m[:2, ::2], k) + 1, ROWS)
+    agrees(lambda x: np.diagflat(x.sum(), k), X)
     agrees(lambda m: np.diag(m, k) * 2, np.asfortranarray(ROWS))
 
 

@@ -409,3 +409,26 @@ def test_numbers_drawn_in_a_function_without_a_module():
     with pytest.warns(FallbackWarning):
         found = axiomjit.jit(space["f"])(X + 1)
     np.testing.assert_array_equal(found, (X + 1) * np.random.default_rng(5).random(5))
+
+
+def taken(x, at, rng):
+    """Elements at positions that may be out of range, after a draw."""
+    y = x + rng.random(3)[0]
+    return y[at] * rng.standard_normal(), rng.integers(0, 9, size=4)
+
+
+def test_generators_are_put_back_where_a_later_call_fails():
+    good, bad = np.array([0, 2, 4]), np.array([0, 2, 5])
+    ours, plain = np.random.default_rng(4), np.random.default_rng(4)
+    compiled = axiomjit.jit(taken)
+    for _ in range(5):
+        for one, other in zip(compiled(X, good, ours), taken(X, good, plain), strict=True):
+            np.testing.assert_array_equal(one, other)
+    for rng, function in ((ours, compiled), (plain, taken)):
+        with pytest.raises(IndexError, match="index 5 is out of bounds"):
+            function(X, bad, rng)
+    assert ours.bit_generator.state == plain.bit_generator.state
+    another = np.random.default_rng(4), np.random.default_rng(4)
+    for one, other in zip(compiled(X, good, another[0]), taken(X, good, another[1]), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert ours.bit_generator.state == plain.bit_generator.state

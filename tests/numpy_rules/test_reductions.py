@@ -185,3 +185,13 @@ def test_wrong_options_raise_what_numpy_raises(name):
 def test_what_is_not_compiled_is_refused_by_name(function, option):
     with pytest.raises(axiomjit.base.errors.UnsupportedError, match=f"the option {option} of"):
         axiomjit.jit(function)(X)
+
+
+@pytest.mark.parametrize("function", [np.mean, np.var, np.std])
+@pytest.mark.parametrize("axis", [0, -1])
+def test_a_number_has_no_dimension_to_count_along(function, axis):
+    compiled = axiomjit.jit(lambda x: function(x, axis=axis))
+    for one in (function, lambda x, axis: compiled(x)):
+        with pytest.raises(np.exceptions.AxisError, match=f"axis {axis} is out of bounds"):
+            one(np.array(2.0), axis=axis)
+    assert axiomjit.jit(lambda x: np.sum(x, axis=axis))(np.array(2.0)) == 2

@@ -22,6 +22,7 @@ from axiomjit.base.target import ChosenTarget, chosen_target, target
 from axiomjit.base.trace_context import Following
 from axiomjit.dispatch.arguments import plain_arguments, take_apart
 from axiomjit.dispatch.fresh import Recipe
+from axiomjit.dispatch.jit import Jitted
 from axiomjit.dispatch.programs import placed_graph
 from axiomjit.dispatch.signature import classify
 from axiomjit.dispatch.tracing_calls import trace_function
@@ -115,6 +116,15 @@ def follow(function: Callable[..., object], *arguments: object) -> Case:
         made = trace_function(function, call, signature, scope, Wanted())
     plain, key = plain_arguments(made.call.dynamic, made.call.names), made.signature.key
     return Case(made.trace.graph, made.signature.layouts, scope, plain, key, made.trace.leaves)
+
+
+def answered(jitted: Jitted, *arguments: object) -> tuple[Case, Stages]:
+    """The case of a call that was answered, and the stages of its program."""
+    match = jitted._match(jitted._apart(arguments, {}))
+    stages, signature = match.program.stages, match.signature
+    scope, leaves = stages.context.scope, match.program.trace.leaves
+    case = Case(stages.graph, signature.layouts, scope, match.plain, signature.key, leaves)
+    return case, stages
 
 
 def follow_plainly(function: Callable[..., object], *arguments: object) -> Case:

@@ -20,6 +20,7 @@ class Program(NamedTuple):
         kept: The number of first arguments that stay the same in all calls (they have state).
         refused: Makes arguments that the program refuses with an error.
         elements: Whether it loops over single elements.
+        reason: Why it takes about NumPy's time or more, with the parts that were measured.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Program(NamedTuple):
     kept: int = 0
     refused: Arguments | None = None
     elements: bool = False
+    reason: str = ""
 
     @property
     def kind(self) -> str:
@@ -72,12 +74,18 @@ PROGRAMS = (
     Program("advect", stencils.advect, stencils.ring, 50, 100_000, refused=stencils.too_fast),
     Program("gray_scott", stencils.gray_scott, stencils.chemicals, 12, 500),
     Program("fir", filters.fir, filters.samples, 50, 100_000),
-    Program("despeckle", filters.despeckle, filters.picture, 12, 200),
+    Program(
+        *("despeckle", filters.despeckle, filters.picture, 12, 200),
+        reason="`median` is NumPy's, 4.5 of 4.7 ms",
+    ),
     Program("sobel", filters.sobel, filters.grey, 12, 500, refused=filters.coloured),
     Program("conv2d", filters.conv2d, filters.image_and_kernel, 12, 500),
     Program("gaussian_blur", filters.gaussian_blur, filters.picture, 12, 500),
     Program("hist_equalize", filters.hist_equalize, filters.grey, 12, 500),
-    Program("otsu", filters.otsu, filters.picture, 12, 500),
+    Program(
+        *("otsu", filters.otsu, filters.picture, 12, 500),
+        reason="`histogram` is NumPy's, 1.38 of 1.42 ms",
+    ),
     Program("gamma_correct", filters.gamma_correct, filters.photo, 12, 500),
     Program("smooth", filters.smooth, filters.series, 50, 500, elements=True),
     Program("standardise", statistics.standardise, statistics.table, 50, 50_000),
@@ -92,15 +100,24 @@ PROGRAMS = (
     ),
     Program("kmeans_step", statistics.kmeans_step, statistics.clusters, 50, 50_000),
     Program("em_step", statistics.em_step, statistics.mixture, 50, 50_000),
-    Program("bootstrap", statistics.bootstrap, statistics.data_and_generator, 50, 5_000),
+    Program(
+        *("bootstrap", statistics.bootstrap, statistics.data_and_generator, 50, 5_000),
+        reason="NumPy draws the positions, 0.45 of 0.80 ms",
+    ),
     Program("moving_average", statistics.moving_average, statistics.windowed, 50, 100_000),
     Program(
         *("box_plot", statistics.box_plot, statistics.sample, 50, 100_000),
         refused=statistics.with_gaps,
     ),
-    Program("group_means", statistics.group_means, statistics.grouped, 50, 100_000),
+    Program(
+        *("group_means", statistics.group_means, statistics.grouped, 50, 100_000),
+        reason="both calls of `unique` are NumPy's, 2.5 of 2.8 ms",
+    ),
     Program("autocorrelation", statistics.autocorrelation, vector, 50, 100_000),
-    Program("ranks", statistics.ranks, vector, 50, 100_000),
+    Program(
+        *("ranks", statistics.ranks, vector, 50, 100_000),
+        reason="a stable `argsort` is NumPy's, 7.1 of 7.4 ms",
+    ),
     Program("rk4", simulations.rk4, simulations.ensemble, 50, 50_000),
     Program("nbody_step", simulations.nbody_step, simulations.bodies, 12, 500),
     Program("verlet", simulations.Gas.advance, simulations.gas, 50, 50_000, kept=1),

@@ -1,6 +1,7 @@
 """Programs in the style of their authors: compiled, they do what they do in plain Python."""
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import axiomjit
 from axiomjit.base.errors import FallbackWarning
 from tests.generator.alike import Comparison
 from tests.programs.table import PROGRAMS
-from tests.programs.timing import Timing, timed
+from tests.programs.timing import SLOW, Timing, timed
 from tests.programs.timing import table as timing_table
 
 SEEDS = (1, 2, 3)
@@ -68,9 +69,26 @@ def test_times_are_listed_worst_first():
     rows = [Timing("fast", 2.0, 1.0, 30.0, 0, 9), Timing("slow", 1.0, 2.0, 50.0, 3, 9)]
     head, first, second, mean = timing_table(rows)
     assert " ".join(head.split()) == "program numpy ms warm ms ratio first ms in NumPy"
-    assert first.split() == ["slow", "1.000", "2.000", "2.00", "50", "3", "of", "9"]
+    why = ["no", "reason", "is", "named"]
+    assert first.split() == ["slow", "1.000", "2.000", "2.00", "50", "3", "of", "9", *why]
     assert second.split() == ["fast", "2.000", "1.000", "0.50", "30"]
     assert mean == "geometric mean of 2 ratios: 1.000"
+
+
+def recorded():
+    """The ratio and the reason of each program in the table of the performance page."""
+    page = (Path(__file__).parents[2] / "docs" / "performance.md").read_text(encoding="utf-8")
+    rows = page.partition("| program |")[2].partition("\n\n")[0].splitlines()[2:]
+    cells = ([cell.strip() for cell in row.strip("|").split("|")] for row in rows)
+    return {name.strip("`"): (float(ratio), reason) for name, ratio, reason in cells}
+
+
+def test_recorded_ratios_have_reasons():
+    reasons = {program.name: program.reason for program in PROGRAMS}
+    assert recorded()
+    for name, (ratio, reason) in recorded().items():
+        assert reasons[name] == reason
+        assert reason or ratio <= SLOW
 
 
 def test_a_program_is_timed():

@@ -1,8 +1,9 @@
 """Prints the time of each program compiled, divided by its time in NumPy, the worst first.
 
 `python -m tests.programs.timing [NAME ...]`: milliseconds of a call in NumPy and of a warm call,
-their ratio, milliseconds of the first call, and of all calls those that NumPy ran. A time is the
-least of the rounds, in which both take turns. `--seconds S` is spent on each program.
+their ratio, milliseconds of the first call, and of all calls those that NumPy ran; where the ratio
+is above 1.1, its reason. A time is the least of the rounds, in which both take turns. `--seconds S`
+is spent on each program.
 """
 
 import argparse
@@ -16,6 +17,8 @@ from axiomjit.base.errors import FallbackWarning
 from tests.programs.table import PROGRAMS
 
 SEED, LEAST_ROUNDS, LEAST_MS = 1, 5, 2.0
+SLOW = 1.1
+"""The ratio above which a program needs a reason."""
 
 
 class Timing(NamedTuple):
@@ -62,9 +65,12 @@ def timed(program, seconds=1.0):
 
 def table(timings):
     """The lines of the table: the worst ratio first, the geometric mean last."""
+    reasons = {program.name: program.reason for program in PROGRAMS}
     lines = [f"{'program':20}{'numpy ms':>10}{'warm ms':>10}{'ratio':>8}{'first ms':>10}  in NumPy"]
     for t in sorted(timings, key=lambda t: -t.ratio):
         left = f"{t.in_numpy} of {t.calls}" if t.in_numpy else ""
+        if t.ratio > SLOW:
+            left = f"{left}  {reasons.get(t.name) or 'no reason is named'}".lstrip()
         times = f"{t.numpy:10.3f}{t.warm:10.3f}{t.ratio:8.2f}{t.first:10.0f}"
         lines.append(f"{t.name:20}{times}  {left}".rstrip())
     mean = math.exp(sum(math.log(t.ratio) for t in timings) / len(timings))

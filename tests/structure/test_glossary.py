@@ -115,7 +115,6 @@ def retired_names(sources: dict[str, str]) -> list[str]:
 
 
 SOURCES = read_sources(*FOLDERS)
-NAMES = names(SOURCES)
 
 
 def test_there_are_few_entries_in_order():

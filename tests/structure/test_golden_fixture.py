@@ -13,6 +13,7 @@ FILE = "golden/test_inner/test_reads.txt"
 def project(pytester):
     """A project with our conftest, one test that reads one golden file, and that file."""
     pytester.makeconftest(CONFTEST)
+    pytester.makeini("[pytest]\naddopts = -p no:hypothesispytest\n")  # takes long to import
     pytester.makepyfile(test_inner=READS)
     write(pytester.path / FILE, "a\nb\n")
     return pytester

@@ -60,7 +60,7 @@ def test_an_unknown_function_is_refused(monkeypatch, capsys):
 def test_ten_functions_take_at_most_two_and_a_half_times_the_compile_time():
     """The goal is 2; processor time varies on a busy machine."""
     assert len(FUNCTIONS) == len(PLAIN) == 10
-    found = measure("f8", 3)
+    found = measure("f8", 9)
     print(f"a kernel of ten functions / one without: {found.ratio:.2f}, {found}")
     assert found.ratio <= 2.5
     pairs = [(compile_ms(PLAIN[:1], "f8"), compile_ms(PLAIN, "f8")) for _ in range(9)]

@@ -91,6 +91,7 @@ OF_VECTORS = {
     "eye": lambda x: np.eye(x.size) * x,
     "identity": lambda x: np.identity(len(x)) * x,
     "diag": lambda x: np.diag(x),
+    "diagflat": lambda x: np.diagflat(x, 1),
     "tril(outer)": lambda x: np.tril(np.outer(x, x)),
     "triu k": lambda x: np.triu(np.outer(x, x), 1),
     "convolve same": lambda x: np.convolve(x, np.array([0.25, 0.5, 0.25]), "same"),

@@ -560,9 +560,9 @@ def test_functions_that_reach_a_library_are_followed_at_once():
     def function(x):
         return x * len(frame.columns) if pandas is not None else frame
 
-    started = time.perf_counter()
+    started = time.thread_time()
     axiomjit.jit(function).lower(X)
-    assert time.perf_counter() - started < 1
+    assert time.thread_time() - started < 1
 
 
 def test_class_attributes_and_namespaces_are_looked_at_before_each_call():

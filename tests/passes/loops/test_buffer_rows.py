@@ -26,6 +26,8 @@ from tests.passes.test_packed import compiled, vector_loops
 
 RNG = np.random.default_rng(5)
 LINE, PLANE, SPACE = RNG.random(1500), RNG.random((60, 700)), RNG.random((7, 20, 30))
+SMALL = PLANE[:30, :70]
+"""Rows and elements of several blocks each, in small forms."""
 
 
 def line(a):
@@ -126,19 +128,19 @@ ALONE = {
     "in place": lambda a: a.__imul__(2),
 }
 ARRAYS = {
-    "line": lambda: LINE.copy(),
-    "plane": lambda: PLANE.copy(),
-    "narrow": lambda: PLANE[:, :9].copy(),
-    "columns": lambda: np.asfortranarray(PLANE),
-    "backward": lambda: PLANE[::-1, ::-1].copy()[::-1, ::-1],
-    "upside down": lambda: PLANE.copy()[::-1],
-    "every other": lambda: np.repeat(PLANE, 2, 1)[:, ::2],
+    "line": lambda: LINE[:300].copy(),
+    "plane": lambda: SMALL.copy(),
+    "narrow": lambda: SMALL[:, :9].copy(),
+    "columns": lambda: np.asfortranarray(SMALL),
+    "backward": lambda: SMALL[::-1, ::-1].copy()[::-1, ::-1],
+    "upside down": lambda: SMALL.copy()[::-1],
+    "every other": lambda: np.repeat(SMALL, 2, 1)[:, ::2],
     "space": lambda: SPACE.copy(),
-    "single": lambda: PLANE.astype("f4"),
-    "whole": lambda: (PLANE * 1000).astype("i8"),
-    "planes": lambda: PLANE[:, :24].reshape(3, 60, 8).copy(),
-    "short": lambda: PLANE[:2].copy(),
-    "empty": lambda: PLANE[:0].copy(),
+    "single": lambda: SMALL.astype("f4"),
+    "whole": lambda: (SMALL * 1000).astype("i8"),
+    "planes": lambda: SMALL[:, :24].reshape(3, 30, 8).copy(),
+    "short": lambda: SMALL[:2].copy(),
+    "empty": lambda: SMALL[:0].copy(),
 }
 
 

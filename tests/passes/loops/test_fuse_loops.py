@@ -5,7 +5,8 @@ import pickle
 import numpy as np
 import pytest
 
-from axiomjit.passes.ir.loop_ir import Load, Name, Nest
+import axiomjit
+from axiomjit.passes.ir.loop_ir import Load, Name, Nest, Store
 from axiomjit.passes.loops.fuse_loops import fuse_loops
 from tests.passes.examples import example, numbers
 from tests.passes.graphs import CONTEXT, before_and_after, follow, lower_until
@@ -24,7 +25,8 @@ def test_fuse_loops_leaves_alone(name):
 
 def nests(function, *arguments):
     """The number of nests after fusing."""
-    program = fuse_loops(lower_until("fuse_loops", follow(function, *arguments)), CONTEXT)
+    case = follow(function, *arguments)
+    program = fuse_loops(lower_until("fuse_loops", case), case.context)
     return sum(isinstance(step, Nest) for step in program.steps)
 
 
@@ -74,3 +76,44 @@ def test_names_know_their_numbers(letter, number):
     assert name.moved(5) == Name(letter, number + 5)
     again = pickle.loads(pickle.dumps(name))
     assert (again, again.letter, again.number) == (name, letter, number)
+
+
+@pytest.mark.parametrize(
+    ("function", "columns", "count"),
+    [
+        (lambda e, c: (e, e.sum(axis=1)), 3, 2),
+        (lambda e, c: (e, e * c[:, None]), 8, 2),
+        (lambda e, c: (e, e.sum(axis=1)), 9, 1),
+        (lambda e, c: (e, e + 1.0), 3, 1),
+    ],
+)
+def test_functions_of_short_rows_are_vector_code(function, columns, count):
+    """They are joined only with nests that walk all rows in one loop."""
+    found = nests(lambda x, c: function(np.exp(x), c), numbers(40, columns), numbers(40))
+    assert found == count
+
+
+def test_elements_stored_again_are_stored_once():
+    def function(x, out):
+        np.add(x, 1.0, out=out)
+        np.multiply(out, 2.0, out=out)
+        out[out > 3.0] = 3.0
+        return out * 1.0
+
+    case = follow(function, numbers(9), numbers(9))
+    program = fuse_loops(lower_until("fuse_loops", case), case.context)
+    (nest,) = program.steps
+    stores = [s.buffer.name for s in nest.statements if isinstance(s, Store)]
+    assert len(stores) == len(set(stores)) == 2
+
+
+def test_elements_read_before_they_are_stored_again_are_kept():
+    def function(x, out):
+        out[:] = x + 1.0
+        shifted = out[::-1] * 2.0
+        out[:] = x - 1.0
+        return shifted
+
+    x, out, plain = numbers(9), np.zeros(9), np.zeros(9)
+    np.testing.assert_array_equal(axiomjit.jit(function)(x, out), function(x, plain))
+    np.testing.assert_array_equal(out, plain)

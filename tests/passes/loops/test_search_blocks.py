@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import axiomjit
 from axiomjit.axis.axes import make_axis
 from axiomjit.axis.reductions import argmin
 from axiomjit.axis.state import assign, variable
@@ -28,6 +29,16 @@ def both(x):
     return np.argmax(x + 1, axis=1), np.argmin(x + 1, axis=1), x.sum(axis=1)
 
 
+def loss(x):
+    fallen = x / np.maximum.accumulate(x) - 1
+    return fallen.argmin(), fallen.argmax(), fallen.min()
+
+
+RUNNING = {
+    "loss": (loss, (3000,)),
+    "sums": (lambda x: np.argmax(np.cumsum(x)), (1100,)),
+    "rows": (lambda x: np.argmax(np.cumsum(x, axis=1), axis=1), (3, 1100)),
+}
 CASES = {
     "rows": (lambda x: np.argmax(x, axis=1), (3, 100)),
     "all": (lambda x: np.argmin(x), (5000,)),
@@ -50,7 +61,7 @@ def test_search_blocks_golden(golden, name):
 ALONE = {
     "short": lambda: follow(lambda x: np.argmax(x, axis=1), numbers(30, 63)),
     "lanes": lambda: follow(lambda x: np.argmax(x, axis=0), numbers(100, 70)),
-    "running": lambda: follow(lambda x: np.argmax(np.cumsum(x)), numbers(100)),
+    "short running": lambda: follow(lambda x: np.argmax(np.cumsum(x)), numbers(63)),
     "no places": lambda: example("sums_and_map"),
 }
 
@@ -92,6 +103,45 @@ def test_places_are_numpys(name, dtype):
         ):
             np.testing.assert_array_equal(one, wanted)
             np.testing.assert_array_equal(other, wanted)
+
+
+@pytest.mark.parametrize("name", RUNNING)
+def test_running_values_are_searched_in_tiles(name):
+    function, shape = RUNNING[name]
+    case = follow(function, numbers(*shape))
+    program = search_blocks(lower_until("search_blocks", case), case.context)
+    loops = [s for step in program.steps for s in walk(step.body) if isinstance(s, For)]
+    inner = [loop for loop in loops if not any(isinstance(s, For) for s in loop.body)]
+    kept = [s.state.accumulator for x in inner for s in x.body if isinstance(s, Fold)]
+    assert any(step.tiles for step in program.steps)
+    assert not any(isinstance(fold, ArgReduceFold) for fold in kept)
+
+
+@pytest.mark.parametrize("dtype", ["i8", "f2", "f4", "f8"])
+@pytest.mark.parametrize("name", RUNNING)
+def test_places_of_running_values_are_numpys(name, dtype):
+    function, shape = RUNNING[name]
+    small = tuple(min(n, 35) for n in shape)
+    rng = np.random.default_rng(len(name))
+    for missing in (0, 0, 1, 3):
+        x = rng.integers(1, 5, small).astype(dtype)
+        if np.dtype(dtype).kind == "f":
+            x.flat[rng.integers(0, x.size, missing)] = rng.choice([np.nan, np.inf])
+        case = follow(function, x)
+        with small_forms(), np.errstate(all="ignore"):
+            found = run_plain_case(case, lowered(case).plan, 3)
+            for one, wanted in zip(found, _tuple(function(x)), strict=True):
+                np.testing.assert_array_equal(one, wanted)
+
+
+@pytest.mark.parametrize("size", [64, 1023, 1024, 1025, 70_001])
+def test_places_of_running_values_when_compiled(size):
+    x = np.random.default_rng(size).integers(1, 90, size).astype(float)
+    function = axiomjit.jit(loss)
+    for place in (None, 0, size // 2, size - 1):
+        if place is not None:
+            x[place] = np.nan
+        np.testing.assert_array_equal(function(x), loss(x))
 
 
 def _tuple(results):

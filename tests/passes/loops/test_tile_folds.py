@@ -89,3 +89,26 @@ def test_tiles_only_where_the_map_walks_by_one(axis, order, tiled):
     found = [s for step in after.steps for s in step.statements]
     assert any(isinstance(s, Fold) and s.state.lanes is not None for s in found) is tiled
     assert any(isinstance(s, For) and s.block is not None for s in found) is tiled
+
+
+def in_lanes(function, *arguments):
+    """True if the folds of a function get lanes."""
+    case = follow(function, *arguments)
+    after = tile_folds(lower_until("tile_folds", case), case.context)
+    found = [s for step in after.steps for s in step.statements]
+    return any(isinstance(s, Fold) and s.state.lanes is not None for s in found)
+
+
+@pytest.mark.parametrize(("columns", "tiled"), [(3, True), (8, True), (9, False)])
+def test_short_folds_of_functions_run_in_lanes(columns, tiled):
+    assert in_lanes(lambda x: np.exp(x).sum(axis=1), numbers(40, columns)) is tiled
+    assert not in_lanes(lambda x: (x * x).sum(axis=1), numbers(40, columns))
+    pixels = numbers(40, columns).astype("u1")
+    assert not in_lanes(lambda x: np.exp(x / 255.0).sum(axis=1), pixels)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8"])
+def test_short_folds_are_numpys(dtype):
+    x = np.random.default_rng(3).integers(0, 4, (700, 5)).astype(dtype)
+    function = aj.jit(lambda x: np.exp(x * 0.5).sum(axis=1))
+    np.testing.assert_allclose(function(x), np.exp(x * 0.5).sum(axis=1), rtol=1e-6)

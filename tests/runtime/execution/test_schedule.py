@@ -118,14 +118,16 @@ def test_exceptions_reach_the_caller(in_caller):
 
 
 def test_interrupt_waits_for_running_chunks_and_stops_the_rest():
-    caller, started = threading.current_thread(), threading.Event()
+    caller, started, raised = threading.current_thread(), threading.Event(), threading.Event()
     ended = []
 
     def call(lo, hi):
         if threading.current_thread() is caller:
             assert started.wait(30)
+            raised.set()
             raise KeyboardInterrupt
         started.set()
+        assert raised.wait(30)
         time.sleep(0.05)
         ended.append(lo)
         return 0

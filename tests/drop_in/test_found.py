@@ -1,0 +1,82 @@
+"""Sequences that once went wrong, made short, by the rule that they break."""
+
+import pytest
+
+from tests.drop_in.sequences import Sequence, Step, failure, way
+
+FOUND = {
+    "a segment that is full before its first operation": Sequence(
+        (
+            Step("a = wrap(made('f8', (6,)))"),
+            Step("b = a[1:]"),
+            Step("c = b[1:]"),
+            Step("x = c.T[:2]"),
+            Step("tell(x.tolist())"),
+            Step("x += 1"),
+        ),
+        most_statements=3,
+    ),
+    "an operand that is written, and read by a view": Sequence(
+        (
+            Step("a = wrap(made('i4', (3, 4), 1))"),
+            Step("x = np.multiply(a[0], a, out=a)"),
+        )
+    ),
+    "numbers that are one object in NumPy": Sequence(
+        (
+            Step("c = wrap(made('f8', (), k))"),
+            Step("b = c.T"),
+            Step("for j in range(3):\n    c = (np.float64(k) == b) <= c"),
+            Step("tell(c.tolist())"),
+        )
+    ),
+    "a function that writes what pending operations read": Sequence(
+        (
+            Step("b = wrap(made('f8', (6,), 2))"),
+            Step("c = b.real"),
+            Step("b = c.astype('f8')"),
+            Step("np.put(c, [0, 1], k)"),
+        )
+    ),
+    "a method of a ufunc that writes what pending operations read": Sequence(
+        (
+            Step("a = wrap(made('f4', (4, 4), k))"),
+            Step("w = np.outer(a, [1, 2])"),
+            Step("y = np.expand_dims(a, 0)"),
+            Step("np.add.at(y, [0, 0], 0.5)"),
+        )
+    ),
+    "copies of repeated elements that others can write": Sequence(
+        (
+            Step("a = wrap(made('f8', (6,), 2))"),
+            Step("y = np.broadcast_to(a, (2, *a.shape))"),
+            Step("e0 = numpy.asarray(y[:, ::-1])"),
+            Step("d = np.maximum.accumulate(y[:1] >= y)"),
+        )
+    ),
+    "errors of numbers": Sequence(
+        (
+            Step("d = np.max(wrap(made('i8', (6,), k)))"),
+            Step("tell(d[-1])"),
+            Step("len(d)"),
+            Step("d += 1"),
+        )
+    ),
+    "views that only dead views hold": Sequence(
+        (
+            Step("a = wrap(made('f8', (2, 3, 4), 5))"),
+            Step("c = a == j"),
+            Step("z = c[None]"),
+            Step("d = a + 0"),
+            Step("for j in range(3):\n    c = d * z\n    b = z[:, 1:]\n    b[:, ::-1] = 1"),
+            Step("b = d"),
+            Step("for j in range(3):\n    z = d + z\n    d[k:, None, 1:3] = k * 0.5"),
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_was_found_stays_right(name):
+    with way("evaluated"):
+        assert failure(FOUND[name]) is None

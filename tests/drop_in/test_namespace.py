@@ -1,0 +1,180 @@
+"""The public names of `axiomjit.numpy` are NumPy's; functions that make arrays make lazy ones."""
+
+import importlib
+import inspect
+import io
+import pickle
+import subprocess
+import sys
+
+import numpy
+import pytest
+
+import axiomjit
+import axiomjit.numpy as np
+from axiomjit.numpy.lazy_arrays import LazyArray
+from axiomjit.numpy.namespace import REPLACED
+
+N = 5000
+
+
+def is_ours(value):
+    return type(value) is LazyArray
+
+
+def test_all_names_of_numpy_are_there():
+    space = {}
+    exec("from axiomjit.numpy import *", space)
+    assert set(numpy.__all__) <= set(dir(np)) & set(space)
+    assert set(dir(numpy)) <= set(dir(np))
+    for name in set(numpy.__all__) - {*REPLACED, "fft", "random"}:
+        assert getattr(np, name) is getattr(numpy, name)
+    assert axiomjit.numpy is np
+    with pytest.raises(AttributeError, match="module 'numpy' has no attribute 'gone'"):
+        _ = np.gone
+
+
+@pytest.mark.parametrize(
+    "name", ["linalg", "ma", "lib", "testing", "polynomial", "lib.stride_tricks"]
+)
+def test_submodules_are_numpys(name):
+    theirs = importlib.import_module(f"numpy.{name}")
+    assert importlib.import_module(f"axiomjit.numpy.{name}") is theirs
+    assert theirs.__spec__.name == theirs.__name__
+
+
+def test_submodules_with_functions_of_ours():
+    fft = importlib.import_module("axiomjit.numpy.fft")
+    assert fft is np.fft
+    assert fft.rfft is numpy.fft.rfft
+    assert is_ours(fft.fftfreq(N))
+    assert set(dir(numpy.fft)) <= set(dir(fft))
+    with pytest.raises(ModuleNotFoundError, match="gone"):
+        importlib.import_module("axiomjit.numpy.gone")
+
+
+def test_importing_takes_the_submodules_that_are_asked_for():
+    code = "import sys, numpy, axiomjit.numpy.linalg as la\n"
+    code += "print(la is numpy.linalg, 'numpy.f2py' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("True False\n", "")
+
+
+MADE = {
+    "zeros": (N,),
+    "ones": ((50, 100), "f4"),
+    "full": (N, 2.5),
+    "arange": (3, 2 * N, 1),
+    "linspace": (0, 1, N),
+    "logspace": (0, 1, N),
+    "geomspace": (1, 2, N),
+    "eye": (100,),
+    "identity": (100,),
+    "tri": (100,),
+    "indices": ((50, 60),),
+    "fromiter": (range(N), int),
+    "frombuffer": (bytes(8 * N),),
+    "fromstring": ("1 " * N, int, -1, " "),
+    "copy": (numpy.arange(N),),
+    "array": (numpy.arange(N), float),
+    "asarray": (list(range(N)),),
+    "zeros_like": (numpy.arange(N),),
+    "hanning": (N,),
+    "diag": (numpy.arange(100),),
+    "vander": (numpy.arange(100),),
+    "fromfunction": (lambda i, j: i * 10 + j, (80, 90)),
+    "meshgrid": (numpy.arange(80), numpy.arange(90)),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_large_arrays_are_lazy(name):
+    for _ in range(3):
+        ours, theirs = getattr(np, name)(*MADE[name]), getattr(numpy, name)(*MADE[name])
+        several = isinstance(theirs, tuple | list)
+        for one, other in zip(ours, theirs, strict=True) if several else [(ours, theirs)]:
+            assert is_ours(one)
+            assert (one.dtype, one.shape, one.strides) == (other.dtype, other.shape, other.strides)
+            numpy.testing.assert_array_equal(one, other)
+
+
+def test_creation_is_recorded():
+    for k in range(4):
+        made = np.zeros(N), np.ones(N), np.full(N, 2.0), np.arange(N)
+        total = made[0] + made[1] + made[2] + made[3]
+        assert k < 2 or all(one.is_lazy for one in (*made, total))
+        assert total[-1] == N + 2
+
+
+def test_small_arrays_and_other_types_are_numpys():
+    for made in (np.zeros(5), np.empty(N, object), np.ones(N, ">f8"), np.array(["a"] * N)):
+        assert type(made) is numpy.ndarray
+    assert type(np.asarray(3.0)) is numpy.ndarray
+    with pytest.raises(ValueError, match="negative dimensions"):
+        np.zeros((N, -1))
+    with pytest.raises(TypeError):
+        np.zeros()
+
+
+@pytest.mark.parametrize("name", [name for name in REPLACED if name != "ndarray"])
+def test_functions_are_named_and_documented_as_numpys(name):
+    ours, theirs = np, numpy
+    for part in name.split("."):
+        ours, theirs = getattr(ours, part), getattr(theirs, part)
+    assert (ours.__name__, ours.__doc__) == (theirs.__name__, theirs.__doc__)
+    if getattr(theirs, "__text_signature__", True):
+        assert inspect.signature(ours) == inspect.signature(theirs)
+    assert pickle.loads(pickle.dumps(ours)) is ours
+
+
+def test_conversion_of_lazy_arrays():
+    x = np.arange(N) * 1.0
+    assert np.asarray(x) is np.asanyarray(x) is np.asarray(x, float) is x
+    assert np.ascontiguousarray(x) is np.require(x, float, "C") is x
+    assert np.array(x) is not x
+    y = np.array(x)
+    y[0] = 7
+    assert (x[0], y[0]) == (0, 7)
+    assert np.asarray(x, "f4").dtype == "f4"
+    assert np.array(x, ndmin=2).shape == (1, N)
+    assert np.array(x, ndmin=2, copy=None).base is x
+    assert np.asfortranarray(np.ones((50, 100))).flags.f_contiguous
+    assert type(np.asarray(x, object)) is numpy.ndarray
+    with pytest.raises(ValueError, match="Unable to avoid copy"):
+        np.asarray(x, "f4", copy=False)
+    numpy.testing.assert_array_equal(np.array([x, x]), [numpy.arange(N)] * 2)
+    assert np.array([x.sum(), 1]).tolist() == [N * (N - 1) / 2, 1]
+
+
+def test_files_and_memory_of_others():
+    file = io.StringIO("1 2\n" * N)
+    assert is_ours(np.loadtxt(file))
+    memory = bytearray(8 * N)
+    x = np.frombuffer(memory)
+    y = x + 1
+    memory[:8] = numpy.float64(5).tobytes()
+    assert (x[0], y[0]) == (5, 1)
+
+
+def test_classes_of_arrays():
+    assert isinstance(np.ones(N), np.ndarray)
+    assert isinstance(numpy.ones(3), np.ndarray)
+    assert not isinstance(3, np.ndarray)
+    assert issubclass(numpy.matrix, np.ndarray)
+    assert not issubclass(list, np.ndarray)
+    assert np.ndarray[int, float] == numpy.ndarray[int, float]
+    assert is_ours(np.ndarray((N,)))
+    assert is_ours(np.ndarray((N,), buffer=bytearray(8 * N)))
+
+    class Tagged(np.ndarray):
+        def __new__(kind, length, tag):
+            made = super().__new__(kind, (length,))
+            made.tag = tag
+            return made
+
+        def __array_finalize__(self, source):
+            self.tag = getattr(source, "tag", None)
+
+    made = Tagged(N, "a")
+    assert Tagged.__mro__[1] is numpy.ndarray
+    assert (type(made), made[1:].tag) == (Tagged, "a")
