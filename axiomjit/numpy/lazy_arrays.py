@@ -373,7 +373,9 @@ def _may_fail(ufunc: np.ufunc, operands: Sequence[Any]) -> bool:
     """True if the values decide whether a ufunc fails: negative powers of integers do."""
     if ufunc is not np.power:
         return False
-    kinds = [np.result_type(getattr(one, "dtype", one)).kind for one in operands]
+    kinds = [
+        (one.dtype if hasattr(one, "dtype") else np.asarray(one).dtype).kind for one in operands
+    ]
     return all(kind in "iu" for kind in kinds)
 
 

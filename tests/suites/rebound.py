@@ -21,7 +21,7 @@ from _pytest.runner import runtestprotocol
 NUMPY = Path(numpy.__file__).parent
 ROUNDS = int(os.environ.get("AXIOMJIT_SUITE_ROUNDS", "1"))
 IS_REBOUND = os.environ.get("AXIOMJIT_SUITE_REBOUND") == "1"
-MOST_SECONDS = 60
+MOST_SECONDS = 120
 """A test that takes longer ends the process."""
 COUNTED = ("lazy", "learned", "at_once", "kernels")
 
