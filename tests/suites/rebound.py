@@ -7,9 +7,9 @@ What happens is written to the file `AXIOMJIT_SUITE_LOG`, a JSON object for each
 
 from __future__ import annotations
 
-import faulthandler
 import json
 import os
+import signal
 import sys
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
@@ -21,9 +21,20 @@ from _pytest.runner import runtestprotocol
 NUMPY = Path(numpy.__file__).parent
 ROUNDS = int(os.environ.get("AXIOMJIT_SUITE_ROUNDS", "1"))
 IS_REBOUND = os.environ.get("AXIOMJIT_SUITE_REBOUND") == "1"
-MOST_SECONDS = 120
-"""A test that takes longer ends the process."""
+MOST_SECONDS = 100
+"""A test that takes more of the processor's time ends the process."""
 COUNTED = ("lazy", "learned", "at_once", "kernels")
+
+
+def results_in(log):
+    """What a log says of each test, by id, and the test that has not ended; None without one."""
+    found, begun = {}, None
+    for text in log.read_text().splitlines():
+        row = json.loads(text)
+        begun = row.get("begun")
+        if begun is None:
+            found[row["id"]] = row
+    return found, begun
 
 
 class Counts:
@@ -113,7 +124,7 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(items):
     skipped = os.environ.get("AXIOMJIT_SUITE_DONE", "")
-    done = set(json.loads(Path(skipped).read_text())) if skipped else ()
+    done = set(Path(skipped).read_text().splitlines()) if skipped else ()
     every = int(os.environ.get("AXIOMJIT_SUITE_EVERY", "1"))
     items[:] = [item for item in items[::every] if item.nodeid not in done]
 
@@ -134,7 +145,7 @@ def pytest_runtest_protocol(item, nextitem):
         before, outcome, error = COUNTS.now(), "passed", ""
         for round_ in range(ROUNDS):
             finish()
-            faulthandler.dump_traceback_later(MOST_SECONDS, exit=True)
+            signal.setitimer(signal.ITIMER_PROF, MOST_SECONDS)
             item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
             for report in runtestprotocol(item, log=False, nextitem=item.parent):
                 item.ihook.pytest_runtest_logreport(report=report)
@@ -144,7 +155,7 @@ def pytest_runtest_protocol(item, nextitem):
             if outcome != "passed":
                 break
         item.session._setupstate.teardown_exact(nextitem)
-        faulthandler.cancel_dump_traceback_later()
+        signal.setitimer(signal.ITIMER_PROF, 0)
         counts = [b - a for a, b in zip(before, COUNTS.now(), strict=True)]
         found = {"id": item.nodeid, "outcome": outcome, "error": error, "round": round_}
         print(json.dumps(found | dict(zip(COUNTED, counts, strict=True))), file=log, flush=True)
