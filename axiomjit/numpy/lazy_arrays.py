@@ -33,6 +33,7 @@ from axiomjit.numpy.handles import (
 )
 from axiomjit.numpy.operations import (
     EXACT_POWERS,
+    FLOATS,
     FUNCTIONS,
     GET,
     IN_PLACE,
@@ -40,6 +41,7 @@ from axiomjit.numpy.operations import (
     SET,
     UFUNC_METHODS,
     VIEWS,
+    WHOLE_POWERS,
     WRITES,
     WRITING_FUNCTIONS,
     Operation,
@@ -142,7 +144,9 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
             return at_once(_PYTHON[name], operands, {}, reason=ARGUMENTS)
         if name == "pow" and len(operands) == 2:
             exponent = operands[1]
-            if type(exponent) in (int, float) and exponent in EXACT_POWERS:
+            is_float = getattr(operands[0], "dtype", None) in FLOATS
+            powers = EXACT_POWERS if is_float else WHOLE_POWERS
+            if type(exponent) in (int, float) and exponent in powers:
                 return run(POWER, operands, {})
         return self._ufunc(OPERATOR_UFUNCS[name], "__call__", operands, {})
 
@@ -289,18 +293,22 @@ def at_once(
         look(one)
     function = called.apply if isinstance(called, Operation) else called
     given = function(*map(concrete, args), **{k: concrete(v) for k, v in kwargs.items()})
-    return represented(given, operands)
+    out = kwargs.get("out")
+    return represented(given, operands, out if type(out) is tuple else (out,))
 
 
-def represented(value: Any, operands: Sequence[LazyArray]) -> Any:
+def represented(value: Any, operands: Sequence[LazyArray], out: Sequence[Any] = ()) -> Any:
     """A result of NumPy's as a handle, if it is an array that is one or a view of one, or large.
 
-    A view that no handle stands for, for example of a subclass, shares the memory for good.
+    A view that no handle stands for, for example of a subclass, shares the memory for good. An array
+    of NumPy's that was given as `out` stays what it is.
     """
     if isinstance(value, tuple | list):
-        parts = [represented(one, operands) for one in value]
+        parts = [represented(one, operands, out) for one in value]
         return value._make(parts) if hasattr(value, "_make") else type(value)(parts)
     if not isinstance(value, np.ndarray):
+        return value
+    if any(one is value for one in out):
         return value
     for one in operands:
         if one._array is value:

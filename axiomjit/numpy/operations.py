@@ -60,7 +60,10 @@ def _set(array: Any, index: Any, value: Any) -> None:
 POWER: Final = Operation(operator.pow, "np.power", True)
 """The operator `**` with an exponent of `EXACT_POWERS`."""
 EXACT_POWERS: Final = (2, 1, 0.5, -1, 0)
-"""Exponents for which Python's operator does not call `np.power`."""
+"""Exponents for which the operator of floats does not call `np.power`."""
+WHOLE_POWERS: Final = (2, 1)
+"""The same for all dtypes."""
+FLOATS: Final = frozenset({np.dtype("f8"), np.dtype("f4"), np.dtype("f2")})
 
 
 def _words(text: str) -> list[str]:
