@@ -56,3 +56,39 @@ def test_flat():
         assert (numpy.asarray(y) == expected).all()
     with pytest.raises(IndexError, match="out of bounds"):
         x.flat[3 * N]
+
+
+POSITIONAL = {
+    "clip": lambda np, x, out: np.clip(x, 2, 5, out),
+    "sum": lambda np, x, out: np.sum(x, 0, None, out[0]),
+    "max": lambda np, x, out: np.max(x, 0, out[1]),
+    "cumsum": lambda np, x, out: np.cumsum(x, 0, None, out),
+    "round": lambda np, x, out: np.round(x, 1, out),
+    "var": lambda np, x, out: np.var(x, 0, None, out[0]),
+    "reduce": lambda np, x, out: np.add.reduce(x, 0, None, out[0]),
+    "concatenate": lambda np, x, out: np.concatenate([x, x], 0, out),
+    "stack": lambda np, x, out: np.stack([x[0], x[1]], 0, out[:2]),
+    "outer": lambda np, x, out: np.outer(x[0, :4], x[0], out),
+    "nan_to_num": lambda np, x, out: np.nan_to_num(out, False, 3.0),
+    "copyto": lambda np, x, out: np.copyto(dst=out, src=x[:1]),
+    "method_sum": lambda np, x, out: x.sum(0, None, out[0]),
+    "method_clip": lambda np, x, out: x.clip(2, 5, out),
+}
+"""Calls that write into an array which is no keyword `out`."""
+
+
+@pytest.mark.parametrize("call", POSITIONAL.values(), ids=POSITIONAL)
+def test_outputs_by_position(call):
+    rows = 2 if call is POSITIONAL["concatenate"] else 4
+    plain = numpy.random.default_rng(0).random((rows, N)).round(3) * 9
+    for _ in range(4):
+        x = plain[:1] if call is POSITIONAL["concatenate"] else plain
+        out = numpy.full((rows, N), numpy.nan)
+        found_x, found_out = lazy(x), lazy(out)
+        assert numpy.isnan(found_out[0, 0])
+        before = found_out + 1
+        expected, found = call(numpy, x, out), call(np, found_x, found_out)
+        values = found_out.tolist()
+        numpy.testing.assert_allclose(values, out, rtol=1e-12)
+        assert (found is None) == (expected is None)
+        assert numpy.isnan(before).all()
