@@ -12,16 +12,15 @@ failures are not those that `numpy_failures.txt` lists with their reasons.
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import subprocess
 import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
 
 from tests.suites.failures import judge, update
-from tests.suites.rebound import COUNTED, NUMPY, results_in
+from tests.suites.processes import run_tests
+from tests.suites.rebound import NUMPY
 
 LISTED = Path(__file__).with_name("numpy_failures.txt")
 WORDS = {
@@ -42,31 +41,10 @@ FILES = [f"{part}/tests/test_{one}.py" for part, names in WORDS.items() for one 
 
 
 def run_file(name, folder, environment):
-    """What each test of a file did, by its id; a test that ends the process has failed."""
-    log, done = Path(folder, "log"), Path(folder, "done")
-    environment = {
-        **os.environ,
-        "NPY_AVAILABLE_MEM": "1 MB",  # tests of gigabytes are skipped
-        "AXIOMJIT_SUITE_LOG": str(log),
-        "AXIOMJIT_SUITE_DONE": str(done),
-        **environment,
-    }
-    words = [sys.executable, "-m", "pytest", "-q", "--assert=plain", "--tb=short"]
-    words += ["-p", "tests.suites.rebound", "-p", "no:cacheprovider", "-c", os.devnull]
-    words += ["--rootdir", str(NUMPY), str(NUMPY / name)]
-    for path in (log, done):
-        path.write_text("")
-    while True:
-        ended = subprocess.run(words, env=environment, capture_output=True, text=True, cwd=folder)
-        found, begun = results_in(log)
-        if begun is None:
-            if ended.returncode not in (0, 1, 5):
-                raise RuntimeError(f"{name}: {ended.stdout[-2000:]}{ended.stderr[-2000:]}")
-            return found
-        ending = {"id": begun, "outcome": "failed", "error": f"ended: {ended.returncode}"}
-        with log.open("a") as file:
-            print(json.dumps(ending | dict.fromkeys(COUNTED, 0)), file=file)
-        done.write_text("\n".join([*found, begun]))
+    """What each test of a file did, by its id."""
+    words = ["--rootdir", str(NUMPY), "-c", os.devnull, "--assert=plain", str(NUMPY / name)]
+    environment = {"NPY_AVAILABLE_MEM": "1 MB", **environment}  # tests of gigabytes are skipped
+    return run_tests(words, folder, environment)
 
 
 def compared(name, given):

@@ -138,25 +138,31 @@ def error_of(report):
     return " | ".join(lines[:4])[:300] + where
 
 
+def run_once(item):
+    """The first report of a run that is not "passed"; None if all passed."""
+    finish()
+    signal.setitimer(signal.ITIMER_PROF, MOST_SECONDS)
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    found = None
+    for report in runtestprotocol(item, log=False, nextitem=item.parent):
+        item.ihook.pytest_runtest_logreport(report=report)
+        if report.outcome != "passed" and found is None:
+            found = report
+    return found
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item, nextitem):
     with open(os.environ["AXIOMJIT_SUITE_LOG"], "a") as log:
         print(json.dumps({"begun": item.nodeid}), file=log, flush=True)
-        before, outcome, error = COUNTS.now(), "passed", ""
-        for round_ in range(ROUNDS):
-            finish()
-            signal.setitimer(signal.ITIMER_PROF, MOST_SECONDS)
-            item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-            for report in runtestprotocol(item, log=False, nextitem=item.parent):
-                item.ihook.pytest_runtest_logreport(report=report)
-                if report.outcome != "passed" and outcome == "passed":
-                    outcome = "skipped" if report.skipped else "failed"
-                    error = error_of(report) if report.failed else ""
-            if outcome != "passed":
-                break
+        before, turn, report = COUNTS.now(), 0, None
+        while turn < ROUNDS and report is None:
+            report, turn = run_once(item), turn + 1
         item.session._setupstate.teardown_exact(nextitem)
         signal.setitimer(signal.ITIMER_PROF, 0)
         counts = [b - a for a, b in zip(before, COUNTS.now(), strict=True)]
-        found = {"id": item.nodeid, "outcome": outcome, "error": error, "round": round_}
+        outcome = "passed" if report is None else report.outcome
+        error = f"[{turn}] {error_of(report)}" if outcome == "failed" else ""
+        found = {"id": item.nodeid, "outcome": outcome, "error": error}
         print(json.dumps(found | dict(zip(COUNTED, counts, strict=True))), file=log, flush=True)
     return True
