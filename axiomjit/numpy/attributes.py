@@ -74,7 +74,7 @@ def _references_of_one() -> int:
     found = []
 
     class Probe:
-        layout = property(None, lambda self, value: found.append(_references(self)))
+        layout = property(None, hides_frames(lambda self, value: found.append(_references(self))))
 
     probe = Probe()
     probe.layout = None
@@ -103,17 +103,22 @@ def _change_layout(handle: Any, array: Any, may_have_views: bool) -> None:
                 view.made = operation, args, kwargs
             if root is handle:
                 view.root = old
+                old._is_viewed = True
         root = old.root()
     handle._array, handle._facts, handle._segment = array, facts_of(array), None
     if root is not handle:
-        handle._link = ViewOf(root, None)
+        whole, shape = root._array, array.shape
+        is_whole = array.nbytes == whole.nbytes and array.dtype == whole.dtype
+        is_plain = is_whole and array.flags.c_contiguous and whole.flags.c_contiguous
+        handle._link = ViewOf(root, (METHODS["reshape"], (root, shape), {}) if is_plain else None)
 
 
 def _layout(name: str, get: Callable[[Any], Any]) -> property:
     """An attribute of the memory's layout, which a program may set."""
 
     def change(self: Any, value: Any) -> None:
-        may_have_views = _references(self) > _UNVIEWED
+        is_root = self.root() is self
+        may_have_views = hasattr(self, "_is_viewed") if is_root else _references(self) > _UNVIEWED
         finish_readers(self)
         array = value_of(self)
         if _is_number(self):
@@ -207,7 +212,7 @@ def _set_real(self: Any, value: Any) -> None:
 
 
 def _set_imag(self: Any, value: Any) -> None:
-    if not is_complex(self.dtype):
+    if _is_number(self) or not is_complex(self.dtype):
         look(self).imag = value  # NumPy's error
     run(SET, (self.imag, ..., value), {})
 

@@ -300,8 +300,8 @@ def at_once(
 def represented(value: Any, operands: Sequence[LazyArray], out: Sequence[Any] = ()) -> Any:
     """A result of NumPy's as a handle, if it is an array that is one or a view of one, or large.
 
-    A view that no handle stands for, for example of a subclass, shares the memory for good. An
-    array of NumPy's that was given as `out` stays what it is.
+    A view that no handle stands for, for example of a subclass, shares the memory for good. A NumPy
+    array that was given as `out` stays what it is.
     """
     if isinstance(value, tuple | list):
         parts = [represented(one, operands, out) for one in value]
