@@ -120,6 +120,8 @@ class Call:
 
 
 def _is_array_of_number(operand: Any, results: Sequence[Result]) -> bool:
-    """True if a number became an array, as that of `x.sum().ravel()`."""
-    is_number = isinstance(operand, Handle) and operand._facts.is_number
-    return is_number and any(isinstance(one, Facts) and not one.is_number for one in results)
+    """True if a number became an array of one element, as that of `x.sum().ravel()`."""
+    if not (isinstance(operand, Handle) and operand._facts.is_number):
+        return False
+    made = [one for one in results if isinstance(one, Facts) and not one.is_number]
+    return any(one.nbytes == one.dtype.itemsize for one in made)
