@@ -21,6 +21,7 @@ from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.numpy.at_once import LOOKED_AT, NOT_RECORDED
 from axiomjit.numpy.exports import Interface, handed_out
 from axiomjit.numpy.facts import facts_of, is_lazy_type
+from axiomjit.numpy.flat import Flat
 from axiomjit.numpy.handles import Handle, Shared, ViewOf, let_escape, value_of
 from axiomjit.numpy.lazy_arrays import LazyArray, at_once, made, run, wrap
 from axiomjit.numpy.operations import FUNCTIONS, METHODS, SET
@@ -218,7 +219,7 @@ def _set_imag(self: Any, value: Any) -> None:
 
 
 def _set_flat(array: Any, value: Any) -> None:
-    array.flat = value
+    array.flat = value._flat if type(value) is Flat else value
 
 
 def _base(self: Any) -> Any:
@@ -284,6 +285,17 @@ def _buffer(self: Any, flags: int, /) -> memoryview:
     return found
 
 
+def _of_arrays(get: Callable[[Any], Any]) -> property:
+    """An attribute that numbers do not have."""
+
+    def found(self: Any) -> Any:
+        if _is_number(self):
+            raise AttributeError
+        return get(self)
+
+    return property(found)
+
+
 def _wrap_result(self: Any, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
     return array[()] if return_scalar else wrap(array)
 
@@ -327,7 +339,7 @@ def _function(name: str) -> Callable[[Any], Any]:
 
 
 _FLAT: Final = property(
-    lambda self: handed_out(self).flat if not _is_number(self) else look(self).flat,
+    lambda self: Flat(self) if not _is_number(self) else look(self).flat,
     lambda self, value: at_once(_set_flat, (self, value), {}, True, NOT_RECORDED),
 )
 ATTRIBUTES: Final[dict[str, Any]] = {
@@ -362,6 +374,10 @@ ATTRIBUTES: Final[dict[str, Any]] = {
     "materialize": _materialized,
     "_repr_html_": _html,
     "__array_interface__": property(Interface),
+    # pandas keeps what is a numpy.ndarray, and its C code refuses all but NumPy's class. Of what
+    # says that it wraps an array of NumPy's, pandas keeps the array.
+    "_typ": _of_arrays(lambda self: "npy_extension"),
+    "to_numpy": _of_arrays(lambda self: lambda: handed_out(self)),
     "__array_namespace__": _namespace,
     "__array_wrap__": _wrap_result,
     "__array_finalize__": lambda self, source: None,

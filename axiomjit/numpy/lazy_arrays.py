@@ -178,7 +178,7 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
     ) -> object:
         operation = FUNCTIONS.get(function)
         is_nonzero = function is np.where and len(operands) + len(options) == 1
-        if operation is None or is_nonzero:
+        if operation is None or is_nonzero or _writes_into_operand(function, operands, options):
             return at_once(function, operands, options, writes=function in WRITING_FUNCTIONS)
         return run(operation, operands, options)
 
@@ -247,6 +247,7 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
 def run(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """The result of an operation: recorded, or computed at once where no segment records it."""
     try:
+        args, kwargs = operation.named(args, kwargs)
         reason = ERROR_STATES if user_traps_errors() else ""
         if reason or _is_apart(operation, args, kwargs):
             return at_once(operation, args, kwargs, writes=True, reason=reason or SHARED)
@@ -381,8 +382,19 @@ def _may_fail(ufunc: np.ufunc, operands: Sequence[Any]) -> bool:
     """True if the values decide whether a ufunc fails: negative powers of integers do."""
     if ufunc is not np.power:
         return False
-    kinds = [np.result_type(getattr(one, "dtype", one)).kind for one in operands]
+    kinds = [
+        (one.dtype if hasattr(one, "dtype") else np.asarray(one).dtype).kind for one in operands
+    ]
     return all(kind in "iu" for kind in kinds)
+
+
+def _writes_into_operand(
+    function: Any, operands: Sequence[Any], options: Mapping[str, Any]
+) -> bool:
+    """True for a function that gives its operand itself, changed: `np.nan_to_num(x, False)`."""
+    if function not in WRITING_FUNCTIONS:
+        return False
+    return (operands[1] if operands[1:] else options.get("copy", True)) is not True
 
 
 def _is_plain_index(index: Any) -> bool:

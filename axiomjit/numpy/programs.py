@@ -70,16 +70,24 @@ class Program:
         if error_state() is not Harmless.state and user_traps_errors():
             with without_traps():
                 return self.run(arguments)
+        refusal = None
         if self.is_compiled:
             try:
                 found: Sequence[Any] = self._jitted(*arguments)
                 return found
             except AxiomError as error:  # refused before anything was written
-                self._refuse(error)
+                if config.fallback == "error":
+                    raise
+                if self.spent_s:  # NumPy has run it: it raises no error that would come first
+                    self._refuse(error)
+                else:
+                    refusal = error
         start = perf_counter()
         with np.errstate(all="ignore"):
             found = self._plain(*arguments)
         self.spent_s += perf_counter() - start
+        if refusal is not None:
+            self._refuse(refusal)
         if self.spent_s > self._lowering_s and not self._is_refused and not config.disable:
             self._consider(arguments)
         return found
