@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Final, NoReturn, TypeVar
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from axiomjit.base.records import Record
 from axiomjit.dispatch.arguments import CallArguments
 from axiomjit.dispatch.caches import CompiledCall, after_effects, run_and_unflatten
 from axiomjit.dispatch.matching import fails
+from axiomjit.dispatch.rollback import snapshot
 from axiomjit.functions.sources import Vector
 from axiomjit.symbolic.data_dependent import OtherLengthError, OtherResultError, UnfitNumberError
 from axiomjit.symbolic.dims import Symbol
@@ -404,21 +405,6 @@ def speculative_run(
     return made if compiled.outside is None else after_effects(compiled, made, vector)
 
 
-def snapshot(compiled: CompiledCall, arguments: Sequence[object]) -> Callable[[], None]:
-    """Copy the state that the program may have to roll back; return a function that restores it."""
-    written = [arguments[position] for position in compiled.early]
-    arrays = [(array, array.copy()) for array in written if isinstance(array, np.ndarray)]
-    states = [(one, _state_of(one)) for one in compiled.generators]
-
-    def put_back() -> None:
-        for array, before in arrays:
-            array[...] = before
-        for generator, state in states:
-            _set_state(generator, state)
-
-    return put_back
-
-
 def _fallback_for(error: Exception) -> FallbackToNumPy:
     """The fallback for an error in a run; NumPy repeats the call and raises the error."""
     match error:
@@ -429,16 +415,3 @@ def _fallback_for(error: Exception) -> FallbackToNumPy:
         case OtherLengthError():
             return other_length(str(error))
     return FallbackToNumPy(None)
-
-
-def _state_of(generator: Any) -> Any:
-    if hasattr(generator, "get_state"):
-        return generator.get_state(legacy=False)
-    return generator.bit_generator.state
-
-
-def _set_state(generator: Any, state: Any) -> None:
-    if hasattr(generator, "set_state"):
-        generator.set_state(state)
-    else:
-        generator.bit_generator.state = state

@@ -18,8 +18,8 @@ from axiomjit.base.origins import hide_frames, hides_frames
 from axiomjit.base.tree import LEAF, Branch, Leaf, OfArgument
 from axiomjit.dispatch.arguments import CallArguments
 from axiomjit.dispatch.caches import CompiledCall, after_effects, finisher, run_and_unflatten
-from axiomjit.dispatch.fallbacks import snapshot
 from axiomjit.dispatch.native_effects import KINDS, add_effects, kinds_of, stored, with_returned
+from axiomjit.dispatch.rollback import snapshot
 from axiomjit.dispatch.source_guards import Numbers, add_sources
 from axiomjit.functions.effects import FromSource
 from axiomjit.functions.outside import BY_IDENTITY
@@ -104,16 +104,14 @@ def guard_call(
         return False
     if not _may_guard(function, compiled, compiled.runnable, kwargs):
         return False
-    reads, whole, values = compiled.outside, call, values or []
-    if reads is not None:
-        whole = call.with_inputs(reads.guards.given(values), reads.names)
+    reads, values = compiled.outside, values or []
+    whole = call if reads is None else call.with_inputs(reads.guards.given(values), reads.names)
     arrays = [v for v in whole.dynamic if isinstance(v, np.ndarray)]
     are_read = all(map(walkable, arrays))  # of others programs get copies
     if (compiled.writes and not are_read) or (distinct and not all(v.size for v in arrays)):
         return False  # empty arrays never share memory, even one with itself
     any_integers |= bool(compiled.integers and compiled.integers.leaves)
     varying = _Varying(compiled, compiled.runnable) if any_integers else None
-    are_read &= not compiled.generators
     native = _native(compiled, whole, varying) if are_read else None
     if native is None and any_integers:
         return False
@@ -122,14 +120,15 @@ def guard_call(
         native, found = None, _guards(None, compiled, call, leaves, order, distinct, values)
     if found is None:
         return False
-    (guards, numbers), wanted = found, _wanted(compiled) if native is None else ()
-    rest = whole, order, places, wanted, len(values)
-    runner = _runner_of(compiled, *rest) if native is None else None
-    slow = function.slow if compiled.speculative else None
-    facts = runner, slow, _errors(compiled), tuple(map(numbers, wanted))
-    add_table(
-        function, guards.table(len(args), tuple(kwargs), function.hits_natively, *facts), native
-    )
+    runner, (guards, numbers) = None, found
+    passed: tuple[int, ...] = ()
+    if native is None:
+        wanted = _wanted(compiled)
+        passed = tuple(map(numbers, wanted))
+        runner = _runner_of(compiled, whole, order, places, wanted, len(values))
+    facts = runner, function.slow if compiled.speculative else None, _errors(compiled), passed
+    hits = function.hits_natively
+    add_table(function, guards.table(len(args), tuple(kwargs), hits, *facts), native)
     return True
 
 
@@ -361,6 +360,8 @@ def _native(
     """The native plan of a call, or None."""
     whole: Any = compiled.runnable if varying is None else varying
     given = {k: v for k, v in compiled.leaves if k is not None and isinstance(v, OfArgument)}
+    if compiled.generators:  # Python puts them back after an error
+        return None
     if compiled.outside is not None and compiled.outside.effects:
         stores = stored(compiled, _integers_of(varying))
         if stores is None:

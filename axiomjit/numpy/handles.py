@@ -26,6 +26,7 @@ class ViewOf:
 
     def __init__(self, root: Handle, made: Made | None) -> None:
         self.root, self.made = root, made
+        root._is_viewed = True
 
     def value(self) -> Any:
         """The view, by the call that made it."""
@@ -87,12 +88,14 @@ class Handle:
         _facts: Dtype, shape and strides.
         _segment: The segment that has last given it a value number.
         _number: The value number there.
+        _is_viewed: True once it was the root of a view; else there is no such attribute.
         _link: `ViewOf` for views, `Shared` for memory that others can write, else None.
     """
 
-    __slots__ = ("__weakref__", "_array", "_facts", "_link", "_number", "_segment")
+    __slots__ = ("__weakref__", "_array", "_facts", "_is_viewed", "_link", "_number", "_segment")
     _array: Any
     _facts: Facts
+    _is_viewed: bool
     _link: ViewOf | Shared | None
     _number: int
     _segment: Any

@@ -322,8 +322,10 @@ class Segment:
                 raise
             for number, value in zip(returned, found, strict=True):
                 handle = values[number]
-                is_laid_out = value.strides == handle._facts.strides
-                handle._array = value if is_laid_out else _laid_out(value, handle._facts)
+                facts = handle._facts
+                is_kind = (type(value) is np.ndarray) is not facts.is_number
+                is_laid_out = is_kind and value.strides == facts.strides
+                handle._array = value if is_laid_out else _laid_out(value, facts)
         self._store_written(summary)
         for number in reversed(summary.views):  # parents first, so that nothing recurs
             handle = values[number]
@@ -405,9 +407,11 @@ def _copied(value: Any) -> Any:
 
 
 def _laid_out(value: Any, facts: Facts) -> Any:
-    """An array with the strides that its handle was promised."""
+    """An array with the strides that its handle was promised, or a number if it was one."""
+    if not facts.shape:
+        return np.asarray(value)[()] if facts.is_number else np.array(value)
     long = [d for d, length in enumerate(facts.shape) if length > 1]
-    if facts.is_number or all(value.strides[d] == facts.strides[d] for d in long):
+    if all(value.strides[d] == facts.strides[d] for d in long):
         return value
     order = sorted(range(value.ndim), key=lambda d: -facts.strides[d])
     made = np.empty([facts.shape[d] for d in order], facts.dtype).transpose(np.argsort(order))

@@ -429,7 +429,7 @@ def test_a_compiled_helper_is_one_of_the_function(lazy):
         (np.arange(3.0), iter([1])),
         (np.arange(3.0).view(type("Own", (np.ndarray,), {})), 2),
     ],
-    ids=str,
+    ids=("masked", "object", "elements", "nested", "iterator", "subclass"),
 )
 def test_arguments_that_lead_further_are_numpys(given, lazy):
     jitted = axiomjit.jit(lambda x, y: str(x))

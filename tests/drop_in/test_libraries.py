@@ -1,0 +1,60 @@
+"""Libraries give the same for lazy arrays as for NumPy's, or fail for a reason that is listed."""
+
+from collections import Counter
+
+import numpy
+import pytest
+
+import axiomjit.numpy
+from axiomjit.base.config import config
+from tests.drop_in.libraries import CALLS
+
+RUNS = 2
+"""The first learns what the operations give, the second gives pending arrays to the library."""
+
+
+def plain(value):
+    """The parts of a result as NumPy's arrays and Python's objects."""
+    if isinstance(value, dict):
+        return {key: plain(one) for key, one in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(one) for one in value]
+    if hasattr(value, "iloc"):
+        columns = [value[name] for name in value] if value.ndim == 2 else [value]
+        return [plain(one.array) for one in (value.index, *columns)]
+    if hasattr(value, "to_numpy"):
+        return value.to_numpy()
+    return numpy.ma.getdata(value) if isinstance(value, numpy.ndarray) else value
+
+
+def assert_same(found, expected, rtol):
+    assert isinstance(found, type(expected))
+    if isinstance(expected, list):
+        assert len(found) == len(expected)
+        for one, other in zip(found, expected, strict=True):
+            assert_same(one, other, rtol)
+    elif isinstance(expected, numpy.ndarray | numpy.number | float):
+        found, expected = numpy.asarray(found), numpy.asarray(expected)
+        assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+        if rtol and expected.dtype.kind in "fc":
+            scale = abs(expected[numpy.isfinite(expected)]).max(initial=0)
+            numpy.testing.assert_allclose(found, expected, rtol=rtol, atol=rtol * scale)
+        else:
+            numpy.testing.assert_array_equal(found, expected)
+    else:
+        assert found == expected
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_lazy_arrays_give_the_same(name, monkeypatch):
+    call = CALLS[name]
+    pytest.importorskip(call.library)
+    expected = plain(call.run(numpy))
+    monkeypatch.setattr(config, "lazy_from", 1)
+    for _ in range(RUNS):
+        assert_same(plain(call.run(axiomjit.numpy)), expected, call.rtol)
+
+
+def test_sixty_calls():
+    counts = Counter(call.library for call in CALLS.values())
+    assert counts == dict.fromkeys(("matplotlib", "pandas", "scipy", "sklearn"), 15)
