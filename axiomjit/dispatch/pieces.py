@@ -79,5 +79,8 @@ class WholeCalls:
 
     def _harmless(self) -> Harmless | str:
         """What is known of the function, or why it does not run in pieces."""
-        self._known = self._known or harmless(self._function)
+        if self._known is None:
+            known = harmless(self._function)
+            is_short = isinstance(known, Harmless) and not known.has_much_to_fuse
+            self._known = "has little to fuse" if is_short else known
         return self._known

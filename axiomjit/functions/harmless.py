@@ -15,6 +15,7 @@ import dis
 import math
 import string
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from inspect import CO_VARARGS, CO_VARKEYWORDS
@@ -30,6 +31,7 @@ from axiomjit.functions.libraries import is_library, users_function
 from axiomjit.functions.source_text import FAULTS, find_definition
 from axiomjit.functions.sources import ATOMS
 
+LEAST_OPERATIONS: Final = 3
 DATUM: Final = "datum"
 """Stands for a value outside that may be another one in each call, as long as it `is_datum`."""
 
@@ -43,11 +45,18 @@ class Part(Record):
 class Harmless(Record):
     """A function that may get other arrays than NumPy's, with the functions that it calls.
 
-    `parts` are by code; `writes` is true if one of them may write into an array.
+    `parts` are by code; `writes` is true if one of them may write into an array; `operations` is
+    the number of operators and elementwise functions in their text.
     """
 
     parts: Mapping[CodeType, Part]
     writes: bool
+    operations: int
+
+    @property
+    def has_much_to_fuse(self) -> bool:
+        """True if lazy arrays may save more than they cost."""
+        return self.operations >= LEAST_OPERATIONS
 
 
 class HarmfulError(Exception):
@@ -69,7 +78,8 @@ def harmless(function: object) -> Harmless | str:
     except HarmfulError as error:
         return str(error)
     parts = {code: Part(walk.outside) for code, walk in walks.items()}
-    return Harmless(parts, any(walk.writes for walk in walks.values()))
+    found = walks.values()
+    return Harmless(parts, any(walk.writes for walk in found), sum(walk.count for walk in found))
 
 
 def is_datum(value: object) -> bool:
@@ -120,11 +130,14 @@ class _Walk:
         self._node = found.node
         count = code.co_argcount + code.co_kwonlyargcount
         count += bool(code.co_flags & CO_VARARGS) + bool(code.co_flags & CO_VARKEYWORDS)
-        self._own = {*code.co_varnames[:count], *_assigned(self._node)}
+        self._parameters = code.co_varnames[:count]
+        self._own = {*self._parameters, *_assigned(self._node)}
+        self._containers = self._found_containers()
         self._loops: list[set[str]] = []
         self._called: list[FunctionType] = []
         self.outside: dict[str, object] = {}
         self.writes = False
+        self.count = 0
 
     def walked(self) -> list[FunctionType]:
         """The user's functions that the function calls.
@@ -142,6 +155,16 @@ class _Walk:
             _refuse(f"uses {min(unseen)}, which its text does not show")
         return self._called
 
+    def _found_containers(self) -> set[str]:
+        """The names of its own that only displays of containers are assigned to."""
+        displays, stores = Counter[str](), Counter[str](self._parameters)
+        for node in ast.walk(self._node):
+            if isinstance(node, ast.Assign) and isinstance(node.value, _DISPLAYS):
+                displays.update(one.id for one in node.targets if isinstance(one, ast.Name))
+            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+                stores[node.id] += 1
+        return {name for name, count in displays.items() if count == stores[name]}
+
     # Nodes
 
     def _all(self, nodes: Iterable[ast.AST | None]) -> None:
@@ -150,6 +173,7 @@ class _Walk:
                 self._visit(node)
 
     def _visit(self, node: ast.AST) -> None:
+        self.count += isinstance(node, ast.BinOp | ast.AugAssign | ast.UnaryOp)
         way = getattr(self, f"_{type(node).__name__}", None)
         if way is not None:
             way(node)
@@ -180,11 +204,9 @@ class _Walk:
 
     def _Subscript(self, node: ast.Subscript) -> None:  # noqa: N802
         self.writes |= isinstance(node.ctx, ast.Store)
-        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        if not any(isinstance(one, ast.Slice) or _is_constant(one, (None, ...)) for one in parts):
-            names = {one.id for one in ast.walk(node.slice) if isinstance(one, ast.Name)}
-            if any(names & targets for targets in self._loops):
-                _refuse(f"walks over elements in line {node.lineno}")
+        names = {one.id for one in ast.walk(node.slice) if isinstance(one, ast.Name)}
+        if any(names & targets for targets in self._loops):
+            _refuse(f"walks over parts of an array in line {node.lineno}")
         self._all([node.value, node.slice])
 
     def _AugAssign(self, node: ast.AugAssign) -> None:  # noqa: N802
@@ -211,7 +233,7 @@ class _Walk:
     # Loops
 
     def _For(self, node: ast.For) -> None:  # noqa: N802
-        self._iterable(node.iter)
+        self._walked_over(node.iter)
         with self._loop(node.target, is_own=True):
             self._all(node.body)
         self._all(node.orelse)
@@ -252,7 +274,7 @@ class _Walk:
         first, *rest = left
         if first.is_async:
             _refuse("has an asynchronous loop")
-        self._iterable(first.iter)
+        self._walked_over(first.iter)
         with self._loop(first.target, is_own=False):
             self._all(first.ifs)
             self._generators(rest, results)
@@ -265,6 +287,28 @@ class _Walk:
             self._call(node, is_kept=False)
         else:
             self._visit(node)
+
+    def _walked_over(self, node: ast.expr) -> None:
+        """Visit what a loop walks over: containers, not arrays, of which the parts may be small."""
+        if not self._is_container(node):
+            _refuse(f"walks over parts of an array in line {node.lineno}")
+        self._iterable(node)
+
+    def _is_container(self, node: ast.expr) -> bool:
+        """True for what cannot be an array."""
+        if isinstance(node, ast.Name):
+            return node.id in self._containers
+        if isinstance(node, ast.Attribute):
+            return node.attr == "shape"
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            return node.func.attr in _OF_CONTAINERS
+        if isinstance(node, ast.Call):
+            callee = self._callee(node)
+            walked = node.args[:1] if callee is enumerate else node.args
+            if callee in _ITERATORS and callee is not map:
+                return all(map(self._is_container, walked))
+            return callee in _CONTAINERS
+        return isinstance(node, _DISPLAYS)
 
     def _Starred(self, node: ast.Starred) -> None:  # noqa: N802
         self._iterable(node.value)
@@ -297,6 +341,7 @@ class _Walk:
 
     def _known(self, node: ast.Call, callee: Any, is_kept: bool, named: set[str | None]) -> bool:
         """Check a function that is called; true if it keeps no iterator that it gets."""
+        self.count += isinstance(callee, np.ufunc)
         inner = followed(callee)
         if users_function(inner):
             self._called.append(inner)
@@ -474,6 +519,12 @@ _CLASSES: Final = _Hashless(
 _ITERATORS: Final = _Hashless(_words(builtins, "zip map enumerate reversed"))
 _CONSUMERS: Final = _Hashless(
     _words(builtins, "list tuple dict set frozenset sorted sum max min any all")
+)
+_CONTAINERS: Final = _Hashless(_words(builtins, "range list tuple dict set sorted"))
+_OF_CONTAINERS: Final = frozenset({"items", "keys", "values", "tolist", "split", "splitlines"})
+_DISPLAYS: Final = (
+    *(ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp),
+    *(ast.GeneratorExp, ast.Constant),
 )
 _LIMITS: Final = _Hashless([np.finfo, np.iinfo])
 _HARMLESS: Final = _Hashless(

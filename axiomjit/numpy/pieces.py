@@ -33,6 +33,8 @@ from axiomjit.numpy.lazy_arrays import LazyArray, made
 from axiomjit.numpy.namespace import REPLACED
 from axiomjit.numpy.segments import finish_readers, look
 
+LEAST_ELEMENTS: Final = 2**17
+"""Elements of the largest array from which on pieces save more than looks cost."""
 MOST: Final = 1000
 """The most objects in containers among the arguments."""
 
@@ -110,8 +112,8 @@ class Loan:
                     raise NotLentError
 
     def is_of_use(self) -> bool:
-        """True if an array is lent, or no array is given, so that the function makes its own."""
-        return bool(self._lent) or not self._arrays
+        """True if a large array is lent."""
+        return any(handle.size >= LEAST_ELEMENTS for handle in self._lent.values())
 
     def copied(self, function: Any) -> FunctionType:
         """A copy of a function that reads what it reads outside as lent to it.

@@ -18,6 +18,7 @@ import pytest
 import axiomjit
 from axiomjit.base.config import config
 from axiomjit.base.errors import FallbackWarning, NeedsValuesError
+from axiomjit.functions import harmless as known_functions
 from axiomjit.functions.harmless import harmless
 from axiomjit.functions.source_text import tell_text
 from axiomjit.numpy import pieces, programs
@@ -113,7 +114,7 @@ def loops(x, y):
 def keys(x, y):
     found = {x.sum().item(): x + 1, "y": y - 1, float(y.max()): (x, y)}
     for name, value in found.items():
-        print(name, value[0])
+        print(name, value)
     return found, list(found), {k: v for k, v in found.items() if k != "y"}
 
 
@@ -121,7 +122,7 @@ def lists(x, y):
     rows = [x * k for k in range(3)]
     rows.append(y.tolist())
     print(len(rows), sum(rows[1]), max(rows[2]), rows[3])
-    return rows, np.stack(rows[:3]), tuple(rows), {v.item() for v in y}
+    return rows, np.stack(rows[:3]), tuple(rows), {v + 1 for v in y.tolist()}
 
 
 def helped(x, y):
@@ -203,6 +204,8 @@ def lazy(request, monkeypatch):
         for name in ("COMPILE_S", "STATEMENT_S", "LOWER_S"):
             monkeypatch.setattr(programs, name, 0.0)
         monkeypatch.setattr(programs.Program, "_consider", lambda program, _: program.compile())
+    monkeypatch.setattr(pieces, "LEAST_ELEMENTS", 2)
+    monkeypatch.setattr(known_functions, "LEAST_OPERATIONS", 0)
     with fresh_paths(2, 200):
         yield request.param
 
@@ -335,6 +338,11 @@ def refused(text, **names):
         "return y(x)",
         "return x.sum.__self__",
         "return [x[i] for i in range(3)]",
+        "return [x[i:i + 2] for i in range(3)]",
+        "for row in x: print(row)",
+        "for k, row in enumerate(x): print(row)",
+        "return [v for v in x.T]",
+        "rows = [x]\n    rows = x\n    for row in rows: print(row)",
         "for i in range(3): x[i] += 1",
         "i = 0\n    while x[i] > 0: i += 1",
         "return eval('x')",
@@ -366,7 +374,9 @@ def test_what_is_not_known_is_refused(text):
         "return [v * 2 for v in (x, y)], {k: v for k, v in zip('ab', (x, y))}",
         "return sum(v for v in x.tolist())",
         "a, *b = x\n    return max(*b), a",
-        "for k, row in enumerate(x): print(k, row)",
+        "for k, row in enumerate([x, y]): print(k, row)",
+        "rows = [x, x]\n    for a, b in zip(rows, rows): print(a, b)",
+        "return [n + k for n in x.shape for k in range(2)]",
         "return np.linalg.norm(x), np.fft.fft(x), np.add.reduce(x)",
         "with np.errstate(divide='ignore'): return 1 / x",
         "raise np.linalg.LinAlgError(f'{x}')",
@@ -481,11 +491,15 @@ def test_strict_and_settings_refuse_as_before(lazy, monkeypatch):
     assert calls == {"in pieces": 1, "whole function": 2}
 
 
-def test_small_arrays_stay_numpys():
-    jitted = axiomjit.jit(item)
-    jitted._in_numpy = True
-    jitted(*arguments("plain"))
-    assert jitted.cache_info().in_numpy[0].cause == "whole function"
+def test_where_there_is_little_to_fuse_numpy_runs():
+    many, few = axiomjit.jit(item), axiomjit.jit(lambda x, y: str(x + y))
+    many._in_numpy = few._in_numpy = True
+    large = np.ones(pieces.LEAST_ELEMENTS)
+    for args, cause in (((large[:-1], large[:-1]), "whole function"), ((large, 2), "in pieces")):
+        many(*args)
+        few(*args)
+        assert many.cache_info().in_numpy[-1].cause == cause
+    assert [one.cause for one in few.cache_info().in_numpy] == ["whole function"]
 
 
 # Random functions
