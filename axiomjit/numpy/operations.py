@@ -85,11 +85,7 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 SETTINGS: Final = frozenset(
-    (
-        "axes axis axis1 axis2 bias casting copy correction ddof decimals deg destination device "
-        "dtype edge_order endpoint equal_nan include_initial index k keepdims like n num offset "
-        "order repeats reps retstep returned rowvar shape shift source subok"
-    ).split()
+    ["axes", "axis", "axis1", "axis2", "bias", "casting", "copy", "correction", "ddof", "decimals", "deg", "destination", "device", "dtype", "edge_order", "endpoint", "equal_nan", "include_initial", "index", "k", "keepdims", "like", "n", "num", "offset", "order", "repeats", "reps", "retstep", "returned", "rowvar", "shape", "shift", "source", "subok"]
 )
 """Names of parameters that are no data, in all functions."""
 
