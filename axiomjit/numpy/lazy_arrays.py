@@ -436,10 +436,11 @@ _NEW: Final = object.__new__
 
 
 def _is_operand(value: Any) -> bool:
-    """True for what NumPy's ufuncs take as an array or number; others see NumPy's arrays."""
+    """True for arrays and numbers that lazy arrays can be; others see NumPy's arrays."""
     kind = type(value)
-    is_known = kind is LazyArray or kind in _NUMBERS or kind is np.ndarray
-    return is_known or isinstance(value, np.generic)
+    if kind is LazyArray or kind in _NUMBERS:
+        return True
+    return (kind is np.ndarray or isinstance(value, np.generic)) and is_lazy_type(value.dtype)
 
 
 _NUMBERS: Final = frozenset({bool, int, float, complex})

@@ -84,12 +84,6 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(inspect.signature(function).parameters)
 
 
-SETTINGS: Final = frozenset(
-    ["axes", "axis", "axis1", "axis2", "bias", "casting", "copy", "correction", "ddof", "decimals", "deg", "destination", "device", "dtype", "edge_order", "endpoint", "equal_nan", "include_initial", "index", "k", "keepdims", "like", "n", "num", "offset", "order", "repeats", "reps", "retstep", "returned", "rowvar", "shape", "shift", "source", "subok"]
-)
-"""Names of parameters that are no data, in all functions."""
-
-
 def _set(array: Any, index: Any, value: Any) -> None:
     array[index] = value
 
@@ -107,6 +101,14 @@ def _words(text: str) -> list[str]:
     return text.split()
 
 
+SETTINGS: Final = frozenset(
+    _words(
+        "axes axis axis1 axis2 bias casting copy correction ddof decimals deg destination device "
+        "dtype edge_order endpoint equal_nan include_initial index k keepdims like n num offset "
+        "order repeats reps retstep returned rowvar shape shift source subok"
+    )
+)
+"""Names of parameters that are no data, in all functions."""
 GET: Final = Operation(lambda array, index: array[index], "[]", True)
 SET: Final = Operation(_set, "[]=", True)
 

@@ -122,3 +122,11 @@ def test_arguments_that_decide_shapes(call, monkeypatch):
         expected = call(numpy, v, w, numpy.arange(48.0).reshape(3, 4, 4))
         assert found.shape == expected.shape
         assert numpy.asarray(found).tolist() == expected.tolist()
+
+
+def test_comparisons_with_text():
+    x = lazy(numpy.arange(float(N)))
+    for other in (numpy.array("a"), numpy.str_("a")):
+        assert (x != other).all()
+        assert not (x == other).any()
+        assert (other != x).all()
