@@ -5,11 +5,14 @@ Recorded methods are rows of `operations.METHODS`; the others run at once.
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import inspect
 import math
 import operator
 import sys
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, Final
 
 import numpy as np
@@ -393,7 +396,7 @@ ATTRIBUTES: Final[dict[str, Any]] = {
     "__dlpack__": _dlpack,
     "__dlpack_device__": lambda self: np.empty(0).__dlpack_device__(),
     "__buffer__": _buffer,
-    "__copy__": _copied,
+    "__copy__": lambda self: _copied(self),
     "__deepcopy__": _copied,
     "__reduce__": lambda self: look(self).__reduce__(),
     "__reduce_ex__": lambda self, protocol: look(self).__reduce_ex__(protocol),
@@ -408,6 +411,10 @@ ATTRIBUTES: Final[dict[str, Any]] = {
 
 
 def complete() -> None:
-    """Give the class of lazy arrays its attributes."""
+    """Give the class of lazy arrays its attributes, with the signatures of NumPy's methods."""
     for name, value in ATTRIBUTES.items():
+        if isinstance(value, FunctionType) and hasattr(np.ndarray, name):
+            method: Any = value
+            with contextlib.suppress(ValueError):  # NumPy tells no signature
+                method.__signature__ = inspect.signature(getattr(np.ndarray, name))
         setattr(LazyArray, name, value)

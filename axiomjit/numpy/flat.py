@@ -17,14 +17,11 @@ class Flat:
     """The elements of a lazy array in order; indices and values may be lazy arrays."""
 
     __slots__ = ("_flat", "_of")
+    locals()["__class__"] = property(lambda self: np.flatiter)
 
     def __init__(self, of: LazyArray) -> None:
         """Begin at the first element of an array."""
         self._of, self._flat = of, handed_out(of).flat
-
-    @property  # type: ignore[misc]
-    def __class__(self) -> type:
-        return np.flatiter
 
     @property
     def base(self) -> LazyArray:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -81,11 +82,17 @@ def _counting(function: Function) -> Function:
 
     def long(args: Any, kwargs: Any) -> Any:
         are_bounds = 0 < len(args) < 4 and all(type(one) is int for one in args)
-        if are_bounds and args[2:] != (0,) and len(range(*args)) >= config.lazy_from:
+        if are_bounds and args[2:] != (0,) and config.lazy_from <= _length(*args) <= sys.maxsize:
             return run(operation, args, kwargs)
         return wrapped(function(*args, **kwargs))
 
     return made
+
+
+def _length(start: int, stop: int | None = None, step: int = 1) -> int:
+    """The length of a range, also of one too long for Python's `len`."""
+    first, end = (0, start) if stop is None else (start, stop)
+    return max(0, -((first - end) // step))
 
 
 def _count(shape: Any) -> int:

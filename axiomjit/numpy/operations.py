@@ -103,12 +103,13 @@ def _words(text: str) -> list[str]:
 
 SETTINGS: Final = frozenset(
     _words(
-        "axes axis axis1 axis2 bias casting copy correction ddof decimals deg destination device "
-        "dtype edge_order endpoint equal_nan include_initial index k keepdims like n num offset "
-        "order repeats reps retstep returned rowvar shape shift source subok"
+        "aweights axes axis axis1 axis2 bias casting copy correction ddof decimals deg "
+        "destination device dtype edge_order endpoint equal_nan fweights include_initial index k "
+        "keepdims like n num offset order repeats reps retstep returned rowvar shape shift "
+        "source subok"
     )
 )
-"""Names of parameters that are no data, in all functions."""
+"""Names of parameters in all functions that are no data, or whose values may be refused."""
 GET: Final = Operation(lambda array, index: array[index], "[]", True)
 SET: Final = Operation(_set, "[]=", True)
 

@@ -1,5 +1,7 @@
 """What NumPy's own tests and array-api-tests found."""
 
+import inspect
+
 import numpy
 import pytest
 
@@ -139,3 +141,21 @@ def test_outputs_that_overlap_operands(step):
         expected = np.sin(x[::step]).tolist()
         np.sin(x[::step], out=x[: len(expected)])
         assert x[: len(expected)].tolist() == expected
+
+
+@pytest.mark.parametrize("name", ["sum", "astype", "reshape", "sort", "item", "__dlpack__"])
+def test_signatures_are_those_of_numpy(name):
+    found = inspect.signature(getattr(np.ndarray, name))
+    assert found == inspect.signature(getattr(numpy.ndarray, name))
+
+
+def test_weights_that_are_refused():
+    x = lazy(numpy.ones((2, N)))
+    for weights in (numpy.ones(N, int), -numpy.ones(N, int)):
+        if weights[0] > 0:
+            assert not np.cov(x, fweights=lazy(weights)).any()
+        else:
+            with pytest.raises(ValueError, match="cannot be negative"):
+                np.cov(x, fweights=lazy(weights))
+    with pytest.raises(ValueError, match="Maximum allowed size"):
+        np.arange(0, 2**80)
