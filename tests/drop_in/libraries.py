@@ -12,6 +12,8 @@ from typing import Any
 import numpy
 
 N = 240
+OF_NUMBERS = "C code of pandas asks for Python's and NumPy's own numbers; it takes float(x.max())"
+OF_ARRAYS = "C code of SciPy asks for NumPy's own arrays; it takes numpy.asarray(x)"
 
 
 class _Module:
@@ -305,6 +307,28 @@ def factorize(np):
     return codes, values, pd.unique(x), pd.Series(x).value_counts(), pd.Series(x).isin(x[:3])
 
 
+@_call("pandas", reason=OF_NUMBERS)
+def numbers_in_columns(np):
+    return pd.DataFrame({"a": [1, 2], "b": wave(np).max()}), pd.Series([wave(np).max(), 1.0])
+
+
+@_call("pandas", reason=OF_NUMBERS)
+def numbers_of_functions(np):
+    return pd.Series(wave(np)).apply(lambda value: value * wave(np).max())
+
+
+@_call("pandas", reason=OF_NUMBERS)
+def numbers_that_fill(np):
+    s = pd.Series([1, numpy.nan, 3])
+    return s.fillna(wave(np).max()), s.clip(upper=wave(np).max())
+
+
+@_call("pandas", reason=OF_NUMBERS)
+def numbers_as_positions(np):
+    last = np.arange(N).max()
+    return pd.Series(wave(np)).iloc[last], pd.Series(wave(np)).head(last)
+
+
 # SciPy
 
 
@@ -327,6 +351,20 @@ def optimize_minimize(np):
     target = wave(np, 8)
     found = scipy.optimize.minimize(lambda x: np.sum((x - target) ** 2), np.zeros(8))
     return found.x, found.success
+
+
+@_call("scipy", rtol=1e-6, reason=OF_ARRAYS)
+def optimize_lbfgs(np):
+    target = wave(np, 8)
+    options = {"jac": lambda x: 2 * (x - target), "method": "L-BFGS-B"}
+    return scipy.optimize.minimize(lambda x: np.sum((x - target) ** 2), np.zeros(8), **options).x
+
+
+@_call("scipy", rtol=1e-6, reason=OF_ARRAYS)
+def optimize_slsqp(np):
+    target = wave(np, 8)
+    options = {"jac": lambda x: 2 * (x - target), "method": "SLSQP"}
+    return scipy.optimize.minimize(lambda x: np.sum((x - target) ** 2), np.zeros(8), **options).x
 
 
 @_call("scipy", rtol=1e-6)
@@ -398,7 +436,12 @@ def sparse_matrices(np):
 @_call("scipy", rtol=1e-12)
 def fft_transforms(np):
     x = wave(np)
-    return scipy.fft.rfft(x), scipy.fft.dct(x), scipy.fft.fft2(table(np, 8, 9)), scipy.fft.fft(x * 1j)
+    return (
+        scipy.fft.rfft(x),
+        scipy.fft.dct(x),
+        scipy.fft.fft2(table(np, 8, 9)),
+        scipy.fft.fft(x * 1j),
+    )
 
 
 @_call("scipy")
