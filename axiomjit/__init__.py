@@ -21,6 +21,7 @@ from axiomjit.base.locks import uncollected as _uncollected
 with _uncollected():
     from axiomjit.dispatch.jit import jit as jit
     from axiomjit.dispatch.warm import spec as spec
+    from axiomjit.graph.execution import install as _install
 
 __version__ = "0.1.0"
 
@@ -170,6 +171,14 @@ _MODULES = {
 _LATE = {name: module for module, names in _MODULES.items() for name in names.split()}
 # The modules of public names that are imported at the first use: not every program needs them.
 _SHOWN = ("descriptions", "errors", "notation", "numpy", "transformers")
+
+
+def _lend(*call: _Any) -> _Any:
+    """A call with lazy arrays: `dispatch` comes before the package that has them."""
+    return _lazy_import("axiomjit.numpy.pieces").lend(*call)
+
+
+_install(lend=_lend)
 
 
 def _rows() -> "_Mapping[str, _Function]":

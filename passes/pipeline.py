@@ -233,7 +233,7 @@ class Stages(Record):
 def run_pipeline(graph: Graph, context: Context, watch: Watcher | None = None) -> Stages:
     """Run the passes that lower a graph to a plan; return the program at each stage.
 
-    With `config.check`, the graph and the result of each pass are verified.
+    With `config.check`, the graph and the result of each pass that changes it are verified.
 
     Raises:
         VerifyError: a pass returned an illegal program, which is a defect of that pass.

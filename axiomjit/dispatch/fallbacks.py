@@ -41,6 +41,7 @@ _count_fallback: Final = counter("fallbacks")
 LONGEST: Final = 80
 """Characters of a reason in `repr`."""
 WHOLE: Final = "whole function"
+PIECES: Final = "in pieces"
 WRITTEN: Final = "written arguments"
 LENGTHS: Final = "lengths"
 RESULTS: Final = "results of steps"
@@ -55,7 +56,8 @@ FOREIGN: Final = "arguments"
 class InNumPy(Record):
     """Calls of a function that NumPy ran for one cause.
 
-    The cause is "whole function", "written arguments", "arguments" (of classes or byte orders that
+    The cause is "whole function", "in pieces" (with lazy arrays, by compiled segments between the
+    values that Python asks for), "written arguments", "arguments" (of classes or byte orders that
     are not compiled), "lengths" (numbers of chosen elements), "truths" (of computed values),
     "results of steps", "errors", "error states" (`np.errstate`), "compilation" (inside an
     interrupted one) or "disabled" (`config.disable`); `reason` explains the last of these calls.
@@ -69,21 +71,16 @@ class InNumPy(Record):
 class CallsInNumPy:
     """The calls of one function that NumPy ran, by cause."""
 
-    __slots__ = ("_calls", "_last", "_whole", "reasons")
+    __slots__ = ("_calls", "_last", "reasons")
 
     def __init__(self) -> None:
         self._calls: dict[str, int] = {}
-        self._whole, self._last = 0, ""
+        self._last = ""
         self.reasons = {
             ERROR_STATES: "np.errstate or np.seterr traps errors around the call",
             NOT_NOW: "what was not compiled could not be compiled then",
             DISABLED: "config.disable is set",
         }
-
-    def count_whole(self) -> None:
-        """Count a call of a function that NumPy always runs; this is faster than `count`."""
-        _count_fallback()
-        self._whole += 1
 
     def count(self, cause: str) -> None:
         """Count a call for this cause; `reasons` has the reason."""
@@ -94,9 +91,7 @@ class CallsInNumPy:
 
     def all(self) -> tuple[InNumPy, ...]:
         """The calls of each cause; the cause of the last call comes last."""
-        last = WHOLE if self._whole else self._last
-        calls = [*self._calls.items(), *([(WHOLE, self._whole)] if self._whole else [])]
-        calls.sort(key=lambda item: item[0] == last)
+        calls = sorted(self._calls.items(), key=lambda item: item[0] == self._last)
         return tuple(InNumPy(cause, n, self.reasons.get(cause, "")) for cause, n in calls)
 
     def in_words(self) -> str:
@@ -106,7 +101,8 @@ class CallsInNumPy:
             return ""
         total, why = sum(cause.calls for cause in causes), causes[-1].reason
         why = why if len(why) <= LONGEST else f"{why[: LONGEST - 3]}..."
-        return f", {amount(total, 'call')} in NumPy: {why}"
+        where = "in pieces" if causes[-1].cause == PIECES else "in NumPy"
+        return f", {amount(total, 'call')} {where}: {why}"
 
 
 def short_reason(error: AxiomError) -> str:
@@ -114,13 +110,14 @@ def short_reason(error: AxiomError) -> str:
     return " ".join(f"{error.asked}: {error.seen}".split())
 
 
-def falls_back(name: str, error: AxiomError, strict: bool) -> bool:
-    """True if NumPy runs a function from now on; else the error is raised to the user."""
+def falls_back(name: str, error: AxiomError, strict: bool, in_pieces: bool) -> bool:
+    """True if NumPy runs a function from now on, or lazy arrays do; else the error is raised."""
     policy = "warn" if isinstance(error, NeedsValuesError) else config.fallback
     if strict or policy in ("error", "step"):
         return False
     if policy == "warn":
-        warn(f"{name} runs in NumPy, not compiled: {error}", FallbackWarning)
+        how = "large arrays in pieces, not as one program" if in_pieces else "not compiled"
+        warn(f"{name} runs in NumPy, {how}: {error}", FallbackWarning)
     return True
 
 

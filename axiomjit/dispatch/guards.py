@@ -104,9 +104,8 @@ def guard_call(
         return False
     if not _may_guard(function, compiled, compiled.runnable, kwargs):
         return False
-    reads, whole, values = compiled.outside, call, values or []
-    if reads is not None:
-        whole = call.with_inputs(reads.guards.given(values), reads.names)
+    reads, values = compiled.outside, values or []
+    whole = call if reads is None else call.with_inputs(reads.guards.given(values), reads.names)
     arrays = [v for v in whole.dynamic if isinstance(v, np.ndarray)]
     are_read = all(map(walkable, arrays))  # of others programs get copies
     if (compiled.writes and not are_read) or (distinct and not all(v.size for v in arrays)):
@@ -121,14 +120,15 @@ def guard_call(
         native, found = None, _guards(None, compiled, call, leaves, order, distinct, values)
     if found is None:
         return False
-    (guards, numbers), wanted = found, _wanted(compiled) if native is None else ()
-    rest = whole, order, places, wanted, len(values)
-    runner = _runner_of(compiled, *rest) if native is None else None
-    slow = function.slow if compiled.speculative else None
-    facts = runner, slow, _errors(compiled), tuple(map(numbers, wanted))
-    add_table(
-        function, guards.table(len(args), tuple(kwargs), function.hits_natively, *facts), native
-    )
+    runner, (guards, numbers) = None, found
+    passed: tuple[int, ...] = ()
+    if native is None:
+        wanted = _wanted(compiled)
+        passed = tuple(map(numbers, wanted))
+        runner = _runner_of(compiled, whole, order, places, wanted, len(values))
+    facts = runner, function.slow if compiled.speculative else None, _errors(compiled), passed
+    hits = function.hits_natively
+    add_table(function, guards.table(len(args), tuple(kwargs), hits, *facts), native)
     return True
 
 

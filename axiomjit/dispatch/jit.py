@@ -61,20 +61,16 @@ from axiomjit.dispatch.fallbacks import (
     ERROR_STATES,
     FOREIGN,
     NOT_NOW,
-    WHOLE,
     CallsInNumPy,
     FallbackToNumPy,
     OtherTruth,
     Same,
     byteswapped,
-    falls_back,
     length_refused,
     may_be_tracing_error,
     numpy_call,
     raised,
-    run_untraceable,
     same_arrays,
-    short_reason,
     speculative_run,
     unstable_truth,
     untraceable_error,
@@ -91,6 +87,7 @@ from axiomjit.dispatch.matching import (
     with_plan,
 )
 from axiomjit.dispatch.pickling import reduced
+from axiomjit.dispatch.pieces import WholeCalls
 from axiomjit.dispatch.programs import TracedProgram
 from axiomjit.dispatch.retrace_reasons import CacheInfo, RetraceReasons, aspects_of
 from axiomjit.dispatch.signature import Classes, DeclaredShapes, Signature, classify
@@ -192,6 +189,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         self._following = new_lock()
         self._in_numpy = self._writes = self._identifies = self._warned = False
         self._numpy_calls = CallsInNumPy()
+        self._whole = WholeCalls(function, self._name, self._numpy_calls)
         self._hits = self._bound = self._traced = 0
         self._foreign: set[object] = set()
         self._seen_signature: inspect.Signature | None = None
@@ -223,9 +221,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
             (kwargs or not are_arrays(args)) and has_axes((*args, *kwargs.values()))
         ):
             if self._in_numpy:
-                self._numpy_calls.count_whole()
-            else:
-                self._numpy_calls.count(ERROR_STATES)
+                return self._whole.run(args, kwargs)
+            self._numpy_calls.count(ERROR_STATES)
             return self._function(*args, **kwargs)
         if self._foreign and self._warned and self._is_foreign((*args, *kwargs.values())):
             self._numpy_calls.count(FOREIGN)
@@ -275,8 +272,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
             except (NeedsValuesError, UnsupportedError) as error:
                 if not self._falls_back(error):
                     raise
-                self._numpy_calls.count_whole()
-                return self._function(*args, **kwargs)
+                return self._whole.run(args, kwargs)
             except UnfollowedError as error:
                 why = [error.with_traceback(None)]
             if self._identifies and not identified:  # the first such trace took all for distinct
@@ -361,17 +357,16 @@ class Jitted(NativeCallable[R], Generic[P, R]):
     def _run_untraceable(
         self, errors: list[UnfollowedError], args: Any, kwargs: Mapping[str, Any]
     ) -> Any:
-        """NumPy's result of a call for which the function could not be traced."""
-        run = functools.partial(self._function, *args, **kwargs)
-        result, reason = run_untraceable(run, errors, self._strict, self._wanted.has_effects)
+        """The result of a call for which the function could not be traced."""
+        how = self._strict, self._wanted.has_effects
+        result, reason, cause = self._whole.run_untraceable(errors, args, kwargs, *how)
         if self._falls_back(reason):
-            self._numpy_calls.count_whole()
+            self._numpy_calls.count(cause)
         return result
 
     def _falls_back(self, error: AxiomError) -> bool:
-        """True if NumPy runs the function from now on; otherwise raise the error."""
-        if falls_back(self._name, error, self._strict):
-            self._numpy_calls.reasons[WHOLE] = short_reason(error)
+        """True if no program serves the function from now on; otherwise raise the error."""
+        if self._whole.take_over(error, self._strict):
             self._in_numpy = True
             self.drop_tables()
         return self._in_numpy

@@ -12,6 +12,7 @@
 - `pattern_hooks.py`: what the patterns of `match` ask of a subject, by other hooks
 - `known_calls.py`, `library_names.py`, `libraries.py`: what calls of library functions may change
 - `scipy_functions.py`, `scipy_calls.py`: SciPy's functions, and their calls as steps of the program
+- `row_calls.py`: a function of the user's for each row of an array
 - `without_text.py`: functions without text, traced with their own byte code
 - `texts.py`: texts of computed values, put together in each call
 - `effects.py`, `messages.py`: what is done outside after each run of a program

@@ -604,6 +604,14 @@ def _memory(calls: LibraryCalls, value: Any) -> Any:
     return memoryview(calls.given(value))
 
 
+def _by_axes(name: str) -> Callable[..., Any]:
+    def apply(calls: LibraryCalls, *values: Any, **named: Any) -> Any:
+        late = lazy_import("axiomjit.functions.row_calls")
+        return getattr(late, name)(calls, *values, **named)
+
+    return apply
+
+
 def _callable(calls: LibraryCalls, value: Any) -> bool:
     return callable(value)
 
@@ -644,6 +652,8 @@ _BUILTINS: Final[dict[Any, Callable[..., Any]]] = {
     int: _number(int, "__int__", "__index__", "__trunc__"),
     complex: _number(complex, "__complex__", "__float__", "__index__"),
     callable: _callable,
+    np.apply_along_axis: _by_axes("along_axis"),
+    np.apply_over_axes: _by_axes("over_axes"),
     memoryview: _memory,
     warnings.simplefilter: lambda calls, *a, **k: calls._set_filter(warnings.simplefilter, *a, **k),
     warnings.filterwarnings: lambda c, *a, **k: c._set_filter(warnings.filterwarnings, *a, **k),

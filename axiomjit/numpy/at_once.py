@@ -54,13 +54,7 @@ def note(called: Operation | Callable[..., Any], reason: str) -> None:
 
 
 def note_refused(error: AxiomError) -> None:
-    """Count a segment that `jit` refuses and NumPy runs from now on; `config.fallback` may warn.
-
-    Raises:
-        AxiomError: `config.fallback` is "error".
-    """
-    if config.fallback == "error":
-        raise error
+    """Count a segment that `jit` refuses and NumPy runs from now on; `config.fallback` may warn."""
     with _lock:
         _counts[_SEGMENT, short_reason(error)] += 1
     if config.fallback == "warn":

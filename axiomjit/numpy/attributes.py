@@ -21,6 +21,7 @@ from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.numpy.at_once import LOOKED_AT, NOT_RECORDED
 from axiomjit.numpy.exports import Interface, handed_out
 from axiomjit.numpy.facts import facts_of, is_lazy_type
+from axiomjit.numpy.flat import Flat
 from axiomjit.numpy.handles import Handle, Shared, ViewOf, let_escape, value_of
 from axiomjit.numpy.lazy_arrays import LazyArray, at_once, made, run, wrap
 from axiomjit.numpy.operations import FUNCTIONS, METHODS, SET
@@ -74,7 +75,7 @@ def _references_of_one() -> int:
     found = []
 
     class Probe:
-        layout = property(None, lambda self, value: found.append(_references(self)))
+        layout = property(None, hides_frames(lambda self, value: found.append(_references(self))))
 
     probe = Probe()
     probe.layout = None
@@ -103,17 +104,22 @@ def _change_layout(handle: Any, array: Any, may_have_views: bool) -> None:
                 view.made = operation, args, kwargs
             if root is handle:
                 view.root = old
+                old._is_viewed = True
         root = old.root()
     handle._array, handle._facts, handle._segment = array, facts_of(array), None
     if root is not handle:
-        handle._link = ViewOf(root, None)
+        whole, shape = root._array, array.shape
+        is_whole = array.nbytes == whole.nbytes and array.dtype == whole.dtype
+        is_plain = is_whole and array.flags.c_contiguous and whole.flags.c_contiguous
+        handle._link = ViewOf(root, (METHODS["reshape"], (root, shape), {}) if is_plain else None)
 
 
 def _layout(name: str, get: Callable[[Any], Any]) -> property:
     """An attribute of the memory's layout, which a program may set."""
 
     def change(self: Any, value: Any) -> None:
-        may_have_views = _references(self) > _UNVIEWED
+        is_root = self.root() is self
+        may_have_views = hasattr(self, "_is_viewed") if is_root else _references(self) > _UNVIEWED
         finish_readers(self)
         array = value_of(self)
         if _is_number(self):
@@ -196,18 +202,24 @@ class Flags:
 # Parts and memory
 
 
+def _refuse_real(number: Any, value: Any) -> None:  # NumPy's own refusal
+    number.real = value
+
+
 def _set_real(self: Any, value: Any) -> None:
+    if self._facts.is_number:
+        at_once(_refuse_real, (self, value), {})
     run(SET, (self.real, ..., value), {})
 
 
 def _set_imag(self: Any, value: Any) -> None:
-    if not is_complex(self.dtype):
+    if _is_number(self) or not is_complex(self.dtype):
         look(self).imag = value  # NumPy's error
     run(SET, (self.imag, ..., value), {})
 
 
 def _set_flat(array: Any, value: Any) -> None:
-    array.flat = value
+    array.flat = value._flat if type(value) is Flat else value
 
 
 def _base(self: Any) -> Any:
@@ -327,7 +339,7 @@ def _function(name: str) -> Callable[[Any], Any]:
 
 
 _FLAT: Final = property(
-    lambda self: handed_out(self).flat if not _is_number(self) else look(self).flat,
+    lambda self: Flat(self) if not _is_number(self) else look(self).flat,
     lambda self, value: at_once(_set_flat, (self, value), {}, True, NOT_RECORDED),
 )
 ATTRIBUTES: Final[dict[str, Any]] = {

@@ -26,6 +26,7 @@ class ViewOf:
 
     def __init__(self, root: Handle, made: Made | None) -> None:
         self.root, self.made = root, made
+        root._is_viewed = True
 
     def value(self) -> Any:
         """The view, by the call that made it."""
@@ -51,12 +52,13 @@ class Shared:
         handed: A weak reference to the array that was handed out; its views keep it alive.
         is_read_only: True if the program forbade writes, which only NumPy refuses at once.
         escaped: The same array, once its address is known to somebody who keeps no reference.
+        is_lent: True while nobody uses the given array: its holders wait for a call to end.
     """
 
-    __slots__ = ("escaped", "given", "handed", "is_read_only")
+    __slots__ = ("escaped", "given", "handed", "is_lent", "is_read_only")
 
-    def __init__(self, given: Any = None) -> None:
-        self.given = given
+    def __init__(self, given: Any = None, is_lent: bool = False) -> None:
+        self.given, self.is_lent = given, is_lent
         self.handed: weakref.ref[Any] | None = None
         self.escaped: Any = None
         self.is_read_only = False
@@ -67,6 +69,8 @@ class Shared:
 
     def is_held(self) -> bool:
         """True if somebody else can reach the memory now, or nobody may write into it."""
+        if self.is_lent:
+            return False
         given = self.given
         if given is not None and not (given.flags.owndata and given.flags.writeable):
             return True
@@ -84,12 +88,14 @@ class Handle:
         _facts: Dtype, shape and strides.
         _segment: The segment that has last given it a value number.
         _number: The value number there.
+        _is_viewed: True once it was the root of a view; else there is no such attribute.
         _link: `ViewOf` for views, `Shared` for memory that others can write, else None.
     """
 
-    __slots__ = ("__weakref__", "_array", "_facts", "_link", "_number", "_segment")
+    __slots__ = ("__weakref__", "_array", "_facts", "_is_viewed", "_link", "_number", "_segment")
     _array: Any
     _facts: Facts
+    _is_viewed: bool
     _link: ViewOf | Shared | None
     _number: int
     _segment: Any
@@ -119,7 +125,8 @@ def value_of(handle: Handle) -> Any:
         root._segment.finish()
     if handle._array is None:
         link = handle._link
-        assert type(link) is ViewOf
+        if type(link) is not ViewOf:
+            raise RuntimeError("the run that was to compute this array has been broken off")
         handle._array = link.value()
     return handle._array
 
@@ -146,6 +153,7 @@ def hand_out(root: Handle) -> Any:
     link = root._link
     if type(link) is not Shared:
         link = root._link = Shared()
+    link.is_lent = False
     found = None if link.handed is None else link.handed()
     if found is None:
         found = link.given

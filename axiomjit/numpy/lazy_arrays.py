@@ -33,6 +33,7 @@ from axiomjit.numpy.handles import (
 )
 from axiomjit.numpy.operations import (
     EXACT_POWERS,
+    FLOATS,
     FUNCTIONS,
     GET,
     IN_PLACE,
@@ -40,6 +41,7 @@ from axiomjit.numpy.operations import (
     SET,
     UFUNC_METHODS,
     VIEWS,
+    WHOLE_POWERS,
     WRITES,
     WRITING_FUNCTIONS,
     Operation,
@@ -142,7 +144,9 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
             return at_once(_PYTHON[name], operands, {}, reason=ARGUMENTS)
         if name == "pow" and len(operands) == 2:
             exponent = operands[1]
-            if type(exponent) in (int, float) and exponent in EXACT_POWERS:
+            is_float = getattr(operands[0], "dtype", None) in FLOATS
+            powers = EXACT_POWERS if is_float else WHOLE_POWERS
+            if type(exponent) in (int, float) and exponent in powers:
                 return run(POWER, operands, {})
         return self._ufunc(OPERATOR_UFUNCS[name], "__call__", operands, {})
 
@@ -174,7 +178,7 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
     ) -> object:
         operation = FUNCTIONS.get(function)
         is_nonzero = function is np.where and len(operands) + len(options) == 1
-        if operation is None or is_nonzero:
+        if operation is None or is_nonzero or _writes_into_operand(function, operands, options):
             return at_once(function, operands, options, writes=function in WRITING_FUNCTIONS)
         return run(operation, operands, options)
 
@@ -243,6 +247,7 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
 def run(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """The result of an operation: recorded, or computed at once where no segment records it."""
     try:
+        args, kwargs = operation.named(args, kwargs)
         reason = ERROR_STATES if user_traps_errors() else ""
         if reason or _is_apart(operation, args, kwargs):
             return at_once(operation, args, kwargs, writes=True, reason=reason or SHARED)
@@ -289,18 +294,22 @@ def at_once(
         look(one)
     function = called.apply if isinstance(called, Operation) else called
     given = function(*map(concrete, args), **{k: concrete(v) for k, v in kwargs.items()})
-    return represented(given, operands)
+    out = kwargs.get("out")
+    return represented(given, operands, out if type(out) is tuple else (out,))
 
 
-def represented(value: Any, operands: Sequence[LazyArray]) -> Any:
+def represented(value: Any, operands: Sequence[LazyArray], out: Sequence[Any] = ()) -> Any:
     """A result of NumPy's as a handle, if it is an array that is one or a view of one, or large.
 
-    A view that no handle stands for, for example of a subclass, shares the memory for good.
+    A view that no handle stands for, for example of a subclass, shares the memory for good. A NumPy
+    array that was given as `out` stays what it is.
     """
     if isinstance(value, tuple | list):
-        parts = [represented(one, operands) for one in value]
+        parts = [represented(one, operands, out) for one in value]
         return value._make(parts) if hasattr(value, "_make") else type(value)(parts)
     if not isinstance(value, np.ndarray):
+        return value
+    if any(one is value for one in out):
         return value
     for one in operands:
         if one._array is value:
@@ -373,8 +382,19 @@ def _may_fail(ufunc: np.ufunc, operands: Sequence[Any]) -> bool:
     """True if the values decide whether a ufunc fails: negative powers of integers do."""
     if ufunc is not np.power:
         return False
-    kinds = [np.result_type(getattr(one, "dtype", one)).kind for one in operands]
+    kinds = [
+        (one.dtype if hasattr(one, "dtype") else np.asarray(one).dtype).kind for one in operands
+    ]
     return all(kind in "iu" for kind in kinds)
+
+
+def _writes_into_operand(
+    function: Any, operands: Sequence[Any], options: Mapping[str, Any]
+) -> bool:
+    """True for a function that gives its operand itself, changed: `np.nan_to_num(x, False)`."""
+    if function not in WRITING_FUNCTIONS:
+        return False
+    return (operands[1] if operands[1:] else options.get("copy", True)) is not True
 
 
 def _is_plain_index(index: Any) -> bool:

@@ -6,6 +6,7 @@ views, writes, creation. All other functions run at once.
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -21,7 +22,7 @@ Texts = Sequence[str]
 class Operation:
     """A function of arrays that can be recorded; calls of it are text of a segment."""
 
-    __slots__ = ("apply", "is_exact", "name", "sign")
+    __slots__ = ("apply", "is_exact", "name", "parameters", "sign")
 
     def __init__(self, apply: Callable[..., Any], name: str, is_exact: bool) -> None:
         """Wrap a function.
@@ -32,10 +33,25 @@ class Operation:
             is_exact: True if compiled kernels give NumPy's bits for floats.
         """
         self.apply, self.name, self.is_exact = apply, name, is_exact
+        self.parameters = _parameters(apply)
         self.sign = SIGNS.get(name.removeprefix("np.")) if is_exact else None
 
     def __repr__(self) -> str:
         return f"Operation({self.name})"
+
+    def named(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """The arguments of a call with the first operand in front, and `out` by name."""
+        names = self.parameters
+        if not args and names and names[0] in kwargs:
+            kwargs = dict(kwargs)
+            args = (kwargs.pop(names[0]),)
+        if "out" in names and len(args) > (at := names.index("out")):
+            behind = dict(zip(names[at:], args[at:], strict=False))
+            if len(behind) == len(args) - at and behind.keys().isdisjoint(kwargs):
+                return args[:at], {**kwargs, **behind}
+        return args, kwargs
 
     def text(self, args: Texts, kwargs: Mapping[str, str]) -> str:
         """A call of the operation in Python."""
@@ -53,6 +69,13 @@ class Operation:
         return f"{self.name}({', '.join([*args, *named])})"
 
 
+def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of a function's parameters; none for ufuncs, whose options NumPy names."""
+    if isinstance(getattr(function, "__self__", function), np.ufunc):
+        return ()
+    return tuple(inspect.signature(function).parameters)
+
+
 def _set(array: Any, index: Any, value: Any) -> None:
     array[index] = value
 
@@ -60,7 +83,10 @@ def _set(array: Any, index: Any, value: Any) -> None:
 POWER: Final = Operation(operator.pow, "np.power", True)
 """The operator `**` with an exponent of `EXACT_POWERS`."""
 EXACT_POWERS: Final = (2, 1, 0.5, -1, 0)
-"""Exponents for which Python's operator does not call `np.power`."""
+"""Exponents for which the operator of floats does not call `np.power`."""
+WHOLE_POWERS: Final = (2, 1)
+"""The same for all dtypes."""
+FLOATS: Final = frozenset({np.dtype("f8"), np.dtype("f4"), np.dtype("f2")})
 
 
 def _words(text: str) -> list[str]:
@@ -159,7 +185,7 @@ WRITES: Final = frozenset({FUNCTIONS[np.copyto], METHODS["fill"], SET, *IN_PLACE
 WRITING_FUNCTIONS: Final = frozenset(
     {np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis, np.nan_to_num}
 )
-"""Functions that are not recorded, and may write into an operand that is no `out`."""
+"""Functions that may write into an operand that is no `out`; such calls are not recorded."""
 VIEWS: Final = frozenset(
     {
         GET,

@@ -17,6 +17,12 @@ import numpy as np
 from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.config import config
 from axiomjit.base.dtypes import is_inexact
+from axiomjit.base.error_states import (
+    Harmless,
+    error_state,
+    user_traps_errors,
+    without_traps,
+)
 from axiomjit.base.errors import AxiomError
 from axiomjit.dispatch.jit import Jitted
 from axiomjit.functions.source_text import tell_text
@@ -57,17 +63,31 @@ class Program:
         self._jitted: Any = None
 
     def run(self, arguments: Sequence[Any]) -> Sequence[Any]:
-        """The values that the segment returns, for these arguments."""
+        """The values that the segment returns, for these arguments.
+
+        What the user traps now is for later operations: it does not hold for recorded ones.
+        """
+        if error_state() is not Harmless.state and user_traps_errors():
+            with without_traps():
+                return self.run(arguments)
+        refusal = None
         if self.is_compiled:
             try:
                 found: Sequence[Any] = self._jitted(*arguments)
                 return found
             except AxiomError as error:  # refused before anything was written
-                self._refuse(error)
+                if config.fallback == "error":
+                    raise
+                if self.spent_s:  # NumPy has run it: it raises no error that would come first
+                    self._refuse(error)
+                else:
+                    refusal = error
         start = perf_counter()
         with np.errstate(all="ignore"):
             found = self._plain(*arguments)
         self.spent_s += perf_counter() - start
+        if refusal is not None:
+            self._refuse(refusal)
         if self.spent_s > self._lowering_s and not self._is_refused and not config.disable:
             self._consider(arguments)
         return found

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from axiomjit.base.array_values import OPERATOR_UFUNCS
 from axiomjit.base.error_states import Harmless, error_state, user_traps_errors
-from axiomjit.numpy.handles import ViewOf
+from axiomjit.numpy.handles import Shared, ViewOf
 from axiomjit.numpy.operations import FUNCTIONS, GET, IN_PLACE, SET
 from axiomjit.numpy.paths import State
 from axiomjit.numpy.segments import CURRENT, QUICK, Segment
@@ -27,8 +27,10 @@ def _entered(now: Segment, handle: Any) -> int | None:
     """The value number of a handle; an array from before becomes a leaf if its edge is known."""
     if handle._segment is now:
         return handle._number  # type: ignore[no-any-return]
-    old = handle._segment
-    if handle._link is not None or handle._array is None or (old is not None and old.is_open):
+    old, link = handle._segment, handle._link
+    if link is not None and not (type(link) is Shared and link.is_lent):
+        return None
+    if handle._array is None or (old is not None and old.is_open):
         return None
     following = now.state.edges.get(handle._facts)
     if following is None:

@@ -314,14 +314,19 @@ class Segment:
                 program = at.programs[returned] = program_of(at, returned)
             CURRENT.last = at, program
             _count_segment()
-            for number, value in zip(returned, program.run(self.arguments), strict=True):
+            try:
+                found = program.run(self.arguments)
+            except BaseException:
+                if summary.written:
+                    self._break_off(summary)
+                raise
+            for number, value in zip(returned, found, strict=True):
                 handle = values[number]
-                is_laid_out = value.strides == handle._facts.strides
-                handle._array = value if is_laid_out else _laid_out(value, handle._facts)
-        for number in summary.written:
-            place = summary.leaves.get(number)
-            if place is not None:
-                values[number]._array = self.arguments[place]
+                facts = handle._facts
+                is_kind = (type(value) is np.ndarray) is not facts.is_number
+                is_laid_out = is_kind and value.strides == facts.strides
+                handle._array = value if is_laid_out else _laid_out(value, facts)
+        self._store_written(summary)
         for number in reversed(summary.views):  # parents first, so that nothing recurs
             handle = values[number]
             if handle._array is not None or handle.root()._array is None:
@@ -329,6 +334,18 @@ class Segment:
             if getrefcount(handle) - 1 > _UNHELD:
                 value_of(handle)
                 _shorten(handle)
+
+    def _store_written(self, summary: Summary) -> None:
+        for number in summary.written:
+            place = summary.leaves.get(number)
+            if place is not None:
+                self.values[number]._array = self.arguments[place]
+
+    def _break_off(self, summary: Summary) -> None:
+        """End the segment, whose writes may be done in part, so that nothing is written twice."""
+        self._store_written(summary)
+        self.is_open = False
+        self.state, self.values, self.arguments = NOWHERE, [], []
 
     def _are_computed(self) -> list[bool]:
         """For each value number, true if its memory was computed or written in this segment."""
@@ -390,9 +407,11 @@ def _copied(value: Any) -> Any:
 
 
 def _laid_out(value: Any, facts: Facts) -> Any:
-    """An array with the strides that its handle was promised."""
+    """An array with the strides that its handle was promised, or a number if it was one."""
+    if not facts.shape:
+        return np.asarray(value)[()] if facts.is_number else np.array(value)
     long = [d for d, length in enumerate(facts.shape) if length > 1]
-    if facts.is_number or all(value.strides[d] == facts.strides[d] for d in long):
+    if all(value.strides[d] == facts.strides[d] for d in long):
         return value
     order = sorted(range(value.ndim), key=lambda d: -facts.strides[d])
     made = np.empty([facts.shape[d] for d in order], facts.dtype).transpose(np.argsort(order))

@@ -33,8 +33,8 @@ def encoded(value: Any, number_of: Callable[[Any], int | None]) -> Hashable:
     kind = type(value)
     if kind in _PLAIN or (kind is float and value and value == value):
         return kind, value
-    if kind is float or kind is complex:  # -0.0 is equal to 0.0, and NaN to nothing
-        return kind, repr(value)
+    if kind is float or kind is complex:  # -0.0 is equal to 0.0, and NaN to nothing, has a sign
+        return kind, _literal(value)
     if kind is slice:
         return slice, *map(_position, (value.start, value.stop, value.step))
     if kind is tuple or kind is list:
@@ -86,7 +86,7 @@ class Writer:
         if kind in _PLAIN:
             return "..." if value is Ellipsis else repr(value)
         if kind is complex:
-            return f"complex({_literal(value.real)}, {_literal(value.imag)})"
+            return _literal(value)
         if kind is slice:
             start, stop = (self.text(_position(one)) for one in (value.start, value.stop))
             return f"slice({start}, {stop}, {_position(value.step)!r})"
@@ -115,9 +115,12 @@ class Writer:
         return ":".join(ends) + ("" if step is None else f":{step!r}")
 
 
-def _literal(value: float) -> str:
+def _literal(value: complex) -> str:
+    if isinstance(value, complex):
+        return f"complex({_literal(value.real)}, {_literal(value.imag)})"
     if isinstance(value, float) and not math.isfinite(value):
-        return f"float({repr(value)!r})"
+        sign = "-" if math.copysign(1.0, value) < 0 else ""
+        return f"{sign}float({repr(abs(value))!r})"
     return repr(value)
 
 

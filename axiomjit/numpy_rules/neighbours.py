@@ -195,6 +195,8 @@ class Choices(Record):
 
 def _choose(a: object, choices: Any, out: object = None, mode: str = "raise") -> Node:
     only_defaults("choose", out=out)
+    if not isinstance(mode, str | int | np.integer):
+        raise refuse("choose", "mode", mode)
     at = array_node(a, "choose")
     if isinstance(choices, list | tuple):
         nodes = [builder.as_node(one, "choose") for one in choices]

@@ -1,4 +1,8 @@
-"""NumPy rules of reductions over segments of an array: `reduceat` of ufuncs."""
+"""NumPy rules of reductions over segments of an array: `reduceat` of ufuncs.
+
+Segments are loops if their ends are known or equally far apart. No loop has a range whose ends are
+data, so at other positions NumPy reduces, in a step.
+"""
 
 from __future__ import annotations
 

@@ -131,7 +131,6 @@ INSIDE = {
     "frompyfunc": lambda x: np.frompyfunc(lambda a: a + 1, 1, 1)(x),
     "vectorize": lambda x: np.vectorize(lambda a: a + 1 if a > 2 else a)(x),
     "trim_zeros": lambda x: np.trim_zeros(x),
-    "apply_along_axis": lambda x: np.apply_along_axis(lambda row: row.sum(), 0, x),
     "text": lambda x: f"{x}".strip(),
     "array2string": lambda x: np.array2string(x),
     "equal to text": lambda x: x == "a",

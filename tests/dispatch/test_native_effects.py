@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.base.errors import NeedsValuesError
 from axiomjit.base.config import config
+from axiomjit.base.errors import NeedsValuesError
 from axiomjit.dispatch.guards import is_native
 
 pytestmark = pytest.mark.skipif(not is_native(), reason="this process has no native entry")

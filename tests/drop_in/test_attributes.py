@@ -236,6 +236,12 @@ def test_numbers():
     k = lazy(int)[0].sum()
     assert range(int(k))[k - 1] == k - 1
     assert k.bit_count() == int(k).bit_count()
+    with pytest.raises(AttributeError, match="not writable"):
+        s.real = 3
+    for _ in range(3):
+        part = (x.sum() + 1)[...]
+        assert type(numpy.asarray(part)) is numpy.ndarray
+        assert repr(part) == repr(numpy.asarray(t + 1))
     for function in (lambda: range(10)[s], lambda: len(s), lambda: round(x)):
         with pytest.raises(TypeError):
             function()

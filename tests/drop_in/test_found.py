@@ -73,6 +73,55 @@ FOUND = {
             Step("for j in range(3):\n    z = d + z\n    d[k:, None, 1:3] = k * 0.5"),
         )
     ),
+    "given arrays that come back": Sequence(
+        (
+            Step("g0 = made('i1', (4, 4), 5)"),
+            Step("y = share(g0)"),
+            Step("b = np.add(g0, y, out=g0)"),
+            Step("w = np.subtract(b[:1], y, out=b)"),
+            Step("c = share(b)"),
+            Step("c += g0"),
+            Step("g0 += y"),
+        )
+    ),
+}
+COMPILED = {
+    "an array of a number": Sequence(
+        (
+            Step("b = wrap(made('c16', (4, 4), 1))"),
+            Step("w = np.argmax(b)"),
+            Step("c = w.ravel()"),
+            Step("c[:2] = k"),
+            Step("d = w + c"),
+        ),
+        looks="round",
+    ),
+    "pending operations that run where errors are trapped": Sequence(
+        (
+            Step("a = wrap(made('f8', (6,), k))"),
+            Step("b = a / 0"),
+            Step("with np.errstate(all='raise'):\n    c = b[::-1].copy()"),
+        ),
+        looks="round",
+    ),
+    "arrays without dimensions": Sequence(
+        (
+            Step("a = wrap(made('f8', (), k))"),
+            Step("b = a.copy()"),
+            Step("c = np.where(b > 0, a, b)"),
+            Step("d = np.zeros_like(a)"),
+            Step("x = a.sum()"),
+        ),
+        looks="round",
+    ),
+    "roots of integers": Sequence(
+        (
+            Step("a = wrap(made('i8', (2, 3, 4), k))"),
+            Step("b = a ** 0.5", far=("b",)),
+            Step("tell((a ** 0.5 == a ** 0.5).tolist())", far=("b",)),
+        ),
+        looks="round",
+    ),
 }
 
 
@@ -80,3 +129,9 @@ FOUND = {
 def test_what_was_found_stays_right(name):
     with way("evaluated"):
         assert failure(FOUND[name]) is None
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_what_compiled_segments_did_stays_right(name):
+    with way("compiled"):
+        assert failure(COMPILED[name]) is None

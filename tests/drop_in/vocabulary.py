@@ -19,7 +19,7 @@ SHAPES = ((6,), (6,), (3, 4), (3, 4), (4,), (4, 4), (2, 3, 4), (4, 3), (1,), (),
 NAMES = ("a", "b", "c", "d", "x", "y", "z", "w")
 ROUNDED = re.compile(
     r"\b(sum|prod|mean|var|std|cumsum|cumprod|exp|sin|log1p|tanh|arctan2|hypot|trace|average|"
-    r"nansum|nanmean|accumulate|reduce|trapezoid|dot|cbrt|power)\b|@"
+    r"nansum|nanmean|accumulate|reduce|trapezoid|dot|cbrt|power)\b|\*\* (0\.5|-1)|@"
 )
 SMOOTH = ("+", "-", "*")
 SIGNS = ("+", "-", "*", "/", "//", "%", "<", "<=", "==", "!=", ">", ">=", "&", "|", "^")
@@ -54,7 +54,6 @@ ODD_NUMBERS = (
         "1j",
         "0.1",
         "float('nan')",
-        "-0.0",
         "np.float64(k)",
     ),
     *("np.arange(4)", "np.arange(3.0)[:, None]", "[1, 2, 3, 4]", "np.ones((), 'i2')"),
@@ -85,9 +84,9 @@ class Pool:
         for name in first:
             value = self.space.get(name)
             is_array = isinstance(value, np.ndarray | np.generic)
-            if is_array and value.dtype.kind in kinds and value.ndim in ranks:
-                if not (exact and name in self.rounded):
-                    found.append(name)
+            fits = is_array and value.dtype.kind in kinds and value.ndim in ranks
+            if fits and not (exact and name in self.rounded):
+                found.append(name)
         return found
 
     def array(self, **conditions):
@@ -132,6 +131,7 @@ class Pool:
         text = self._elementwise(x, depth, exact)
         if exact and self.draws.chance(0.1):
             rounded = f"{self.pick(ROUNDED_UNARY)}({text})"
+            rounded = self.pick((rounded, f"({text}) ** 0.5", f"({text}) ** -1"))
             return self.pick((rounded, f"np.power({text}, {self.pick(('3.0', 'k + 0.5', '1.5'))})"))
         return text
 
@@ -157,7 +157,7 @@ class Pool:
             return f"np.clip({left}, {self.pick(('0', 'k', '-2'))}, {self.pick(('3', 'k + 2'))})"
         if which < 0.95:
             return f"{self.pick('-+~')}{left}"
-        return f"{left} ** {self.pick(('2', '0.5', '-1', '1'))}"
+        return f"{left} ** {self.pick(('2', '1'))}"
 
     def fold(self):
         """A sum or the like."""

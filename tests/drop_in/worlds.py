@@ -136,17 +136,25 @@ def _copied(value):
 
 @contextlib.contextmanager
 def fresh_paths(lazy_from, most_statements):
-    """Paths that nothing was recorded on; arrays are lazy from so many elements."""
+    """Paths that nothing was recorded on, from a root that is given; which arrays are lazy."""
+    root = paths.State(None)
     with (
-        patch.object(segments, "ROOT", paths.State(None)),
+        patch.object(segments, "ROOT", root),
         patch.object(paths, "MOST_STATEMENTS", most_statements),
         patch.object(config, "lazy_from", lazy_from),
     ):
         segments.open_segment().finish()  # the next one begins at the new root
         try:
-            yield
+            yield root
         finally:
             segments.CURRENT.segment.is_open = False  # what is pending means nothing any more
+
+
+def longest_path(state):
+    """The most operations on a path behind a state."""
+    known = [*state.edges.values(), *state.general.values()]
+    behind = {id(one): one for one in known if one is not paths.CUT and one is not state}
+    return max([state.depth, *map(longest_path, behind.values())])
 
 
 class Comparison:
@@ -169,7 +177,7 @@ class Comparison:
         if old.keys() != new.keys():
             return f"names {sorted(new)}, not {sorted(old)}"
         found = self._told("tell" in far)
-        for name, want in old.items():
+        for want in old.values():
             if isinstance(want, np.ndarray) and want.dtype.kind in "biufc":
                 with np.errstate(all="ignore"):
                     finite = np.abs(want[np.isfinite(want)])

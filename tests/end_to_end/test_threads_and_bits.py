@@ -92,12 +92,12 @@ f(x[:10])
 signal.signal(signal.SIGALRM, signal.default_int_handler)
 for _ in range(5):
     start = time.perf_counter()
-    signal.setitimer(signal.ITIMER_REAL, 0.1)
     try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
         f(x)
         print("ran to the end", time.perf_counter() - start)
     except KeyboardInterrupt:
-        print(time.perf_counter() - start - 0.1)
+        print(time.perf_counter() - start - 0.2)
     assert np.isfinite(f(x[:10]))
 """
     assert statistics.median(map(float, run(script).splitlines())) < 0.5

@@ -6,5 +6,5 @@ FACTOR = int(os.environ.get("AXIOMJIT_BUDGET", "1"))
 
 
 def budget(programs):
-    """So many programs, times the factor that `.ci/run` sets."""
+    """So many programs, times the factor of the environment."""
     return programs * FACTOR

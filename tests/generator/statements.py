@@ -254,6 +254,20 @@ def _by_layout(draws, space, number, name):
     return f"v{number} = {name} * 2 if {seen}.flags{flag} else {other}"
 
 
+def _by_rows(draws, space, number, name):
+    """A function of each row along a dimension of an array."""
+    axis = draws.below(space[name].ndim)
+    forms = (
+        "r[::-1] * 2",
+        "r.sum() + r[0]",
+        "np.cumsum(r)[1:]",
+        "[r.max(), r[-1]]",
+        "np.outer(r, r)",
+    )
+    forms += "r if r[0] > 2 else -r", "np.where(r > 2, r, 0) + a.sum()", "np.sort(r)", "2.5"
+    return f"v{number} = np.apply_along_axis(lambda r: {draws.pick(forms)}, {axis}, {name})"
+
+
 def _sorted(draws, space, number, name):
     return f"{name}.sort(axis={draws.between(-space[name].ndim, space[name].ndim - 1)})"
 
@@ -311,6 +325,7 @@ KINDS = {
     "reshaped": (1, _reshaped),
     "bits": (1, _bits),
     "layout": (1, _by_layout),
+    "rows": (1, _by_rows),
     "chosen": (2, _chosen),
     "compared": (1, _compared),
     "taken": (1, _taken),

@@ -80,7 +80,7 @@ def test_what_is_not_put_back_before_numpy_runs_is_found(monkeypatch):
     few = Written(statements, ("v",), ("np.arange(9.0)", "np.arange(3.0)"))
     with way("interpreted"):
         assert failure(few) is None
-        monkeypatch.setattr(fallbacks, "_snapshot", lambda compiled, arguments: lambda: None)
+        monkeypatch.setattr(fallbacks, "snapshot", lambda compiled, arguments: lambda: None)
         assert failure(few)
 
 

@@ -1,6 +1,8 @@
 """Programs of twice as many operations become about twice as many statements, in as much time."""
 
 import cProfile
+import functools
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ import pytest
 import axiomjit
 from axiomjit.base.config import config
 from axiomjit.passes.ir.loop_ir import Nest
-from tests.passes.graphs import follow, in_numpy, lower_until, lowered, run_plain_case
+from tests.passes.graphs import answered, follow, in_numpy, lowered, run_plain_case
 from tests.passes.stored import assert_same
 
 X, Y = np.linspace(0.5, 2.0, 5 * 6).reshape(5, 6), np.linspace(1.0, 3.0, 5 * 6).reshape(5, 6)
@@ -85,47 +87,47 @@ GROWTH = 2.5
 """The largest growth of statements and of work when the number of operations is doubled."""
 CROSSING = {mesh: 3.0}
 """Where most values are used much later, more of them cross kernels: stored, and loaded again."""
+FEW = 20
 LIMIT = 1100
 """Statements in one nest: two ops that just fit may meet in a third, and loops are split."""
 
 
-def sizes(function):
-    """The number of statements of each nest, when all passes have run."""
-    program = lower_until("make_plan", follow(function, X, Y))
-    return [sum(1 for _ in step.statements) for step in program.steps if isinstance(step, Nest)]
+@functools.cache
+def work(make, count, check):
+    """How many calls of functions following, lowering and rendering takes; statements per nest.
+
+    Calls are counted, since times of a busy machine say little; each does little by itself.
+    """
+    if count > FEW:
+        work(make, FEW, check)  # what a process does once
+    profile = cProfile.Profile()
+    compiled = axiomjit.jit(make(count))
+    with patch.object(config, "check", check):  # verifiers count, too
+        profile.enable()
+        try:
+            lowered = compiled.lower(X, Y)
+            kernels = lowered.kernels
+        finally:
+            profile.disable()
+    assert kernels
+    steps = answered(compiled, X, Y)[1].loops.steps
+    sizes = [sum(1 for _ in step.statements) for step in steps if isinstance(step, Nest)]
+    return sum(entry.callcount for entry in profile.getstats()), sizes
 
 
 @pytest.mark.parametrize("make", FAMILIES)
 def test_statements_grow_as_operations_do(make):
-    small, large = sizes(make(200)), sizes(make(400))
+    small, large = (work(make, count, False)[1] for count in (200, 400))
     assert sum(large) <= CROSSING.get(make, GROWTH) * sum(small)
     assert len(large) <= GROWTH * len(small) + 1
     assert max(large) <= LIMIT
 
 
-def calls(function):
-    """How many calls of functions it takes to follow a function, lower it and render it.
-
-    They are counted, since times of a busy machine say little; each does little by itself.
-    """
-    profile = cProfile.Profile()
-    compiled = axiomjit.jit(function)
-    profile.enable()
-    try:
-        kernels = compiled.lower(X, Y).kernels
-    finally:
-        profile.disable()
-    assert kernels
-    return sum(entry.callcount for entry in profile.getstats())
-
-
 @pytest.mark.parametrize("make", FAMILIES)
 @pytest.mark.parametrize("check", [False, True])
-def test_the_work_of_compiling_grows_as_operations_do(make, check, monkeypatch):
-    monkeypatch.setattr(config, "check", check)  # verifiers count, too
-    calls(make(20))  # what a process does once
+def test_the_work_of_compiling_grows_as_operations_do(make, check):
     count = 150 if check and make is not mesh else 200
-    assert calls(make(2 * count)) <= GROWTH * calls(make(count))
+    assert work(make, 2 * count, check)[0] <= GROWTH * work(make, count, check)[0]
 
 
 @pytest.mark.parametrize("make", FAMILIES)

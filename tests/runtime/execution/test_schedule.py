@@ -150,6 +150,7 @@ def test_interrupt_while_waiting_for_a_worker():
             return 0
         if not started.is_set():
             started.set()
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
             release.wait(30)  # longer than the caller has anything to do
         ended.append(lo)
         return 0
@@ -160,7 +161,6 @@ def test_interrupt_while_waiting_for_a_worker():
 
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.1)
         with pytest.raises(KeyboardInterrupt):
             run_even(call, 3, 1, 2)
         assert release.is_set()

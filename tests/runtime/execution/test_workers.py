@@ -247,6 +247,8 @@ FORKED = """
 import os, signal, sys, threading, time
 from axiomjit.runtime.execution.workers import run_chunks
 def slow(low, high):
+    if low == 20:
+        signal.setitimer(signal.ITIMER_REAL, 0.001)
     time.sleep(0.01)
     return 0
 def handler(number, frame):
@@ -254,7 +256,6 @@ def handler(number, frame):
     child = os.fork()
 child = None
 signal.signal(signal.SIGALRM, handler)
-signal.setitimer(signal.ITIMER_REAL, 0.1)
 try:
     run_chunks(slow, range(100), 3)
     print("ended", child == 0)

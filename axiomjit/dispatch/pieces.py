@@ -1,0 +1,86 @@
+"""Functions that no program serves: run in pieces with lazy arrays, or as a whole by NumPy."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from axiomjit.base.config import config
+from axiomjit.base.error_states import user_traps_errors
+from axiomjit.base.errors import AxiomError, UnfollowedError
+from axiomjit.dispatch.fallbacks import (
+    PIECES,
+    WHOLE,
+    CallsInNumPy,
+    falls_back,
+    run_untraceable,
+    short_reason,
+)
+from axiomjit.functions.harmless import Harmless, harmless
+from axiomjit.graph import execution
+
+
+class WholeCalls:
+    """The calls of a function that no program serves."""
+
+    def __init__(self, function: Callable[..., Any], name: str, calls: CallsInNumPy) -> None:
+        """Count such calls of a function, with its name in messages."""
+        self._function, self._name, self._calls = function, name, calls
+        self._known: Harmless | str | None = None
+
+    def run(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """The result of a call, which is counted."""
+        run, cause = self._call(args, kwargs)
+        self._calls.count(cause)
+        return run()
+
+    def run_untraceable(
+        self,
+        errors: list[UnfollowedError],
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        strict: bool,
+        changes: bool,
+    ) -> tuple[Any, AxiomError, str]:
+        """The result of a call that could not be traced, the reason, and the cause to count.
+
+        Args:
+            errors: As for `fallbacks.run_untraceable`.
+            args: The arguments.
+            kwargs: The arguments by name.
+            strict: True if NumPy may not run the function.
+            changes: True if the function changes something outside.
+
+        Raises:
+            As `fallbacks.run_untraceable`.
+        """
+        run, cause = self._call(args, kwargs, strict)
+        return (*run_untraceable(run, errors, strict, changes), cause)
+
+    def take_over(self, error: AxiomError, strict: bool) -> bool:
+        """True if all calls come here from now on; otherwise the error is raised."""
+        if not falls_back(self._name, error, strict, isinstance(self._harmless(), Harmless)):
+            return False
+        self._calls.reasons |= dict.fromkeys((WHOLE, PIECES), short_reason(error))
+        return True
+
+    def _call(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], strict: bool = False
+    ) -> tuple[Callable[[], Any], str]:
+        """What runs a call, and the cause to count."""
+        is_numpys = strict or config.disable or config.fallback == "error" or user_traps_errors()
+        known = None if is_numpys else self._harmless()
+        if isinstance(known, Harmless):
+            call = execution.lend(self._function, known, args, kwargs)
+            if call is not None:
+                return call, PIECES
+        return functools.partial(self._function, *args, **kwargs), WHOLE
+
+    def _harmless(self) -> Harmless | str:
+        """What is known of the function, or why it does not run in pieces."""
+        if self._known is None:
+            known = harmless(self._function)
+            is_short = isinstance(known, Harmless) and not known.has_much_to_fuse
+            self._known = "has little to fuse" if is_short else known
+        return self._known

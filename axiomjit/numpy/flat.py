@@ -1,0 +1,69 @@
+"""`x.flat` of lazy arrays: NumPy's iterator over memory that is handed out."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from axiomjit.base.origins import hides_frames
+from axiomjit.numpy.exports import handed_out
+from axiomjit.numpy.handles import concrete
+from axiomjit.numpy.lazy_arrays import LazyArray, wrap
+
+
+class Flat:
+    """The elements of a lazy array in order; indices and values may be lazy arrays."""
+
+    __slots__ = ("_flat", "_of")
+
+    def __init__(self, of: LazyArray) -> None:
+        """Begin at the first element of an array."""
+        self._of, self._flat = of, handed_out(of).flat
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return np.flatiter
+
+    @property
+    def base(self) -> LazyArray:
+        """The array."""
+        return self._of
+
+    def copy(self) -> Any:
+        """The elements, as a new array."""
+        return wrap(self._flat.copy())
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._flat, name)
+
+    @hides_frames
+    def __getitem__(self, index: Any) -> Any:
+        return wrap(self._flat[concrete(index)])
+
+    @hides_frames
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._flat[concrete(index)] = concrete(value)
+
+    def __iter__(self) -> Any:
+        return self._flat
+
+    @hides_frames
+    def __next__(self) -> Any:
+        return next(self._flat)
+
+    def __len__(self) -> int:
+        return len(self._flat)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(self._flat, dtype, copy=copy)
+
+
+def _comparison(name: str) -> Any:
+    compare = getattr(operator, name)
+    return hides_frames(lambda self, other: wrap(compare(self._flat, concrete(other))))
+
+
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(Flat, f"__{_name}__", _comparison(_name))

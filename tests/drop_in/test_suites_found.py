@@ -1,0 +1,94 @@
+"""What NumPy's own tests and array-api-tests found."""
+
+import numpy
+import pytest
+
+import axiomjit.numpy as np
+from axiomjit.numpy.lazy_arrays import wrap
+
+N = 5000
+
+
+def lazy(array):
+    """A lazy array of a copy."""
+    return wrap(array.copy())
+
+
+@pytest.mark.parametrize("value", [-numpy.nan, numpy.nan, -numpy.inf, -0.0, 0.0])
+def test_signs_of_constants(value):
+    for _ in range(4):
+        found, expected = lazy(numpy.ones(N)), numpy.ones(N)
+        for array in (found, expected):
+            array[numpy.arange(N) % 3 == 1] = value
+            array[7:9] = value
+        assert numpy.signbit(found).sum() == numpy.signbit(expected).sum()
+
+
+def test_powers_of_lists():
+    base = numpy.arange(2, 2 + 2 * N).reshape(N, 2)
+    for _ in range(3):
+        found = np.power(lazy(base), [2, 3])
+        assert (found == numpy.power(base, [2, 3])).all()
+
+
+def test_flat():
+    plain = numpy.arange(2.0 * N).reshape(2, N)
+    mask, at = plain.ravel() % 3 == 0, numpy.arange(0, N, 7)
+    for _ in range(3):
+        x = lazy(plain) + 1
+        assert isinstance(x.flat, numpy.flatiter)
+        assert x.flat.base is x
+        assert (numpy.asarray(x.flat[lazy(mask)]) == (plain + 1).flat[mask]).all()
+        y, expected = x * 2, (plain + 1) * 2
+        x.flat[lazy(mask)] = 0.0
+        x.flat[lazy(at)] = lazy(-at)
+        assert (numpy.asarray(y) == expected).all()
+        expected = plain + 1
+        expected.flat[mask] = 0.0
+        expected.flat[at] = -at
+        assert (numpy.asarray(x) == expected).all()
+        assert (numpy.asarray(x.flat) == expected.ravel()).all()
+        assert list(x.flat)[:9] == list(expected.flat)[:9]
+        assert (x.flat > 0).sum() == (expected > 0).sum()
+        assert len(x.flat) == 2 * N
+        y = lazy(plain)
+        y.flat = x.flat
+        assert (numpy.asarray(y) == expected).all()
+    with pytest.raises(IndexError, match="out of bounds"):
+        x.flat[3 * N]
+
+
+POSITIONAL = {
+    "clip": lambda np, x, out: np.clip(x, 2, 5, out),
+    "sum": lambda np, x, out: np.sum(x, 0, None, out[0]),
+    "max": lambda np, x, out: np.max(x, 0, out[1]),
+    "cumsum": lambda np, x, out: np.cumsum(x, 0, None, out),
+    "round": lambda np, x, out: np.round(x, 1, out),
+    "var": lambda np, x, out: np.var(x, 0, None, out[0]),
+    "reduce": lambda np, x, out: np.add.reduce(x, 0, None, out[0]),
+    "concatenate": lambda np, x, out: np.concatenate([x, x], 0, out),
+    "stack": lambda np, x, out: np.stack([x[0], x[1]], 0, out[:2]),
+    "outer": lambda np, x, out: np.outer(x[0, :4], x[0], out),
+    "nan_to_num": lambda np, x, out: np.nan_to_num(out, False, 3.0),
+    "copyto": lambda np, x, out: np.copyto(dst=out, src=x[:1]),
+    "method_sum": lambda np, x, out: x.sum(0, None, out[0]),
+    "method_clip": lambda np, x, out: x.clip(2, 5, out),
+}
+"""Calls that write into an array which is no keyword `out`."""
+
+
+@pytest.mark.parametrize("call", POSITIONAL.values(), ids=POSITIONAL)
+def test_outputs_by_position(call):
+    rows = 2 if call is POSITIONAL["concatenate"] else 4
+    plain = numpy.random.default_rng(0).random((rows, N)).round(3) * 9
+    for _ in range(4):
+        x = plain[:1] if call is POSITIONAL["concatenate"] else plain
+        out = numpy.full((rows, N), numpy.nan)
+        found_x, found_out = lazy(x), lazy(out)
+        assert numpy.isnan(found_out[0, 0])
+        before = found_out + 1
+        expected, found = call(numpy, x, out), call(np, found_x, found_out)
+        values = found_out.tolist()
+        numpy.testing.assert_allclose(values, out, rtol=1e-12)
+        assert (found is None) == (expected is None)
+        assert numpy.isnan(before).all()

@@ -1,0 +1,113 @@
+"""Run NumPy's own test files with `numpy` rebound to `axiomjit.numpy`, and print what ran how.
+
+    python -m tests.suites.numpy_tests --files lib/tests/test_twodim_base.py
+    python -m tests.suites.numpy_tests --compile --every 20
+
+Each file runs in a process of its own, first with NumPy; tests that fail there do not count. All
+arrays are lazy, and each test runs twice: operations run at once the first time, and are pending
+the second time. With `--compile` it runs a third time, in kernels. The command fails if the
+failures are not those that `numpy_failures.txt` lists with their reasons.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from tests.suites.failures import judge, update
+from tests.suites.processes import run_tests
+from tests.suites.rebound import NUMPY
+
+LISTED = Path(__file__).with_name("numpy_failures.txt")
+WORDS = {
+    "_core": """umath ufunc numeric multiarray indexing shape_base einsum item_selection
+        scalarmath scalar_methods nep50_promotions umath_complex function_base regression
+        mem_overlap half arrayprint dlpack api errstate indexerrors""",
+    "lib": """function_base shape_base index_tricks nanfunctions twodim_base arraysetops
+        arraypad histograms stride_tricks type_check ufunclike polynomial mixins packbits
+        regression io""",
+    "linalg": "linalg regression",
+    "fft": "pocketfft helper",
+    "ma": "core extras old_ma subclassing regression",
+    "polynomial": "polynomial chebyshev hermite hermite_e laguerre legendre classes polyutils",
+    "random": "generator_mt19937 random randomstate smoke",
+}
+FILES = [f"{part}/tests/test_{one}.py" for part, names in WORDS.items() for one in names.split()]
+"""The files that run without `--files`, below NumPy's folder."""
+
+
+def run_file(name, folder, environment):
+    """What each test of a file did, by its id."""
+    words = ["--rootdir", str(NUMPY), "-c", os.devnull, "--assert=plain", str(NUMPY / name)]
+    environment = {"NPY_AVAILABLE_MEM": "1 MB", **environment}  # tests of gigabytes are skipped
+    return run_tests(words, folder, environment)
+
+
+def compared(name, given):
+    """What NumPy and `axiomjit.numpy` give for the tests of a file, by test."""
+    options = {"AXIOMJIT_SUITE_ROUNDS": str(3 if given.compile else 2)}
+    options["AXIOMJIT_SUITE_EVERY"] = str(given.every)
+    rebound = {"AXIOMJIT_SUITE_REBOUND": "1", "AXIOMJIT_SUITE_COMPILE": str(int(given.compile))}
+    with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
+        plain = run_file(name, first, options | {"AXIOMJIT_SUITE_REBOUND": "0"})
+        return plain, run_file(name, second, options | rebound)
+
+
+HEAD = f"{'file':40}{'tests':>7}{'passed':>8}{'failed':>8}{'skipped':>9}{'lazy':>9}{'at once':>9}"
+HEAD += f"{'kernels':>9}{'with kernels':>14}"
+
+
+def line(name, counts):
+    """A line of the table."""
+    columns = [(7, "tests"), (8, "passed"), (8, "failed"), (9, "skipped"), (9, "lazy")]
+    columns += [(9, "at_once"), (9, "kernels"), (14, "with_kernels")]
+    return f"{name:40}" + "".join(f"{counts[key]:{width}}" for width, key in columns)
+
+
+def counts_of(plain, ours):
+    """The counts of a file, and the errors of the tests that fail, by id."""
+    counted = {k: one for k, one in ours.items() if plain[k]["outcome"] == "passed"}
+    outcomes = Counter(one["outcome"] for one in counted.values())
+    counts = Counter({"tests": len(counted), **outcomes})
+    for one in counted.values():
+        counts["lazy"] += one["lazy"]
+        counts["at_once"] += one["learned"] + one["at_once"]
+        counts["kernels"] += one["kernels"]
+        counts["with_kernels"] += one["kernels"] > 0
+    return counts, {k: v["error"] for k, v in counted.items() if v["outcome"] == "failed"}
+
+
+def main():
+    """Run the files, print the table, and judge the failures."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--files", nargs="+", default=FILES, help="below NumPy's folder")
+    parser.add_argument("--every", type=int, default=1, help="run each test of this number only")
+    parser.add_argument("--compile", action="store_true", help="run each test in kernels, too")
+    parser.add_argument("--update", action="store_true", help="list new failures for a review")
+    parser.add_argument("--errors", action="store_true", help="print the errors of all failures")
+    given = parser.parse_args()
+    total, failed, ran = Counter(), {}, set()
+    print(HEAD)
+    for name in given.files:
+        plain, ours = compared(name, given)
+        counts, errors = counts_of(plain, ours)
+        total += counts
+        ran.update(ours)
+        failed.update(errors)
+        print(line(name, counts), flush=True)
+        for test, error in errors.items() if given.errors else ():
+            print(f"    {test}: {error}", flush=True)
+    print(line("all", total))
+    if given.update:
+        update(LISTED, failed, ran)
+    faults = judge(LISTED, failed, ran)
+    print("\n".join(faults))
+    sys.exit(bool(faults))
+
+
+if __name__ == "__main__":
+    main()
