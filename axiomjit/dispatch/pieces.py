@@ -67,7 +67,7 @@ class WholeCalls:
         Raises:
             As `fallbacks.run_untraceable`.
         """
-        run, cause = self._call(args, kwargs)
+        run, cause = self._call(args, kwargs, strict)
         return (*run_untraceable(run, errors, strict, changes), cause)
 
     def take_over(self, error: AxiomError, strict: bool) -> bool:
@@ -78,11 +78,12 @@ class WholeCalls:
         return True
 
     def _call(
-        self, args: Sequence[Any], kwargs: Mapping[str, Any]
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], strict: bool = False
     ) -> tuple[Callable[[], Any], str]:
         """What runs a call, and the cause to count."""
-        known = self._harmless()
-        if isinstance(known, Harmless) and _may_be_lazy((*args, *kwargs.values())):
+        is_numpys = strict or not _may_be_lazy((*args, *kwargs.values()))
+        known = None if is_numpys else self._harmless()
+        if isinstance(known, Harmless):
             call = execution.lend(self._function, known, args, kwargs)
             if call is not None:
                 return call, PIECES

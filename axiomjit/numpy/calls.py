@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
+from axiomjit.numpy.facts import Facts
 from axiomjit.numpy.handles import Handle
-from axiomjit.numpy.operations import GET, SET, WRITES, Operation
+from axiomjit.numpy.operations import GET, SET, VIEWS, WRITES, Operation
 from axiomjit.numpy.results import Result, Same
 from axiomjit.numpy.statements import Writer, encoded, numbers_in, pattern_of
 
@@ -108,9 +109,19 @@ class Call:
             for k, one in enumerate(self.args)
         ]
         text = self.operation.text(args, {k: writer.text(one) for k, one in self.kwargs.items()})
+        if self.operation in VIEWS and _is_array_of_number(self.args[0], results):
+            text = f"np.copy({text})"  # a number has no memory that a view could share
         names = []
         for result in results:
             is_new = result is not None and not isinstance(result, Same)
             names.append(f"v{first}" if is_new else "_")
             first += is_new
         return f"{', '.join(names)} = {text}" if set(names) - {"_"} else text
+
+
+def _is_array_of_number(operand: Any, results: Sequence[Result]) -> bool:
+    """True if a number became an array of one element, as that of `x.sum().ravel()`."""
+    if not (isinstance(operand, Handle) and operand._facts.is_number):
+        return False
+    made = [one for one in results if isinstance(one, Facts) and not one.is_number]
+    return any(one.nbytes == one.dtype.itemsize for one in made)

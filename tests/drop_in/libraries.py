@@ -398,7 +398,12 @@ def sparse_matrices(np):
 @_call("scipy", rtol=1e-12)
 def fft_transforms(np):
     x = wave(np)
-    return scipy.fft.rfft(x), scipy.fft.dct(x), scipy.fft.fft2(table(np, 8, 9)), scipy.fft.fft(x * 1j)
+    return (
+        scipy.fft.rfft(x),
+        scipy.fft.dct(x),
+        scipy.fft.fft2(table(np, 8, 9)),
+        scipy.fft.fft(x * 1j),
+    )
 
 
 @_call("scipy")

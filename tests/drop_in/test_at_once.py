@@ -105,3 +105,12 @@ def test_segments_that_jit_refuses(monkeypatch):
     monkeypatch.setattr(config, "fallback", "error")
     with pytest.raises(AxiomError, match="planted"):
         run()
+
+
+def test_errors_of_operations_with_bits_of_our_own_are_numpys():
+    x = np.ones((60, 80)) * 2
+    with pytest.raises(ValueError, match="For arrays which have more than one dimension"):
+        np.cumulative_sum(x)
+    with pytest.raises(numpy.exceptions.AxisError):
+        x.sum(axis=7)
+    assert x.sum() == 9600

@@ -86,6 +86,16 @@ FOUND = {
     ),
 }
 COMPILED = {
+    "an array of a number": Sequence(
+        (
+            Step("b = wrap(made('c16', (4, 4), 1))"),
+            Step("w = np.argmax(b)"),
+            Step("c = w.ravel()"),
+            Step("c[:2] = k"),
+            Step("d = w + c"),
+        ),
+        looks="round",
+    ),
     "pending operations that run where errors are trapped": Sequence(
         (
             Step("a = wrap(made('f8', (6,), k))"),

@@ -54,7 +54,6 @@ ODD_NUMBERS = (
         "1j",
         "0.1",
         "float('nan')",
-        "-0.0",
         "np.float64(k)",
     ),
     *("np.arange(4)", "np.arange(3.0)[:, None]", "[1, 2, 3, 4]", "np.ones((), 'i2')"),
