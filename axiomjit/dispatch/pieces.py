@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
 
 from axiomjit.base.config import config
 from axiomjit.base.error_states import user_traps_errors
@@ -19,6 +21,16 @@ from axiomjit.dispatch.fallbacks import (
 )
 from axiomjit.functions.harmless import Harmless, harmless
 from axiomjit.graph import execution
+
+LEAST_ELEMENTS: Final = 2**17
+"""Elements of the largest argument from which on pieces save more than looks cost."""
+
+
+def _may_be_lazy(values: Sequence[Any]) -> bool:
+    """True if lazy arrays may take the places of arguments, and one of these is large."""
+    if not any(type(one) is np.ndarray and one.size >= LEAST_ELEMENTS for one in values):
+        return False
+    return not (config.disable or config.fallback == "error" or user_traps_errors())
 
 
 class WholeCalls:
@@ -69,7 +81,7 @@ class WholeCalls:
         self, args: Sequence[Any], kwargs: Mapping[str, Any], strict: bool = False
     ) -> tuple[Callable[[], Any], str]:
         """What runs a call, and the cause to count."""
-        is_numpys = strict or config.disable or config.fallback == "error" or user_traps_errors()
+        is_numpys = strict or not _may_be_lazy((*args, *kwargs.values()))
         known = None if is_numpys else self._harmless()
         if isinstance(known, Harmless):
             call = execution.lend(self._function, known, args, kwargs)

@@ -33,8 +33,6 @@ from axiomjit.numpy.lazy_arrays import LazyArray, made
 from axiomjit.numpy.namespace import REPLACED
 from axiomjit.numpy.segments import finish_readers, look
 
-LEAST_ELEMENTS: Final = 2**17
-"""Elements of the largest array from which on pieces save more than looks cost."""
 MOST: Final = 1000
 """The most objects in containers among the arguments."""
 
@@ -110,10 +108,6 @@ class Loan:
             for other, array in self._arrays.items():
                 if other != key and np.may_share_memory(lent, array):
                     raise NotLentError
-
-    def is_of_use(self) -> bool:
-        """True if a large array is lent."""
-        return any(handle.size >= LEAST_ELEMENTS for handle in self._lent.values())
 
     def copied(self, function: Any) -> FunctionType:
         """A copy of a function that reads what it reads outside as lent to it.
@@ -239,7 +233,7 @@ def lend(
         loan.check()
     except NotLentError:
         return None
-    return functools.partial(_call, loan, copy, given, named) if loan.is_of_use() else None
+    return functools.partial(_call, loan, copy, given, named)
 
 
 @hides_frames

@@ -18,6 +18,7 @@ import pytest
 import axiomjit
 from axiomjit.base.config import config
 from axiomjit.base.errors import FallbackWarning, NeedsValuesError
+from axiomjit.dispatch import pieces as whole_calls
 from axiomjit.functions import harmless as known_functions
 from axiomjit.functions.harmless import harmless
 from axiomjit.functions.source_text import tell_text
@@ -204,7 +205,7 @@ def lazy(request, monkeypatch):
         for name in ("COMPILE_S", "STATEMENT_S", "LOWER_S"):
             monkeypatch.setattr(programs, name, 0.0)
         monkeypatch.setattr(programs.Program, "_consider", lambda program, _: program.compile())
-    monkeypatch.setattr(pieces, "LEAST_ELEMENTS", 2)
+    monkeypatch.setattr(whole_calls, "LEAST_ELEMENTS", 2)
     monkeypatch.setattr(known_functions, "LEAST_OPERATIONS", 0)
     with fresh_paths(2, 200):
         yield request.param
@@ -494,7 +495,7 @@ def test_strict_and_settings_refuse_as_before(lazy, monkeypatch):
 def test_where_there_is_little_to_fuse_numpy_runs():
     many, few = axiomjit.jit(item), axiomjit.jit(lambda x, y: str(x + y))
     many._in_numpy = few._in_numpy = True
-    large = np.ones(pieces.LEAST_ELEMENTS)
+    large = np.ones(whole_calls.LEAST_ELEMENTS)
     for args, cause in (((large[:-1], large[:-1]), "whole function"), ((large, 2), "in pieces")):
         many(*args)
         few(*args)
