@@ -205,8 +205,8 @@ class _Walk:
 
     def _subscript(self, node: ast.Subscript) -> None:
         self.writes |= isinstance(node.ctx, ast.Store)
-        names = {one.id for one in ast.walk(node.slice) if isinstance(one, ast.Name)}
-        if any(names & targets for targets in self._loops):
+        names = _names_in(node.slice)
+        if any(names & counters for counters in self._loops):
             _refuse(f"walks over parts of an array in line {node.lineno}")
         self._all([node.value, node.slice])
 
@@ -235,28 +235,23 @@ class _Walk:
 
     def _for(self, node: ast.For) -> None:
         self._walked_over(node.iter)
-        with self._loop(node.target, is_own=True):
+        with self._loop(node.target, node.body, is_own=True):
             self._all(node.body)
         self._all(node.orelse)
 
     def _while(self, node: ast.While) -> None:
-        changed = {
-            one.target.id
-            for one in ast.walk(node)
-            if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name)
-        }
-        self._loops.append(changed)
+        self._loops.append(_counters(set(), node.body))
         self._all([node.test, *node.body])
         self._loops.pop()
         self._all(node.orelse)
 
     @contextmanager
-    def _loop(self, target: ast.expr, is_own: bool) -> Iterator[None]:
+    def _loop(self, target: ast.expr, body: list[ast.stmt], is_own: bool) -> Iterator[None]:
         """A part of the text in which the names of a loop's target differ from pass to pass."""
-        names = {one.id for one in ast.walk(target) if isinstance(one, ast.Name)}
+        names = _names_in(target)
         before = self._own
         self._own = before | names
-        self._loops.append(names)
+        self._loops.append(_counters(names, body))
         self._visit(target)
         yield
         self._loops.pop()
@@ -274,7 +269,7 @@ class _Walk:
         if first.is_async:
             _refuse("has an asynchronous loop")
         self._walked_over(first.iter)
-        with self._loop(first.target, is_own=False):
+        with self._loop(first.target, [], is_own=False):
             self._all(first.ifs)
             self._generators(rest, results)
 
@@ -455,8 +450,27 @@ def _names_read(code: CodeType) -> Iterator[str]:
             yield from _names_read(part)
 
 
-def _is_constant(node: ast.expr, values: tuple[object, ...]) -> bool:
-    return isinstance(node, ast.Constant) and any(node.value is one for one in values)
+def _names_in(node: ast.AST) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
+def _counters(names: set[str], body: list[ast.stmt]) -> set[str]:
+    """The names that count the passes of a loop: some, what is counted, and numbers of these."""
+    found, assigned = set(names), list[tuple[set[str], set[str]]]()
+    for node in (inner for one in body for inner in ast.walk(one)):
+        if isinstance(node, ast.AugAssign) and isinstance(node.value, ast.Constant):
+            found |= _names_in(node.target) if isinstance(node.target, ast.Name) else set()
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name | ast.Tuple):
+            inside = list(ast.walk(node.value))
+            read, made = _names_in(node.value), _names_in(node.targets[0])
+            if any(isinstance(one, ast.Attribute | ast.Subscript) for one in inside):
+                continue
+            assigned.append((read, made))
+            if read & made and any(isinstance(one, ast.Constant) for one in inside):
+                found |= read & made
+    while more := [made for read, made in assigned if read & found and not made <= found]:
+        found = found.union(*more)
+    return found
 
 
 def _is_class_or_numpys(callee: Any) -> bool:
