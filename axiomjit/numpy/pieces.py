@@ -18,6 +18,7 @@ import numpy as np
 from axiomjit.base.config import config
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import hides_frames
+from axiomjit.base.overlaps import overlaps_itself
 from axiomjit.functions.harmless import (
     DATUM,
     MISSING,
@@ -78,7 +79,7 @@ class Loan:
         flags = array.flags
         is_writeable = flags.writeable or not self._harmless.writes
         is_large = array.size >= config.lazy_from and is_lazy_type(array.dtype)
-        return bool(is_large and is_writeable and flags.aligned)
+        return bool(is_large and is_writeable and flags.aligned) and not overlaps_itself(array)
 
     def _look_into(self, value: Any) -> None:
         """Check what a container holds, of which the arrays stay NumPy's."""

@@ -346,6 +346,8 @@ def refused(text, **names):
         "rows = [x]\n    rows = x\n    for row in rows: print(row)",
         "for i in range(3): x[i] += 1",
         "i = 0\n    while x[i] > 0: i += 1",
+        "i = 0\n    while i < 3:\n        y += x[i]\n        i = i + 1",
+        "for i in range(3):\n        j, k = divmod(i, 2)\n        x[j + 1:] = k",
         "return eval('x')",
         "return getattr(x, 'base')",
         "print(x, file=y)",
