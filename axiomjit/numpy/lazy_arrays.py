@@ -251,8 +251,11 @@ def run(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) ->
         reason = ERROR_STATES if user_traps_errors() else ""
         if reason or _is_apart(operation, args, kwargs):
             return at_once(operation, args, kwargs, writes=True, reason=reason or SHARED)
-        given = tuple(map(_handle, args))
-        named = {name: _handle(one) for name, one in kwargs.items()} if kwargs else {}
+        is_setting = operation.is_setting
+        given = tuple(
+            [_setting(one) if is_setting(k) else _handle(one) for k, one in enumerate(args)]
+        )
+        named = {k: _setting(v) if is_setting(k) else _handle(v) for k, v in kwargs.items()}
         while True:
             try:
                 return open_segment().record(operation, given, named)
@@ -353,6 +356,20 @@ def _handle(value: Any) -> Any:
     return value
 
 
+def _setting(value: Any) -> Any:
+    """An argument that decides shapes, with Python's numbers in place of NumPy's and lazy ones.
+
+    Masks, which are indices, stay lazy; no segment records other arrays here.
+    """
+    if type(value) is LazyArray and (value._facts.is_number or value.dtype != bool):
+        value = look(value)
+    if isinstance(value, np.integer) and type(value) is not LazyArray:
+        return value.item()
+    if type(value) is list or type(value) is tuple:
+        return type(value)(map(_setting, value))
+    return value
+
+
 def _handles_in(values: Sequence[Any]) -> Any:
     for value in values:
         if type(value) is LazyArray:
@@ -419,10 +436,11 @@ _NEW: Final = object.__new__
 
 
 def _is_operand(value: Any) -> bool:
-    """True for what NumPy's ufuncs take as an array or number; others see NumPy's arrays."""
+    """True for arrays and numbers that lazy arrays can be; others see NumPy's arrays."""
     kind = type(value)
-    is_known = kind is LazyArray or kind in _NUMBERS or kind is np.ndarray
-    return is_known or isinstance(value, np.generic)
+    if kind is LazyArray or kind in _NUMBERS:
+        return True
+    return (kind is np.ndarray or isinstance(value, np.generic)) and is_lazy_type(value.dtype)
 
 
 _NUMBERS: Final = frozenset({bool, int, float, complex})

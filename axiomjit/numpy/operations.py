@@ -53,6 +53,14 @@ class Operation:
                 return args[:at], {**kwargs, **behind}
         return args, kwargs
 
+    def is_setting(self, key: int | str) -> bool:
+        """True if an argument, by position or name, decides shapes: its value is in the key."""
+        if isinstance(key, int):
+            if not self.parameters:
+                return False
+            key = self.parameters[min(key, len(self.parameters) - 1)]
+        return key in SETTINGS or (self in VIEWS and key in self.parameters[1:])
+
     def text(self, args: Texts, kwargs: Mapping[str, str]) -> str:
         """A call of the operation in Python."""
         if self.sign and not kwargs and len(args) <= 2:
@@ -93,6 +101,14 @@ def _words(text: str) -> list[str]:
     return text.split()
 
 
+SETTINGS: Final = frozenset(
+    _words(
+        "axes axis axis1 axis2 bias casting copy correction ddof decimals deg destination device "
+        "dtype edge_order endpoint equal_nan include_initial index k keepdims like n num offset "
+        "order repeats reps retstep returned rowvar shape shift source subok"
+    )
+)
+"""Names of parameters that are no data, in all functions."""
 GET: Final = Operation(lambda array, index: array[index], "[]", True)
 SET: Final = Operation(_set, "[]=", True)
 

@@ -4,6 +4,7 @@ import numpy
 import pytest
 
 import axiomjit.numpy as np
+from axiomjit.base.config import config
 from axiomjit.numpy.lazy_arrays import wrap
 
 N = 5000
@@ -92,3 +93,40 @@ def test_outputs_by_position(call):
         numpy.testing.assert_allclose(values, out, rtol=1e-12)
         assert (found is None) == (expected is None)
         assert numpy.isnan(before).all()
+
+
+SETTINGS = {
+    "shape_of_array": lambda np, v, w, x: np.ones(np.array([v, w])),
+    "shape_of_sum": lambda np, v, w, x: np.zeros(np.array([v, w]).sum()),
+    "axis": lambda np, v, w, x: np.sum(x, axis=numpy.int64(v)),
+    "axis_by_position": lambda np, v, w, x: x.sum(numpy.int64(v)),
+    "axis_of_array": lambda np, v, w, x: x.max(axis=np.array([w, v])[1]),
+    "reps": lambda np, v, w, x: np.tile(x, np.array([v, w])),
+    "repeats": lambda np, v, w, x: np.repeat(x, np.array([v, w, v]), axis=0),
+    "index": lambda np, v, w, x: x[numpy.int64(v)],
+    "index_of_several": lambda np, v, w, x: x[1, numpy.int64(v)],
+    "start": lambda np, v, w, x: x[..., numpy.int64(v) :],
+    "rollaxis": lambda np, v, w, x: np.rollaxis(x, 2, numpy.int64(v)),
+    "shift": lambda np, v, w, x: np.roll(x, numpy.int64(v)),
+    "count": lambda np, v, w, x: np.linspace(0, 1, numpy.int64(v + w)),
+    "order_of_axes": lambda np, v, w, x: x.transpose(np.array([v, 0, 3 - v])),
+}
+"""Calls in which NumPy's integers or lazy arrays decide shapes."""
+
+
+@pytest.mark.parametrize("call", SETTINGS.values(), ids=SETTINGS)
+def test_arguments_that_decide_shapes(call, monkeypatch):
+    monkeypatch.setattr(config, "lazy_from", 0)
+    for v, w in ((1, 2), (2, 3), (1, 5), (2, 2), (1, 1)):
+        found = call(np, v, w, np.arange(48.0).reshape(3, 4, 4))
+        expected = call(numpy, v, w, numpy.arange(48.0).reshape(3, 4, 4))
+        assert found.shape == expected.shape
+        assert numpy.asarray(found).tolist() == expected.tolist()
+
+
+def test_comparisons_with_text():
+    x = lazy(numpy.arange(float(N)))
+    for other in (numpy.array("a"), numpy.str_("a")):
+        assert (x != other).all()
+        assert not (x == other).any()
+        assert (other != x).all()
