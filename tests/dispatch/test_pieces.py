@@ -112,6 +112,12 @@ def loops(x, y):
     return x, count, error
 
 
+def until(x, y):
+    while float(np.abs(x - y).max()) > 1e-9:
+        x = (x + y) / 2
+    return x, x.sum()
+
+
 def keys(x, y):
     found = {x.sum().item(): x + 1, "y": y - 1, float(y.max()): (x, y)}
     for name, value in found.items():
@@ -193,7 +199,7 @@ def guarded(x, y):
 
 
 CASES = [
-    *(sorted_between, written_last, guarded),
+    *(sorted_between, written_last, guarded, until),
     *(printed, text, item, written, given_back, view_written, raises_late, bad_shapes, caught),
     *(loops, keys, lists, helped, captured, made, whole_arrays, kinds, shaped),
 ]
@@ -477,6 +483,20 @@ def test_errors_show_the_users_frames_and_hold_numpys_arrays(lazy):
             True,
             7,
         )
+
+
+@pytest.mark.parametrize("function", [item, text, until, keys, lists])
+def test_reasons_to_leave_one_program(function, lazy):
+    """From the first call on; the bits do not depend on how often the function ran."""
+    jitted, rng = axiomjit.jit(function), np.random.default_rng(5)
+    x, y = rng.normal(size=(2, 5000))
+    with pytest.warns(FallbackWarning, match="large arrays in pieces, not as one program"):
+        first = [*parts(jitted(x, y))]
+    for _ in range(6):
+        assert_alike([*parts(jitted(x, y))], first)
+    (entry,) = jitted.cache_info().in_numpy
+    assert (entry.cause, entry.calls) == ("in pieces", 7)
+    assert entry.reason
 
 
 def test_strict_and_settings_refuse_as_before(lazy, monkeypatch):
