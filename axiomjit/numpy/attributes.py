@@ -271,8 +271,17 @@ def _namespace(self: Any, *, api_version: Any = None) -> Any:
     return lazy_import("axiomjit.numpy")
 
 
-def _dlpack(self: Any, **options: Any) -> Any:
-    return handed_out(self).__dlpack__(**options)
+def _dlpack(
+    self: Any,
+    *,
+    stream: Any = None,
+    max_version: Any = None,
+    dl_device: Any = None,
+    copy: bool | None = None,
+) -> Any:
+    return handed_out(self).__dlpack__(
+        stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+    )
 
 
 def _buffer(self: Any, flags: int, /) -> memoryview:

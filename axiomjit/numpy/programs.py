@@ -171,11 +171,13 @@ def run_one(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]
         with np.errstate(all="ignore"):
             return operation.apply(*args, **kwargs)
     arrays: list[Any] = []
+    out = kwargs.get("out")
+    written = out if isinstance(out, tuple) else (out,)
 
     def name_of(value: Any) -> str | None:
         if not isinstance(value, np.ndarray | np.generic):
             return None
-        arrays.append(value)
+        arrays.append(_apart(value, written))
         return f"a{len(arrays) - 1}"
 
     writer = Writer(name_of)
@@ -191,6 +193,16 @@ def run_one(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]
     program = _program(text, text, np)
     program.compile()
     return program.run(arrays)
+
+
+def _apart(array: Any, written: Sequence[Any]) -> Any:
+    """An array, or a copy of it if it overlaps another one that is written."""
+    if any(one is array for one in written):
+        return array
+    overlaps = any(
+        isinstance(one, np.ndarray) and np.may_share_memory(one, array) for one in written
+    )
+    return array.copy() if overlaps else array
 
 
 class _OneByOne:

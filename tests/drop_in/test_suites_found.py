@@ -130,3 +130,12 @@ def test_comparisons_with_text():
         assert (x != other).all()
         assert not (x == other).any()
         assert (other != x).all()
+
+
+@pytest.mark.parametrize("step", [-1, 2])
+def test_outputs_that_overlap_operands(step):
+    for _ in range(3):
+        x = lazy(numpy.random.default_rng(42).standard_normal(2 * N))
+        expected = np.sin(x[::step]).tolist()
+        np.sin(x[::step], out=x[: len(expected)])
+        assert x[: len(expected)].tolist() == expected
