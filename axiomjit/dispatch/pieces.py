@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from axiomjit.base.config import config
 from axiomjit.base.error_states import user_traps_errors
 from axiomjit.base.errors import AxiomError, UnfollowedError
+from axiomjit.base.locks import lazy_import
 from axiomjit.dispatch.fallbacks import (
     PIECES,
     WHOLE,
@@ -17,8 +20,20 @@ from axiomjit.dispatch.fallbacks import (
     run_untraceable,
     short_reason,
 )
-from axiomjit.functions.harmless import Harmless, harmless
 from axiomjit.graph import execution
+
+if TYPE_CHECKING:
+    from axiomjit.functions.harmless import Harmless
+
+LEAST_ELEMENTS: Final = 2**17
+"""Elements of the largest argument from which on pieces save more than looks cost."""
+
+
+def _may_be_lazy(values: Sequence[Any]) -> bool:
+    """True if lazy arrays may take the places of arguments, and one of these is large."""
+    if not any(type(one) is np.ndarray and one.size >= LEAST_ELEMENTS for one in values):
+        return False
+    return not (config.disable or config.fallback == "error" or user_traps_errors())
 
 
 class WholeCalls:
@@ -60,7 +75,7 @@ class WholeCalls:
 
     def take_over(self, error: AxiomError, strict: bool) -> bool:
         """True if all calls come here from now on; otherwise the error is raised."""
-        if not falls_back(self._name, error, strict, isinstance(self._harmless(), Harmless)):
+        if not falls_back(self._name, error, strict, not isinstance(self._harmless(), str)):
             return False
         self._calls.reasons |= dict.fromkeys((WHOLE, PIECES), short_reason(error))
         return True
@@ -69,9 +84,9 @@ class WholeCalls:
         self, args: Sequence[Any], kwargs: Mapping[str, Any], strict: bool = False
     ) -> tuple[Callable[[], Any], str]:
         """What runs a call, and the cause to count."""
-        is_numpys = strict or config.disable or config.fallback == "error" or user_traps_errors()
-        known = None if is_numpys else self._harmless()
-        if isinstance(known, Harmless):
+        is_numpys = strict or not _may_be_lazy((*args, *kwargs.values()))
+        known = "" if is_numpys else self._harmless()
+        if not isinstance(known, str):
             call = execution.lend(self._function, known, args, kwargs)
             if call is not None:
                 return call, PIECES
@@ -80,7 +95,8 @@ class WholeCalls:
     def _harmless(self) -> Harmless | str:
         """What is known of the function, or why it does not run in pieces."""
         if self._known is None:
-            known = harmless(self._function)
-            is_short = isinstance(known, Harmless) and not known.has_much_to_fuse
+            late = lazy_import("axiomjit.functions.harmless")
+            known: Harmless | str = late.harmless(self._function)
+            is_short = not isinstance(known, str) and not known.has_much_to_fuse
             self._known = "has little to fuse" if is_short else known
         return self._known

@@ -16,10 +16,10 @@ import math
 import string
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from inspect import CO_VARARGS, CO_VARKEYWORDS
-from types import CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, Final, NoReturn
 
 import numpy as np
@@ -85,8 +85,9 @@ def harmless(function: object) -> Harmless | str:
 def is_datum(value: object) -> bool:
     """True for numbers, texts, dtypes, classes of numbers, and tuples of them."""
     kind = type(value)
+    known: Any = value
     if kind is tuple or kind is frozenset:
-        return all(map(is_datum, value))  # type: ignore[call-overload]
+        return all(map(is_datum, known))
     if kind is type:
         return _is_class(value)
     return kind in ATOMS or isinstance(value, np.dtype) or _is_number(value)
@@ -174,22 +175,22 @@ class _Walk:
 
     def _visit(self, node: ast.AST) -> None:
         self.count += isinstance(node, ast.BinOp | ast.AugAssign | ast.UnaryOp)
-        way = getattr(self, f"_{type(node).__name__}", None)
+        way = _WAYS.get(type(node))
         if way is not None:
-            way(node)
+            way(self, node)
         elif isinstance(node, _PLAIN):
             self._all(ast.iter_child_nodes(node))
         else:
             _refuse(f"has a {type(node).__name__} in line {getattr(node, 'lineno', '?')}")
 
-    def _Name(self, node: ast.Name) -> None:  # noqa: N802
+    def _name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load) and not self._is_own(node.id):
             value = self._look_up(node.id)
             if type(value) is not np.ndarray and not is_datum(value):
                 _refuse(f"uses {node.id}")
             self._note(node.id, DATUM)
 
-    def _Attribute(self, node: ast.Attribute) -> None:  # noqa: N802
+    def _attribute(self, node: ast.Attribute) -> None:
         if not isinstance(node.ctx, ast.Load):
             _refuse(f"sets the attribute {node.attr}")
         found = self._in_module(node)
@@ -202,27 +203,27 @@ class _Walk:
             _refuse(f"reads the attribute {node.attr}")
         self._visit(node.value)
 
-    def _Subscript(self, node: ast.Subscript) -> None:  # noqa: N802
+    def _subscript(self, node: ast.Subscript) -> None:
         self.writes |= isinstance(node.ctx, ast.Store)
-        names = {one.id for one in ast.walk(node.slice) if isinstance(one, ast.Name)}
-        if any(names & targets for targets in self._loops):
+        names = _names_in(node.slice)
+        if any(names & counters for counters in self._loops):
             _refuse(f"walks over parts of an array in line {node.lineno}")
         self._all([node.value, node.slice])
 
-    def _AugAssign(self, node: ast.AugAssign) -> None:  # noqa: N802
+    def _augmented(self, node: ast.AugAssign) -> None:
         self.writes = True
         self._all([node.target, node.value])
 
-    def _AnnAssign(self, node: ast.AnnAssign) -> None:  # noqa: N802
+    def _annotated(self, node: ast.AnnAssign) -> None:
         self._all([node.target, node.value])
 
-    def _Compare(self, node: ast.Compare) -> None:  # noqa: N802
+    def _compare(self, node: ast.Compare) -> None:
         for operator, right in zip(node.ops, node.comparators, strict=True):
             if isinstance(operator, ast.Is | ast.IsNot) and not isinstance(right, ast.Constant):
                 _refuse("asks whether two objects are one")
         self._all([node.left, *node.comparators])
 
-    def _With(self, node: ast.With) -> None:  # noqa: N802
+    def _with(self, node: ast.With) -> None:
         for item in node.items:
             call = item.context_expr
             if not isinstance(call, ast.Call) or self._callee(call) is not np.errstate:
@@ -232,30 +233,25 @@ class _Walk:
 
     # Loops
 
-    def _For(self, node: ast.For) -> None:  # noqa: N802
+    def _for(self, node: ast.For) -> None:
         self._walked_over(node.iter)
-        with self._loop(node.target, is_own=True):
+        with self._loop(node.target, node.body, is_own=True):
             self._all(node.body)
         self._all(node.orelse)
 
-    def _While(self, node: ast.While) -> None:  # noqa: N802
-        changed = {
-            one.target.id
-            for one in ast.walk(node)
-            if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name)
-        }
-        self._loops.append(changed)
+    def _while(self, node: ast.While) -> None:
+        self._loops.append(_counters(set(), node.body))
         self._all([node.test, *node.body])
         self._loops.pop()
         self._all(node.orelse)
 
     @contextmanager
-    def _loop(self, target: ast.expr, is_own: bool) -> Iterator[None]:
+    def _loop(self, target: ast.expr, body: list[ast.stmt], is_own: bool) -> Iterator[None]:
         """A part of the text in which the names of a loop's target differ from pass to pass."""
-        names = {one.id for one in ast.walk(target) if isinstance(one, ast.Name)}
+        names = _names_in(target)
         before = self._own
         self._own = before | names
-        self._loops.append(names)
+        self._loops.append(_counters(names, body))
         self._visit(target)
         yield
         self._loops.pop()
@@ -265,8 +261,6 @@ class _Walk:
         results = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
         self._generators(list(node.generators), results)
 
-    _ListComp = _SetComp = _DictComp = _comprehension
-
     def _generators(self, left: list[ast.comprehension], results: list[ast.expr]) -> None:
         if not left:
             self._all(results)
@@ -275,7 +269,7 @@ class _Walk:
         if first.is_async:
             _refuse("has an asynchronous loop")
         self._walked_over(first.iter)
-        with self._loop(first.target, is_own=False):
+        with self._loop(first.target, [], is_own=False):
             self._all(first.ifs)
             self._generators(rest, results)
 
@@ -310,12 +304,12 @@ class _Walk:
             return callee in _CONTAINERS
         return isinstance(node, _DISPLAYS)
 
-    def _Starred(self, node: ast.Starred) -> None:  # noqa: N802
+    def _starred(self, node: ast.Starred) -> None:
         self._iterable(node.value)
 
     # Calls
 
-    def _Call(self, node: ast.Call) -> None:  # noqa: N802
+    def _kept_call(self, node: ast.Call) -> None:
         self._call(node, is_kept=True)
 
     def _call(self, node: ast.Call, is_kept: bool) -> None:
@@ -456,8 +450,27 @@ def _names_read(code: CodeType) -> Iterator[str]:
             yield from _names_read(part)
 
 
-def _is_constant(node: ast.expr, values: tuple[object, ...]) -> bool:
-    return isinstance(node, ast.Constant) and any(node.value is one for one in values)
+def _names_in(node: ast.AST) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
+def _counters(names: set[str], body: list[ast.stmt]) -> set[str]:
+    """The names that count the passes of a loop: some, what is counted, and numbers of these."""
+    found, assigned = set(names), list[tuple[set[str], set[str]]]()
+    for node in (inner for one in body for inner in ast.walk(one)):
+        if isinstance(node, ast.AugAssign) and isinstance(node.value, ast.Constant):
+            found |= _names_in(node.target) if isinstance(node.target, ast.Name) else set()
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name | ast.Tuple):
+            inside = list(ast.walk(node.value))
+            read, made = _names_in(node.value), _names_in(node.targets[0])
+            if any(isinstance(one, ast.Attribute | ast.Subscript) for one in inside):
+                continue
+            assigned.append((read, made))
+            if read & made and any(isinstance(one, ast.Constant) for one in inside):
+                found |= read & made
+    while more := [made for read, made in assigned if read & found and not made <= found]:
+        found = found.union(*more)
+    return found
 
 
 def _is_class_or_numpys(callee: Any) -> bool:
@@ -537,7 +550,7 @@ _HARMLESS: Final = _Hashless(
         *_words(np, "array asarray asanyarray ascontiguousarray zeros ones full empty arange eye"),
         *_words(np, "identity linspace finfo iinfo dtype copyto isscalar result_type"),
         *_words(time, "time perf_counter monotonic process_time time_ns perf_counter_ns"),
-        *(one for name, one in vars(math).items() if callable(one) and name[0] != "_"),
+        *(one for one in vars(math).values() if type(one) is BuiltinFunctionType),
     ]
 )
 """Functions that look at arrays as at NumPy's, and keep none."""
@@ -572,3 +585,18 @@ _PLAIN: Final = (
     ast.expr_context,
 )
 """Nodes of which only the parts have to be known."""
+_WAYS: Final[Mapping[type, Callable[[_Walk, Any], None]]] = {
+    ast.Name: _Walk._name,
+    ast.Attribute: _Walk._attribute,
+    ast.Subscript: _Walk._subscript,
+    ast.AugAssign: _Walk._augmented,
+    ast.AnnAssign: _Walk._annotated,
+    ast.Compare: _Walk._compare,
+    ast.With: _Walk._with,
+    ast.For: _Walk._for,
+    ast.While: _Walk._while,
+    ast.Starred: _Walk._starred,
+    ast.Call: _Walk._kept_call,
+    **dict.fromkeys((ast.ListComp, ast.SetComp, ast.DictComp), _Walk._comprehension),
+}
+"""How nodes are visited that are not `_PLAIN`."""

@@ -18,6 +18,7 @@ import numpy as np
 from axiomjit.base.config import config
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import hides_frames
+from axiomjit.base.overlaps import overlaps_itself
 from axiomjit.functions.harmless import (
     DATUM,
     MISSING,
@@ -33,8 +34,6 @@ from axiomjit.numpy.lazy_arrays import LazyArray, made
 from axiomjit.numpy.namespace import REPLACED
 from axiomjit.numpy.segments import finish_readers, look
 
-LEAST_ELEMENTS: Final = 2**17
-"""Elements of the largest array from which on pieces save more than looks cost."""
 MOST: Final = 1000
 """The most objects in containers among the arguments."""
 
@@ -80,7 +79,7 @@ class Loan:
         flags = array.flags
         is_writeable = flags.writeable or not self._harmless.writes
         is_large = array.size >= config.lazy_from and is_lazy_type(array.dtype)
-        return bool(is_large and is_writeable and flags.aligned)
+        return bool(is_large and is_writeable and flags.aligned) and not overlaps_itself(array)
 
     def _look_into(self, value: Any) -> None:
         """Check what a container holds, of which the arrays stay NumPy's."""
@@ -110,10 +109,6 @@ class Loan:
             for other, array in self._arrays.items():
                 if other != key and np.may_share_memory(lent, array):
                     raise NotLentError
-
-    def is_of_use(self) -> bool:
-        """True if a large array is lent."""
-        return any(handle.size >= LEAST_ELEMENTS for handle in self._lent.values())
 
     def copied(self, function: Any) -> FunctionType:
         """A copy of a function that reads what it reads outside as lent to it.
@@ -239,7 +234,7 @@ def lend(
         loan.check()
     except NotLentError:
         return None
-    return functools.partial(_call, loan, copy, given, named) if loan.is_of_use() else None
+    return functools.partial(_call, loan, copy, given, named)
 
 
 @hides_frames

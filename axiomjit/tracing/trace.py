@@ -103,7 +103,9 @@ def _array_of_its_own(value: Tracer, owners: dict[Node, object]) -> Node:
     if storage is None:
         # A number has no memory that a later write could change.
         return builder.elementwise(COPY, node) if is_view(node) and not node.weak else node
-    while owners.setdefault(base_of(node), storage) is not storage:
+    for _ in range(len(owners) + 1):  # equal copies are one node, so a copy may have an owner, too
+        if owners.setdefault(base_of(node), storage) is storage:
+            break
         storage.copy_values()
         node = storage.current(node)
     return node

@@ -18,6 +18,7 @@ import pytest
 import axiomjit
 from axiomjit.base.config import config
 from axiomjit.base.errors import FallbackWarning, NeedsValuesError
+from axiomjit.dispatch import pieces as whole_calls
 from axiomjit.functions import harmless as known_functions
 from axiomjit.functions.harmless import harmless
 from axiomjit.functions.source_text import tell_text
@@ -111,6 +112,12 @@ def loops(x, y):
     return x, count, error
 
 
+def until(x, y):
+    while float(np.abs(x - y).max()) > 1e-9:
+        x = (x + y) / 2
+    return x, x.sum()
+
+
 def keys(x, y):
     found = {x.sum().item(): x + 1, "y": y - 1, float(y.max()): (x, y)}
     for name, value in found.items():
@@ -192,7 +199,7 @@ def guarded(x, y):
 
 
 CASES = [
-    *(sorted_between, written_last, guarded),
+    *(sorted_between, written_last, guarded, until),
     *(printed, text, item, written, given_back, view_written, raises_late, bad_shapes, caught),
     *(loops, keys, lists, helped, captured, made, whole_arrays, kinds, shaped),
 ]
@@ -204,7 +211,7 @@ def lazy(request, monkeypatch):
         for name in ("COMPILE_S", "STATEMENT_S", "LOWER_S"):
             monkeypatch.setattr(programs, name, 0.0)
         monkeypatch.setattr(programs.Program, "_consider", lambda program, _: program.compile())
-    monkeypatch.setattr(pieces, "LEAST_ELEMENTS", 2)
+    monkeypatch.setattr(whole_calls, "LEAST_ELEMENTS", 2)
     monkeypatch.setattr(known_functions, "LEAST_OPERATIONS", 0)
     with fresh_paths(2, 200):
         yield request.param
@@ -345,6 +352,8 @@ def refused(text, **names):
         "rows = [x]\n    rows = x\n    for row in rows: print(row)",
         "for i in range(3): x[i] += 1",
         "i = 0\n    while x[i] > 0: i += 1",
+        "i = 0\n    while i < 3:\n        y += x[i]\n        i = i + 1",
+        "for i in range(3):\n        j, k = divmod(i, 2)\n        x[j + 1:] = k",
         "return eval('x')",
         "return getattr(x, 'base')",
         "print(x, file=y)",
@@ -476,6 +485,20 @@ def test_errors_show_the_users_frames_and_hold_numpys_arrays(lazy):
         )
 
 
+@pytest.mark.parametrize("function", [item, text, until, keys, lists])
+def test_reasons_to_leave_one_program(function, lazy):
+    """From the first call on; the bits do not depend on how often the function ran."""
+    jitted, rng = axiomjit.jit(function), np.random.default_rng(5)
+    x, y = rng.normal(size=(2, 5000))
+    with pytest.warns(FallbackWarning, match="large arrays in pieces, not as one program"):
+        first = [*parts(jitted(x, y))]
+    for _ in range(6):
+        assert_alike([*parts(jitted(x, y))], first)
+    (entry,) = jitted.cache_info().in_numpy
+    assert (entry.cause, entry.calls) == ("in pieces", 7)
+    assert entry.reason
+
+
 def test_strict_and_settings_refuse_as_before(lazy, monkeypatch):
     with pytest.raises(NeedsValuesError):
         axiomjit.jit(item, strict=True)(*arguments("plain"))
@@ -494,7 +517,7 @@ def test_strict_and_settings_refuse_as_before(lazy, monkeypatch):
 def test_where_there_is_little_to_fuse_numpy_runs():
     many, few = axiomjit.jit(item), axiomjit.jit(lambda x, y: str(x + y))
     many._in_numpy = few._in_numpy = True
-    large = np.ones(pieces.LEAST_ELEMENTS)
+    large = np.ones(whole_calls.LEAST_ELEMENTS)
     for args, cause in (((large[:-1], large[:-1]), "whole function"), ((large, 2), "in pieces")):
         many(*args)
         few(*args)

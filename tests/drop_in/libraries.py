@@ -12,6 +12,8 @@ from typing import Any
 import numpy
 
 N = 240
+OF_NUMBERS = "C code of pandas asks for Python's and NumPy's own numbers; it takes float(x.max())"
+OF_ARRAYS = "C code of SciPy asks for NumPy's own arrays; it takes numpy.asarray(x)"
 
 
 class _Module:
@@ -61,7 +63,9 @@ def _call(library, rtol=0.0, reason=""):
 
 def wave(np, count=N, seed=1):
     """Scattered doubles from 0 to 1; they are pending in our namespace."""
-    return np.arange(count) * (367 * seed + 12) % 1009 / 1009
+    positions = np.arange(count)
+    assert positions[0] == 0  # a look, so that what follows reads an array and is no constant
+    return positions * (367 * seed + 12) % 1009 / 1009
 
 
 def table(np, rows=N, columns=3, seed=1):
@@ -305,6 +309,28 @@ def factorize(np):
     return codes, values, pd.unique(x), pd.Series(x).value_counts(), pd.Series(x).isin(x[:3])
 
 
+@_call("pandas", reason=OF_NUMBERS)
+def numbers_in_columns(np):
+    return pd.DataFrame({"a": [1, 2], "b": wave(np).max()}), pd.Series([wave(np).max(), 1.0])
+
+
+@_call("pandas", reason=OF_NUMBERS)
+def numbers_of_functions(np):
+    return pd.Series(wave(np)).apply(lambda value: value * wave(np).max())
+
+
+@_call("pandas", reason=OF_NUMBERS)
+def numbers_that_fill(np):
+    s = pd.Series([1, numpy.nan, 3])
+    return s.fillna(wave(np).max()), s.clip(upper=wave(np).max())
+
+
+@_call("pandas", reason=OF_NUMBERS)
+def numbers_as_positions(np):
+    last = np.arange(N).max()
+    return pd.Series(wave(np)).iloc[last], pd.Series(wave(np)).head(last)
+
+
 # SciPy
 
 
@@ -327,6 +353,20 @@ def optimize_minimize(np):
     target = wave(np, 8)
     found = scipy.optimize.minimize(lambda x: np.sum((x - target) ** 2), np.zeros(8))
     return found.x, found.success
+
+
+@_call("scipy", rtol=1e-6, reason=OF_ARRAYS)
+def optimize_lbfgs(np):
+    target = wave(np, 8)
+    options = {"jac": lambda x: 2 * (x - target), "method": "L-BFGS-B"}
+    return scipy.optimize.minimize(lambda x: np.sum((x - target) ** 2), np.zeros(8), **options).x
+
+
+@_call("scipy", rtol=1e-6, reason=OF_ARRAYS)
+def optimize_slsqp(np):
+    target = wave(np, 8)
+    options = {"jac": lambda x: 2 * (x - target), "method": "SLSQP"}
+    return scipy.optimize.minimize(lambda x: np.sum((x - target) ** 2), np.zeros(8), **options).x
 
 
 @_call("scipy", rtol=1e-6)
@@ -516,7 +556,7 @@ def cross_validated_pipeline(np):
 
 @_call("sklearn")
 def encoders(np):
-    codes = np.arange(N) * 3 % 7
+    codes = (wave(np) * 7).astype(int)
     encoder = _learn("preprocessing.LabelEncoder")
     wide = _learn("preprocessing.OneHotEncoder", sparse_output=False)
     found = encoder.fit_transform(codes)

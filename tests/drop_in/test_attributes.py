@@ -264,3 +264,14 @@ def test_looks():
         assert one == (-1 if k else 1)
         if k > 3:
             break
+
+
+def test_arrays_say_that_they_wrap_numpys():
+    x, y = lazy()
+    assert x._typ == "npy_extension"
+    found = x.to_numpy()
+    assert type(found) is numpy.ndarray
+    found[0, 0] = y[0, 0] = 9  # the memory itself
+    assert (x == y).all()
+    for name in ("_typ", "to_numpy"):
+        assert not hasattr(x.sum(), name)

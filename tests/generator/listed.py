@@ -61,6 +61,7 @@ _LINE = """
     np.cumulative_sum({0})
     np.cumulative_sum({0}, include_initial=True)
     np.cumulative_prod({0}[:5], include_initial=True)
+    np.cumulative_prod({0}[:4])
     np.block([{0}, 2, {0}[:1]])
     np.block([[{0}], [{0} * 2]])
     np.vecdot({0}, {0})
