@@ -223,6 +223,11 @@ def _as_set(step, operands, result):
     return all(operand.dtype.kind != "c" or operand.dtype.isnative for operand in operands)
 
 
+def _as_bits(step, operands, result):
+    """NumPy runs functions of byteswapped arguments, whose bits are others as native elements."""
+    return operands[0].dtype.isnative
+
+
 def _without_nan(rule, neutral):
     """The rule of a fold that takes a number in place of each NaN."""
 
@@ -264,6 +269,7 @@ RULES = {
     "absolute": _absolute,
     **dict.fromkeys(("multiply", "square", "divide", "reciprocal"), _as_arrays),
     **dict.fromkeys((f"step {name}" for name in SETS), _as_set),
+    "step x.real.view": _as_bits,
 }
 
 

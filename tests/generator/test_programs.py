@@ -10,7 +10,7 @@ import pytest
 from axiomjit.graph.primitives import PRIMITIVES, Primitive
 from axiomjit.numpy_rules.elementwise import UFUNCS
 from axiomjit.numpy_rules.table import FUNCTIONS, METHODS
-from tests.generator import check, exact, external, steps
+from tests.generator import check, composed, exact, external, steps
 from tests.generator.budget import budget
 from tests.generator.campaign import campaign
 from tests.generator.draw import draw, values_of
@@ -91,6 +91,13 @@ def test_sets_of_byteswapped_complex_elements_are_not_drawn(name):
         assert (values_of(program) is not None) == is_drawn
     real = array._replace(values=array.values.real, layout="swapped")
     assert values_of(Program((real,), (step,), (At(1),))) is not None
+
+
+def test_bits_of_byteswapped_elements_are_not_drawn():
+    name, form = next(one for one in composed.FORMS if "view(" in one[1])
+    for layout, is_drawn in (("dense", True), ("swapped", False), ("swapped_backward", False)):
+        program = Program((Array(np.arange(3.0), layout),), (Step(name, form, (At(0),)),), (At(1),))
+        assert (values_of(program) is not None) == is_drawn
 
 
 def test_what_is_printed_is_what_is_run(sample):
