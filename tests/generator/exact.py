@@ -228,6 +228,15 @@ def _as_bits(step, operands, result):
     return operands[0].dtype.isnative
 
 
+def _in_range(step, operands, result):
+    """NumPy casts a float beyond an integer's range to a number that depends on its place."""
+    value = operands[0]
+    if value.dtype.kind not in "iu" or not value.size:
+        return True
+    limits = np.iinfo(value.dtype)
+    return limits.min <= value.min() - 10.0 and value.max() + 10.0 <= limits.max
+
+
 def _without_nan(rule, neutral):
     """The rule of a fold that takes a number in place of each NaN."""
 
@@ -270,6 +279,7 @@ RULES = {
     **dict.fromkeys(("multiply", "square", "divide", "reciprocal"), _as_arrays),
     **dict.fromkeys((f"step {name}" for name in SETS), _as_set),
     "step x.real.view": _as_bits,
+    **dict.fromkeys(("step round", "step around"), _in_range),
 }
 
 

@@ -100,6 +100,13 @@ def test_bits_of_byteswapped_elements_are_not_drawn():
         assert (values_of(program) is not None) == is_drawn
 
 
+def test_integers_that_round_beyond_their_range_are_not_drawn():
+    step = Step("step around", "np.around({0}, decimals=-1)", (At(0),))
+    for value, is_drawn in ((2**32 - 1, False), (2**31, True)):
+        program = Program((Array(np.full(4, value, "u4")),), (step,), (At(1),))
+        assert (values_of(program) is not None) == is_drawn
+
+
 def test_what_is_printed_is_what_is_run(sample):
     for program in sample[:300]:
         given = []
