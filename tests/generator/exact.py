@@ -224,8 +224,12 @@ def _as_set(step, operands, result):
 
 
 def _as_bits(step, operands, result):
-    """NumPy runs functions of byteswapped arguments, whose bits are others as native elements."""
-    return operands[0].dtype.isnative
+    """NumPy runs functions of byteswapped arguments, whose bits are others as native elements.
+
+    The sign and the payload of NaN are anybody's.
+    """
+    value = operands[0]
+    return value.dtype.isnative and not (value.dtype.kind in "fc" and np.isnan(value).any())
 
 
 def _in_range(step, operands, result):
