@@ -68,7 +68,7 @@ class ArrayValue(Generic[Result]):
     _defers: ClassVar[bool] = False
 
     def as_argument(self) -> Any:
-        """What compiled functions get instead of this."""
+        """Return the NumPy array or number that compiled functions get instead of this object."""
         return self
 
     def _operate(self, name: str, *operands: Any) -> Any:

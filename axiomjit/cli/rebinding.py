@@ -60,7 +60,7 @@ class _Finder:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The spec of a module, None if nobody knows it."""
+        """The spec of a module; None if no finder knows the module."""
         if name == PROGRAM and self.program:
             loader = SourceFileLoader(name, self.program)
             return self._rebound(spec_from_file_location(name, self.program, loader=loader))

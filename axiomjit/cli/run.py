@@ -154,7 +154,7 @@ def _named_module(name: str, rest: list[str], folders: list[str]) -> tuple[Modul
 
 
 def _spec(name: str, asked: str) -> ModuleSpec:
-    """How a module is found; packages around it are imported, and their errors pass through.
+    """The spec of a module; the packages around it are imported, and their errors pass through.
 
     Raises:
         GraphValueError: there is no such module.
@@ -209,7 +209,7 @@ def _show_own_frames(error: BaseException) -> None:
 
 
 def _report(stats: bool, explain: bool) -> None:
-    """Print what ran, once the program has ended."""
+    """Print the counts of operations and the last segment, once the program has ended."""
     explain_last = getattr(axiomjit, "explain_last", None)
     if explain and explain_last is not None:
         try:

@@ -40,7 +40,7 @@ class WholeCalls:
     """The calls of a function that no program serves."""
 
     def __init__(self, function: Callable[..., Any], name: str, calls: CallsInNumPy) -> None:
-        """Count such calls of a function, with its name in messages."""
+        """Count the calls of a function that no program serves; the name is for messages."""
         self._function, self._name, self._calls = function, name, calls
         self._known: Harmless | str | None = None
 
@@ -83,7 +83,7 @@ class WholeCalls:
     def _call(
         self, args: Sequence[Any], kwargs: Mapping[str, Any], strict: bool = False
     ) -> tuple[Callable[[], Any], str]:
-        """What runs a call, and the cause to count."""
+        """A function that runs a call, and the cause under which the call is counted."""
         is_numpys = strict or not _may_be_lazy((*args, *kwargs.values()))
         known = "" if is_numpys else self._harmless()
         if not isinstance(known, str):
@@ -93,7 +93,7 @@ class WholeCalls:
         return functools.partial(self._function, *args, **kwargs), WHOLE
 
     def _harmless(self) -> Harmless | str:
-        """What is known of the function, or why it does not run in pieces."""
+        """The facts of a harmless function, or the reason why it does not run in pieces."""
         if self._known is None:
             late = lazy_import("axiomjit.functions.harmless")
             known: Harmless | str = late.harmless(self._function)

@@ -37,7 +37,7 @@ DATUM: Final = "datum"
 
 
 class Part(Record):
-    """What one function reads outside: for each name, the object it was, or `DATUM`."""
+    """The names that one function reads outside, each with its object, or `DATUM` for data."""
 
     outside: Mapping[str, object]
 
@@ -64,7 +64,7 @@ class HarmfulError(Exception):
 
 
 def harmless(function: object) -> Harmless | str:
-    """What is known of a harmless function, or the first thing that it does which is not."""
+    """The facts of a harmless function, or the first harmful operation that it contains."""
     walks: dict[CodeType, _Walk] = {}
     waiting = [function]
     try:
@@ -274,7 +274,7 @@ class _Walk:
             self._generators(rest, results)
 
     def _iterable(self, node: ast.expr) -> None:
-        """Visit what is walked over at once: it may be an iterator, which nobody keeps."""
+        """Visit the iterable of a call that consumes it at once; it may be an iterator."""
         if isinstance(node, ast.GeneratorExp):
             self._comprehension(node)
         elif isinstance(node, ast.Call):
@@ -283,13 +283,13 @@ class _Walk:
             self._visit(node)
 
     def _walked_over(self, node: ast.expr) -> None:
-        """Visit what a loop walks over: containers, not arrays, of which the parts may be small."""
+        """Visit the iterable of a loop: a container, not an array, whose parts may be small."""
         if not self._is_container(node):
             _refuse(f"walks over parts of an array in line {node.lineno}")
         self._iterable(node)
 
     def _is_container(self, node: ast.expr) -> bool:
-        """True for what cannot be an array."""
+        """True for an expression whose value cannot be an array."""
         if isinstance(node, ast.Name):
             return node.id in self._containers
         if isinstance(node, ast.Attribute):
@@ -363,7 +363,7 @@ class _Walk:
             _refuse(f"gives {ast.unparse(node.func)} an array to write by its place")
 
     def _callee(self, node: ast.Call) -> Any:
-        """What a call calls; `_NOTHING` for a harmless method of a value."""
+        """The object that a call calls; `_NOTHING` for a harmless method of a value."""
         function = node.func
         if isinstance(function, ast.Name) and not self._is_own(function.id):
             found = self._look_up(function.id)
@@ -394,7 +394,7 @@ class _Walk:
             self.outside[name] = value
 
     def _in_module(self, node: ast.Attribute) -> Any:
-        """What an attribute of a known module is, or of a ufunc there; `_NOTHING` for others."""
+        """The object of an attribute of a known module or ufunc; `_NOTHING` for others."""
         names = [node.attr]
         inner = node.value
         while isinstance(inner, ast.Attribute):
@@ -455,7 +455,7 @@ def _names_in(node: ast.AST) -> set[str]:
 
 
 def _counters(names: set[str], body: list[ast.stmt]) -> set[str]:
-    """The names that count the passes of a loop: some, what is counted, and numbers of these."""
+    """The names that count the passes of a loop, and those of numbers computed from them."""
     found, assigned = set(names), list[tuple[set[str], set[str]]]()
     for node in (inner for one in body for inner in ast.walk(one)):
         if isinstance(node, ast.AugAssign) and isinstance(node.value, ast.Constant):
@@ -599,4 +599,4 @@ _WAYS: Final[Mapping[type, Callable[[_Walk, Any], None]]] = {
     ast.Call: _Walk._kept_call,
     **dict.fromkeys((ast.ListComp, ast.SetComp, ast.DictComp), _Walk._comprehension),
 }
-"""How nodes are visited that are not `_PLAIN`."""
+"""Visitors of syntax nodes, by class of node; nodes of `_PLAIN` need none."""

@@ -27,7 +27,7 @@ def is_numpy(name: object) -> bool:
 
 
 def _imported(alias: ast.alias) -> Iterator[ast.alias]:
-    """A name of an import statement, or what takes its place."""
+    """A name of an import statement, or the name that replaces it."""
     if not is_numpy(alias.name):
         yield alias
         return

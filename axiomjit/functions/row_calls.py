@@ -128,7 +128,7 @@ def _all_at_once(call: Callable[[Any], Node], rows: Any, watched: _Watched) -> N
 
 
 class _Watched:
-    """What a function could change, noted before it is followed once for many calls.
+    """The state that a function could change, stored before it is followed once for many calls.
 
     Raises:
         NeedsValuesError: it holds or gets an object that it may change unseen.

@@ -1,4 +1,4 @@
-"""What runs at once instead of being recorded: counted by name and reason, or refused."""
+"""Operations that run at once instead of being recorded: counts by name and reason, refusals."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHARED: Final = "memory that others can write, or that is read-only"
 VALUES: Final = "the values decide whether it raises an error"
 DRAWN: Final = "random numbers are drawn in the order of the program"
 LOOKED_AT: Final = ""
-"""The reason of what shows or stores values, which is neither counted nor refused."""
+"""The reason of operations that show or store values; they are neither counted nor refused."""
 _SEGMENT: Final = "a segment of axiomjit.numpy"
 _UNKNOWN: Final = (NOT_RECORDED, ARGUMENTS)
 _LOOKS: Final = frozenset(
@@ -80,7 +80,7 @@ def name_of(called: Operation | Callable[..., Any]) -> str:
 
 
 def ran_at_once() -> Counter[tuple[str, str]]:
-    """How often NumPy ran an operation of lazy arrays at once, by its name and the reason."""
+    """The counts of operations that NumPy ran at once, by name and reason."""
     with _lock:
         return _counts.copy()
 

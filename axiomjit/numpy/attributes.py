@@ -89,14 +89,14 @@ _UNVIEWED: Final = _references_of_one()
 
 
 def _views_of(root: Handle) -> list[ViewOf]:
-    """How the living views of an array came about; only the collector knows them."""
+    """The links of an array's living views; only the garbage collector can list them."""
     if gc.get_freeze_count():
         gc.unfreeze()  # what is frozen is not searched
     return [one for one in gc.get_referrers(root) if type(one) is ViewOf and one.root is root]
 
 
 def _change_layout(handle: Any, array: Any, may_have_views: bool) -> None:
-    """Let a handle be another array of the same memory; its views keep what they are views of."""
+    """Let a handle stand for another array of its memory; views stay views of the old one."""
     root = handle.root()
     if may_have_views and (views := _views_of(root)):
         old = made(handle._array, handle._link)
@@ -251,7 +251,7 @@ def _getfield(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _of_memory(function: Any, self: Any, args: Any, kwargs: Any) -> Any:
-    """A view of an array's memory: a lazy array, or NumPy's where none has such a type or class."""
+    """A view of an array's memory: a lazy array, or NumPy's where no lazy array has that type."""
     if not _is_number(self):
         found = function(look(self), *args, **kwargs)
         if type(found) is not np.ndarray or not is_lazy_type(found.dtype):
@@ -407,7 +407,7 @@ ATTRIBUTES: Final[dict[str, Any]] = {
     "__floor__": _looked(math.floor),
     "__ceil__": _looked(math.ceil),
 }
-"""What the class gets, by name."""
+"""The attributes and methods that the class gets, by name."""
 
 
 def complete() -> None:

@@ -1,4 +1,4 @@
-"""Handles of the drop-in: what an array or number is, whether its value is known or pending."""
+"""Handles of arrays and numbers of the drop-in, whose values are known or pending."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Made = tuple[Operation, Sequence[Any], Mapping[str, Any]]
 
 
 class ViewOf:
-    """How a view came about: the array whose memory it shares, and the call that made it.
+    """The origin of a view: the array whose memory it shares, and the call that made it.
 
     Without a call (`made` is None) the view is known by its memory only.
     """
@@ -68,7 +68,7 @@ class Shared:
         return getrefcount(self.given)
 
     def is_held(self) -> bool:
-        """True if somebody else can reach the memory now, or nobody may write into it."""
+        """True if code outside can reach the memory now, or the memory is read-only."""
         if self.is_lent:
             return False
         given = self.given
@@ -119,7 +119,7 @@ class Handle:
 
 
 def value_of(handle: Handle) -> Any:
-    """The NumPy array or number of a handle, after what is pending for it has run."""
+    """The NumPy array or number of a handle, after the operations pending for it have run."""
     root = handle.root()
     if root._array is None:
         root._segment.finish()
@@ -141,7 +141,7 @@ def concrete(value: Any) -> Any:
 
 
 class _Memory:
-    """Owns memory that was handed out, so that NumPy's views of it lead to what was handed out."""
+    """Owns exported memory, so that the `base` of NumPy's views of it is the exported array."""
 
     def __init__(self, array: Any, owner: Any = None) -> None:
         self._array, self._owner = array, owner
@@ -164,7 +164,7 @@ def hand_out(root: Handle) -> Any:
 
 
 def view_of(found: Any, array: Any) -> Any:
-    """An array like `array` that keeps what was handed out alive."""
+    """An array like `array` that keeps the exported array `found` alive."""
     return np.asarray(_Memory(array, found))
 
 
@@ -184,7 +184,7 @@ def let_escape(root: Handle) -> None:
 
 
 def is_private(array: Any) -> bool:
-    """True if nobody but its caller can reach the memory of an array that NumPy has just made."""
+    """True if only the caller can reach the memory of an array that NumPy has just made."""
     base = array.base
     if base is None or type(base) is not np.ndarray:
         return base is None and bool(array.flags.owndata)

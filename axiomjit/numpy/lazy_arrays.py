@@ -1,4 +1,4 @@
-"""Lazy arrays: NumPy's arrays, whose operations run when somebody looks at a value."""
+"""Lazy arrays: NumPy's arrays, whose operations run when a value is looked at."""
 
 from __future__ import annotations
 
@@ -336,7 +336,7 @@ def made(array: Any, link: Any) -> LazyArray:
 
 
 def wrap(array: Any, is_shared: bool = False) -> Any:
-    """A lazy array of a new NumPy array, if it is large enough and of such a dtype."""
+    """A lazy array of a new NumPy array, if it is large and of a lazy dtype; else the array."""
     if type(array) is not np.ndarray or not is_lazy_type(array.dtype):
         return array
     if array.size < config.lazy_from:

@@ -26,7 +26,7 @@ UNTOUCHED_BYTES: Final = 2**25
 
 
 def wrapped(value: Any, is_shared: bool = False) -> Any:
-    """What a function gives, with lazy arrays in place of large arrays."""
+    """A function's result, with lazy arrays in place of large arrays."""
     if type(value) is np.ndarray and value.size < config.lazy_from:
         return value
     if type(value) is tuple or type(value) is list:
@@ -126,7 +126,7 @@ def _converting(function: Function) -> Function:
 
 
 def _converted(function: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """A lazy array as it is asked for, without a look; None where NumPy has to say what it is."""
+    """A lazy array converted as asked, without a look; None where NumPy has to convert it."""
     given, dtype = args[0], args[1] if len(args) > 1 else kwargs.get("dtype")
     if len(args) > 2 or not _OPTIONS.issuperset(kwargs) or function not in _PLAIN:
         return None
@@ -164,7 +164,7 @@ _TABLE: Final[dict[Callable[[Function], Function], str]] = {
         array asarray asanyarray ascontiguousarray asfortranarray asarray_chkfinite require
     """,
 }
-"""Names of NumPy's functions by what they do."""
+"""Names of NumPy's functions, by the wrapper that they get."""
 
 
 def like(function: Any, made: Function, module: str) -> Function:

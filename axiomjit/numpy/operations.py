@@ -202,7 +202,7 @@ WRITES: Final = frozenset({FUNCTIONS[np.copyto], METHODS["fill"], SET, *IN_PLACE
 WRITING_FUNCTIONS: Final = frozenset(
     {np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis, np.nan_to_num}
 )
-"""Functions that may write into an operand that is no `out`; such calls are not recorded."""
+"""Functions that may write into an operand other than `out`; those calls are not recorded."""
 VIEWS: Final = frozenset(
     {
         GET,

@@ -1,4 +1,4 @@
-"""Paths of operations: a trie whose states know what each recorded operation gives."""
+"""Paths of operations: a trie whose states hold the facts of each recorded operation's results."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ MOST: Final = 1000
 
 
 class NotLentError(Exception):
-    """NumPy runs the call: an argument, or what the function reads outside, cannot be lent."""
+    """NumPy runs the call: an argument, or an object that the function reads, cannot be lent."""
 
 
 class Loan:
@@ -56,7 +56,7 @@ class Loan:
     # Before the call
 
     def taken(self, value: Any) -> Any:
-        """What the function gets for a value: a lazy array for a large array, else the value.
+        """The argument that the function gets: a lazy array for a large array, else the value.
 
         Raises:
             NotLentError: an object may lead to more than it shows.
@@ -82,7 +82,7 @@ class Loan:
         return bool(is_large and is_writeable and flags.aligned) and not overlaps_itself(array)
 
     def _look_into(self, value: Any) -> None:
-        """Check what a container holds, of which the arrays stay NumPy's."""
+        """Check the contents of a container, whose arrays stay NumPy's."""
         waiting = [value]
         while waiting:
             one = waiting.pop()
@@ -111,7 +111,7 @@ class Loan:
                     raise NotLentError
 
     def copied(self, function: Any) -> FunctionType:
-        """A copy of a function that reads what it reads outside as lent to it.
+        """A copy of a function that reads lent arrays in place of the arrays outside.
 
         Raises:
             NotLentError: something outside is another than it was when it was found harmless.

@@ -1,4 +1,4 @@
-"""What an operation gives: new arrays, views of operands, or operands themselves."""
+"""Results of an operation: new arrays, views of operands, or operands themselves."""
 
 from __future__ import annotations
 

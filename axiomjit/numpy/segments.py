@@ -35,7 +35,7 @@ _count_copy: Final = counter("shared_copies")
 NOWHERE: Final = State(None)
 """A state without edges: operations of a segment there take the slow way."""
 ROOT: Final = State(None)
-"""Where all paths begin."""
+"""The state at which all paths begin."""
 
 
 MOST_CALLS: Final = 16
@@ -194,7 +194,7 @@ class Segment:
         return self._handles(call, following, first, [None] * len(following.results))
 
     def _learn(self, call: Call, following: State | None) -> Any:
-        """Run an operation at once, and learn what it gives if that is not known."""
+        """Run an operation at once, and store the facts of its results if they are unknown."""
         place = user_place()
         at = self._at
         if at.line is not None and following is None and place == at.line:
@@ -222,7 +222,7 @@ class Segment:
         return self._handles(call, following, first, several)
 
     def _results(self, call: Call, values: Sequence[Any]) -> tuple[Result, ...] | None:
-        """What an operation gives, by its values; None if no handle represents one of them."""
+        """The results of an operation, from their values; None if no handle can stand for one."""
         found: list[Result] = []
         for value in values:
             if value is None:
@@ -273,7 +273,7 @@ class Segment:
         return self._computed[root._number] if self._is_learning else root._array is None
 
     def finish(self) -> None:
-        """Run what is pending, and end the segment."""
+        """Run the pending operations, and end the segment."""
         with self._lock:
             if not self.is_open:
                 return
@@ -297,7 +297,7 @@ class Segment:
                 return state
 
     def _settle(self) -> None:
-        """Run what is pending; later operations of the segment run at once."""
+        """Run the pending operations; later operations of the segment run at once."""
         if not self._is_learning:
             self._run(self.state)
             self._computed = self._are_computed()
@@ -305,7 +305,7 @@ class Segment:
             self._is_learning = True
 
     def _run(self, at: State) -> None:
-        """Run the program of a path, and store what somebody holds."""
+        """Run the program of a path, and store the values that are referenced outside."""
         summary, values = at.summary, self.values
         returned = _held(summary, values)
         if returned or summary.written:
@@ -358,7 +358,7 @@ class Segment:
 
 
 def _held(summary: Summary, values: Sequence[Any]) -> tuple[int, ...]:
-    """The numbers of new values whose handles somebody holds, besides the segment.
+    """The numbers of new values whose handles are referenced outside the segment.
 
     A view that nobody holds is no reason to keep the array that it is a view of.
     """
@@ -383,7 +383,7 @@ def _shorten(view: Handle) -> None:
 
 
 def look(handle: Handle) -> Any:
-    """The value of a handle for somebody outside; this ends the segment that computes it."""
+    """The value of a handle, asked for from outside; this ends the segment that computes it."""
     root = handle.root()
     segment = root._segment
     if segment is not None and segment.is_open and segment.is_looked_at(root):
@@ -399,7 +399,7 @@ def finish_readers(handle: Handle) -> None:
 
 
 def _copied(value: Any) -> Any:
-    """A copy of the same layout, gaps and signs of strides apart; what is repeated stays so."""
+    """A copy in the same order of dimensions, without gaps; repeated elements stay repeated."""
     if 0 not in value.strides:
         return value.copy(order="K")
     once = tuple([slice(None if stride else 1) for stride in value.strides])
@@ -479,7 +479,7 @@ def open_segment() -> Segment:
 
 
 def is_in_quick_way(thread: int) -> bool:
-    """True if a thread runs one of `QUICK`, and has not gone on to what needs the lock."""
+    """True if a thread runs one of `QUICK`, and no code that needs the lock."""
     frame = sys._current_frames().get(thread)
     while frame is not None:
         if frame.f_code in _LOCKED:

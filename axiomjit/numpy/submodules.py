@@ -41,7 +41,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """The module's spec if NumPy has such a module."""
+        """The spec of a module of ours; None if NumPy has no module of this name."""
         if not name.startswith(OURS):
             return None
         inner = name.removeprefix(OURS)

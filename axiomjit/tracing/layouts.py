@@ -1,4 +1,4 @@
-"""How traced arrays lie in memory, as far as signatures know it: `x.strides` and `x.flags`.
+"""Memory layouts of traced arrays, as far as signatures hold them: `x.strides` and `x.flags`.
 
 Strides of arguments and of their views are known, those of computed arrays are not: later stages
 decide whether and how these are stored. Where a length is 1, a signature has no stride.
@@ -20,7 +20,7 @@ from axiomjit.tracing.lengths import SymbolicInt, length
 from axiomjit.tracing.refusals import recorded, traced
 
 Array = Any
-"""What represents an array or a NumPy scalar while a function is traced."""
+"""An object that represents an array or a NumPy scalar while a function is traced."""
 
 
 @recorded
@@ -60,7 +60,7 @@ def _unknown(array: Array, asked: str, seen: str) -> NeedsValuesError:
 
 
 def _is_dense(shape: Sequence[Dim], strides: Sequence[Dim]) -> bool:
-    """True if elements follow each other in C order; guards are recorded for what is compared."""
+    """True if elements follow each other in C order; the compared lengths are guarded."""
     if any(n == 0 for n in shape):
         return True
     dense = dim(1)

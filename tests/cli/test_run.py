@@ -186,7 +186,7 @@ def test_spawned_processes(folder):
 
 @pytest.fixture
 def process(monkeypatch, tmp_path):
-    """What `run` changes in its process is put back."""
+    """Put back the state of the process that `run` changes."""
     for name in ("argv", "path", "meta_path"):
         monkeypatch.setattr(sys, name, list(getattr(sys, name)))
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)

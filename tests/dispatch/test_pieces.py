@@ -218,7 +218,7 @@ def lazy(request, monkeypatch):
 
 
 def outcome(function, args, table=OFFSETS):
-    """What a call gives and prints, with the arguments and an array outside afterwards."""
+    """The result and output of a call, with the arguments and an array outside afterwards."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -529,7 +529,7 @@ def test_where_there_is_little_to_fuse_numpy_runs():
 
 
 def failure(text, kind):
-    """How a random function differs in pieces from NumPy's; None where it does not."""
+    """The difference of a random function in pieces from NumPy's; None if there is none."""
     worlds = []
     for way in (lambda function: function, axiomjit.jit):
         space = {"np": np}
@@ -594,7 +594,7 @@ def test_what_an_interrupt_ends_is_not_run_again(lazy, monkeypatch):
 
 
 def is_red(function, *kinds):
-    """Whether a case differs from NumPy."""
+    """True if a case differs from NumPy."""
     jitted = axiomjit.jit(function)
     jitted._in_numpy = True
     for kind in kinds * 3:

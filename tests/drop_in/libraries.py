@@ -69,7 +69,7 @@ def wave(np, count=N, seed=1):
 
 
 def table(np, rows=N, columns=3, seed=1):
-    """A matrix of such doubles."""
+    """A matrix of doubles, as `wave` makes them."""
     return wave(np, rows * columns, seed).reshape(rows, columns)
 
 

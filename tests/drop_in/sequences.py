@@ -21,9 +21,9 @@ from tests.generator.draws import Draws
 
 ROUNDS = 4
 MOST_VIEWS = 20
-"""So many views may be recorded again for the last operation of a segment."""
+"""The most views that are recorded again for the last operation of a segment."""
 CHECKS = 600
-"""So many shorter sequences are tried."""
+"""The most shorter sequences that are tried."""
 
 
 class Step(NamedTuple):
@@ -75,7 +75,7 @@ def draw(seed, index):
 
 @contextmanager
 def way(name):
-    """How segments run: "evaluated" in plain NumPy, "interpreted" or "compiled" at second runs."""
+    """A context in which segments run "evaluated" in NumPy, "interpreted" or "compiled"."""
     with ExitStack() as stack:
         stack.enter_context(sequences.way(name))
         table = BoundedTable(programs.MOST_PROGRAMS)
@@ -87,7 +87,7 @@ def way(name):
 
 
 def failure(sequence):
-    """How a sequence differs from NumPy, at which step of which round; None if it does not."""
+    """The first difference of a sequence from NumPy, with its step and round; None without one."""
     plain, lazy = World(False), World(True)
     is_single = any(re.search(r"f4|float32|[iu][12]|'\?'", step.text) for step in sequence.steps)
     comparison = Comparison(plain, lazy, is_single)
@@ -122,7 +122,7 @@ def _failure(sequence, plain, lazy, comparison):
 
 
 def _are_alike(want, got):
-    """Whether errors are that of an operator of NumPy's numbers, and that of the ufunc."""
+    """True if the errors are those of an operator of NumPy's numbers and of the ufunc."""
     if want is None or got is None or want[0] != got[0]:
         return False
     if want[0] == "FloatingPointError":
@@ -187,13 +187,13 @@ def _simpler(text):
 
 
 def _kind(found):
-    """What is wrong, without names and numbers."""
+    """A failure's text without names and numbers."""
     what = found.partition(": ")[2].partition("\n")[0]
     return re.sub(r"\b\w{1,2}\b|[\d\W]+", " ", what)[:30]
 
 
 def campaign(seed, first, count, name, log=None):
-    """The failures, as text, of so many sequences run in one way."""
+    """The failures, as text, of `count` sequences run in one way."""
     failures = []
     with way(name):
         for index in range(first, first + count):

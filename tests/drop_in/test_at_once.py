@@ -1,4 +1,4 @@
-"""What NumPy runs at once is counted, by name and reason, and may be refused."""
+"""Operations that NumPy runs at once are counted by name and reason, and may be refused."""
 
 import warnings
 
@@ -15,7 +15,7 @@ N = 5000
 
 
 def counted(function):
-    """What ran at once in a call."""
+    """The counts of operations that ran at once in a call."""
     before = np.ran_at_once()
     function()
     return dict(np.ran_at_once() - before)

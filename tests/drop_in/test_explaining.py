@@ -1,4 +1,4 @@
-"""What is shown of segments: their text, the user's lines, and how they run."""
+"""Explanations of segments: their text, the user's lines, and whether they are compiled."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""Memory handed out: others write into it, and what was recorded before keeps its values."""
+"""Exports: others write into the memory, and operations recorded before keep their values."""
 
 import ctypes
 import gc

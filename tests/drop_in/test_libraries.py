@@ -11,7 +11,7 @@ from axiomjit.numpy import programs
 from tests.drop_in.libraries import CALLS
 
 RUNS = 3
-"""The first learns what the operations give, the second runs them in NumPy, the third compiled."""
+"""Rounds: the first learns the results, the second runs them in NumPy, the third compiled."""
 
 
 def plain(value):
@@ -47,7 +47,7 @@ def assert_same(found, expected, rtol):
 
 
 def compare(call, expected):
-    """Assert that lazy arrays give what NumPy's gave, and that compiled segments did."""
+    """Assert that results with lazy arrays and compiled segments equal those with NumPy's."""
     before = axiomjit.stats()
     for _ in range(RUNS):
         assert_same(plain(call.run(axiomjit.numpy)), expected, call.rtol)

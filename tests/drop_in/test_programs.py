@@ -40,7 +40,7 @@ def known(value):
 
 
 def difference(program, passes):
-    """Where results and arguments differ from NumPy's; the calls are made `passes` times."""
+    """The first difference of results and arguments from NumPy's, over a number of passes."""
     for _ in range(passes):
         plain, calls = calls_of(program), replaced(calls_of(program), lazy, {})
         wanted = [program.function(*arguments) for arguments in plain]

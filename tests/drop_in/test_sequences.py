@@ -1,4 +1,4 @@
-"""Random sequences with lazy arrays mean what they mean in NumPy; planted faults are found."""
+"""Random sequences with lazy arrays agree with NumPy; planted faults are found."""
 
 from unittest.mock import patch
 
@@ -12,7 +12,7 @@ from tests.generator.budget import budget
 
 SEQUENCES = budget(120)
 TRIES = 250
-"""So many sequences are drawn until one shows a planted fault."""
+"""The most sequences that are drawn until one shows a planted fault."""
 
 
 @pytest.mark.parametrize(("name", "share"), [("evaluated", 1.0), ("compiled", 0.1)])

@@ -1,4 +1,4 @@
-"""What NumPy's own tests and array-api-tests found."""
+"""Defects that NumPy's own tests and array-api-tests found."""
 
 import inspect
 

@@ -1,4 +1,4 @@
-"""A part of NumPy's own tests with lazy arrays, and the lists of what fails."""
+"""A part of NumPy's own tests with lazy arrays, and the lists of failures."""
 
 from argparse import Namespace
 

@@ -275,7 +275,7 @@ class Pool:
             yield self.take(f"g0 = {self.made()}")
 
     def take(self, text, new=True):
-        """Execute a statement in NumPy, and note what is rounded behind it; returns it."""
+        """Execute a statement in NumPy, note the rounded names after it, and return it."""
         self._is_told_rounded = False
         before = {n: id(v) for n, v in self.space.items()}
         error = self.world.step(_Text(text))

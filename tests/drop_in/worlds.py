@@ -158,7 +158,7 @@ def longest_path(state):
 
 
 class Comparison:
-    """What two worlds must have in common."""
+    """The facts in which two worlds must agree."""
 
     def __init__(self, plain, lazy, is_single):
         """Of two worlds; `is_single` tells that there are floats of single precision."""
@@ -167,7 +167,7 @@ class Comparison:
         self.far = FAR["f4" if is_single else "f8"]
 
     def differs(self, far, is_looked_at):
-        """How the worlds differ, None where they do not.
+        """The first difference of the worlds; None without one.
 
         Args:
             far: Names whose values are compared within rounding; `tell` for what was told.
@@ -252,7 +252,7 @@ class Comparison:
         return f"{name} is\n{got!r}\nnot\n{want!r}"
 
     def _relations(self, old, new, is_looked_at):
-        """Whether the same names are one object, and share memory."""
+        """The first difference in identity or shared memory of two names; None without one."""
         arrays = [n for n, value in old.items() if isinstance(value, np.ndarray)]
         for one, other in combinations(arrays, 2):
             kinds = {type(new[n]) for n in (one, other)}

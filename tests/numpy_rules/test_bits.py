@@ -24,7 +24,7 @@ def test_bits_of_elements(code, seen):
 
 
 def agree(function, *arguments):
-    """Compiled calls give, write and share what NumPy's do."""
+    """Compiled calls return, write and share the same memory as NumPy's."""
     compiled = axiomjit.jit(function, strict=True)
     for _ in range(3):
         mine, others = ([np.copy(a, order="K") for a in arguments] for _ in range(2))

@@ -94,7 +94,7 @@ LIMIT = 1100
 
 @functools.cache
 def work(make, count, check):
-    """How many calls of functions following, lowering and rendering takes; statements per nest.
+    """The function calls of following, lowering and rendering, and the statements per nest.
 
     Calls are counted, since times of a busy machine say little; each does little by itself.
     """

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 NOT_REVIEWED = "not reviewed"
-"""The reason of what `--update` added; a person has to find the true one."""
+"""The reason that `--update` writes; a person has to find the true one."""
 
 
 def named(test):

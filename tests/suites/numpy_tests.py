@@ -1,4 +1,4 @@
-"""Run NumPy's own test files with `numpy` rebound to `axiomjit.numpy`, and print what ran how.
+"""Run NumPy's own test files with `numpy` rebound to `axiomjit.numpy`, and print the counts.
 
     python -m tests.suites.numpy_tests --files lib/tests/test_twodim_base.py
     python -m tests.suites.numpy_tests --compile --every 20
@@ -38,14 +38,14 @@ FILES = [f"{part}/tests/test_{one}.py" for part, names in WORDS.items() for one 
 
 
 def run_file(name, folder, environment):
-    """What each test of a file did, by its id."""
+    """The outcome of each test of a file, by its id."""
     words = ["--rootdir", str(NUMPY), "-c", os.devnull, "--assert=plain", str(NUMPY / name)]
     environment = {"NPY_AVAILABLE_MEM": "1 MB", **environment}  # tests of gigabytes are skipped
     return run_tests(words, folder, environment)
 
 
 def compared(name, given):
-    """What NumPy and `axiomjit.numpy` give for the tests of a file, by test."""
+    """The outcomes of a file's tests with NumPy and with `axiomjit.numpy`, by test."""
     options = {"AXIOMJIT_SUITE_ROUNDS": str(3 if given.compile else 2)}
     options["AXIOMJIT_SUITE_EVERY"] = str(given.every)
     rebound = {"AXIOMJIT_SUITE_REBOUND": "1", "AXIOMJIT_SUITE_COMPILE": str(int(given.compile))}

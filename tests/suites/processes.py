@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def run_tests(words, folder, environment, at=None):
-    """What each test did, by its id; a test that ends the process has failed.
+    """The outcome of each test, by its id; a test that ends the process has failed.
 
     Args:
         words: The arguments of pytest.

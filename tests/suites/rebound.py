@@ -27,7 +27,7 @@ COUNTED = ("lazy", "learned", "at_once", "kernels")
 
 
 def results_in(log):
-    """What a log says of each test, by id, and the test that has not ended; None without one."""
+    """The outcome of each test in a log, by id, and the test that has not ended, or None."""
     found, begun = {}, None
     for text in log.read_text().splitlines():
         row = json.loads(text)
@@ -57,7 +57,7 @@ COUNTS = Counts()
 
 
 def count_operations():
-    """Count what segments do from now on."""
+    """Count the operations and kernels of segments from now on."""
     from axiomjit.numpy.segments import Segment
 
     run, learn = Segment._run, Segment._learn
