@@ -6,7 +6,6 @@ Recorded methods are rows of `operations.METHODS`; the others run at once.
 from __future__ import annotations
 
 import contextlib
-import gc
 import inspect
 import math
 import operator
@@ -89,10 +88,9 @@ _UNVIEWED: Final = _references_of_one()
 
 
 def _views_of(root: Handle) -> list[ViewOf]:
-    """The links of an array's living views; only the garbage collector can list them."""
-    if gc.get_freeze_count():
-        gc.unfreeze()  # what is frozen is not searched
-    return [one for one in gc.get_referrers(root) if type(one) is ViewOf and one.root is root]
+    """The links of an array's living views."""
+    links = [reference() for reference in getattr(root, "_views", ())]
+    return [one for one in links if one is not None]
 
 
 def _change_layout(handle: Any, array: Any, may_have_views: bool) -> None:
@@ -107,7 +105,8 @@ def _change_layout(handle: Any, array: Any, may_have_views: bool) -> None:
                 view.made = operation, args, kwargs
             if root is handle:
                 view.root = old
-                old._is_viewed = True
+        if root is handle:
+            old._views, root._views = root._views, []
         root = old.root()
     handle._array, handle._facts, handle._segment = array, facts_of(array), None
     if root is not handle:
@@ -122,7 +121,7 @@ def _layout(name: str, get: Callable[[Any], Any]) -> property:
 
     def change(self: Any, value: Any) -> None:
         is_root = self.root() is self
-        may_have_views = hasattr(self, "_is_viewed") if is_root else _references(self) > _UNVIEWED
+        may_have_views = hasattr(self, "_views") if is_root else _references(self) > _UNVIEWED
         finish_readers(self)
         array = value_of(self)
         if _is_number(self):

@@ -16,17 +16,27 @@ Made = tuple[Operation, Sequence[Any], Mapping[str, Any]]
 """The call of an operation that gave a view."""
 
 
+_MANY_VIEWS: Final = 64
+"""Links of views from which on dead ones are dropped, whenever their number is a power of two."""
+
+
 class ViewOf:
     """The origin of a view: the array whose memory it shares, and the call that made it.
 
     Without a call (`made` is None) the view is known by its memory only.
     """
 
-    __slots__ = ("made", "root")
+    __slots__ = ("__weakref__", "made", "root")
 
     def __init__(self, root: Handle, made: Made | None) -> None:
         self.root, self.made = root, made
-        root._is_viewed = True
+        views = getattr(root, "_views", None)
+        if views is None:
+            views = root._views = []
+        count = len(views)
+        if count >= _MANY_VIEWS and not count & (count - 1):  # dead ones are dropped now and then
+            views[:count] = [one for one in views[:count] if one() is not None]
+        views.append(weakref.ref(self))
 
     def value(self) -> Any:
         """The view, by the call that made it."""
@@ -88,14 +98,14 @@ class Handle:
         _facts: Dtype, shape and strides.
         _segment: The segment that has last given it a value number.
         _number: The value number there.
-        _is_viewed: True once it was the root of a view; else there is no such attribute.
+        _views: Weak references to the links of its views, once it was the root of one.
         _link: `ViewOf` for views, `Shared` for memory that others can write, else None.
     """
 
-    __slots__ = ("__weakref__", "_array", "_facts", "_is_viewed", "_link", "_number", "_segment")
+    __slots__ = ("__weakref__", "_array", "_facts", "_link", "_number", "_segment", "_views")
     _array: Any
     _facts: Facts
-    _is_viewed: bool
+    _views: list[weakref.ref[ViewOf]]
     _link: ViewOf | Shared | None
     _number: int
     _segment: Any

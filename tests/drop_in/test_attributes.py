@@ -138,7 +138,9 @@ def test_layouts_are_set(frozen):
         u, t = w[:, 2], v[:, 2]
         if frozen:
             gc.freeze()
+        count = gc.get_freeze_count()
         x.shape = y.shape = (100, 50)
+        assert gc.get_freeze_count() == count
         assert (x.shape, w.shape) == ((100, 50), (49, 100))
         w.shape = v.shape = (-1,)
         w[3], v[3] = 77, 77
@@ -151,6 +153,18 @@ def test_layouts_are_set(frozen):
         x.T.shape = (-1,)
     with pytest.raises(ValueError, match="cannot reshape"):
         x.shape = (3, 7)
+
+
+def test_dead_views_are_forgotten():
+    x = np.ones((60, 80))
+    kept = [x[k] for k in range(0, 60, 20)]
+    for k in range(1000):
+        assert x[k % 60 :].shape[1] == 80
+    assert len(x._views) < 200
+    x.shape = (80, 60)
+    assert [one.shape for one in kept] == [(80,)] * 3
+    kept[1][:] = 7
+    numpy.testing.assert_array_equal(x.ravel()[1600:1680], 7)
 
 
 def test_resize():
