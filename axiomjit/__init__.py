@@ -112,6 +112,8 @@ if _TYPE_CHECKING:
     from axiomjit.axis.views import slice_along_axis as slice_along_axis
     from axiomjit.axis.views import tensor_slice as tensor_slice
     from axiomjit.axis.views import unflatten as unflatten
+    from axiomjit.dispatch.gradients import grad as grad
+    from axiomjit.dispatch.gradients import value_and_grad as value_and_grad
     from axiomjit.graph.powers import erf as erf
     from axiomjit.graph.powers import erfc as erfc
     from axiomjit.notation.bitcast import bitcast as bitcast
@@ -152,6 +154,7 @@ _MODULES = {
     "axiomjit.axis.tensors": "Tensor constant placeholder",
     "axiomjit.axis.views": "expand_dims flatten flatten_at slice_along_axis tensor_slice unflatten",
     "axiomjit.descriptions": "descriptions",
+    "axiomjit.dispatch.gradients": "grad value_and_grad",
     "axiomjit.graph.powers": "erf erfc",
     "axiomjit.nn": "nn",
     "axiomjit.notation": "notation",

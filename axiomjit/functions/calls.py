@@ -44,6 +44,7 @@ from axiomjit.functions.sources import (
     static_attribute,
 )
 from axiomjit.functions.texts import Text, is_computed, joined
+from axiomjit.functions.transforms import Transform
 from axiomjit.graph.builder import as_node
 from axiomjit.tracing.generators import METHODS as DRAWS
 from axiomjit.tracing.generators import is_generator
@@ -131,6 +132,11 @@ class Calls(Operators):
             if self.outside.is_outside(function):
                 inner = self.outside.read(Attribute(self.source(function), "_function"))
             return self.call(inner, *args, **kwargs)
+        if issubclass(kind, Transform):
+            inner = function.function
+            if self.outside.is_outside(function):
+                inner = self.outside.read(Attribute(self.source(function), "function"))
+            return function.run(functools.partial(self.call, inner), args, kwargs)
         if issubclass(kind, functools.partial):
             return self._call_partial(function, args, kwargs)
         if kind is functools._lru_cache_wrapper:

@@ -1,0 +1,118 @@
+"""The adjoints of library operations: NumPy's functions of entire arrays, and SciPy's ufuncs.
+
+A row of `LIBRARY` is a pullback `rule(g, y, *operands, **options)` of arrays that NumPy's functions
+take: `g` is the cotangent of the result `y`, the options are those of the call. A function with
+several results is asked for each, with its number as `part`. The rule returns one cotangent for
+each operand, in the operand's shape, or None. Other results are computed by the same call again:
+equal calls are one node.
+
+A row of `UFUNCS_OF_SCIPY` has partial derivatives, as those of `rules.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from axiomjit.gradients.cotangents import Cotangent
+from axiomjit.gradients.decompositions import LINALG
+from axiomjit.gradients.orders import ORDERS, of_sort
+from axiomjit.gradients.rules import NoPath, Partial, Refused
+from axiomjit.gradients.special import UFUNCS_OF_SCIPY
+from axiomjit.gradients.structures import Contributions, Wanted
+from axiomjit.gradients.transforms import FFT
+from axiomjit.gradients.values import NodeArray, node_of
+from axiomjit.graph import builder
+from axiomjit.graph.external_calls import (
+    ArrayFunction,
+    NumberStore,
+    UfuncCall,
+    WithArrays,
+    ufunc_name,
+)
+from axiomjit.graph.library_operations import NORMAL, PRINT, SORT, UNIFORM, LibraryOperation
+from axiomjit.graph.nodes import Op
+
+Pullback = Callable[..., tuple[Any, ...]]
+LIBRARY: Final[Mapping[Callable[..., Any], Pullback | NoPath | Refused]] = {
+    **LINALG,
+    **FFT,
+    **ORDERS,
+}
+"""For each NumPy function that is called with entire arrays its pullback."""
+
+
+def of_library(
+    op: Op, operation: LibraryOperation, g: Cotangent, wanted: Wanted
+) -> Contributions | Refused:
+    """The cotangents of the operands of a library operation."""
+    if operation.name == SORT.name:
+        return of_sort(op, g)
+    if operation.name == PRINT.name:
+        return {0: g.through(op.maps[0], op.shape, op.operands[0].shape)}
+    if operation.name in (NORMAL.name, UNIFORM.name):
+        return {}
+    evaluate = operation.evaluate
+    if isinstance(evaluate, UfuncCall):
+        return _of_ufunc(op, evaluate, g, wanted)
+    if isinstance(evaluate, ArrayFunction):
+        return _of_call(op, evaluate, g, wanted)
+    return Refused(f"{operation.name}, a step of a library without a derivative rule")
+
+
+def _of_call(
+    op: Op, evaluate: ArrayFunction, g: Cotangent, wanted: Wanted
+) -> Contributions | Refused:
+    function: Any = evaluate.function
+    options = dict(evaluate.options)
+    if isinstance(function, NumberStore):
+        return {0: g}
+    names: tuple[str, ...] = ()
+    if isinstance(function, WithArrays):
+        function, names = function.function, function.names
+    rule = LIBRARY.get(function) if _is_hashable(function) else None
+    if rule is None:
+        return Refused(f"{evaluate.name}, which NumPy runs as a whole and has no derivative rule")
+    if isinstance(rule, NoPath):
+        return {}
+    if isinstance(rule, Refused):
+        return rule
+    first, *others = (NodeArray(node) for node in op.operands)
+    if names:
+        options |= dict(zip(names, others, strict=True))
+        others = []
+    if evaluate.part is not None:
+        options["part"] = evaluate.part
+    made = rule(NodeArray(g.settled()), NodeArray(op), first, *others, **options)
+    return {k: Cotangent(node_of(made[k], op.operands[k])) for k in wanted if made[k] is not None}
+
+
+def _is_hashable(function: object) -> bool:
+    return type(function).__hash__ is not None
+
+
+def _of_ufunc(op: Op, call: UfuncCall, g: Cotangent, wanted: Wanted) -> Contributions | Refused:
+    name = ufunc_name(call.ufunc)
+    row = UFUNCS_OF_SCIPY.get(name)
+    if row is None:
+        return Refused(f"{name}, a ufunc without a derivative rule")
+    if isinstance(row, Refused):
+        return row
+    if isinstance(row, NoPath):
+        return {}
+    seen = (
+        builder.view(child, index, op.extents)
+        for child, index in zip(op.operands, op.maps, strict=True)
+    )
+    arrays = iter(map(NodeArray, seen))
+    values = [next(arrays) if value is None else value for value in call.given]
+    places = [k for k, value in enumerate(call.given) if value is None]
+    found: Contributions = {}
+    for k in wanted:
+        partial: Partial | Refused = row[places[k]]
+        if isinstance(partial, Refused):
+            return partial
+        factor = partial(NodeArray(op), *values) if callable(partial) else partial
+        here = g.times(builder.cast(node_of(factor, op), g.value.dtype))
+        found[k] = here.through(op.maps[k], op.extents, op.operands[k].shape)
+    return found
