@@ -114,6 +114,11 @@ if _TYPE_CHECKING:
     from axiomjit.axis.views import unflatten as unflatten
     from axiomjit.dispatch.gradients import grad as grad
     from axiomjit.dispatch.gradients import value_and_grad as value_and_grad
+    from axiomjit.dispatch.pullbacks import hessian as hessian
+    from axiomjit.dispatch.pullbacks import jacobian as jacobian
+    from axiomjit.dispatch.pullbacks import jvp as jvp
+    from axiomjit.dispatch.pullbacks import vjp as vjp
+    from axiomjit.dispatch.pullbacks import vmap as vmap
     from axiomjit.graph.powers import erf as erf
     from axiomjit.graph.powers import erfc as erfc
     from axiomjit.notation.bitcast import bitcast as bitcast
@@ -155,6 +160,7 @@ _MODULES = {
     "axiomjit.axis.views": "expand_dims flatten flatten_at slice_along_axis tensor_slice unflatten",
     "axiomjit.descriptions": "descriptions",
     "axiomjit.dispatch.gradients": "grad value_and_grad",
+    "axiomjit.dispatch.pullbacks": "hessian jacobian jvp vjp vmap",
     "axiomjit.graph.powers": "erf erfc",
     "axiomjit.nn": "nn",
     "axiomjit.notation": "notation",

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -136,7 +136,9 @@ class Calls(Operators):
             inner = function.function
             if self.outside.is_outside(function):
                 inner = self.outside.read(Attribute(self.source(function), "function"))
-            return function.run(functools.partial(self.call, inner), args, kwargs)
+            given, values = self.opened(args), self.opened(kwargs.values())
+            named = dict(zip(kwargs, values, strict=True))
+            return function.run(functools.partial(self.call, inner), given, named)
         if issubclass(kind, functools.partial):
             return self._call_partial(function, args, kwargs)
         if kind is functools._lru_cache_wrapper:
@@ -150,6 +152,10 @@ class Calls(Operators):
         if method is not MISSING:
             return self.call(method, function, *args, **kwargs)
         return self.library(function, args, kwargs)
+
+    def opened(self, values: Iterable[Any]) -> list[Any]:
+        """Values with the arrays in containers from outside as traced arrays."""
+        return [self.given(one) if is_container(one) else one for one in values]
 
     def _part_of_method(self, method: Any, name: str) -> Any:
         """The object or function of a bound method; of an outside method, it has a source."""

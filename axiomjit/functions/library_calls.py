@@ -57,7 +57,8 @@ class LibraryCalls(Calls):
                 return found
         form = FORMS.get(id(function))
         if form is not None:
-            return form(self.call, *args, **kwargs)
+            named = dict(zip(kwargs, self.opened(kwargs.values()), strict=True))
+            return form(self.call, *self.opened(args), **named)
         if isinstance(function, operator.itemgetter | operator.attrgetter):
             return self._get_parts(function, *args)
         known = kind_of_call(function).with_arguments(args, kwargs)

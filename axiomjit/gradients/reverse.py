@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from axiomjit.base.dtypes import DType, is_complex, is_inexact, part_dtype
-from axiomjit.base.errors import UnsupportedError
+from axiomjit.base.errors import GradientError
 from axiomjit.base.origins import user_location
 from axiomjit.gradients.cotangents import Cotangent
 from axiomjit.gradients.folds import FOLDS, SCANS, is_sum_of_squares, of_log_sum_exp, of_state
@@ -19,6 +19,7 @@ from axiomjit.gradients.rules import (
     PARTS,
     NoPath,
     Refused,
+    of_norm,
 )
 from axiomjit.gradients.structures import Contributions, Wanted, of_gather, of_join, of_update
 from axiomjit.gradients.values import NodeArray, node_of
@@ -74,7 +75,7 @@ def adjoint(seeds: Sequence[tuple[Node, Node]], arguments: Sequence[Node]) -> di
         arguments: The nodes to take derivatives by.
 
     Raises:
-        UnsupportedError: an operation between them has no derivative rule.
+        GradientError: an operation between them has no derivative rule.
     """
     return _Reverse(seeds, arguments).run()
 
@@ -224,19 +225,12 @@ def of_elementwise(op: Op, g: Cotangent, wanted: Wanted) -> Contributions | Refu
             continue
         else:
             assert callable(partial)
-            factor = node_of(partial(*_values(op)), op)
             if op.primitive.name == "sqrt" and is_sum_of_squares(op.operands[0]):
-                factor = _zero_at_zero(factor, op)
+                partial = of_norm
+            factor = node_of(partial(*_values(op)), op)
             here = g.times(_conjugated(builder.cast(factor, _wide(factor, g.value))))
         found[k] = _through(op, k, here)
     return found
-
-
-def _zero_at_zero(factor: Node, op: Op) -> Node:
-    """A factor of a norm's gradient, which is zero where the norm is."""
-    zero = builder.as_node(0.0, "a gradient")
-    at = builder.elementwise(PRIMITIVES["equal"], op, zero)
-    return builder.elementwise(WHERE, at, zero, factor)
 
 
 def _wide(factor: Node, value: Node) -> DType:
@@ -265,9 +259,9 @@ def _not_holomorphic(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
     return {k: _through(op, k, Cotangent(node_of(made[k], op.operands[k]))) for k in wanted}
 
 
-def _refusal(op: Op, row: Refused) -> UnsupportedError:
+def _refusal(op: Op, row: Refused) -> GradientError:
     where = origin(op) or origin(base_of(op)) or user_location()
-    return UnsupportedError(
+    return GradientError(
         f"a gradient through {op.primitive.name}",
         row.reason,
         "give it a derivative with axiomjit.custom_grad, or keep it out of the gradient with "

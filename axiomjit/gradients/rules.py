@@ -67,6 +67,11 @@ def _root(y: Any, x: Any) -> Any:
     return 0.5 / y
 
 
+def of_norm(y: Any, x: Any) -> Any:
+    """The derivative of a square root of a sum of squares, which is 0 at 0."""
+    return _without_zero(0.5, y)
+
+
 def _cube_root(y: Any, x: Any) -> Any:
     return 1 / (3 * (y * y))
 

@@ -12,12 +12,12 @@ from axiomjit.gradients.rules import Refused
 from axiomjit.gradients.transposes import ADD, copied, zeros
 from axiomjit.graph import builder
 from axiomjit.graph.indexing_ops import gather
-from axiomjit.graph.nodes import Node, Op, Scalar, Update
+from axiomjit.graph.nodes import Node, Op, Scalar, Update, is_view
 from axiomjit.graph.primitives import COPY, PRIMITIVES, WHERE
 from axiomjit.graph.reductions import positions_along
 from axiomjit.graph.storages import update
 from axiomjit.symbolic.dims import product
-from axiomjit.symbolic.index_maps import identity, shift
+from axiomjit.symbolic.index_maps import identity, is_identity, shift
 
 Contributions = dict[int, Cotangent]
 """The cotangents of operands, by their numbers."""
@@ -76,7 +76,17 @@ def _written(op: Op, old: Node, value: Node, combine: bool = False) -> Node:
     extents, lengths = op.extents[: op.rank], op.extents[op.rank :]
     source = identity(op.rank)
     how = ADD if combine else None
-    return update(old, op.maps[0], value, source, extents, positions, lengths, combine=how)
+    own = isinstance(old, Op) and not is_view(old)
+    return update(
+        old if own else copied(old),
+        op.maps[0],
+        value,
+        source,
+        extents,
+        positions,
+        lengths,
+        combine=how,
+    )
 
 
 def _of_value(op: Op, value: Node) -> Cotangent:
@@ -88,7 +98,7 @@ def _of_value(op: Op, value: Node) -> Cotangent:
 def _overwritten(op: Op, g: Node, wanted: Wanted) -> Contributions:
     found: Contributions = {}
     extents = op.extents[: op.rank]
-    if 0 in wanted:
+    if 0 in wanted and not _is_whole(op):
         zero = builder.view(Scalar(g.dtype, g.dtype.type(0), False), (), extents)
         found[0] = Cotangent(_written(op, g, zero))
     if 1 in wanted:
@@ -102,6 +112,12 @@ def _overwritten(op: Op, g: Node, wanted: Wanted) -> Contributions:
             there = builder.elementwise(WHERE, stays, there, zeros(g.dtype, extents))
         found[1] = _of_value(op, there)
     return found
+
+
+def _is_whole(op: Op) -> bool:
+    """True if a write replaces all elements."""
+    assert isinstance(op, Update)
+    return len(op.operands) == 2 and is_identity(op.maps[0], op.extents, op.whole)
 
 
 def _added(op: Op, g: Node, wanted: Wanted) -> Contributions:

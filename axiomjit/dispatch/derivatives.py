@@ -1,0 +1,161 @@
+"""What the compiled derivatives share: marked arguments, and a table of those that exist."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.dtypes import is_inexact
+from axiomjit.base.errors import GradientError, NeedsValuesError
+from axiomjit.base.origins import user_location
+from axiomjit.base.trace_context import current
+from axiomjit.base.tree import Structure, flatten_tree, unflatten_tree
+from axiomjit.dispatch.jit import Jitted
+from axiomjit.functions.transforms import Transform
+from axiomjit.gradients.reverse import Marked, marked, unmarked
+from axiomjit.graph import builder
+from axiomjit.graph.describe import describe_type
+from axiomjit.graph.nodes import Node, Op, base_of
+from axiomjit.graph.primitives import COPY
+from axiomjit.tracing.holders import traced_inside
+from axiomjit.tracing.lengths import SymbolicNumber
+from axiomjit.tracing.tracer import Tracer, new_array, represented
+
+
+def leaves_of(value: object) -> tuple[list[Any], Structure]:
+    """The leaves of nested containers, and their structure."""
+    return flatten_tree(value, opens=lambda one: traced_inside(one) is not None)
+
+
+_FLOATS: Final = (float, complex, np.inexact, np.ndarray)
+
+
+def _traced(value: Any) -> Tracer | Any:
+    """A known float or array of floats as a traced one; a traced one itself."""
+    if isinstance(value, Tracer) or not is_inexact(np.asarray(value).dtype):
+        return value
+    return represented(builder.as_node(value, "a derivative"), isinstance(value, np.ndarray))
+
+
+class Marks:
+    """The marked copies of the arguments of one gradient."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.nodes: list[Marked] = []
+
+    def mark(
+        self, tree: Any, by: bool, asked: str, refuses: bool = True
+    ) -> tuple[Any, list[Tracer]]:
+        """A tree with marked copies of its arrays, and the copies to take derivatives by.
+
+        With `by`, known floats are copied, too, and what is no float is refused if `refuses`.
+        """
+        leaves, structure = leaves_of(tree)
+        if by:
+            leaves = [_traced(leaf) if isinstance(leaf, _FLOATS) else leaf for leaf in leaves]
+        chosen: list[Tracer] = []
+        new: list[Any] = []
+        for leaf in leaves:
+            if isinstance(leaf, Tracer) and is_inexact(leaf.node.dtype):
+                node = marked(leaf.node)
+                self.nodes.append(node)
+                copy = new_array(node) if leaf.is_array else Tracer(node)
+                chosen.append(copy)
+                new.append(copy)
+            elif by and refuses:
+                raise self._no_float(leaf, asked)
+            elif isinstance(leaf, Tracer) and leaf.is_array:
+                node = marked(leaf.node)
+                self.nodes.append(node)
+                new.append(new_array(node))
+            else:
+                new.append(leaf)
+        return unflatten_tree(structure, iter(new)), chosen
+
+    def _no_float(self, leaf: Any, asked: str) -> GradientError:
+        seen = "an integer" if isinstance(leaf, SymbolicNumber | int) else type(leaf).__name__
+        if isinstance(leaf, Tracer):
+            seen = describe_type(leaf.node)
+        return GradientError(
+            f"the gradient of {self.name} by {asked}",
+            f"{seen}, which has no derivatives",
+            "pass floats, for example x.astype(float), or choose other arguments by argnums",
+            user_location(),
+        )
+
+    def unmark(self, tree: Any) -> Any:
+        """The tree with the values that the marks stand for."""
+        leaves, structure = leaves_of(tree)
+        places = [k for k, leaf in enumerate(leaves) if isinstance(leaf, Tracer)]
+        nodes = unmarked([leaves[k].node for k in places], self.nodes)
+        for k, node in zip(places, nodes, strict=True):
+            leaves[k] = represented(node, leaves[k].is_array)
+        return unflatten_tree(structure, iter(leaves))
+
+
+def gradient_array(node: Node, like: Tracer) -> Tracer:
+    """A gradient as a new array or number, like its argument."""
+    if like.node.weak:
+        return Tracer(builder.python_number(node))
+    base = base_of(node)
+    if not isinstance(base, Op) or isinstance(base, Marked):  # no view of an argument
+        node = builder.elementwise(COPY, node)
+    return new_array(node) if like.is_array else Tracer(node)
+
+
+class Derivative(Transform):
+    """A function with derivatives; it runs only while it is traced."""
+
+    def in_numpy(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Trace where a trace runs that has not seen the call; refuse otherwise."""
+        if current() is not None:
+            return self.run(self.function, args, kwargs)
+        raise NeedsValuesError(
+            f"a derivative of {name_of(self.function)} in NumPy",
+            "np.errstate that asks for errors, or config.fallback",
+            "call it without np.errstate; derivatives are always compiled",
+            user_location(),
+        )
+
+
+def name_of(function: object) -> str:
+    """The name by which messages call a function."""
+    return str(getattr(function, "__qualname__", type(function).__qualname__))
+
+
+_KEPT: Final[BoundedTable[Hashable, Jitted[..., Any]]] = BoundedTable()
+"""Compiled derivatives by function and options, so that `grad(f)(x)` in a loop compiles once."""
+
+
+def derived(
+    function: Callable[..., Any],
+    make: Callable[..., Transform],
+    *options: Any,
+) -> Jitted[..., Any]:
+    """The compiled derivative of a function, the same one for the same options."""
+    key = id(function), make, options
+    known = _KEPT.get(key)
+    if known is not None:
+        return known
+    static: Sequence[str] = ()
+    inner = function
+    if isinstance(function, Jitted):
+        static, inner = tuple(function._static), function._function
+    return _KEPT.keep(key, CompiledDerivative(make(function, *options), inner, static))
+
+
+class CompiledDerivative(Jitted[..., Any]):
+    """A compiled derivative; it keeps its function, whose identity is its key."""
+
+    def __init__(
+        self,
+        transform: Transform,
+        inner: Callable[..., Any],
+        static: Sequence[str],
+    ) -> None:
+        super().__init__(transform, static, True)
+        self._of = inner
