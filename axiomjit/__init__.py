@@ -112,6 +112,9 @@ if _TYPE_CHECKING:
     from axiomjit.axis.views import slice_along_axis as slice_along_axis
     from axiomjit.axis.views import tensor_slice as tensor_slice
     from axiomjit.axis.views import unflatten as unflatten
+    from axiomjit.dispatch.custom_gradients import check_grad as check_grad
+    from axiomjit.dispatch.custom_gradients import custom_grad as custom_grad
+    from axiomjit.dispatch.custom_gradients import stop_gradient as stop_gradient
     from axiomjit.dispatch.gradients import grad as grad
     from axiomjit.dispatch.gradients import value_and_grad as value_and_grad
     from axiomjit.dispatch.pullbacks import hessian as hessian
@@ -159,6 +162,7 @@ _MODULES = {
     "axiomjit.axis.tensors": "Tensor constant placeholder",
     "axiomjit.axis.views": "expand_dims flatten flatten_at slice_along_axis tensor_slice unflatten",
     "axiomjit.descriptions": "descriptions",
+    "axiomjit.dispatch.custom_gradients": "check_grad custom_grad stop_gradient",
     "axiomjit.dispatch.gradients": "grad value_and_grad",
     "axiomjit.dispatch.pullbacks": "hessian jacobian jvp vjp vmap",
     "axiomjit.graph.powers": "erf erfc",

@@ -44,6 +44,7 @@ Valid for a part of the program's run, in one thread or context.
 
 - `axiomjit/symbolic/dims.py` `_scope`: the known lengths; Python's `if n > m` has no other access
 - `axiomjit/base/trace_context.py` `_following`: the current trace, for its tracers
+- `axiomjit/dispatch/derivatives.py` `_last`: the error of a thread's last trace of a derivative
 - `axiomjit/graph/captured.py` `_captured`: arrays captured by the traced function
 - `axiomjit/graph/storages.py` `_layouts`: strides of its arguments, for views like `reshape`
 - `axiomjit/base/counters.py` `_clock`: the clock of the function that a thread compiles for
@@ -59,6 +60,7 @@ Valid for a part of the program's run, in one thread or context.
 Installed functions, by which a layer calls a later one.
 
 - `axiomjit/functions/transforms.py` `FORMS`: the traced forms of `vjp` and its like, in `dispatch`
+- `axiomjit/gradients/libraries.py` `_GIVEN`: derivatives that users gave to library functions
 - `axiomjit/graph/execution.py` `install`: front ends run graphs and do not import passes;
   `dispatch` lends arrays to functions by the drop-in, which is built on `dispatch`
 - `axiomjit/graph/execution.py` `_installed`: the functions installed there

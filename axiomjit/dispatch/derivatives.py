@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
+from weakref import ref
 
 import numpy as np
 
@@ -38,6 +41,9 @@ def _traced(value: Any) -> Tracer | Any:
     if isinstance(value, Tracer) or not is_inexact(np.asarray(value).dtype):
         return value
     return represented(builder.as_node(value, "a derivative"), isinstance(value, np.ndarray))
+
+
+Call = Callable[..., Any]
 
 
 class Marks:
@@ -107,13 +113,45 @@ def gradient_array(node: Node, like: Tracer) -> Tracer:
     return new_array(node) if like.is_array else Tracer(node)
 
 
+def _called(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a function in a trace that has not seen the call."""
+    return function(*args, **kwargs)
+
+
+class _Last(threading.local):
+    """The error that ended the last trace of a derivative in this thread, if one did."""
+
+    error: Any = None
+
+
+_last: Final = _Last()
+
+
 class Derivative(Transform):
     """A function with derivatives; it runs only while it is traced."""
+
+    def run(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """As `follow`; the error is kept, as it is no error of the function's own in NumPy."""
+        _last.error = None
+        try:
+            return self.follow(call, args, kwargs)
+        except Exception as error:
+            _last.error = ref(self), error.with_traceback(None)
+            raise
+
+    def follow(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """The result for traced arguments."""
+        raise NotImplementedError
 
     def in_numpy(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Trace where a trace runs that has not seen the call; refuse otherwise."""
         if current() is not None:
-            return self.run(self.function, args, kwargs)
+            return self.run(partial(_called, self.function), args, kwargs)
+        of, error = _last.error or (None, None)
+        if of is not None and of() is self:
+            _last.error = None
+            failed: Exception = error
+            raise failed
         raise NeedsValuesError(
             f"a derivative of {name_of(self.function)} in NumPy",
             "np.errstate that asks for errors, or config.fallback",

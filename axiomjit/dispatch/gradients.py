@@ -105,7 +105,9 @@ class Gradient(Derivative):
                 )
         return chosen
 
-    def run(self, call: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def follow(
+        self, call: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Any:
         """Trace the function, then its adjoint."""
         name = name_of(self.function)
         marks, chosen = Marks(name), self._names(args, kwargs)

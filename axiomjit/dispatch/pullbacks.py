@@ -29,7 +29,7 @@ from axiomjit.gradients.reverse import gradients, marked
 from axiomjit.gradients.transposes import zeros
 from axiomjit.graph import builder
 from axiomjit.graph.describe import describe_type
-from axiomjit.graph.nodes import Node
+from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.graph.reductions import positions_along
 from axiomjit.graph.shape_ops import split
@@ -118,13 +118,29 @@ class Pullback(Derivative):
     def __signature__(self) -> inspect.Signature:
         return inspect.signature(lambda primals, cotangents: None)
 
-    def run(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def follow(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """The gradients of all arguments."""
         primals, cotangents = args
         followed = _Followed(call, name_of(self.function), primals)
         found = gradients(_pairs(*followed.results(), cotangents, followed.name), followed.nodes)
         made = followed.gradient_trees(found, followed.nodes)
         return followed.marks.unmark(made)
+
+
+class GradientOfSum(Derivative):
+    """The gradients of the sum of all results by all arguments."""
+
+    def follow(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """The gradients, in the containers of the arguments."""
+        followed = _Followed(call, name_of(self.function), args)
+        results = [leaf.node for leaf in followed.results()[0] if _is_float(leaf)]
+        ones = [Scalar(node.dtype, node.dtype.type(1), False) for node in results]
+        seeds = [
+            (node, builder.broadcast_to(one, node.shape))
+            for node, one in zip(results, ones, strict=True)
+        ]
+        found = gradients(seeds, followed.nodes)
+        return followed.marks.unmark(followed.gradient_trees(found, followed.nodes))
 
 
 class Pushforward(Derivative):
@@ -134,7 +150,7 @@ class Pushforward(Derivative):
     def __signature__(self) -> inspect.Signature:
         return inspect.signature(lambda primals, tangents: None)
 
-    def run(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def follow(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """The result, and its tangent in the same containers."""
         primals, tangents = args
         followed = _Followed(call, name_of(self.function), primals)
@@ -172,7 +188,7 @@ class _KeptPullback(Derivative):
         self.function = _no_function
         self._followed = followed
 
-    def run(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def follow(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """The gradients of all arguments."""
         (cotangents,) = args
         followed = self._followed
@@ -229,7 +245,7 @@ def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[A
 class Value(Derivative):
     """The function itself."""
 
-    def run(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def follow(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """The result."""
         return call(*args, **kwargs)
 
@@ -237,9 +253,9 @@ class Value(Derivative):
 class ResultOf(Pullback):
     """The pullback of the first of two results."""
 
-    def run(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def follow(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """The gradients of all arguments."""
-        return super().run(lambda *given: call(*given)[0], args, kwargs)
+        return super().follow(lambda *given: call(*given)[0], args, kwargs)
 
 
 class _Applied:
@@ -262,7 +278,7 @@ def _copied(tree: Any) -> Any:
 
 def _traced_jvp(call: Call, fn: Any, primals: Any, tangents: Any) -> Any:
     inner = Pushforward(fn)
-    return inner.run(lambda *args: call(fn, *args), (primals, tangents), {})
+    return inner.follow(lambda *args: call(fn, *args), (primals, tangents), {})
 
 
 @has_form(_traced_jvp)
@@ -295,7 +311,7 @@ class Jacobian(Derivative):
         super().__init__(function)
         self.argnums, self.mode = argnums, mode
 
-    def run(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def follow(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """The Jacobians, in the containers of the result, then of the argument."""
         numbers = (self.argnums,) if isinstance(self.argnums, int) else self.argnums
         chosen = [n + len(args) if n < 0 else n for n in numbers]
@@ -439,7 +455,7 @@ class Mapped(Derivative):
         super().__init__(function)
         self.in_axes, self.out_axes = in_axes, out_axes
 
-    def run(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def follow(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """The results, with the mapped axis among their dimensions."""
         axes = self.in_axes if isinstance(self.in_axes, tuple) else (self.in_axes,) * len(args)
         name = name_of(self.function)

@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from axiomjit.base.errors import amount
+from axiomjit.base.tree import unflatten_tree
 from axiomjit.gradients.cotangents import Cotangent
 from axiomjit.gradients.decompositions import LINALG
 from axiomjit.gradients.orders import ORDERS, of_sort
@@ -26,6 +28,8 @@ from axiomjit.graph import builder
 from axiomjit.graph.external_calls import (
     ArrayFunction,
     NumberStore,
+    Operand,
+    ProbedCall,
     UfuncCall,
     WithArrays,
     ufunc_name,
@@ -40,6 +44,15 @@ LIBRARY: Final[Mapping[Callable[..., Any], Pullback | NoPath | Refused]] = {
     **ORDERS,
 }
 """For each NumPy function that is called with entire arrays its pullback."""
+
+
+_GIVEN: Final[dict[Callable[..., Any], Pullback]] = {}
+"""Pullbacks of library functions that users have given."""
+
+
+def give_rule(function: Callable[..., Any], rule: Pullback) -> None:
+    """Make a pullback the derivative of a library's function from now on."""
+    _GIVEN[function] = rule
 
 
 def of_library(
@@ -70,7 +83,9 @@ def _of_call(
     names: tuple[str, ...] = ()
     if isinstance(function, WithArrays):
         function, names = function.function, function.names
-    rule = LIBRARY.get(function) if _is_hashable(function) else None
+    if isinstance(function, ProbedCall):
+        return _of_probed(op, function, evaluate.part, g, wanted)
+    rule = _GIVEN.get(function) or LIBRARY.get(function) if _is_hashable(function) else None
     if rule is None:
         return Refused(f"{evaluate.name}, which NumPy runs as a whole and has no derivative rule")
     if isinstance(rule, NoPath):
@@ -84,6 +99,27 @@ def _of_call(
     if evaluate.part is not None:
         options["part"] = evaluate.part
     made = rule(NodeArray(g.settled()), NodeArray(op), first, *others, **options)
+    return {k: Cotangent(node_of(made[k], op.operands[k])) for k in wanted if made[k] is not None}
+
+
+def _of_probed(
+    op: Op, probed: ProbedCall, part: int | None, g: Cotangent, wanted: Wanted
+) -> Contributions | Refused:
+    """The pullback that users have given to a function that is known by its results only."""
+    call = probed.call
+    rule = _GIVEN.get(call.function) if _is_hashable(call.function) else None
+    if rule is None:
+        return Refused(f"{call.name}, which NumPy runs as a whole and has no derivative rule")
+    arrays = iter(map(NodeArray, op.operands))
+    leaves = [next(arrays) if isinstance(one, Operand) else one for one in call.leaves]
+    whole: Any = unflatten_tree(call.structure, iter(leaves))
+    options = whole[1] if part is None else {**whole[1], "part": part}
+    made = rule(NodeArray(g.settled()), NodeArray(op), *whole[0], **options)
+    if len(made) != len(op.operands):
+        return Refused(
+            f"{call.name}, whose pullback returns {amount(len(made), 'cotangent')} for "
+            f"{amount(len(op.operands), 'array')}"
+        )
     return {k: Cotangent(node_of(made[k], op.operands[k])) for k in wanted if made[k] is not None}
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 from axiomjit.base.dtypes import DType, is_complex, is_inexact, part_dtype
 from axiomjit.base.errors import GradientError
 from axiomjit.base.origins import user_location
+from axiomjit.base.records import Record
+from axiomjit.base.trace_context import current
 from axiomjit.gradients.cotangents import Cotangent
 from axiomjit.gradients.folds import FOLDS, SCANS, is_sum_of_squares, of_log_sum_exp, of_state
 from axiomjit.gradients.libraries import of_library
@@ -43,6 +45,41 @@ class Marked(Op):
     number: int = 0
 
 
+class Stopped(Op):
+    """A value that is a constant of all derivatives."""
+
+
+def stopped(node: Node) -> Stopped:
+    """A copy of a node that cotangents do not pass."""
+    rank = len(node.shape)
+    primitive = NUMBER if node.weak else COPY
+    return note(Stopped(node.dtype, primitive, None, (node,), (identity(rank),), node.shape, rank))
+
+
+class GivenRule(Record):
+    """A derivative given by the user: `pull(g)` gives the cotangents of `inputs`, or None."""
+
+    inputs: tuple[Node, ...]
+    pull: Callable[[Node], Sequence[Node | None]]
+
+
+def ruled(node: Node, rule: GivenRule) -> Marked:
+    """A copy of a node whose cotangent goes through a rule while this trace runs."""
+    new = marked(node)
+    _rules()[new] = rule
+    return new
+
+
+def _rules() -> dict[Any, Any]:
+    """The rules of the current trace."""
+    following = current()
+    return {} if following is None else following.rules
+
+
+def _rule_of(node: Node) -> GivenRule | None:
+    return _rules().get(node)
+
+
 def marked(node: Node) -> Marked:
     """A new node with the values of a node."""
     rank = len(node.shape)
@@ -55,7 +92,7 @@ def unmarked(outputs: Sequence[Node], marks: Sequence[Marked]) -> tuple[Node, ..
     """The outputs without the marks: their values stand there, copied where they are written."""
     own = set(marks)
     new: dict[Node, Node] = {}
-    for node in post_order(tuple(outputs)):
+    for node in post_order(tuple(outputs), _with_inputs):
         operands = [new[child] for child in node.children]
         if node in own:
             new[node] = operands[0]
@@ -64,7 +101,17 @@ def unmarked(outputs: Sequence[Node], marks: Sequence[Marked]) -> tuple[Node, ..
             new[node] = with_operands(node, [first, *operands[1:]])
         else:
             new[node] = with_operands(node, operands)
+            rule = _rule_of(node)
+            if rule is not None:
+                inputs = tuple(new[one] for one in rule.inputs)
+                _rules()[new[node]] = rule.replace(inputs=inputs)
     return tuple(new[node] for node in outputs)
+
+
+def _with_inputs(node: Node) -> tuple[Node, ...]:
+    """The operands of a node, and the inputs of its rule."""
+    rule = _rule_of(node)
+    return node.children if rule is None else (*node.children, *rule.inputs)
 
 
 def adjoint(seeds: Sequence[tuple[Node, Node]], arguments: Sequence[Node]) -> dict[Node, Cotangent]:
@@ -91,14 +138,19 @@ class _Reverse:
         self._active: set[Node] = set()
         for node in self._order:
             if node in self._leaves or (
-                is_differentiable(node) and not self._active.isdisjoint(node.children)
+                is_differentiable(node)
+                and not isinstance(node, Stopped)
+                and not self._active.isdisjoint(self._children(node))
             ):
                 self._active.add(node)
         for node, value in seeds:
             self._add(node, Cotangent(value))
 
     def _children(self, node: Node) -> tuple[Node, ...]:
-        return () if node in self._leaves else node.children
+        if node in self._leaves:
+            return ()
+        rule = _rule_of(node)
+        return node.children if rule is None else rule.inputs
 
     def run(self) -> dict[Node, Cotangent]:
         """Walk."""
@@ -109,6 +161,12 @@ class _Reverse:
             assert isinstance(node, Op)
             g, states = self._found.pop(node, None), self._states.pop(node, None)
             if g is None and states is None:
+                continue
+            rule = _rule_of(node)
+            if rule is not None and g is not None:
+                for one, value in zip(rule.inputs, rule.pull(g.settled()), strict=True):
+                    if value is not None:
+                        self._add(one, Cotangent(value))
                 continue
             wanted = frozenset(k for k, c in enumerate(node.operands) if c in self._active)
             for k, contribution in self._contributions(node, g, states, wanted).items():
