@@ -147,11 +147,9 @@ class Derivative(Transform):
         """Trace where a trace runs that has not seen the call; refuse otherwise."""
         if current() is not None:
             return self.run(partial(_called, self.function), args, kwargs)
-        of, error = _last.error or (None, None)
-        if of is not None and of() is self:
-            _last.error = None
-            failed: Exception = error
-            raise failed
+        kept, _last.error = _last.error, None
+        if kept is not None and kept[0]() is self:
+            raise kept[1]
         raise NeedsValuesError(
             f"a derivative of {name_of(self.function)} in NumPy",
             "np.errstate that asks for errors, or config.fallback",

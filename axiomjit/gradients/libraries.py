@@ -18,7 +18,8 @@ from axiomjit.base.errors import amount
 from axiomjit.base.tree import unflatten_tree
 from axiomjit.gradients.cotangents import Cotangent
 from axiomjit.gradients.decompositions import LINALG
-from axiomjit.gradients.orders import ORDERS, of_sort
+from axiomjit.gradients.folds import Derive
+from axiomjit.gradients.orders import ORDERS, Twin, of_sort
 from axiomjit.gradients.rules import NoPath, Partial, Refused
 from axiomjit.gradients.special import UFUNCS_OF_SCIPY
 from axiomjit.gradients.structures import Contributions, Wanted
@@ -56,25 +57,25 @@ def give_rule(function: Callable[..., Any], rule: Pullback) -> None:
 
 
 def of_library(
-    op: Op, operation: LibraryOperation, g: Cotangent, wanted: Wanted
+    op: Op, operation: LibraryOperation, g: Cotangent, wanted: Wanted, derive: Derive
 ) -> Contributions | Refused:
     """The cotangents of the operands of a library operation."""
-    if operation.name == SORT.name:
+    if operation.evaluate is SORT.evaluate:
         return of_sort(op, g)
-    if operation.name == PRINT.name:
+    if operation.evaluate is PRINT.evaluate:
         return {0: g.through(op.maps[0], op.shape, op.operands[0].shape)}
-    if operation.name in (NORMAL.name, UNIFORM.name):
+    if operation.evaluate in (NORMAL.evaluate, UNIFORM.evaluate):
         return {}
     evaluate = operation.evaluate
     if isinstance(evaluate, UfuncCall):
         return _of_ufunc(op, evaluate, g, wanted)
     if isinstance(evaluate, ArrayFunction):
-        return _of_call(op, evaluate, g, wanted)
+        return _of_call(op, evaluate, g, wanted, derive)
     return Refused(f"{operation.name}, a step of a library without a derivative rule")
 
 
 def _of_call(
-    op: Op, evaluate: ArrayFunction, g: Cotangent, wanted: Wanted
+    op: Op, evaluate: ArrayFunction, g: Cotangent, wanted: Wanted, derive: Derive
 ) -> Contributions | Refused:
     function: Any = evaluate.function
     options = dict(evaluate.options)
@@ -96,6 +97,12 @@ def _of_call(
     if names:
         options |= dict(zip(names, others, strict=True))
         others = []
+    if isinstance(rule, Twin):
+        made = rule.function(first, *others, **options)
+        if isinstance(made, Refused):
+            return made
+        nodes = derive([(made.node, g.cast_to(made.node).settled())], op.operands)
+        return {k: Cotangent(nodes[op.operands[k]]) for k in wanted}
     if evaluate.part is not None:
         options["part"] = evaluate.part
     made = rule(NodeArray(g.settled()), NodeArray(op), first, *others, **options)

@@ -224,7 +224,7 @@ def _of_op(op: Op, g: Cotangent, wanted: Wanted) -> Contributions | Refused:
     if op.primitive is GATHER:
         return of_gather(op, g, wanted)
     if isinstance(op.primitive, LibraryOperation):
-        return of_library(op, op.primitive, g, wanted)
+        return of_library(op, op.primitive, g, wanted, gradients)
     if op.fold is not None:
         assert isinstance(op.fold, UfuncFold)
         table = SCANS if op.rank == len(op.extents) else FOLDS

@@ -35,7 +35,7 @@ UFUNCS_OF_SCIPY: Final[Mapping[str, SpecialRow]] = {
     "scipy.special.gammaln": (lambda y, x: _special("psi")(x),),
     "scipy.special.gamma": (lambda y, x: y * _special("psi")(x),),
     "scipy.special.psi": (lambda y, x: _special("zeta")(2.0, x),),
-    "scipy.special.zeta": (
+    "ufunc._zeta": (
         Refused("the zeta function by its exponent, which has no rule"),
         lambda y, s, x: -s * _special("zeta")(s + 1, x),
     ),

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from axiomjit.gradients import reverse
 from axiomjit.gradients.folds import FOLDS, SCANS
 from axiomjit.gradients.rules import ELEMENTWISE, NO_PATHS, PARTS, STRUCTURAL, NoPath
 from axiomjit.gradients.values import NodeArray
@@ -172,3 +173,21 @@ def test_complex_adjoints_descend():
         check(function)
     check(lambda x: x.real * 2 + 1j * x.imag)
     check(lambda x: x * np.conj(x) / (1 + x))
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_wrong_rules_are_found(name, monkeypatch):
+    row = ELEMENTWISE[name]
+    for k, partial in enumerate(row):
+        wrong = (lambda y, *x, p=partial: 1.001 * p(y, *x)) if callable(partial) else 1.001
+        if partial == -1:
+            wrong = -1.001
+        planted = tuple(_as_partial(wrong) if j == k else p for j, p in enumerate(row))
+        with monkeypatch.context() as patch:
+            patch.setattr(reverse, "ELEMENTWISE", ELEMENTWISE | {name: planted})
+            with pytest.raises(AssertionError):
+                test_partial_derivatives_are_the_slopes(name)
+
+
+def _as_partial(wrong):
+    return wrong if callable(wrong) else lambda y, *x: wrong + 0 * y
