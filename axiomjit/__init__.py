@@ -122,6 +122,7 @@ if _TYPE_CHECKING:
     from axiomjit.dispatch.pullbacks import jvp as jvp
     from axiomjit.dispatch.pullbacks import vjp as vjp
     from axiomjit.dispatch.pullbacks import vmap as vmap
+    from axiomjit.dispatch.tensor_gradients import deriv as deriv
     from axiomjit.graph.powers import erf as erf
     from axiomjit.graph.powers import erfc as erfc
     from axiomjit.notation.bitcast import bitcast as bitcast
@@ -165,6 +166,7 @@ _MODULES = {
     "axiomjit.dispatch.custom_gradients": "check_grad custom_grad stop_gradient",
     "axiomjit.dispatch.gradients": "grad value_and_grad",
     "axiomjit.dispatch.pullbacks": "hessian jacobian jvp vjp vmap",
+    "axiomjit.dispatch.tensor_gradients": "deriv",
     "axiomjit.graph.powers": "erf erfc",
     "axiomjit.nn": "nn",
     "axiomjit.notation": "notation",

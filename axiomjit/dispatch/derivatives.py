@@ -23,6 +23,7 @@ from axiomjit.graph import builder
 from axiomjit.graph.describe import describe_type
 from axiomjit.graph.nodes import Node, Op, base_of
 from axiomjit.graph.primitives import COPY
+from axiomjit.graph.traced_values import AxisValue
 from axiomjit.tracing.holders import traced_inside
 from axiomjit.tracing.lengths import SymbolicNumber
 from axiomjit.tracing.tracer import Tracer, new_array, represented
@@ -31,6 +32,26 @@ from axiomjit.tracing.tracer import Tracer, new_array, represented
 def leaves_of(value: object) -> tuple[list[Any], Structure]:
     """The leaves of nested containers, and their structure."""
     return flatten_tree(value, opens=lambda one: traced_inside(one) is not None)
+
+
+_TRACED: Final[Any] = (Tracer, AxisValue)
+
+
+def is_traced(leaf: Any) -> bool:
+    """True for a traced array or number, or a tensor."""
+    return isinstance(leaf, _TRACED)
+
+
+def has_floats(leaf: Any) -> bool:
+    """True for a traced array or number, or a tensor, of floats or complex numbers."""
+    return is_traced(leaf) and is_inexact(leaf.node.dtype)
+
+
+def rewrapped(leaf: Any, node: Node) -> Any:
+    """A node as the kind of traced value that a leaf is, a tensor with the same axes."""
+    if isinstance(leaf, AxisValue):
+        return leaf.folding((leaf,), (), True).wrap(node)
+    return represented(node, leaf.is_array)
 
 
 _FLOATS: Final = (float, complex, np.inexact, np.ndarray)
@@ -53,9 +74,7 @@ class Marks:
         self.name = name
         self.nodes: list[Marked] = []
 
-    def mark(
-        self, tree: Any, by: bool, asked: str, refuses: bool = True
-    ) -> tuple[Any, list[Tracer]]:
+    def mark(self, tree: Any, by: bool, asked: str, refuses: bool = True) -> tuple[Any, list[Any]]:
         """A tree with marked copies of its arrays, and the copies to take derivatives by.
 
         With `by`, known floats are copied, too, and what is no float is refused if `refuses`.
@@ -63,28 +82,24 @@ class Marks:
         leaves, structure = leaves_of(tree)
         if by:
             leaves = [_traced(leaf) if isinstance(leaf, _FLOATS) else leaf for leaf in leaves]
-        chosen: list[Tracer] = []
+        chosen: list[Any] = []
         new: list[Any] = []
         for leaf in leaves:
-            if isinstance(leaf, Tracer) and is_inexact(leaf.node.dtype):
-                node = marked(leaf.node)
-                self.nodes.append(node)
-                copy = new_array(node) if leaf.is_array else Tracer(node)
-                chosen.append(copy)
-                new.append(copy)
-            elif by and refuses:
+            is_float = has_floats(leaf)
+            if by and refuses and not is_float:
                 raise self._no_float(leaf, asked)
-            elif isinstance(leaf, Tracer) and leaf.is_array:
+            copy = leaf
+            if is_float or (isinstance(leaf, Tracer) and leaf.is_array):
                 node = marked(leaf.node)
                 self.nodes.append(node)
-                new.append(new_array(node))
-            else:
-                new.append(leaf)
+                copy = rewrapped(leaf, node)
+            new.append(copy)
+            chosen += [copy] if is_float else []
         return unflatten_tree(structure, iter(new)), chosen
 
     def _no_float(self, leaf: Any, asked: str) -> GradientError:
         seen = "an integer" if isinstance(leaf, SymbolicNumber | int) else type(leaf).__name__
-        if isinstance(leaf, Tracer):
+        if isinstance(leaf, _TRACED):
             seen = describe_type(leaf.node)
         return GradientError(
             f"the gradient of {self.name} by {asked}",
@@ -96,15 +111,17 @@ class Marks:
     def unmark(self, tree: Any) -> Any:
         """The tree with the values that the marks stand for."""
         leaves, structure = leaves_of(tree)
-        places = [k for k, leaf in enumerate(leaves) if isinstance(leaf, Tracer)]
+        places = [k for k, leaf in enumerate(leaves) if isinstance(leaf, _TRACED)]
         nodes = unmarked([leaves[k].node for k in places], self.nodes)
         for k, node in zip(places, nodes, strict=True):
-            leaves[k] = represented(node, leaves[k].is_array)
+            leaves[k] = rewrapped(leaves[k], node)
         return unflatten_tree(structure, iter(leaves))
 
 
-def gradient_array(node: Node, like: Tracer) -> Tracer:
-    """A gradient as a new array or number, like its argument."""
+def gradient_array(node: Node, like: Any) -> Any:
+    """A gradient as a new array, number or tensor, like its argument."""
+    if isinstance(like, AxisValue):
+        return rewrapped(like, node)
     if like.node.weak:
         return Tracer(builder.python_number(node))
     base = base_of(node)
@@ -145,7 +162,8 @@ class Derivative(Transform):
 
     def in_numpy(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Trace where a trace runs that has not seen the call; refuse otherwise."""
-        if current() is not None:
+        leaves, _ = flatten_tree((args, kwargs))
+        if current() is not None or any(isinstance(leaf, AxisValue) for leaf in leaves):
             return self.run(partial(_called, self.function), args, kwargs)
         kept, _last.error = _last.error, None
         if kept is not None and kept[0]() is self:

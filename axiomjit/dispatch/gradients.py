@@ -17,6 +17,7 @@ from axiomjit.dispatch.derivatives import (
     Marks,
     derived,
     gradient_array,
+    is_traced,
     leaves_of,
     name_of,
 )
@@ -26,18 +27,17 @@ from axiomjit.graph import builder
 from axiomjit.graph.describe import describe_type
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import PRIMITIVES
-from axiomjit.tracing.tracer import Tracer
 
 _VJP: Final = "use vjp, which takes the cotangent of any result, or jacobian"
 
 
-def result_node(value: object, name: str, holomorphic: bool) -> Node:
+def result_node(value: Any, name: str, holomorphic: bool) -> Node:
     """The node of the one float that a function returns.
 
     Raises:
         GradientError: it returns something else.
     """
-    node = value.node if isinstance(value, Tracer) else None
+    node: Node | None = value.node if is_traced(value) else None
     if node is None and isinstance(value, float | np.floating | complex | np.complexfloating):
         node = builder.as_node(value, "grad")
     wanted = "complex number" if holomorphic else "float"
@@ -111,7 +111,7 @@ class Gradient(Derivative):
         """Trace the function, then its adjoint."""
         name = name_of(self.function)
         marks, chosen = Marks(name), self._names(args, kwargs)
-        trees: dict[str | int, list[Tracer]] = {}
+        trees: dict[str | int, list[Any]] = {}
         positional, named = list(args), dict(kwargs)
         for k, value in enumerate(args):
             positional[k], trees[k] = marks.mark(value, k in chosen, f"argument {k}")
@@ -140,7 +140,7 @@ class Gradient(Derivative):
     def _tree(
         self,
         tree: Any,
-        leaves: Sequence[Tracer],
+        leaves: Sequence[Any],
         inputs: Sequence[Node],
         found: Mapping[Node, Node],
     ) -> Any:

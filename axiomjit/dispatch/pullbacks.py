@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.dtypes import is_inexact
 from axiomjit.base.errors import GradientError, GraphValueError, amount
 from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.base.trace_context import current
@@ -18,6 +17,7 @@ from axiomjit.dispatch.derivatives import (
     Marks,
     derived,
     gradient_array,
+    has_floats,
     leaves_of,
     name_of,
 )
@@ -33,6 +33,7 @@ from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.graph.reductions import positions_along
 from axiomjit.graph.shape_ops import split
+from axiomjit.graph.traced_values import AxisValue
 from axiomjit.symbolic.dims import Dim, product
 from axiomjit.symbolic.index_maps import fixed, identity
 from axiomjit.tracing.operators import node_of
@@ -66,19 +67,18 @@ class _Followed:
             own = iter(leaves)
             parts, structure = leaves_of(tree)
             new = [
-                gradient_array(found[next(each)], next(own)) if _is_float(part) else None
+                gradient_array(found[next(each)], next(own)) if has_floats(part) else None
                 for part in parts
             ]
             made.append(unflatten_tree(structure, iter(new)))
         return tuple(made)
 
 
-def _is_float(leaf: object) -> bool:
-    return isinstance(leaf, Tracer) and is_inexact(leaf.node.dtype)
-
-
-def _seed(leaf: Tracer, value: Any, name: str) -> Node:
+def _seed(leaf: Any, value: Any, name: str) -> Node:
     """The cotangent or tangent of a leaf as a node of its shape and dtype."""
+    if isinstance(leaf, AxisValue):
+        like: Any = leaf
+        value = (0 * like + value).node
     node = builder.strong(builder.as_node(node_of(value), "a cotangent"))
     if len(node.shape) != len(leaf.node.shape) or any(
         a != b for a, b in zip(node.shape, leaf.node.shape, strict=True)
@@ -107,7 +107,7 @@ def _pairs(
     return [
         (leaf.node, _seed(leaf, value, name))
         for leaf, value in zip(leaves, values, strict=True)
-        if _is_float(leaf)
+        if has_floats(leaf)
     ]
 
 
@@ -133,7 +133,7 @@ class GradientOfSum(Derivative):
     def follow(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """The gradients, in the containers of the arguments."""
         followed = _Followed(call, name_of(self.function), args)
-        results = [leaf.node for leaf in followed.results()[0] if _is_float(leaf)]
+        results = [leaf.node for leaf in followed.results()[0] if has_floats(leaf)]
         ones = [Scalar(node.dtype, node.dtype.type(1), False) for node in results]
         seeds = [
             (node, builder.broadcast_to(one, node.shape))
@@ -160,14 +160,14 @@ class Pushforward(Derivative):
             seeds += [seed for _, seed in _pairs(*leaves_of(tree), given, followed.name)]
         made = tangents_of(followed, leaves, seeds)
         whole = iter(made)
-        new = [gradient_array(next(whole), leaf) if _is_float(leaf) else 0.0 for leaf in leaves]
+        new = [gradient_array(next(whole), leaf) if has_floats(leaf) else 0.0 for leaf in leaves]
         result = followed.returned, unflatten_tree(structure, iter(new))
         return followed.marks.unmark(result)
 
 
 def tangents_of(followed: _Followed, leaves: Sequence[Any], seeds: Sequence[Node]) -> list[Node]:
     """The tangents of results: the adjoint of the pullback, which is linear in the cotangents."""
-    results = [leaf.node for leaf in leaves if _is_float(leaf)]
+    results = [leaf.node for leaf in leaves if has_floats(leaf)]
     unknown = [marked(zeros(node.dtype, node.shape)) for node in results]
     followed.marks.nodes += unknown
     found = gradients(list(zip(results, unknown, strict=True)), followed.nodes)
@@ -334,11 +334,11 @@ class Jacobian(Derivative):
 
     def _row(self, followed: _Followed, leaf: Any) -> tuple[Any, ...]:
         """The Jacobians of one result by all arguments."""
-        if not _is_float(leaf):
+        if not has_floats(leaf) or isinstance(leaf, AxisValue):
             raise GradientError(
                 f"the Jacobian of {followed.name}",
-                "a result that is no array of floats",
-                "return floats",
+                "a result that is no array of floats, or a tensor",
+                "return arrays of floats",
                 user_location(),
             )
         node = leaf.node

@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base.dtypes import DType, is_complex, is_inexact
+from axiomjit.base.errors import TraceError
 from axiomjit.gradients.cotangents import Cotangent
 from axiomjit.gradients.rules import ELEMENTWISE, Refused
 from axiomjit.gradients.structures import Contributions, Wanted
@@ -39,8 +40,8 @@ from axiomjit.graph.reductions import (
     running_fold,
     scan_states,
 )
-from axiomjit.graph.shape_ops import flip, merge, padded, sliced, split
-from axiomjit.symbolic.dims import dim
+from axiomjit.graph.shape_ops import flip, merge, padded, split
+from axiomjit.symbolic.dims import Dim, dim
 from axiomjit.symbolic.index_maps import identity
 
 _MULTIPLY, _ADD = PRIMITIVES["multiply"], PRIMITIVES["add"]
@@ -89,7 +90,7 @@ def _of_prod(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
     dtype = op.fold.state_dtype(op.dtype)
     x = builder.cast(_read(op, 0), dtype)
     lengths = op.extents[op.rank :]
-    if any(n == 0 for n in lengths):
+    if has_none(lengths):
         return {}
     row = merge(x, [*[1] * op.rank, len(lengths)]) if len(lengths) > 1 else x
     one = Scalar(dtype, dtype.type(1), False)
@@ -101,6 +102,14 @@ def _of_prod(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
     here = _over(op, g)
     here = here.times(builder.cast(others, here.value.dtype))
     return {0: _masked(op, here)}
+
+
+def has_none(lengths: Sequence[Dim]) -> bool:
+    """True if a length is known to be 0; comparing one that may differ records a guard."""
+    try:
+        return any(length == 0 for length in lengths)
+    except (TraceError, KeyError):  # the length of an axis
+        return False
 
 
 def _masked(op: Op, here: Cotangent) -> Cotangent:
@@ -119,7 +128,8 @@ def _scan(fold: UfuncFold, node: Node) -> Node:
 def _shifted(node: Node, first: Node) -> Node:
     """Along the last dimension the element before each, `first` before the first."""
     d = len(node.shape) - 1
-    return padded(sliced(node, [d], slice(None, node.shape[d] - 1)), d, (dim(1), dim(0)), first)
+    others = (*node.shape[:d], node.shape[d] - 1)
+    return padded(builder.view(node, identity(d + 1), others), d, (dim(1), dim(0)), first)
 
 
 def _of_extreme(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
@@ -239,7 +249,7 @@ def of_state(
     scans = op.rank == len(op.extents)
     lengths = (op.extents[-1],) if scans else op.extents[op.rank :]
     at = len(op.extents) - len(lengths)
-    if any(n == 0 for n in lengths):
+    if has_none(lengths):
         return {}
     elements = [_row(_read(op, k), at, len(lengths)) for k in range(len(op.operands))]
     shape = elements[0].shape

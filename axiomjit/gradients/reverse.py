@@ -30,6 +30,7 @@ from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Node, Op, Update, base_of, note, origin, post_order, with_operands
 from axiomjit.graph.primitives import COPY, GATHER, NUMBER, PRIMITIVES, WHERE, UfuncFold
 from axiomjit.graph.reductions import StateFold
+from axiomjit.graph.storages import Materialized, Sequential
 from axiomjit.symbolic.index_maps import identity
 
 _numbers: Final = itertools.count(1)
@@ -158,7 +159,9 @@ class _Reverse:
             if node in self._leaves or node not in self._active:
                 self._found = self._found if node in self._leaves else _without(self._found, node)
                 continue
-            assert isinstance(node, Op)
+            if not isinstance(node, Op):
+                self._of_effect(node)
+                continue
             g, states = self._found.pop(node, None), self._states.pop(node, None)
             if g is None and states is None:
                 continue
@@ -172,6 +175,23 @@ class _Reverse:
             for k, contribution in self._contributions(node, g, states, wanted).items():
                 self._add(node.operands[k], contribution)
         return {node: self._found[node] for node in self._leaves if node in self._found}
+
+    def _of_effect(self, node: Node) -> None:
+        """Pass the cotangent of a node of the axis language on to its value."""
+        g = self._found.pop(node, None)
+        if g is None:
+            return
+        if isinstance(node, Materialized):
+            self._add(node.value, g)
+        elif isinstance(node, Sequential):
+            self._add(node.steps[-1], g)
+        else:
+            raise GradientError(
+                f"a gradient through a {type(node).__name__.lower()}",
+                "an assignment between the tensors",
+                "take the derivative by the tensor after the assignment, or assign afterwards",
+                origin(node) or user_location(),
+            )
 
     def _contributions(
         self,
