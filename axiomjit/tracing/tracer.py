@@ -23,7 +23,7 @@ from axiomjit.graph.traced_values import Folding, broadcast_folding
 from axiomjit.numpy_rules.creation import FUNCTIONS as NEW
 from axiomjit.numpy_rules.elementwise import cast_to
 from axiomjit.numpy_rules.indexing import index_node
-from axiomjit.numpy_rules.options import Rule
+from axiomjit.numpy_rules.options import Rule, RuleByKind
 from axiomjit.numpy_rules.reductions import REDUCTIONS
 from axiomjit.numpy_rules.shapes import part_of
 from axiomjit.numpy_rules.table import FUNCTIONS, METHODS, REDUCEATS, SCANS
@@ -301,7 +301,10 @@ class Tracer(WithoutValues, TracedOperators):
             return new_array(made)
         if func is np.imag and isinstance(args[0], Tracer):
             return args[0].imag
-        row = partial(called, func.__name__, FUNCTIONS[func])
+        rule = FUNCTIONS[func]
+        if isinstance(rule, RuleByKind) and not (args and getattr(args[0], "is_array", False)):
+            rule = rule.of_numbers
+        row = partial(called, func.__name__, rule)
         return or_external_call(row, func, name, args, kwargs, represented)
 
     def __copy__(self) -> Tracer:
