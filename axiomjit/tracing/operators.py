@@ -13,8 +13,8 @@ from typing import Any, Final
 from axiomjit.base.array_values import OPERATOR_UFUNCS, ArrayValue
 from axiomjit.base.dtypes import BOOL, ELEMENT_TYPES, INT, is_integer
 from axiomjit.base.errors import AxiomError, NeedsValuesError, UnsupportedError
-from axiomjit.base.operator_names import COMPARISONS, PREFIX
 from axiomjit.base.locks import lazy_import
+from axiomjit.base.operator_names import COMPARISONS, PREFIX
 from axiomjit.base.origins import user_location
 from axiomjit.base.reachable import Path, reachable
 from axiomjit.base.trace_context import refused
