@@ -25,7 +25,7 @@ from axiomjit.numpy.exports import Interface, handed_out
 from axiomjit.numpy.facts import facts_of, is_lazy_type
 from axiomjit.numpy.flat import Flat
 from axiomjit.numpy.handles import Handle, Shared, ViewOf, let_escape, value_of
-from axiomjit.numpy.lazy_arrays import LazyArray, at_once, made, run, wrap
+from axiomjit.numpy.lazy_arrays import LazyArray, at_once, made, numpys, run, wrap
 from axiomjit.numpy.operations import FUNCTIONS, METHODS, SET
 from axiomjit.numpy.segments import finish_readers, look
 
@@ -251,6 +251,7 @@ def _getfield(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _of_memory(function: Any, self: Any, args: Any, kwargs: Any) -> Any:
     """A view of an array's memory: a lazy array, or NumPy's where no lazy array has that type."""
+    args, kwargs = tuple(map(numpys, args)), {k: numpys(v) for k, v in kwargs.items()}
     if not _is_number(self):
         found = function(look(self), *args, **kwargs)
         if type(found) is not np.ndarray or not is_lazy_type(found.dtype):
@@ -269,8 +270,10 @@ def _device_of(self: Any, device: Any, /, *, stream: Any = None) -> Any:
 
 
 def _namespace(self: Any, *, api_version: Any = None) -> Any:
-    np.empty(0).__array_namespace__(api_version=api_version)
-    return lazy_import("axiomjit.numpy")
+    found = lazy_import("axiomjit.numpy.array_api")
+    if api_version not in (None, *found.VERSIONS):
+        np.empty(0).__array_namespace__(api_version=api_version)  # NumPy's error
+    return found
 
 
 def _dlpack(

@@ -58,15 +58,20 @@ def _reduction(name: str, accumulator: UfuncFold) -> Rule:
         node = builder.cast(builder.cast(node, wanted), accumulator.result_dtype(wanted))
         axes = reduced_dimensions(node, axis)
         start = _start(name, initial, node.dtype)
+        zero = start if accumulator is SUM and _is_negative_zero(start) else None
         if _given(where):
             if start is None and not accumulator.has_identity:
                 raise ValueError(
                     f"reduction operation '{accumulator.reduce.__name__}' does not have an "
                     "identity, so to use a where mask one has to specify 'initial'"
                 )
-            node = _masked(name, accumulator, node, where)
+            identity = accumulator.initial(node.dtype) if zero is None else -0.0
+            node = _masked(name, node, where, identity)
         # Integers are reduced in 64 bits; one wrap at the end gives the same result.
-        folded = builder.cast(builder.fold(accumulator, node, axes, start), wanted)
+        folded = builder.fold(accumulator, node, axes, start)
+        if zero is not None:
+            folded = builder.elementwise(WHERE, _negative_zeros(node, axes), zero, folded)
+        folded = builder.cast(folded, wanted)
         return insert_dimensions(folded, axes) if kept(keepdims) else folded
 
     return rule
@@ -103,6 +108,23 @@ def _start(name: str, initial: object, dtype: DType) -> Node | None:
     return builder.cast(builder.strong(node), dtype)
 
 
+def _is_negative_zero(start: Node | None) -> bool:
+    """True for an initial value of -0.0 to which floats are added."""
+    known = isinstance(start, Scalar) and is_float(start.dtype)
+    return known and bool(start.value == 0 and np.signbit(start.value))  # type: ignore[union-attr]
+
+
+def _negative_zeros(node: Node, axes: Sequence[int]) -> Node:
+    """True where all elements along dimensions are -0.0, which sums from 0.0 do not tell."""
+    is_zero = builder.elementwise(
+        PRIMITIVES["equal"], node, Scalar(node.dtype, node.dtype.type(0), False)
+    )
+    signs = builder.elementwise(PRIMITIVES["signbit"], node)
+    return builder.fold(
+        ALL_OF, builder.elementwise(PRIMITIVES["logical_and"], is_zero, signs), axes
+    )
+
+
 def _mask(name: str, where: object, shape: tuple[Dim, ...]) -> Node:
     """The `where` of a reduction, broadcast to the shape of the reduced array.
 
@@ -123,8 +145,8 @@ def _mask(name: str, where: object, shape: tuple[Dim, ...]) -> Node:
     return builder.broadcast_to(mask, shape)
 
 
-def _masked(name: str, accumulator: UfuncFold, node: Node, where: object) -> Node:
-    neutral = Scalar(node.dtype, node.dtype.type(accumulator.initial(node.dtype)), False)
+def _masked(name: str, node: Node, where: object, identity: complex) -> Node:
+    neutral = Scalar(node.dtype, node.dtype.type(identity), False)
     return builder.elementwise(WHERE, _mask(name, where, node.shape), node, neutral)
 
 
@@ -186,7 +208,7 @@ def _mean(
     if _given(where):
         mask = _mask("mean", where, node.shape)
         counted = builder.fold(SUM, mask, axes)
-        node = _masked("mean", SUM, node, mask)
+        node = _masked("mean", node, mask, SUM.initial(node.dtype))
     total = builder.cast(builder.fold(SUM, node, axes), wanted)
     averaged = builder.cast(builder.average(total, counted), result)
     return insert_dimensions(averaged, axes) if kept(keepdims) else averaged
