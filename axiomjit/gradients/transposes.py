@@ -186,9 +186,10 @@ def _summed(
     reads: Sequence[Read], extents: Shape, kept: Sequence[int], conditions: Conditions
 ) -> Node:
     """The sum of products, with the iterators `kept` in this order as its dimensions."""
-    rest = [k for k in range(len(extents)) if k not in kept]
+    every = range(len(extents))
+    rest = [k for k in every if k not in kept and extents[k].constant != 1]
     order = [*kept, *rest]
-    places = [iterator(order.index(k)) for k in range(len(extents))]
+    places = [iterator(order.index(k)) if k in order else fixed(0) for k in every]
     turned = [(node, compose(index, places)) for node, index in reads]
     lengths = tuple(extents[k] for k in order)
     if conditions and not rest:  # only a fold skips points
