@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from axiomjit.base.dtypes import BOOL, DType
+from axiomjit.base.errors import GradientError
+from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.builder import MULTIPLY
@@ -230,12 +232,13 @@ def _without_window(
     function = index[d]
     others = iterators_of(tuple(f for e, f in enumerate(index) if e != d))
     terms = [(k, step.constant) for k, step in function.terms]
-    if any(step is None or k in others for k, step in terms):
-        return None
-    if all(step not in (1, -1) for _, step in terms):
+    slot = next((k for k, step in terms if step in (1, -1) and k not in others), None)
+    if slot is None or any(step is None for _, step in terms):
         return None
     stretched = next((k for k, step in terms if step not in (1, -1)), None)
     if stretched is not None:
+        if stretched in others:
+            return None
         between = abs(function.coefficient(stretched).constant or 0)
         found = _stretched(reads, extents, stretched, conditions, between)
         if found is None:
@@ -244,7 +247,6 @@ def _without_window(
         steps[stretched] = dim((steps[stretched].constant or 0) // between)
         new_index = (*index[:d], affine(steps, function.offset), *index[d + 1 :])
         return found[0], found[1], new_index, found[2]
-    slot = terms[0][0]
     sign = function.coefficient(slot).constant or 1
     places = list(identity(len(extents)))
     # slot = sign * (element - offset - the other terms), with all coefficients positive
@@ -322,6 +324,13 @@ def _written(
     reads: Sequence[Read], extents: Shape, index: IndexMap, shape: Shape, conditions: Conditions
 ) -> Node:
     """The sums written into zeros; elements that several points read are added up."""
+    if conditions:  # points beyond the operand's ends are among those that do not count
+        raise GradientError(
+            "a gradient through windows that take steps",
+            "a map of windows that no loop turns around",
+            "write the windows as slices, one for each of their elements",
+            user_location(),
+        )
     kept = sorted(iterators_of(index))
     value = _summed(reads, extents, kept, conditions)
     places: list[Affine] = [fixed(0)] * len(extents)
