@@ -281,7 +281,8 @@ def _is_array(value: Any) -> bool:
 def _in_order(name: str, left: object, right: object) -> Node:
     """A comparison of complex NumPy numbers: unlike that of arrays, a NaN decides in its part."""
     (a, b), (c, d) = ([part_of(one, part) for part in ("real", "imag")] for one in (left, right))
-    names = OPERATOR_UFUNCS[name[0] + "t"].__name__, OPERATOR_UFUNCS[name].__name__
+    strict = "less" if name in ("lt", "le") else "greater"
+    names = strict, OPERATOR_UFUNCS[name].__name__
     first, second, equal, both, either = (
         partial(builder.elementwise, PRIMITIVES[one])
         for one in (*names, "equal", "logical_and", "logical_or")
