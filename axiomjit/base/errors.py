@@ -72,6 +72,10 @@ class GraphValueError(AxiomError, ValueError):
     """Lengths, axes or arguments that do not fit each other."""
 
 
+class GradientError(GraphTypeError):
+    """A derivative that does not exist, or an operation without a rule for it."""
+
+
 class AxesError(GraphValueError):
     """Axes that do not pair."""
 

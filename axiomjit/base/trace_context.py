@@ -36,7 +36,7 @@ class Following:
             "last",
         ),
         *("lives_outside", "may_fail", "may_know", "name", "refusal", "represent_input"),
-        *("scalars", "thread", "want_traced", "within"),
+        *("rules", "scalars", "thread", "want_traced", "within"),
     )
 
     def __init__(self, name: str = "a function", scalars: frozenset[int] = frozenset()) -> None:
@@ -80,6 +80,8 @@ class Following:
         """The last node whose value the function wanted to know, which tracing does not know."""
         self.within: CodeType | None = None
         """The code of the frame that runs the function; frames inside it belong to this trace."""
+        self.rules: dict[Any, Any] = {}
+        """Derivatives given by the user, by the nodes of the results that they are for."""
         self.count = 0
         self.thread = threading.get_ident()
 
@@ -120,6 +122,7 @@ def entered(following: Following) -> Iterator[None]:
     finally:
         following.ended = True
         following.arguments = following.represent_input = following.input_names = None
+        following.rules.clear()
         _following.reset(token)
 
 
