@@ -13,6 +13,7 @@ from typing import Any, Final
 from axiomjit.base.array_values import OPERATOR_UFUNCS, ArrayValue
 from axiomjit.base.dtypes import BOOL, ELEMENT_TYPES, INT, is_integer
 from axiomjit.base.errors import AxiomError, NeedsValuesError, UnsupportedError
+from axiomjit.base.locks import lazy_import
 from axiomjit.base.operator_names import COMPARISONS, PREFIX
 from axiomjit.base.origins import user_location
 from axiomjit.base.reachable import Path, reachable
@@ -167,6 +168,9 @@ def result_of(row: Rule, args: Sequence[object], kwargs: dict[str, object]) -> M
         numbers = [one for one in traced if is_integer(one.node.dtype) and not one.node.shape]
         if isinstance(error, AxiomError) or not numbers:
             raise
+        lengths = _lengths(args[1:]), {name: _lengths(value) for name, value in kwargs.items()}
+        if not traced_in([*lengths[0], *lengths[1].values()]):
+            return result_of(row, (args[0], *lengths[0]), lengths[1])
         note_asked(numbers[0])
         refuse_value(
             "an array's value as an axis, a length or another option",
@@ -174,6 +178,13 @@ def result_of(row: Rule, args: Sequence[object], kwargs: dict[str, object]) -> M
             "pass a Python int in place of the array",
         )
     return made
+
+
+def _lengths(value: Any) -> Any:
+    """The value with its computed integers as lengths, also those in lists and tuples."""
+    if isinstance(value, list | tuple):
+        return (tuple if isinstance(value, tuple) else list)(map(_lengths, value))
+    return lazy_import("axiomjit.tracing.python_numbers").position(value)
 
 
 class TracedOperators(ArrayValue[Any], TracedValue):

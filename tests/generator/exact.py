@@ -206,12 +206,14 @@ def _absolute(step, operands, result):
 
 
 def _as_arrays(step, operands, result):
-    """Row "last bits of complex multiply ...": NumPy's scalars are computed without."""
-    if result.dtype.kind != "c" or result.ndim:
+    """Row "last bits of complex multiply ...": NumPy computes numbers and some layouts without."""
+    if result.dtype.kind != "c":
         return True
-    ufunc = getattr(np, step.name)
-    again = ufunc(*(np.full(3, operand) for operand in operands))[:1]
-    return same_bits(again, np.atleast_1d(result))
+    shape, native = result.shape, result.dtype.newbyteorder("=")
+    rows = [np.ravel(np.broadcast_to(one, shape)) for one in operands]
+    rows = [np.tile(one.astype(one.dtype.newbyteorder("=")), 3) for one in rows]
+    again = getattr(np, step.name)(*rows)[: result.size].reshape(shape)
+    return same_bits(again.astype(native), result.astype(native))
 
 
 def _chained(step, operands, result):
