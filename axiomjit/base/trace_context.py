@@ -63,7 +63,9 @@ class Following:
         self.input_names: Callable[[], Sequence[str]] | None = None
         """A function that returns the names of the inputs of the trace so far, if known."""
         self.lives_outside: Callable[[object], bool] = lambda value: False
-        """True for a container from outside the function, which returns the container itself."""
+        """True for a container from outside the function; if it is a result, the call returns this
+        same object.
+        """
         self.is_made: Callable[[object], bool] | None = None
         """True for an instance of a user's class that the function has made, if known."""
         self.may_know: Callable[[Any], bool] | None = None
