@@ -226,3 +226,13 @@ def test_signatures_of_the_class():
         ours, theirs = getattr(np.ndarray, name), getattr(numpy.ndarray, name)
         assert inspect.signature(ours) == inspect.signature(theirs)
     assert np.arange.__text_signature__ == numpy.arange.__text_signature__
+
+
+@pytest.mark.parametrize("code", ["f8", "c16"])
+def test_sums_of_negative_zeros(code):
+    zero = -numpy.dtype(code).type(0)
+    for _ in range(3):
+        x = lazy(numpy.full(N, zero))
+        for start in (-0.0, zero, 0.0):
+            for total in (np.sum(x, initial=start), x.sum(initial=start)):
+                assert str(total) == str(numpy.sum(numpy.full(N, zero), initial=start))
