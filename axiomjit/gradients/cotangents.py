@@ -23,7 +23,7 @@ from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import PRIMITIVES, WHERE
 from axiomjit.graph.shape_ops import split
 from axiomjit.symbolic.dims import Dim
-from axiomjit.symbolic.index_maps import IndexMap, identity, iterators_of
+from axiomjit.symbolic.index_maps import IndexMap, identity, is_identity, iterators_of
 
 Shape = tuple[Dim, ...]
 
@@ -76,6 +76,8 @@ class Cotangent(Record):
 
     def through(self, index: IndexMap, extents: Shape, shape: Shape) -> Cotangent:
         """What the elements of an operand get that an operation reads by a map."""
+        if is_identity(index, extents, shape):
+            return self
         merged = merged_group(index, extents, shape)
         if merged is not None:
             made = self.through(merged.index, extents, merged.shape)
