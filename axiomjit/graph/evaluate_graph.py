@@ -190,8 +190,8 @@ def _run_region(
 
     def run(body: Graph, known: Mapping[Symbol, int]) -> None:
         values, _ = _evaluate_all(body, given, known)
-        for array, value in zip(arrays, [np.array(one) for one in values], strict=True):
-            array[...] = value
+        for k, value in zip(body.writes, [np.array(one) for one in values], strict=True):
+            arrays[k][...] = value
 
     if not isinstance(region, Loop):
         run(region.bodies[0 if given[region.overwrites] else 1], lengths)

@@ -78,6 +78,12 @@ def written_versions(node: Op) -> tuple[Written, ...]:
     return tuple(found)
 
 
+def after_region(node: Written) -> Written:
+    """The version with the operand of its region as the version before."""
+    region = node.operands[1]
+    return node.replace(operands=(region.children[node.place], region))
+
+
 def region_fields(
     name: str, operands: Sequence[Node], written: int, bodies: Sequence[Graph]
 ) -> dict[str, Any]:
@@ -102,27 +108,26 @@ def _no_function(*operands: object) -> None:
 
 def overwritten(node: Node) -> int:
     """The number of leading operands whose memory a node overwrites."""
-    if isinstance(node, Op) and isinstance(node.primitive, Region):
-        return node.primitive.overwrites
-    return 1 if isinstance(node, Update) else 0
+    if isinstance(node, Update):
+        return 1
+    return overwritten_by(node.primitive) if isinstance(node, Op) else 0
 
 
-def is_region(node: Node) -> bool:
-    """True for the node of a region."""
-    return isinstance(node, Op) and isinstance(node.primitive, Region)
+def overwritten_by(primitive: object) -> int:
+    """The number of leading operands that a region overwrites; 0 for other primitives."""
+    return primitive.overwrites if isinstance(primitive, Region) else 0
 
 
 def region_faults(op: Op) -> Iterator[str]:
     """Faults of a region: bodies that do not fit the operands or each other."""
     region = op.primitive
     assert isinstance(region, Region)
-    writes = tuple(range(region.overwrites))
     for k, body in enumerate(region.bodies):
         kinds = [(node.dtype, node.shape) for node in body.inputs]
         if kinds != [(node.dtype, node.shape) for node in op.operands]:
             yield f"body {k} of {region} has other inputs than its operands"
         asks = isinstance(region, Loop) and k == 1
-        if body.writes != (() if asks else writes):
+        if asks and body.writes or any(k >= region.overwrites for k in body.writes):
             yield f"body {k} of {region} writes {body.writes}"
         for position, node in zip(body.writes, body.final_values, strict=False):
             if (node.dtype, node.shape) != kinds[position]:

@@ -60,25 +60,25 @@ class IndexRanges(Record):
             ]
         return list(dict.fromkeys(found))
 
-    def limited(self, count: Dim) -> IndexRanges:
-        """The ranges of the trips in which an inner loop of max(count, 0) trips has a trip.
+    def limited(self, trips: Dim) -> IndexRanges:
+        """The ranges of the trips in which an inner loop of max(trips, 0) trips has a trip.
 
         Raises:
-            UndecidedError: the count is not an index plus or minus lengths, or never positive.
+            UndecidedError: the number is not an index plus or minus lengths, or never positive.
         """
-        named = [one for one in self.ranges if one[0] in count.symbols]
+        named = [one for one in self.ranges if one[0] in trips.symbols]
         if len(named) != 1:
-            raise UndecidedError(f"{count} depends on several indices")
+            raise UndecidedError(f"{trips} depends on several indices")
         ((symbol, low, high),) = named
-        rest = substitute(count, {symbol: 0})
-        if (count - rest - dim(symbol)).constant == 0:
+        rest = substitute(trips, {symbol: 0})
+        if (trips - rest - dim(symbol)).constant == 0:
             low = 1 - rest
-        elif (count - rest + dim(symbol)).constant == 0:
+        elif (trips - rest + dim(symbol)).constant == 0:
             high = rest - 1
         else:
-            raise UndecidedError(f"{count} as a number of trips")
+            raise UndecidedError(f"{trips} as a number of trips")
         if not low <= high:
-            raise UndecidedError(f"{count} is never positive")
+            raise UndecidedError(f"{trips} is never positive")
         new = tuple((symbol, low, high) if one[0] is symbol else one for one in self.ranges)
         return IndexRanges(new)
 

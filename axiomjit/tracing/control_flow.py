@@ -272,18 +272,20 @@ class _Carrying:
                 raise RegionRefused("a carried name of an array that another name has, too")
         return found
 
-    def ends(self, one: _Pass, status: Input | None) -> tuple[Node, ...]:
-        """The last versions of all that is carried, after a pass."""
-        found = [one.region.finals.get(s, node) for s, node in self.places.items()]
+    def ends(self, one: _Pass, status: Input | None) -> dict[int, Node]:
+        """By its place, the last version of each carried memory that a pass has changed."""
+        finals = [one.region.finals.get(s, node) for s, node in self.places.items()]
+        before = self.places.values()
+        found = {k: n for k, (n, o) in enumerate(zip(finals, before, strict=True)) if n is not o}
         for slot, node in self.slots.items():
             memory = self.memories.get(slot)
             if memory is not None and memory.version is not node:
                 raise RegionRefused("a write into an array whose name is bound anew")
             value = _stored(one.returned[slot], self.kinds[slot])
-            found.append(_replaced(node, value))
-        if status is not None:
-            found.append(_replaced(status, _all(status, *one.region.checks)))
-        return tuple(found)
+            found[node.position] = _replaced(node, value)
+        if status is not None and one.region.checks:
+            found[status.position] = _replaced(status, _all(status, *one.region.checks))
+        return found
 
     def operands(self, status: bool) -> list[Node]:
         """The values of all that is carried, before the region, each in its own memory."""
@@ -417,7 +419,7 @@ class _Loop(_Carrying):
                 fails = _applied("logical_not", _all(*one.region.checks[: one.asked]))
                 truth = _applied("logical_or", truth, fails) if one.asked else truth
                 truth = _applied("logical_and", status, truth)
-            ends.append((truth,))
+            ends.append({-1: truth})
         carried = [*self.places.values(), *self.slots.values()]
         carried += [] if status is None else [status]
         count = None if span is None else span[2]
@@ -427,7 +429,8 @@ class _Loop(_Carrying):
             return list(self.carried)
         if count is not None and data_dependent_in(count):
             raise RegionRefused("a number of trips that a mask decides")
-        body = close_bodies(carried, ends, len(carried), self.index, self.since)
+        with self.within():
+            body = close_bodies(self.scope, carried, ends, self.index, self.since)
         operands = [*self.operands(checked), *body.captured]
         name = "loop" if span is not None else "while"
         fields = region_fields(name, operands, len(carried), body.graphs)
@@ -483,7 +486,7 @@ class _Branch(_Carrying):
         carried += [] if status is None else [status]
         if not carried:
             return list(self.carried)
-        body = close_bodies(carried, ends, len(carried), None, self.since, (self.truth,))
+        body = close_bodies(self.scope, carried, ends, None, self.since, (self.truth,))
         operands = [*self.operands(checked), *body.captured]
         fields = region_fields("branch", operands, len(carried), body.graphs)
         node = region_node(Cond(**fields), operands)

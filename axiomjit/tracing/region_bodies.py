@@ -34,7 +34,8 @@ from axiomjit.graph.nodes import (
     with_operands,
 )
 from axiomjit.graph.regions import Loop, Region, overwritten
-from axiomjit.symbolic.dims import Dim, Symbol
+from axiomjit.symbolic.dims import Dim, Scope, Symbol
+from axiomjit.symbolic.index_ranges import IndexRanges
 from axiomjit.tracing.lengths import SymbolicFloat, SymbolicInt, SymbolicNumber
 from axiomjit.tracing.operators import TracedStorage
 from axiomjit.tracing.tracer import Tracer
@@ -172,50 +173,52 @@ class Body(Record):
 
 
 def close_bodies(
+    scope: Scope,
     placeholders: Sequence[Input],
-    ends: Sequence[tuple[Node, ...]],
-    written: int,
+    ends: Sequence[Mapping[int, Node]],
     index: Symbol | None,
     since: int,
     captured: Sequence[Node] = (),
 ) -> Body:
-    """Make a graph of each list of outputs.
+    """Make a graph of each set of outputs.
 
     Args:
+        scope: The scope of the trace, with the range of the index.
         placeholders: The inputs that represent carried values, by position.
-        ends: For each graph its outputs, those of the last versions of the carried values behind
-            others.
-        written: The number of placeholders that graphs with that many outputs write.
+        ends: For each graph its outputs, by the position of the input that each one replaces; a
+            result that replaces none has the position -1.
         index: The index of the loop.
         since: The number of regions before; later copies are made in the body.
         captured: Operands behind the carried ones, whatever bodies read.
 
     Raises:
         RegionRefused: a body has a step that no loop computes.
+        UndecidedError: the lengths of a body have no limit known before the loop.
     """
-    inner = _inside([node for outputs in ends for node in outputs], placeholders, index, since)
+    everything = [node for outputs in ends for node in outputs.values()]
+    inner = _inside(everything, placeholders, index, since)
     taken: dict[Node, None] = {}
     for node in inner:
-        _refuse_step(node)
+        _refuse_step(node, scope)
         taken |= {child: None for child in node.children if _is_captured(child, inner)}
-    for outputs in ends:
-        taken |= {node: None for node in outputs if _is_captured(node, inner)}
+    taken |= {node: None for node in everything if _is_captured(node, inner)}
     if len(inner) > MAX_OPERATIONS:
         raise RegionRefused(f"{amount(len(inner), 'operation')} in a trip")
-    operands = [*captured, *map(stored, taken)]
+    operands = [*map(stored, captured), *map(stored, taken)]
     first = len(placeholders)
     inputs = tuple(
         Input(node.dtype, k, node.shape) for k, node in enumerate((*placeholders, *operands))
     )
     new: dict[Node, Node] = dict(zip(placeholders, inputs[:first], strict=True))
     new |= dict(zip(taken, inputs[first + len(captured) :], strict=True))
+    for node in post_order(tuple(everything), lambda n: () if n in new else n.children):
+        if node not in new:
+            new[node] = with_operands(node, [new[child] for child in node.children])
     graphs = []
     for outputs in ends:
-        for node in post_order(outputs, lambda n: () if n in new else n.children):
-            if node not in new:
-                new[node] = with_operands(node, [new[child] for child in node.children])
-        writes = tuple(range(written)) if len(outputs) == written else ()
-        graphs.append(Graph(inputs, tuple(new[node] for node in outputs), writes))
+        writes = tuple(sorted(position for position in outputs if position >= 0))
+        order = (*(position for position in outputs if position < 0), *writes)
+        graphs.append(Graph(inputs, tuple(new[outputs[k]] for k in order), writes))
     return Body(tuple(graphs), tuple(operands))
 
 
@@ -257,10 +260,14 @@ def symbols_of(node: Node) -> frozenset[Symbol]:
     return found
 
 
-def _refuse_step(node: Node) -> None:
+def _refuse_step(node: Node, scope: Scope) -> None:
     """Refuse a node that the loops of a body cannot compute."""
     if not isinstance(node, Op) or isinstance(node.primitive, Region):
         return
+    ranges = scope.indices
+    if isinstance(ranges, IndexRanges):
+        for extent in node.extents:
+            ranges.ends(extent)
     if isinstance(node.primitive, LibraryOperation):
         raise RegionRefused(f"{node.primitive}, which a library computes, in each trip")
     if node.regions or node.conditions or is_scan(node):

@@ -19,6 +19,7 @@ from axiomjit.graph.nodes import (
     with_operands,
 )
 from axiomjit.graph.primitives import COPY, SAVE
+from axiomjit.graph.regions import Written, after_region, overwritten
 from axiomjit.graph.storages import reads_of
 from axiomjit.passes.graph.choose_storage import choose_storage
 from axiomjit.passes.graph.order_writes import order_writes
@@ -46,7 +47,7 @@ def save_versions(graph: Graph, context: Context) -> Graph:
         return graph
     while True:
         graph = _with_one_successor(graph)
-        stored = choose_storage(graph, context.scope)
+        stored = choose_storage(graph, context.scope, calls=not context.serial)
         changed = _in_own_storage(graph, stored)
         if changed is graph:
             late = order_writes(graph, stored).late
@@ -61,14 +62,14 @@ def _with_one_successor(graph: Graph) -> Graph:
     followed: Counter[Node] = Counter()
 
     def rule(node: Node) -> Node:
-        if not isinstance(node, Update):
-            return node
-        old = node.operands[0]
-        followed[old] += 1
-        if followed[old] == 1:
-            return node
-        copied = _saved_copy(old, followed[old])
-        return node.replace(operands=(copied, *node.operands[1:]))
+        if isinstance(node, Written):
+            return after_region(node)
+        operands = list(node.children)
+        for k, old in enumerate(operands[: overwritten(node)]):
+            followed[old] += 1
+            if followed[old] > 1:
+                operands[k] = _saved_copy(old, followed[old])
+        return with_operands(node, operands)
 
     return rewrite(graph, rule)
 
@@ -88,6 +89,8 @@ def _in_own_storage(graph: Graph, stored: Collection[Node]) -> Graph:
     def rule(node: Node, new: dict[Node, Node]) -> Node:
         rebuilt = with_operands(node, [new[child] for child in node.children])
         if not isinstance(node, Update) or not isinstance(rebuilt, Update):
+            return rebuilt
+        if isinstance(rebuilt, Written):
             return rebuilt
         operands, maps = list(rebuilt.operands), list(rebuilt.maps)
         for k in range(1, len(operands)):
@@ -123,9 +126,11 @@ def _with_copies(graph: Graph, late: frozenset[Node]) -> Graph:
 
     def rule(node: Node, new: dict[Node, Node]) -> Node:
         read = [copies.get(child, new[child]) for child in node.children]
-        if isinstance(node, Update):
-            read[0] = new[node.operands[0]]
+        for k in range(overwritten(node)):
+            read[k] = new[node.children[k]]
         rebuilt = with_operands(node, read)
+        if isinstance(rebuilt, Written):
+            rebuilt = after_region(rebuilt)
         if isinstance(node, Op) and node.primitive is not SAVE:  # it is a copy already
             rebuilt = _reading_parts(node, rebuilt, parts)
         if node in late and node not in parts:
@@ -144,7 +149,7 @@ def _parts(graph: Graph, late: frozenset[Node]) -> frozenset[Node]:
     entire = {node for node in map(base_of, ends) if node in late}
     for node in post_order(ends):
         for k, child in enumerate(node.children):
-            if child not in late or (k == 0 and isinstance(node, Update)):
+            if child not in late or k < overwritten(node):
                 continue
             if isinstance(node, Op) and _reads_part(node, k):
                 read[child].add((node.maps[k], _part_read(node, k)))
@@ -168,7 +173,7 @@ def _reading_parts(node: Op, rebuilt: Node, parts: frozenset[Node]) -> Node:
     """The op with copies in place of the parts of versions that it reads."""
     assert isinstance(rebuilt, Op)
     operands, maps = list(rebuilt.operands), list(rebuilt.maps)
-    for k in range(1 if isinstance(node, Update) else 0, len(operands)):
+    for k in range(overwritten(node), len(operands)):
         if node.operands[k] in parts:
             kept = sorted(iterators_of(maps[k]))
             place = {i: iterator(d) for d, i in enumerate(kept)}

@@ -108,6 +108,8 @@ def _views_faults(program: ViewProgram) -> Iterator[str]:
             yield from _write_faults(definition, versions)
             yield from _unfilled_faults(definition, read, versions, pieces)
             versions[definition.storage.name] = versions.get(definition.storage.name, -1) + 1
+        for name in definition.overwritten:
+            versions[name] = versions.get(name, -1) + 1
     for view in (*program.results, *(count.view for count in program.counts)):
         left = pieces.get(view.storage.name, NOTHING)
         if _is_some(left):
