@@ -17,8 +17,19 @@ from itertools import combinations, product
 from typing import Final, TypeVar
 
 from axiomjit.base.records import Record
-from axiomjit.symbolic.data_dependent import data_dependent_in
-from axiomjit.symbolic.dims import DIMS, Dim, Monomial, Symbol, dim, evaluate, larger, smaller
+from axiomjit.symbolic.data_dependent import KINDS
+from axiomjit.symbolic.dims import (
+    DIMS,
+    INDEX,
+    Dim,
+    Monomial,
+    Symbol,
+    dim,
+    evaluate,
+    larger,
+    smaller,
+    symbols_in,
+)
 
 IntOrDim = TypeVar("IntOrDim", int, Dim)
 
@@ -89,11 +100,12 @@ def is_identity(index: IndexMap, extents: tuple[Dim, ...], shape: tuple[Dim, ...
     """True if reading an array of this shape through the map changes nothing.
 
     Data-dependent lengths are compared as expressions, since reading their values would record a
-    guard.
+    guard, and so are indices of loops.
     """
     whole = identity(len(extents))
-    named = (d for function in index for d in (function.offset, *(c for _, c in function.terms)))
-    if data_dependent_in(*named, *extents, *shape):
+    named = [d for function in index for d in (function.offset, *(c for _, c in function.terms))]
+    symbols = symbols_in(*named, *extents, *shape)
+    if any(symbol.kind in KINDS or symbol.kind == INDEX for symbol in symbols):
         return _identity_key(index, extents) == _identity_key(whole, shape)
     return index == whole and extents == shape
 
@@ -277,19 +289,25 @@ def resolved(length: Dim) -> Dim:
     """Replace every minimum and maximum in a length by its operand in this call.
 
     Each comparison records a guard in the ambient scope. Minima and maxima of data-dependent
-    lengths stay: the program computes them.
+    lengths and of indices of loops stay: the program computes them.
     """
     return length.fold(dim, _DECIDING)
 
 
 def _least(left: Dim, right: Dim) -> Dim:
-    if data_dependent_in(left, right):
+    if _stays(left, right):
         return smaller(left, right)
     return left if left <= right else right
 
 
+def _stays(left: Dim, right: Dim) -> bool:
+    """True if the program computes the smaller of two lengths."""
+    symbols = symbols_in(left, right)
+    return any(symbol.kind in KINDS or symbol.kind == INDEX for symbol in symbols)
+
+
 def _largest(left: Dim, right: Dim) -> Dim:
-    if data_dependent_in(left, right):
+    if _stays(left, right):
         return larger(left, right)
     return right if left <= right else left
 

@@ -7,7 +7,7 @@ there is its sign in every trip. Guards name these ends, never the value of an i
 from __future__ import annotations
 
 from axiomjit.base.records import Record
-from axiomjit.symbolic.dims import Dim, Symbol, choices, compare, dim, substitute
+from axiomjit.symbolic.dims import Dim, Symbol, choices, compare, dim, larger, smaller, substitute
 
 IndexRange = tuple[Symbol, Dim, Dim]
 """An index, its first and its last value."""
@@ -85,6 +85,22 @@ class IndexRanges(Record):
     def within(self, symbol: Symbol, trips: Dim) -> IndexRanges:
         """The ranges with one more index, from 0 to the number of trips."""
         return IndexRanges((*self.ranges, (symbol, dim(0), trips - 1)))
+
+
+def is_surely(length: Dim, value: int) -> bool:
+    """True if a length has a value, in all trips of the loops that are followed."""
+    try:
+        return length == value
+    except UndecidedError:
+        return False
+
+
+def wrapped(position: Dim, length: Dim) -> Dim:
+    """The position, with the length added if it is negative; no guard where trips differ."""
+    try:
+        return position + length if position < 0 else position
+    except UndecidedError:
+        return position - larger(smaller(position, 0), -1) * length
 
 
 def _compare(corner: Dim, sign: str) -> bool:

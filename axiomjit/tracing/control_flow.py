@@ -284,7 +284,9 @@ class _Carrying:
             value = _stored(one.returned[slot], self.kinds[slot])
             found[node.position] = _replaced(node, value)
         if status is not None and one.region.checks:
-            found[status.position] = _replaced(status, _all(status, *one.region.checks))
+            found[status.position] = _replaced(
+                status, _all(status, *dict.fromkeys(one.region.checks))
+            )
         return found
 
     def operands(self, status: bool) -> list[Node]:

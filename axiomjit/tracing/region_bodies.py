@@ -17,8 +17,9 @@ from axiomjit.base.dtypes import BOOL, COMPLEX, FLOAT, INT, DType, supported
 from axiomjit.base.errors import amount
 from axiomjit.base.records import Record
 from axiomjit.base.trace_context import Following
+from axiomjit.graph.builder import elementwise, fold
 from axiomjit.graph.external_calls import stored
-from axiomjit.graph.indexing_ops import lengths_of
+from axiomjit.graph.indexing_ops import ZERO, lengths_of
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import (
     Graph,
@@ -31,8 +32,10 @@ from axiomjit.graph.nodes import (
     is_scan,
     is_view,
     post_order,
+    size,
     with_operands,
 )
+from axiomjit.graph.primitives import ALL_OF, PRIMITIVES, WHERE
 from axiomjit.graph.regions import Loop, Region, overwritten
 from axiomjit.symbolic.dims import Dim, Scope, Symbol
 from axiomjit.symbolic.index_ranges import IndexRanges
@@ -80,6 +83,31 @@ class RegionBody:
         while region is not None and region is not self:
             region = region.outer
         return region is self
+
+    def checked(self, positions: Node, length: Dim) -> Node:
+        """Positions in an array, from its start; a check that all are within its length.
+
+        Where the check fails they are 0, so that memory is safe until NumPy answers the call.
+
+        Raises:
+            RegionRefused: the array may be empty.
+        """
+        if not length > 0:
+            raise RegionRefused("a computed position in an empty array")
+        over = size(length)
+        low = elementwise(PRIMITIVES["greater_equal"], positions, size(-length))
+        high = elementwise(PRIMITIVES["less"], positions, over)
+        within = elementwise(PRIMITIVES["logical_and"], low, high)
+        self.check(within)
+        negative = elementwise(PRIMITIVES["less"], positions, ZERO)
+        behind = elementwise(PRIMITIVES["add"], positions, over)
+        found = elementwise(WHERE, negative, behind, positions)
+        return elementwise(WHERE, within, found, ZERO)
+
+    def check(self, truth: Node) -> None:
+        """Require that a truth holds, or all truths of an array."""
+        axes = tuple(range(len(truth.shape)))
+        self.checks.append(fold(ALL_OF, truth, axes) if axes else truth)
 
     def end(self) -> None:
         """Put all storages back as they were; `finals` has their last versions."""
