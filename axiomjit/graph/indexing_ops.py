@@ -99,7 +99,8 @@ def checked_positions(positions: Node, length: Dim, axis: int, shape: tuple[Dim,
     wide = cast(positions, INT)
     following = current()
     if following is not None and following.region is not None:
-        return following.region.checked(wide, length)
+        checked: Node = following.region.checked(wide, length)
+        return checked
     within = may_fail(_within(positions, wide, length, axis, shape))
     behind = builder.elementwise(PRIMITIVES["add"], wide, within)
     from_end = builder.elementwise(PRIMITIVES["less"], wide, ZERO)

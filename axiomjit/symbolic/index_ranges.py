@@ -7,7 +7,18 @@ there is its sign in every trip. Guards name these ends, never the value of an i
 from __future__ import annotations
 
 from axiomjit.base.records import Record
-from axiomjit.symbolic.dims import Dim, Symbol, choices, compare, dim, larger, smaller, substitute
+from axiomjit.symbolic.dims import (
+    INDEX,
+    Dim,
+    Symbol,
+    choices,
+    compare,
+    dim,
+    larger,
+    smaller,
+    substitute,
+    symbols_in,
+)
 
 IndexRange = tuple[Symbol, Dim, Dim]
 """An index, its first and its last value."""
@@ -93,6 +104,26 @@ def is_surely(length: Dim, value: int) -> bool:
         return length == value
     except UndecidedError:
         return False
+
+
+def least(left: Dim, right: Dim) -> Dim:
+    """The smaller length; a minimum where trips of a loop differ, and without indices."""
+    return smaller(left, right) if is_open(left, right) else left if left <= right else right
+
+
+def largest(left: Dim, right: Dim) -> Dim:
+    """The larger length; a maximum where trips of a loop differ, and without indices."""
+    return larger(left, right) if is_open(left, right) else right if left <= right else left
+
+
+def is_open(left: Dim, right: Dim) -> bool:
+    """True if the order of two lengths is not that of all trips, or needs no index to be known."""
+    if not any(symbol.kind == INDEX for symbol in symbols_in(left, right)):
+        return True
+    try:
+        return not isinstance(left <= right, bool)
+    except UndecidedError:
+        return True
 
 
 def wrapped(position: Dim, length: Dim) -> Dim:

@@ -77,6 +77,7 @@ class _Choice:
         self.outputs = {base_of(node) for node in graph.outputs}
         self.order = graph.ops
         self.users = users(graph)
+        self.overwritten = {old for op in self.order for old in op.operands[: overwritten(op)]}
         self.chosen: dict[Node, Library | None] = {}
         # the ops in whose loops a value is computed, and the maps from it to their iterators
         self.readers: dict[Node, Readers] = {}
@@ -109,6 +110,8 @@ class _Choice:
     def _must_store(self, op: Op) -> bool:
         if op.primitive is STATE:  # a pair of parts, which are stored instead
             return False
+        if not self.calls and not op.shape and self.overwritten & set(op.operands):
+            return True  # an element that is overwritten later is read before, in a cell
         fold = _folded_in(op)
         if (fold is not None and is_scan(fold)) or self._needs_memory(op):
             return True

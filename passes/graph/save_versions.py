@@ -25,7 +25,14 @@ from axiomjit.passes.graph.choose_storage import choose_storage
 from axiomjit.passes.graph.order_writes import order_writes
 from axiomjit.passes.ir.context import Context
 from axiomjit.symbolic.dims import Dim
-from axiomjit.symbolic.index_maps import IndexMap, compose, identity, iterator, iterators_of
+from axiomjit.symbolic.index_maps import (
+    IndexMap,
+    compose,
+    identity,
+    iterator,
+    iterators_of,
+    never_meet,
+)
 
 MAX_PARTS: Final = 4
 """Most parts of a version that are copied one by one; beyond that the whole version is copied."""
@@ -108,7 +115,10 @@ def _reads_elsewhere(op: Update, k: int, stored: Collection[Node]) -> bool:
     A scatter may write any element, so its operands must not read the target at all.
     """
     places = reads_of(op, stored, k).get(op.operands[0], set())
-    return any(place != op.maps[0] or op.looped_extents != op.extents for place in places)
+    if op.looped_extents != op.extents:
+        return bool(places)
+    target = op.maps[0]
+    return any(place != target and not never_meet(place, target) for place in places)
 
 
 def _copy(value: Node, index: IndexMap, extents: tuple[Dim, ...]) -> Node:

@@ -38,8 +38,9 @@ from axiomjit.passes.ir.loop_ir import (
     When,
 )
 from axiomjit.passes.ir.plan_ir import Kernel, Parameter, Traits, kernel_key
+from axiomjit.passes.ir.serial_lengths import serial_length
 from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Number, Storage
-from axiomjit.symbolic.dims import INDEX, SMALL, Atom, Dim, Monomial, Symbol, dim, polynomial
+from axiomjit.symbolic.dims import SMALL, Dim, dim
 
 LEVELS: Final = 32
 """The number of levels of a tree of block results, which is enough for 2**32 blocks."""
@@ -85,7 +86,7 @@ class _Writer:
         self.firsts: dict[str, str] = {}
         self.ends: dict[str, str] = {}
         self.open: dict[str, None] = {}
-        self.strips = self.polls = self.calls = False
+        self.strips = self.polls = self.calls = self.serial = False
 
     @property
     def ranges(self) -> RangeSource:
@@ -99,6 +100,7 @@ class _Writer:
         loops = [s for s in nest.statements if isinstance(s, For) and s.block is not None]
         self.over_blocks = {loop.iterator: loop for loop in loops}
         self.calls = _functions_of(nest) > 0
+        self.serial = any(isinstance(s, For) and s.kind == "serial" for s in nest.statements)
         lines = [*self.tiles(nest.tiles), *self.body(nest.body, 1, grid=True)]
         traits = Traits(_functions_of(nest), self.strips)
         if nest.combine:
@@ -169,32 +171,15 @@ class _Writer:
     def length(self, value: int | Dim, baked: int = SMALL) -> str:
         """A length in the source: a literal if at most `baked`, else the word that holds it."""
         constant = value if isinstance(value, int) else value.constant
-        if not isinstance(value, int) and any(s.kind == INDEX for s in value.symbols):
-            return f"({self.of_indices(value)})"
         if isinstance(value, int) or (constant is not None and -baked <= constant <= baked):
             return str(constant)
+        if self.serial and not isinstance(value, int) and constant is None:
+            written = serial_length(value, partial(self.named, "i"), self.length)
+            if written is not None:
+                return written
         if value not in self.lengths:
             self.lengths[value] = self.fresh("n")
         return self.lengths[value]
-
-    def of_indices(self, value: Dim) -> str:
-        """The expression of a length that depends on serial loops; other parts are words."""
-        named = [term for term in value.terms if _indices_in(term)]
-        text = "" if len(named) == len(value.terms) else self.length(_without(value, named))
-        for monomial, factor in named:
-            factors = [self.of_atom(atom) for atom in monomial]
-            factors += [] if abs(factor) == 1 else [self.length(abs(factor))]
-            part = " * ".join(factors)
-            lead = f"{text} - " if factor < 0 else f"{text} + "
-            text = lead + part if text else part if factor > 0 else f"0 - {part}"
-        return text
-
-    def of_atom(self, atom: Atom) -> str:
-        """The name of an index or length, or the call of a function of two numbers."""
-        if isinstance(atom, Symbol):
-            return self.named("i", atom.name) if atom.kind == INDEX else self.length(dim(atom))
-        sides = f"{self.length(atom.left)}, {self.length(atom.right)}"
-        return f"{_FUNCTIONS[atom.sign]}({sides})"
 
     def place(self, storage: Storage, index: Index) -> str:
         """A buffer and the index of an element, as an expression of iterators and lengths."""
@@ -231,13 +216,9 @@ class _Writer:
             if isinstance(stmt, When):
                 yield f"{indent}if {self.value(stmt.value)}:"
                 yield from self.body(stmt.body, depth + 1, grid=False)
-                yield from [] if stmt.body else [f"{indent}    pass"]
-                yield from [f"{indent}else:"] if stmt.otherwise else []
+                yield from [f"{indent}    pass", f"{indent}else:"][bool(stmt.body) :]
                 yield from self.body(stmt.otherwise, depth + 1, grid=False)
-                continue
-            if isinstance(stmt, Leave):
-                yield f"{indent}if not {self.value(stmt.value)}:"
-                yield f"{indent}    break"
+                yield from [f"{indent}    pass"][bool(stmt.otherwise) :]
                 continue
             if not isinstance(stmt, For):
                 yield from (indent + line for line in self.statement(stmt))
@@ -288,6 +269,8 @@ class _Writer:
                 yield self.push(stmt)
             case Drain():
                 yield self.drain(stmt.state)
+            case Leave():
+                yield from (f"if not {self.value(stmt.value)}:", "    break")
             case _:
                 raise TypeError(f"{type(stmt).__name__} has no form in source")
 
@@ -450,20 +433,6 @@ class _Writer:
         if state.lanes is None:
             return f"{name} = drain{kind}({tree}, {count})"
         return f"drain_lanes{kind}({tree}, {count}, {name}, {self.ranges.width(state)})"
-
-
-_FUNCTIONS: Final = {"//": "floor_divide", "min": "min", "max": "max"}
-"""The functions of a kernel source by the signs of lengths."""
-
-
-def _indices_in(term: tuple[Monomial, int]) -> bool:
-    """True if a term of a length names an index of a serial loop."""
-    return any(symbol.kind == INDEX for atom in term[0] for symbol in dim(atom).symbols)
-
-
-def _without(value: Dim, named: Sequence[tuple[Monomial, int]]) -> Dim:
-    """The length without some of its terms."""
-    return polynomial({m: c for m, c in value.terms if (m, c) not in named})
 
 
 EXTREMES: Final = {MAX.name: ("larger", "&", -1), MIN.name: ("smaller", "|", 0)}
