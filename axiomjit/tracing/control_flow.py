@@ -17,12 +17,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.dtypes import BOOL, INT
+from axiomjit.base.dtypes import BOOL, INT, DType
 from axiomjit.base.errors import amount
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.base.trace_context import Following, current
-from axiomjit.graph.builder import as_node, cast, elementwise, python_number, strong
+from axiomjit.base.tree import Structure, flatten_tree, unflatten_tree
+from axiomjit.graph.builder import as_node, broadcast_to, cast, elementwise, python_number, strong
 from axiomjit.graph.indexing_ops import as_mask
 from axiomjit.graph.nodes import Input, Node, Saved, Scalar, Token, base_of, root_of
 from axiomjit.graph.primitives import COPY, PRIMITIVES, SAVE
@@ -295,7 +296,7 @@ class _Carrying:
         for slot in self.slots:
             kind, value = self.kinds[slot], self.carried[slot]
             zero = Scalar(kind.dtype, kind.dtype.type(0), False)
-            node = zero if value is UNBOUND else _stored(value, kind)
+            node = broadcast_to(zero, kind.shape) if value is UNBOUND else _stored(value, kind)
             found.append(self.copied(node))
         return found + ([self.copied(Scalar(BOOL, np.bool_(True), False))] if status else [])
 
@@ -549,3 +550,59 @@ def _is_unchanged(old: Any, new: Any) -> bool:
         return repr(old) == repr(new)
     both = issubclass(type(old), Tracer) and issubclass(type(new), Tracer)
     return both and old.is_array and new.storage is old.storage and new.node is old.node
+
+
+def fori(lower: Any, upper: Any, body: Callable[..., Any], init: Any) -> Any:
+    """The loop of `fori_loop`; raises as `trace_loop`."""
+    parts, structure = flatten_tree(init)
+
+    def trip(index: Any, *values: Any) -> list[Any]:
+        return _parts_of(body(index, unflatten_tree(structure, iter(values))), structure)
+
+    found = trace_loop((lower, upper, 1), trip, parts)
+    return unflatten_tree(structure, iter(found[1:]))
+
+
+def repeated(asked: Callable[..., Any], body: Callable[..., Any], init: Any) -> Any:
+    """The loop of `while_loop`; raises as `trace_loop`."""
+    parts, structure = flatten_tree(init)
+
+    def whole(values: Sequence[Any]) -> Any:
+        return unflatten_tree(structure, iter(values))
+
+    found = trace_loop(
+        None,
+        lambda _, *values: _parts_of(body(whole(values)), structure),
+        parts,
+        condition=lambda *values: asked(whole(values)),
+    )
+    return whole(found[1:])
+
+
+def branched(
+    truth: Any, then: Callable[..., Any], otherwise: Callable[..., Any], operands: Sequence[Any]
+) -> Any:
+    """The branch of `cond`; raises as `trace_cond`."""
+    with _undone_if_refused() as (following, _), followed(following, {}):
+        parts, structure = flatten_tree(then(*operands))
+
+    def side(function: Callable[..., Any]) -> Callable[..., list[Any]]:
+        return lambda *_: _parts_of(function(*operands), structure)
+
+    found = trace_cond(truth, side(then), side(otherwise), (UNBOUND,) * len(parts))
+    return unflatten_tree(structure, iter(found))
+
+
+def _parts_of(value: Any, structure: Structure) -> list[Any]:
+    """The numbers and arrays in a value of this structure."""
+    parts, found = flatten_tree(value)
+    if found != structure:
+        raise RegionRefused("a value whose structure changes")
+    return list(parts)
+
+
+def zeros(shape: Sequence[Any], dtype: DType) -> Any:
+    """A traced array of zeros."""
+    node = Scalar(dtype, dtype.type(0), False)
+    lengths = tuple(dim(unwrap(n)) for n in shape)
+    return new_array(elementwise(COPY, broadcast_to(node, lengths)))

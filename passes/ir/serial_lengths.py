@@ -14,16 +14,18 @@ FUNCTIONS: Final = {"//": "floor_divide", "min": "min", "max": "max"}
 def serial_length(
     value: Dim, index: Callable[[str], str], word: Callable[[int | Dim], str]
 ) -> str | None:
-    """The expression of a length, in which indices are iterators; None for a single word.
+    """The expression of a length, in which indices are iterators; None for a single number.
 
     Sums are written out, so that LLVM knows how far apart two elements are.
 
     Args:
-        value: A length that is not constant.
+        value: A length.
         index: The name of an iterator in the source.
         word: The name of a number that the caller gives, or its literal.
     """
     symbol = symbol_of(value)
+    if value.constant is not None:
+        return None
     if symbol is not None:
         return index(symbol.name) if symbol.kind == INDEX else None
     if len(value.terms) == 1 and not _names_index(value) and len(value.terms[0][0]) == 1:

@@ -79,12 +79,10 @@ class _Writer:
         self.buffers: dict[Storage, str] = {}
         self.scratch: dict[Storage, str] = {}
         self.written: set[Storage] = set()
-        self.numbers: dict[str, str] = {}
-        self.lengths: dict[Dim, str] = {}
+        self.numbers, self.lengths = dict[str, str](), dict[Dim, str]()
         self.dtypes: dict[str, DType] = {}
         self.over_blocks: dict[str, For] = {}
-        self.firsts: dict[str, str] = {}
-        self.ends: dict[str, str] = {}
+        self.firsts, self.ends = dict[str, str](), dict[str, str]()
         self.open: dict[str, None] = {}
         self.strips = self.polls = self.calls = self.serial = False
 
@@ -173,10 +171,9 @@ class _Writer:
         constant = value if isinstance(value, int) else value.constant
         if isinstance(value, int) or (constant is not None and -baked <= constant <= baked):
             return str(constant)
-        if self.serial and not isinstance(value, int) and constant is None:
-            written = serial_length(value, partial(self.named, "i"), self.length)
-            if written is not None:
-                return written
+        known = self.serial and serial_length(dim(value), partial(self.named, "i"), self.length)
+        if known:
+            return known
         if value not in self.lengths:
             self.lengths[value] = self.fresh("n")
         return self.lengths[value]
