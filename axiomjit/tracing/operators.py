@@ -233,7 +233,12 @@ class TracedOperators(ArrayValue[Any], TracedValue):
                     raise  # other operators may be external calls
             else:
                 assert isinstance(made, Node)
+                region = _region()
+                if region is not None:
+                    region.check_arithmetic(name, _numbers(*map(node_of, operands)), made)
                 return self.represented(made)
+        if name in _OF_BITS and _region() and all(_python_kind(one) is int for one in operands):
+            return self.represented(_region().bits(name, *map(node_of, operands)))
         if name in _OF_BOOLS and all(_python_kind(one) is bool for one in operands):
             made = UFUNCS[OPERATOR_UFUNCS[name]](*map(node_of, operands))
             assert isinstance(made, Node)
@@ -256,9 +261,17 @@ _OF_NUMBERS: Final = frozenset(
     {"add", "sub", "mul", "truediv", "pow", "floordiv", "mod", "neg", "abs", "invert"}
 )
 """Operators that return Python numbers for Python numbers."""
+_OF_BITS: Final = frozenset({"and", "or", "xor", "lshift", "rshift"})
+"""Operators on the bits of integers."""
 _OF_BOOLS: Final = frozenset({"and", "or", "xor"})
 """Operators that return Python bools for Python bools."""
 _NUMBERS: Final = TracedValue | SymbolicNumber | int | float | complex
+
+
+def _region() -> Any:
+    """The region whose body is followed, if any."""
+    following = current()
+    return None if following is None else following.region
 
 
 def _numbers(*operands: object) -> Sequence[object]:

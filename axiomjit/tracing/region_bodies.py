@@ -13,11 +13,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.base.array_values import OPERATOR_UFUNCS
 from axiomjit.base.dtypes import BOOL, COMPLEX, FLOAT, INT, DType, supported
 from axiomjit.base.errors import amount
 from axiomjit.base.records import Record
 from axiomjit.base.trace_context import Following
-from axiomjit.graph.builder import elementwise, fold
+from axiomjit.graph.builder import as_node, cast, elementwise, fold, python_number, strong
 from axiomjit.graph.external_calls import stored
 from axiomjit.graph.indexing_ops import ZERO, lengths_of
 from axiomjit.graph.library_operations import LibraryOperation
@@ -37,6 +38,7 @@ from axiomjit.graph.nodes import (
 )
 from axiomjit.graph.primitives import ALL_OF, PRIMITIVES, WHERE
 from axiomjit.graph.regions import Loop, Region, overwritten
+from axiomjit.numpy_rules.elementwise import UFUNCS
 from axiomjit.symbolic.dims import Dim, Scope, Symbol
 from axiomjit.symbolic.index_ranges import IndexRanges
 from axiomjit.tracing.lengths import SymbolicFloat, SymbolicInt, SymbolicNumber
@@ -47,6 +49,8 @@ MAX_OPERATIONS: Final = 400
 """The most operations of a body; a kernel of more takes long to compile."""
 EXACT: Final = 2**53
 """Integers up to this magnitude are floats."""
+_LARGEST: Final = Scalar(FLOAT, FLOAT.type(2.0**63 - 2**12), False)
+"""A bound of integers of 64 bits that allows for the rounding of floats."""
 _DEFAULT: Final = (BOOL, INT, FLOAT, COMPLEX)
 """The dtypes of Python's numbers, in the order of promotion."""
 
@@ -108,6 +112,39 @@ class RegionBody:
         """Require that a truth holds, or all truths of an array."""
         axes = tuple(range(len(truth.shape)))
         self.checks.append(fold(ALL_OF, truth, axes) if axes else truth)
+
+    def check_arithmetic(self, name: str, operands: Sequence[object], made: Node) -> None:
+        """Check that Python raises no error, and that its integer fits 64 bits.
+
+        Args:
+            name: The operator.
+            operands: The numbers or nodes that it takes.
+            made: The node of its result.
+        """
+        if not made.weak or made.shape:
+            return
+        nodes = [strong(as_node(one, name)) for one in operands]
+        if name in ("truediv", "floordiv", "mod") and not isinstance(nodes[1], Scalar):
+            zero = Scalar(nodes[1].dtype, nodes[1].dtype.type(0), False)
+            self.check(elementwise(PRIMITIVES["not_equal"], nodes[1], zero))
+        if made.dtype == INT and name in ("add", "sub", "mul", "pow", "neg"):
+            about = UFUNCS[OPERATOR_UFUNCS[name]](*(cast(node, FLOAT) for node in nodes))
+            assert isinstance(about, Node)
+            size_ = elementwise(PRIMITIVES["absolute"], about)
+            self.check(elementwise(PRIMITIVES["less"], size_, _LARGEST))
+
+    def bits(self, name: str, *operands: object) -> Node:
+        """The result of an operator on the bits of Python's integers, which is one.
+
+        Raises:
+            RegionRefused: it shifts to the left, where Python's integers grow.
+        """
+        if name == "lshift":
+            raise RegionRefused("a shift of a Python integer to the left")
+        nodes = [strong(as_node(one, name)) for one in operands]
+        made = UFUNCS[OPERATOR_UFUNCS[name]](*nodes)
+        assert isinstance(made, Node)
+        return python_number(made)
 
     def end(self) -> None:
         """Put all storages back as they were; `finals` has their last versions."""

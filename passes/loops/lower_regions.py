@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeGuard
 
+from axiomjit.base.dtypes import INT
 from axiomjit.base.records import Record
 from axiomjit.graph.nodes import Graph, Input, LengthNode
+from axiomjit.graph.primitives import CAST
 from axiomjit.graph.regions import Loop, Region
 from axiomjit.passes.graph.compose_views import compose_views
 from axiomjit.passes.graph.order_contractions import order_contractions
@@ -17,6 +19,7 @@ from axiomjit.passes.ir.loop_ir import (
     For,
     Index,
     Leave,
+    Let,
     LibraryCall,
     Load,
     LoopProgram,
@@ -205,8 +208,11 @@ class _Lowering:
         for number in numbers:
             length = number.origin.length if isinstance(number.origin, LengthNode) else dim(0)
             if any(symbol.kind == INDEX for symbol in symbols_in(length)):
-                names[number.name] = self.fresh("v")
-                loads += (Load(names[number.name], POSITIONS, Index(length, ())),)
+                name = names[number.name] = self.fresh("v")
+                loads += (Load(name, POSITIONS, Index(length, ())),)
+                if number.dtype != INT:
+                    names[number.name] = self.fresh("v")
+                    loads += (Let(names[number.name], number.dtype, CAST, (name,)),)
             else:
                 names[number.name] = self.number(number)
 
