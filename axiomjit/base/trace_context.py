@@ -35,8 +35,8 @@ class Following:
             "is_made",
             "last",
         ),
-        *("lives_outside", "may_fail", "may_know", "name", "refusal", "represent_input"),
-        *("rules", "scalars", "thread", "want_traced", "within"),
+        *("lives_outside", "may_fail", "may_know", "name", "refusal", "region", "regions"),
+        *("represent_input", "rules", "scalars", "thread", "want_traced", "within"),
     )
 
     def __init__(self, name: str = "a function", scalars: frozenset[int] = frozenset()) -> None:
@@ -78,6 +78,10 @@ class Following:
         """
         self.represent_input: Callable[[Any], Any] | None = None
         """Returns what represents one more input of the program."""
+        self.region: Any = None
+        """The loop or branch whose body is followed now, if any (`tracing.control_flow`)."""
+        self.regions = 0
+        """The number of regions followed so far, which tells their symbols and copies apart."""
         self.asked: Any = None
         """The last node whose value the function wanted to know, which tracing does not know."""
         self.within: CodeType | None = None
