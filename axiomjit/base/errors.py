@@ -77,7 +77,7 @@ class GradientError(GraphTypeError):
 
 
 class AxesError(GraphValueError):
-    """Axes that do not pair."""
+    """Axes, or names of axes, that do not fit each other."""
 
 
 class UnboundError(GraphValueError):
@@ -128,7 +128,7 @@ class SpecError(ShapeError):
 
 
 class TraceError(AxiomError, TypeError):
-    """The function cannot be traced for all values at once."""
+    """One trace of the function cannot serve all values of its arguments."""
 
 
 class NeedsValuesError(TraceError):

@@ -93,7 +93,7 @@ class _Kind(type):
             called = found if type(self) is cls else theirs
             return called(self, *args, **kwargs)
 
-        return functools.wraps(found)(method)
+        return functools.wraps(theirs)(method)
 
 
 class ArrayBase(np.ndarray):
@@ -191,6 +191,8 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         if self._facts.is_number:
             return NotImplemented
         operation = IN_PLACE.get(name)
+        if name == "matmul":  # with its own rule of which shapes fit
+            return at_once(operator.imatmul, (self, other), {}, writes=True)
         if operation is None:
             return self._ufunc(OPERATOR_UFUNCS[name], "__call__", (self, other), {"out": (self,)})
         return run(operation, (self, other), {})
@@ -474,7 +476,7 @@ _NEW: Final = object.__new__
 
 
 def _is_operand(value: Any) -> bool:
-    """True for arrays and numbers that lazy arrays can be; others see NumPy's arrays."""
+    """True for a value that lazy arrays can be computed with; NumPy's arrays meet any other."""
     kind = type(value)
     if kind is LazyArray or kind in _NUMBERS:
         return True

@@ -135,8 +135,8 @@ def _converted(function: Function, args: Sequence[Any], kwargs: dict[str, Any]) 
     if len(args) > 2 or not _OPTIONS.issuperset(kwargs) or function not in _PLAIN:
         return None
     order = kwargs.get("order")
-    copy = kwargs.get("copy", True if function is np.array else None)
-    if order not in (None, "K") or kwargs.get("subok") not in (None, False, True):
+    copy = _COPIES.get(kwargs.get("copy", True if function is np.array else None), ...)
+    if order not in (None, "K") or copy is ... or kwargs.get("subok") not in (None, False, True):
         return None
     if dtype is not None and (wanted := np.dtype(dtype)) != given.dtype:
         if copy is False or not is_lazy_type(wanted):
@@ -259,6 +259,12 @@ class Columns(_ByIndex, _C):  # type: ignore[misc]
     stands_for = np.c_
 
 
+_COPIES: Final[dict[Any, bool | None]] = {
+    **{True: True, np._CopyMode.ALWAYS: True},
+    **{False: False, np._CopyMode.NEVER: False},
+    **{None: None, np._CopyMode.IF_NEEDED: None},
+}
+"""The values of the option `copy`."""
 _PLAIN: Final = (np.asarray, np.asanyarray, np.array)
 _OPTIONS: Final = frozenset({"copy", "dtype", "order", "subok"})
 _TABLE: Final[dict[Callable[[Function], Function], str]] = {
@@ -286,6 +292,7 @@ def like(function: Any, made: Function, module: str) -> Function:
     found.__module__, found.__qualname__, found.stands_for = module, found.__name__, function
     if not hasattr(type(function), "__get__"):
         found = functools.update_wrapper(Builtin(found), found)
+        found.__text_signature__ = getattr(function, "__text_signature__", None)
     return found  # type: ignore[no-any-return]
 
 

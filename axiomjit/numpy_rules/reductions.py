@@ -58,19 +58,19 @@ def _reduction(name: str, accumulator: UfuncFold) -> Rule:
         node = builder.cast(builder.cast(node, wanted), accumulator.result_dtype(wanted))
         axes = reduced_dimensions(node, axis)
         start = _start(name, initial, node.dtype)
-        zero = start if accumulator is SUM and _is_negative_zero(start) else None
+        zero = start if accumulator is SUM and _may_be_negative_zero(start) else None
         if _given(where):
             if start is None and not accumulator.has_identity:
                 raise ValueError(
                     f"reduction operation '{accumulator.reduce.__name__}' does not have an "
                     "identity, so to use a where mask one has to specify 'initial'"
                 )
-            identity = accumulator.initial(node.dtype) if zero is None else -0.0
+            identity = accumulator.initial(node.dtype) if zero is None else complex(-0.0, -0.0)
             node = _masked(name, node, where, identity)
         # Integers are reduced in 64 bits; one wrap at the end gives the same result.
         folded = builder.fold(accumulator, node, axes, start)
         if zero is not None:
-            folded = builder.elementwise(WHERE, _negative_zeros(node, axes), zero, folded)
+            folded = _with_signs(folded, node, axes, zero)
         folded = builder.cast(folded, wanted)
         return insert_dimensions(folded, axes) if kept(keepdims) else folded
 
@@ -108,21 +108,31 @@ def _start(name: str, initial: object, dtype: DType) -> Node | None:
     return builder.cast(builder.strong(node), dtype)
 
 
-def _is_negative_zero(start: Node | None) -> bool:
-    """True for an initial value of -0.0 to which floats are added."""
-    known = isinstance(start, Scalar) and is_float(start.dtype)
-    return known and bool(start.value == 0 and np.signbit(start.value))  # type: ignore[union-attr]
+def _may_be_negative_zero(start: Node | None) -> bool:
+    """True for an initial value to which floats are added, if a part of it may be -0.0."""
+    if start is None or not is_inexact(start.dtype):
+        return False
+    if not isinstance(start, Scalar):
+        return True
+    parts = complex(start.value.item())
+    return any(part == 0 and np.signbit(part) for part in (parts.real, parts.imag))
 
 
-def _negative_zeros(node: Node, axes: Sequence[int]) -> Node:
-    """True where all elements along dimensions are -0.0, which sums from 0.0 do not tell."""
-    is_zero = builder.elementwise(
-        PRIMITIVES["equal"], node, Scalar(node.dtype, node.dtype.type(0), False)
-    )
+def _with_signs(total: Node, node: Node, axes: Sequence[int], start: Node) -> Node:
+    """The total of a sum, which begins at 0.0; of negative zeros it is the initial value."""
+    if is_complex(node.dtype):
+        parts = [
+            _with_signs(
+                builder.part(total, one), builder.part(node, one), axes, builder.part(start, one)
+            )
+            for one in ("real", "imag")
+        ]
+        return builder.elementwise(PRIMITIVES["complex_of"], *parts)
+    zero = Scalar(node.dtype, node.dtype.type(0), False)
+    is_zero = builder.elementwise(PRIMITIVES["equal"], node, zero)
     signs = builder.elementwise(PRIMITIVES["signbit"], node)
-    return builder.fold(
-        ALL_OF, builder.elementwise(PRIMITIVES["logical_and"], is_zero, signs), axes
-    )
+    both = builder.elementwise(PRIMITIVES["logical_and"], is_zero, signs)
+    return builder.elementwise(WHERE, builder.fold(ALL_OF, both, axes), start, total)
 
 
 def _mask(name: str, where: object, shape: tuple[Dim, ...]) -> Node:
@@ -146,7 +156,8 @@ def _mask(name: str, where: object, shape: tuple[Dim, ...]) -> Node:
 
 
 def _masked(name: str, node: Node, where: object, identity: complex) -> Node:
-    neutral = Scalar(node.dtype, node.dtype.type(identity), False)
+    known = identity if is_complex(node.dtype) else identity.real
+    neutral = Scalar(node.dtype, node.dtype.type(known), False)
     return builder.elementwise(WHERE, _mask(name, where, node.shape), node, neutral)
 
 

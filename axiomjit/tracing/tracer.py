@@ -466,7 +466,7 @@ def _position(key: Any) -> Any:
 
 
 def _slice(key: Any) -> Any:
-    """A slice whose computed integers are lengths; other parts of an index unchanged."""
+    """The slice, with lengths for computed integers; any other part of an index unchanged."""
     if not isinstance(key, slice):
         return key
     ends = (key.start, key.stop, key.step)
