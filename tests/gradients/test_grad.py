@@ -269,3 +269,20 @@ def test_an_optimiser_takes_values_with_gradients():
     np.testing.assert_allclose(found.x, np.ones(5), atol=1e-4)
     by_hand = optimize.minimize(rosenbrock, np.zeros(5), jac=optimize.rosen_der)
     assert abs(found.nit - by_hand.nit) <= 1
+
+
+def test_loops_that_run_as_one_step_are_refused():
+    def carried(x):
+        return aj.fori_loop(0, 3, lambda k, y: np.tanh(y) * 2, x).sum()
+
+    def captured(x):
+        return aj.fori_loop(0, 3, lambda k, y: y + x.sum(), np.zeros(2)).sum()
+
+    for function in (carried, captured):
+        with pytest.raises(GradientError, match="a loop or branch that runs as one step"):
+            aj.grad(function)(Y)
+    descended = aj.jit(lambda x: aj.fori_loop(0, 3, lambda k, y: y - 0.1 * aj.grad(cubes)(y), x))
+    wanted = Y
+    for _ in range(3):
+        wanted = wanted - 0.3 * wanted**2
+    np.testing.assert_allclose(descended(Y), wanted)
