@@ -32,6 +32,7 @@ from axiomjit.functions.scipy_functions import is_object, is_step, public_name
 from axiomjit.functions.sources import MISSING, Fixed, Is, static_attribute
 from axiomjit.functions.texts import Text, is_computed, joined
 from axiomjit.functions.texts import known as known_text
+from axiomjit.functions.transforms import FORMS
 from axiomjit.tracing.generators import is_generator
 from axiomjit.tracing.lengths import SymbolicNumber, converted, known_numbers
 from axiomjit.tracing.operators import leaves_in, traced_in
@@ -55,6 +56,10 @@ class LibraryCalls(Calls):
             found = special(self, *args, **kwargs)
             if found is not NotImplemented:
                 return found
+        form = FORMS.get(id(function))
+        if form is not None:
+            named = dict(zip(kwargs, self.opened(kwargs.values()), strict=True))
+            return form(self.call, *self.opened(args), **named)
         if isinstance(function, operator.itemgetter | operator.attrgetter):
             return self._get_parts(function, *args)
         known = kind_of_call(function).with_arguments(args, kwargs)

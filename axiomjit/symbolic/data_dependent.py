@@ -190,7 +190,7 @@ def assumed_multiple(length: Dim, divisor: Dim) -> None:
 
 
 def data_dependent_in(*lengths: Dim) -> frozenset[Symbol]:
-    """The symbols of data-dependent lengths in these lengths."""
+    """The symbols in these expressions that stand for data-dependent lengths."""
     return frozenset(symbol for symbol in symbols_in(*lengths) if symbol.kind in KINDS)
 
 

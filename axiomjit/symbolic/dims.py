@@ -418,7 +418,7 @@ class Scope:
         self.values = dict(values)
         self.guards: dict[Guard, None] = {}
         self.data_dependent: dict[object, Symbol] = {}
-        """The symbols of data-dependent lengths, by their masks (see `data_dependent_length`)."""
+        """For each mask, the symbol of the length that it decides (see `data_dependent_length`)."""
         self.computed: dict[Symbol, str] = {}
         """The computed numbers whose values in this call decide comparisons, with the user's line
         that asked for each, in this order."""
@@ -446,7 +446,7 @@ def current_scope() -> Scope:
     """The ambient scope.
 
     Raises:
-        TraceError: no scope has the value of a symbolic length here.
+        TraceError: no scope is entered, so symbolic lengths have no values.
     """
     scope = _scope.get()
     if scope is None:

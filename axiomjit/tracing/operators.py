@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from axiomjit.base.array_values import OPERATOR_UFUNCS, ArrayValue
-from axiomjit.base.dtypes import BOOL, ELEMENT_TYPES, INT, is_integer
+from axiomjit.base.dtypes import BOOL, ELEMENT_TYPES, INT, is_complex, is_integer
 from axiomjit.base.errors import AxiomError, NeedsValuesError, UnsupportedError
+from axiomjit.base.locks import lazy_import
 from axiomjit.base.operator_names import COMPARISONS, PREFIX
 from axiomjit.base.origins import user_location
 from axiomjit.base.reachable import Path, reachable
@@ -20,11 +22,12 @@ from axiomjit.base.trace_context import current, refused
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.primitives import COPY
+from axiomjit.graph.primitives import COPY, PRIMITIVES
 from axiomjit.graph.storages import VersionedStorage
 from axiomjit.graph.traced_values import TracedValue
 from axiomjit.numpy_rules.elementwise import UFUNCS
 from axiomjit.numpy_rules.options import Rule
+from axiomjit.numpy_rules.shapes import part_of
 from axiomjit.tracing.lengths import SymbolicInt, SymbolicNumber, unwrap
 from axiomjit.tracing.refusals import note_asked, recorded, refuse_value
 
@@ -187,6 +190,9 @@ def result_of(row: Rule, args: Sequence[object], kwargs: dict[str, object]) -> M
         numbers = [one for one in traced if is_integer(one.node.dtype) and not one.node.shape]
         if isinstance(error, AxiomError) or not numbers:
             raise
+        lengths = _lengths(args[1:]), {name: _lengths(value) for name, value in kwargs.items()}
+        if not traced_in([*lengths[0], *lengths[1].values()]):
+            return result_of(row, (args[0], *lengths[0]), lengths[1])
         note_asked(numbers[0])
         refuse_value(
             "an array's value as an axis, a length or another option",
@@ -194,6 +200,13 @@ def result_of(row: Rule, args: Sequence[object], kwargs: dict[str, object]) -> M
             "pass a Python int in place of the array",
         )
     return made
+
+
+def _lengths(value: Any) -> Any:
+    """The value with its computed integers as lengths, also those in lists and tuples."""
+    if isinstance(value, list | tuple):
+        return (tuple if isinstance(value, tuple) else list)(map(_lengths, value))
+    return lazy_import("axiomjit.tracing.python_numbers").position(value)
 
 
 class TracedOperators(ArrayValue[Any], TracedValue):
@@ -225,6 +238,8 @@ class TracedOperators(ArrayValue[Any], TracedValue):
         """Apply an operator; unlike NumPy's functions it keeps Python numbers."""
         if name in ("lt", "le", "gt", "ge"):
             _refuse_order(name, operands)
+            if is_complex(self.node.dtype) and not any(map(_is_array, operands)):
+                return self.represented(_in_order(name, *map(node_of, operands)))
         if name in _OF_NUMBERS and all(isinstance(one, _NUMBERS) for one in operands):
             try:
                 made = UFUNCS[OPERATOR_UFUNCS[name]](*_numbers(*map(node_of, operands)))
@@ -289,6 +304,23 @@ def _python_kind(value: Any) -> type | None:
     if issubclass(type(value), SymbolicNumber):
         return int if issubclass(type(value), SymbolicInt) else float
     return type(value) if type(value) in (bool, int, float, complex) else None
+
+
+def _is_array(value: Any) -> bool:
+    is_traced = issubclass(type(value), TracedOperators)
+    return value.is_array if is_traced else not isinstance(value, _NUMBERS)
+
+
+def _in_order(name: str, left: object, right: object) -> Node:
+    """A comparison of complex NumPy numbers: unlike that of arrays, a NaN decides in its part."""
+    (a, b), (c, d) = ([part_of(one, part) for part in ("real", "imag")] for one in (left, right))
+    strict = "less" if name in ("lt", "le") else "greater"
+    names = strict, OPERATOR_UFUNCS[name].__name__
+    first, second, equal, both, either = (
+        partial(builder.elementwise, PRIMITIVES[one])
+        for one in (*names, "equal", "logical_and", "logical_or")
+    )
+    return either(first(a, c), both(equal(a, c), second(b, d)))
 
 
 def _refuse_order(name: str, operands: Sequence[object]) -> None:

@@ -23,7 +23,7 @@ from axiomjit.graph.traced_values import Folding, broadcast_folding
 from axiomjit.numpy_rules.creation import FUNCTIONS as NEW
 from axiomjit.numpy_rules.elementwise import cast_to
 from axiomjit.numpy_rules.indexing import index_node
-from axiomjit.numpy_rules.options import Rule
+from axiomjit.numpy_rules.options import Rule, RuleByKind
 from axiomjit.numpy_rules.reductions import REDUCTIONS
 from axiomjit.numpy_rules.shapes import part_of
 from axiomjit.numpy_rules.table import FUNCTIONS, METHODS, REDUCEATS, SCANS
@@ -301,7 +301,10 @@ class Tracer(WithoutValues, TracedOperators):
             return new_array(made)
         if func is np.imag and isinstance(args[0], Tracer):
             return args[0].imag
-        row = partial(called, func.__name__, FUNCTIONS[func])
+        rule = FUNCTIONS[func]
+        if isinstance(rule, RuleByKind) and not (args and getattr(args[0], "is_array", False)):
+            rule = rule.of_numbers
+        row = partial(called, func.__name__, rule)
         return or_external_call(row, func, name, args, kwargs, represented)
 
     def __copy__(self) -> Tracer:
@@ -412,7 +415,8 @@ class TracedScalar(Tracer):
 
     @recorded
     def __getitem__(self, key: object) -> Tracer:
-        made = _seen_in((self,), index_node(self.node, _index(key)))
+        positions = tuple(map(_position, key)) if isinstance(key, tuple) else _position(key)
+        made = _seen_in((self,), index_node(self.node, _index(positions)))
         items = key if isinstance(key, tuple) else (key,)
         taken_out = not made.is_array and any(item is Ellipsis for item in items)
         # with an ellipsis and positions without dimensions NumPy returns an array, not a number
@@ -454,8 +458,15 @@ def _index(key: Any) -> Any:
     return unwrap(node_of(_slice(key)))
 
 
+def _position(key: Any) -> Any:
+    """An integer that is an argument as a length; other parts of an index unchanged."""
+    if type(key) is TracedScalar and isinstance(base_of(key.node), Input):
+        return lazy_import("axiomjit.tracing.python_numbers").position(key)
+    return key
+
+
 def _slice(key: Any) -> Any:
-    """A slice whose computed integers are lengths; other parts of an index unchanged."""
+    """The slice, with lengths for computed integers; any other part of an index unchanged."""
     if not isinstance(key, slice):
         return key
     ends = (key.start, key.stop, key.step)

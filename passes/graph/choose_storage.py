@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from axiomjit.base.dtypes import is_inexact
-from axiomjit.graph.library_operations import MATRIX_PRODUCT, LibraryOperation
+from axiomjit.graph.library_operations import MATRIX_PRODUCT, MIN_LIBRARY_WORK, LibraryOperation
 from axiomjit.graph.nodes import (
     Graph,
     Node,
@@ -25,14 +25,15 @@ from axiomjit.graph.nodes import (
 )
 from axiomjit.graph.primitives import GATHER, MATERIALIZE, PACKS, SAVE, STATE, UPDATE
 from axiomjit.graph.regions import overwritten
-from axiomjit.passes.graph.order_contractions import MIN_LIBRARY_WORK
 from axiomjit.passes.ir.view_ir import Library
 from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import Dim, Scope
 from axiomjit.symbolic.index_maps import IndexMap, compose, fixed, iterators_of
 
 MAX_REPEATED_WEIGHT: Final = 4
-"""Additions that may be repeated per element of a broadcast; a more expensive value is stored."""
+"""The highest cost, in additions, of a value that is computed again for each element of a
+broadcast; a more expensive value is stored.
+"""
 MAX_SHARED_WEIGHT: Final = 16
 """Additions that may be repeated for each additional loop nest or index that reads a value."""
 LOOKUP_COST: Final = 4

@@ -25,8 +25,9 @@ def order_writes(graph: Graph, stored: Collection[Node]) -> Order:
     """Order the stored ops so that each version is read before the next one is written.
 
     If no such order exists, some versions are `late`: their readers must read copies. Without
-    updates the order is that of the graph. Counts of selected elements come early, in the order of
-    the graph, before values of these lengths. Ops that may raise an error come early, too.
+    updates the order is that of the graph. Ops that count selected elements come early, in the
+    order of the graph, since these counts are lengths of later values. Ops that may raise an error
+    come early, too.
 
     Needs: a legal graph in which only outputs are views, and its stored ops.
     Gives: every stored op once.

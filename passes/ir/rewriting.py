@@ -110,7 +110,7 @@ def all_steps(loops: Iterable[For]) -> Dim:
 
 
 def counted_steps(loops: Sequence[For]) -> tuple[tuple[str, Dim], ...]:
-    """The terms of a linear index over nested loops."""
+    """The terms of the index that counts the iterations of nested loops, row by row."""
     strides = row_major_strides(tuple(loop.extent for loop in loops))
     return tuple((loop.iterator, stride) for loop, stride in zip(loops, strides, strict=True))
 

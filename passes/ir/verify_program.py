@@ -174,7 +174,7 @@ def _unfilled_faults(
 ) -> Iterator[str]:
     """Check that a storage written in pieces is read only when all of them are written.
 
-    `pieces` has the number of unwritten elements of each such storage.
+    `pieces` maps each such storage to the number of its elements that are not yet written.
     """
     storage = definition.storage
     assert storage is not None

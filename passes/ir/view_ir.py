@@ -207,9 +207,9 @@ class Definition(Record):
     If `library` is set, the op is a library call instead of loops. A join has one region per
     operand. With a `target`, the op writes the next version of an existing storage, at the elements
     in the target's view. Points that violate one of the `conditions` are skipped. In a scatter, the
-    operands after the first are positions: the iterators of the target from rank on. Along
-    `ordered` iterators an element may be written again, so they run in C order; `combine` merges
-    the old element with the new one.
+    operands after the first are positions; in the target's view they are the iterators after those
+    of the result. Along `ordered` iterators an element may be written again, so they run in C
+    order; `combine` merges the old element with the new one.
     """
 
     name: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from axiomjit.base.records import Record
@@ -144,7 +144,8 @@ def _facts(
         return _Facts(reads, writes, 0, (), may_fail=step.operation.may_raise)
     every = step.statements
     loops = [s for s in step.body if isinstance(s, For)]
-    known = frozenset(counts[s] for s in _data_dependent_lengths(every)) if counts else frozenset()
+    lengths = _data_dependent_lengths(every, reads | writes) if counts else ()
+    known = frozenset(counts[symbol] for symbol in lengths)
     return _Facts(
         known | reads,
         writes,
@@ -157,12 +158,13 @@ def _facts(
     )
 
 
-def _data_dependent_lengths(every: Sequence[Stmt]) -> frozenset[Symbol]:
-    """The data-dependent lengths in statements."""
+def _data_dependent_lengths(every: Sequence[Stmt], used: Iterable[Storage]) -> frozenset[Symbol]:
+    """The data-dependent lengths in statements, and those of the storages that they use."""
     extents = [s.extent for s in every if isinstance(s, For)]
     indices = [s.index for s in every if isinstance(s, Load | Store)]
     named = [d for i in indices for d in (i.offset, *(stride for _, stride in i.terms))]
-    return data_dependent_in(*extents, *named)
+    shapes = [d for storage in used for d in (*storage.shape, *storage.strides)]
+    return data_dependent_in(*extents, *named, *shapes)
 
 
 def _host(

@@ -19,7 +19,7 @@ SHAPES = ((6,), (6,), (3, 4), (3, 4), (4,), (4, 4), (2, 3, 4), (4, 3), (1,), (),
 NAMES = ("a", "b", "c", "d", "x", "y", "z", "w")
 ROUNDED = re.compile(
     r"\b(sum|prod|mean|var|std|cumsum|cumprod|exp|sin|log1p|tanh|arctan2|hypot|trace|average|"
-    r"nansum|nanmean|accumulate|reduce|trapezoid|dot|cbrt|power)\b|\*\* (0\.5|-1)|@"
+    r"nansum|nanmean|accumulate|reduce|trapezoid|dot|cbrt|power)\b|\*\* (0\.5|\(?-1)|@"
 )
 SMOOTH = ("+", "-", "*")
 SIGNS = ("+", "-", "*", "/", "//", "%", "<", "<=", "==", "!=", ">", ">=", "&", "|", "^")
