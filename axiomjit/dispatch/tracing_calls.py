@@ -35,6 +35,7 @@ from axiomjit.functions.outside import (
     refuse,
 )
 from axiomjit.functions.sources import NUMBERS, Equals, Guards, Source, Vector
+from axiomjit.functions.transforms import innermost
 from axiomjit.graph.captured import Captured, Watch, capturing
 from axiomjit.graph.nodes import Input, Node, post_order
 from axiomjit.symbolic.dims import Dim, Scope
@@ -238,8 +239,9 @@ class _TraceOnce:
             leaves[place] = outside.argument(place, name, value, marked)
         whole: Any = unflatten_tree(self._call.structure, iter(leaves))
         function: Any = self._function
-        if type(function) is MethodType:
-            outside.fixed(function.__self__, "self")
+        inner = innermost(function)
+        if type(inner) is MethodType:
+            outside.fixed(inner.__self__, "self")
         returned = self._calls.call(function, *whole[0], **whole[1])
         refuse_traps()
         if not outside.effects:

@@ -154,8 +154,19 @@ class Calls(Operators):
         return self.library(function, args, kwargs)
 
     def opened(self, values: Iterable[Any]) -> list[Any]:
-        """Values with the arrays in containers from outside as traced arrays."""
-        return [self.given(one) if is_container(one) else one for one in values]
+        """Values with the arrays in containers and dataclasses from outside as traced arrays."""
+        return [self._opened(one) for one in values]
+
+    def _opened(self, value: Any) -> Any:
+        if is_container(value):
+            return self.given(value)
+        kind = type(value)
+        if not (dataclasses.is_dataclass(kind) and self.outside.is_outside(value)):
+            return value
+        made = object.__new__(kind)
+        for field in dataclasses.fields(kind):
+            object.__setattr__(made, field.name, self._opened(self.attribute(value, field.name)))
+        return made
 
     def _part_of_method(self, method: Any, name: str) -> Any:
         """The object or function of a bound method; of an outside method, it has a source."""

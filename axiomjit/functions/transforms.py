@@ -11,6 +11,8 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from axiomjit.base.native_callable import NativeCallable
+
 
 class Transform:
     """A function of another one, `function`, that is traced by `run`."""
@@ -37,6 +39,17 @@ class Transform:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The result for arrays, or for traced arrays where the call is not seen by a trace."""
         return self.in_numpy(args, kwargs)
+
+
+def innermost(function: Any) -> Any:
+    """The user's function that transforms and compiled functions are made of."""
+    while isinstance(function, Transform | NativeCallable):
+        name = "function" if isinstance(function, Transform) else "_function"
+        inner = getattr(function, name, None)
+        if inner is None:
+            return function
+        function = inner
+    return function
 
 
 Form = Callable[..., Any]

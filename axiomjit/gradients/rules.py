@@ -76,13 +76,16 @@ def _cube_root(y: Any, x: Any) -> Any:
     return 1 / (3 * (y * y))
 
 
-def _share(y: Any, x: Any) -> Any:
-    """exp(x - y), the share of a term in a sum of exponentials; infinite terms share evenly."""
-    return np.where(np.isneginf(x), 0, np.exp(x - y))
+def _share(y: Any, a: Any, b: Any, power: Any) -> Any:
+    """The share of a term in a sum of two powers; infinite terms share evenly."""
+    most = np.where(a == b, 0.5, 1)
+    return np.where(np.isneginf(a), 0, np.where(np.isposinf(a), most, power(a - y)))
 
 
-def _binary_share(y: Any, x: Any) -> Any:
-    return np.where(np.isneginf(x), 0, np.exp2(x - y))
+def _angle(a: Any, b: Any) -> Any:
+    """b / (a**2 + b**2) without overflow; 0 where both are 0."""
+    size = np.hypot(a, b)
+    return _without_zero(_without_zero(b, size), size)
 
 
 def _same_sign(y: Any, a: Any, b: Any) -> Any:
@@ -127,8 +130,14 @@ ELEMENTWISE: Final[Mapping[str, Row]] = {
     "log10": (lambda y, x: 1 / (x * LOG_10),),
     "log1p": (lambda y, x: 1 / (1 + x),),
     "cbrt": (_cube_root,),
-    "logaddexp": (lambda y, a, b: _share(y, a), lambda y, a, b: _share(y, b)),
-    "logaddexp2": (lambda y, a, b: _binary_share(y, a), lambda y, a, b: _binary_share(y, b)),
+    "logaddexp": (
+        lambda y, a, b: _share(y, a, b, np.exp),
+        lambda y, a, b: _share(y, b, a, np.exp),
+    ),
+    "logaddexp2": (
+        lambda y, a, b: _share(y, a, b, np.exp2),
+        lambda y, a, b: _share(y, b, a, np.exp2),
+    ),
     "erf": (lambda y, x: TWO_BY_ROOT_PI * np.exp(-x * x),),
     "erfc": (lambda y, x: -TWO_BY_ROOT_PI * np.exp(-x * x),),
     "sin": (lambda y, x: np.cos(x),),
@@ -138,8 +147,8 @@ ELEMENTWISE: Final[Mapping[str, Row]] = {
     "arccos": (lambda y, x: -1 / np.sqrt((1 - x) * (1 + x)),),
     "arctan": (lambda y, x: 1 / (1 + x * x),),
     "arctan2": (
-        lambda y, a, b: _without_zero(b, a * a + b * b),
-        lambda y, a, b: _without_zero(-a, a * a + b * b),
+        lambda y, a, b: _angle(a, b),
+        lambda y, a, b: -_angle(b, a),
     ),
     "sinh": (lambda y, x: np.cosh(x),),
     "cosh": (lambda y, x: np.sinh(x),),

@@ -1,6 +1,7 @@
 """`grad`, `value_and_grad` and their like, called as users call them."""
 
 import copy
+import dataclasses
 import pickle
 import re
 from pathlib import Path
@@ -319,3 +320,30 @@ def test_a_function_without_a_program_is_refused():
         aj.grad(f)(Y)
     with np.errstate(all="raise"), pytest.raises(aj.errors.NeedsValuesError, match="np.errstate"):
         aj.grad(cubes)(Y)
+
+
+@dataclasses.dataclass
+class Parameters:
+    weights: np.ndarray
+    bias: float
+
+
+class Model:
+    def __init__(self):
+        self.scale = 2.0
+
+    def loss(self, x):
+        return self.scale * (x**2).sum()
+
+
+def test_dataclasses_and_methods():
+    found = aj.grad(lambda p: (p.weights**2).sum() * p.bias)(Parameters(Y, 2.0))
+    assert isinstance(found, Parameters)
+    np.testing.assert_allclose(found.weights, 4 * Y)
+    assert found.bias == pytest.approx((Y**2).sum())
+    model = Model()
+    gradient = aj.grad(model.loss)
+    for scale in (2.0, 3.0):
+        model.scale = scale
+        np.testing.assert_allclose(gradient(Y), 2 * scale * Y)
+        np.testing.assert_allclose(np.diag(aj.hessian(model.loss)(Y)), 2 * scale)

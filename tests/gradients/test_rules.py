@@ -141,6 +141,30 @@ def test_ties_share_evenly_and_zeros_give_zero():
     assert [g.item() for g in gradients_of(np.power, zero, np.ones(1))] == [1, 0]
 
 
+def test_special_values():
+    inf, nan = np.inf, np.nan
+    at = np.array([inf, -inf, 0.0, nan])
+    wanted = {
+        np.exp: [inf, 0, 1, nan],
+        np.tanh: [0, 0, 1, nan],
+        np.arctan: [0, 0, 1, nan],
+        np.log1p: [0, -0.0, 1, nan],
+        np.arcsinh: [0, 0, 1, nan],
+        np.cbrt: [0, 0, inf, nan],
+        np.negative: [-1] * 4,
+        np.rint: [0] * 4,
+    }
+    for function, slopes_there in wanted.items():
+        np.testing.assert_array_equal(gradients_of(function, at)[0], slopes_there)
+    first, second = np.array([inf, -inf, inf, 0.0]), np.array([0.0, -inf, inf, -inf])
+    found = gradients_of(np.logaddexp, first, second)
+    np.testing.assert_array_equal(found[0], [1, 0, 0.5, 1])
+    np.testing.assert_array_equal(found[1], [0, 0, 0.5, 0])
+    for size in (1e-200, 1e200):
+        angle = gradients_of(np.arctan2, np.array([3 * size]), np.array([4 * size]))
+        np.testing.assert_allclose(np.ravel(angle) * size, [0.16, -0.12])
+
+
 def test_zero_stays_zero():
     x = np.array([0.0, 4.0, -1.0])
     root = gradients_of(lambda x: np.where(x > 0, np.sqrt(x), 0), x)[0]
