@@ -30,6 +30,7 @@ from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Node, Op, Update, base_of, note, origin, post_order, with_operands
 from axiomjit.graph.primitives import COPY, GATHER, NUMBER, PRIMITIVES, WHERE, UfuncFold
 from axiomjit.graph.reductions import StateFold
+from axiomjit.graph.regions import Written, after_region, overwritten
 from axiomjit.graph.storages import Materialized, Sequential
 from axiomjit.symbolic.index_maps import identity
 
@@ -97,9 +98,13 @@ def unmarked(outputs: Sequence[Node], marks: Sequence[Marked]) -> tuple[Node, ..
         operands = [new[child] for child in node.children]
         if node in own:
             new[node] = operands[0]
-        elif isinstance(node, Update) and node.operands[0] in own:
-            first = builder.elementwise(COPY, operands[0])
-            new[node] = with_operands(node, [first, *operands[1:]])
+        elif isinstance(node, Written):
+            new[node] = after_region(node.replace(operands=tuple(operands)))
+        elif not own.isdisjoint(node.children[: overwritten(node)]):
+            for k, child in enumerate(node.children[: overwritten(node)]):
+                if child in own:
+                    operands[k] = builder.elementwise(COPY, operands[k])
+            new[node] = with_operands(node, operands)
         else:
             new[node] = with_operands(node, operands)
             rule = _rule_of(node)
@@ -150,6 +155,8 @@ class _Reverse:
     def _children(self, node: Node) -> tuple[Node, ...]:
         if node in self._leaves:
             return ()
+        if isinstance(node, Written):  # the region between has no dtype of its own
+            return node.operands[1].children
         rule = _rule_of(node)
         return node.children if rule is None else rule.inputs
 
@@ -237,6 +244,8 @@ def is_differentiable(node: Node) -> bool:
 
 
 def _of_op(op: Op, g: Cotangent, wanted: Wanted) -> Contributions | Refused:
+    if isinstance(op, Written):
+        return Refused("a loop or branch that stays one, which has no derivative rule")
     if isinstance(op, Update):
         return of_update(op, g, wanted)
     if op.regions:

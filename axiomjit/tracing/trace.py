@@ -8,14 +8,19 @@ from typing import NoReturn
 import numpy as np
 
 from axiomjit.base.dtypes import ELEMENT_TYPES
-from axiomjit.base.errors import InterruptedWritesError, TraceError, UnsupportedError
+from axiomjit.base.errors import (
+    InterruptedWritesError,
+    NeedsValuesError,
+    TraceError,
+    UnsupportedError,
+)
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.base.trace_context import Following, entered
 from axiomjit.base.tree import OfArgument, Structure, flatten_tree
 from axiomjit.graph import builder
-from axiomjit.graph.indexing_ops import with_counts
+from axiomjit.graph.indexing_ops import lengths_of, with_counts
 from axiomjit.graph.nodes import Graph, Input, Node, base_of, is_view, post_order, size
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.storages import Strides, laid_out
@@ -25,7 +30,7 @@ from axiomjit.symbolic.data_dependent import (
     data_dependent_in,
     decisions,
 )
-from axiomjit.symbolic.dims import Dim, Scope, bound
+from axiomjit.symbolic.dims import INDEX, Dim, Scope, bound
 from axiomjit.tracing.holders import traced_inside
 from axiomjit.tracing.lengths import SymbolicFloat, SymbolicInt, SymbolicNumber, unwrap
 from axiomjit.tracing.refusals import traced
@@ -207,10 +212,30 @@ def trace(
         outputs = (*outputs, *dict.fromkeys(needed))
         positions = tuple(node.position for node in written)
         graph = Graph(tuple(arrays), (*outputs, *written.values()), positions)
+        if now.regions:
+            _refuse_leaks(graph)
         decided = decisions(scope)
         if scope.data_dependent:
             graph = with_counts(graph, scope)
     return Trace(graph, structure, leaves, decided)
+
+
+def _refuse_leaks(graph: Graph) -> None:
+    """Refuse a value of one trip that is used outside of its loop, by another way than carried.
+
+    Raises:
+        NeedsValuesError: the value depends on the index or on what the loop carries.
+    """
+    known = set(graph.inputs)
+    for node in graph.nodes:
+        named = any(s.kind == INDEX for length in lengths_of(node) for s in length.symbols)
+        if named or (isinstance(node, Input) and node not in known):
+            raise NeedsValuesError(
+                "the value of one trip outside of its loop",
+                "that the body stores it in a list, an attribute or a variable around it",
+                "return it from the body, as a carried value",
+                user_location(),
+            )
 
 
 def _written(arrays: Mapping[Input, Tracer]) -> dict[Input, Node]:
