@@ -30,7 +30,7 @@ from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Node, Op, Update, base_of, note, origin, post_order, with_operands
 from axiomjit.graph.primitives import COPY, GATHER, NUMBER, PRIMITIVES, WHERE, UfuncFold
 from axiomjit.graph.reductions import StateFold
-from axiomjit.graph.regions import Written, after_region, overwritten
+from axiomjit.graph.regions import Region, Written, after_region, overwritten
 from axiomjit.graph.storages import Materialized, Sequential
 from axiomjit.symbolic.index_maps import identity
 
@@ -155,8 +155,6 @@ class _Reverse:
     def _children(self, node: Node) -> tuple[Node, ...]:
         if node in self._leaves:
             return ()
-        if isinstance(node, Written):  # the region between has no dtype of its own
-            return node.operands[1].children
         rule = _rule_of(node)
         return node.children if rule is None else rule.inputs
 
@@ -239,13 +237,14 @@ def _without(found: dict[Node, Cotangent], node: Node) -> dict[Node, Cotangent]:
 
 
 def is_differentiable(node: Node) -> bool:
-    """True for floats and complex numbers, and for states of several values."""
-    return node.dtype.fields is not None or is_inexact(node.dtype)
+    """True for floats, complex numbers, states of several values, and for regions."""
+    is_region = isinstance(node, Op) and isinstance(node.primitive, Region)
+    return is_region or node.dtype.fields is not None or is_inexact(node.dtype)
 
 
 def _of_op(op: Op, g: Cotangent, wanted: Wanted) -> Contributions | Refused:
     if isinstance(op, Written):
-        return Refused("a loop or branch that stays one, which has no derivative rule")
+        return Refused("a loop or branch that runs as one step, which has no derivative rule")
     if isinstance(op, Update):
         return of_update(op, g, wanted)
     if op.regions:

@@ -37,10 +37,24 @@ def finfo(type: Any, /) -> FloatInfo:
     Raises:
         ValueError: the dtype is none of floats or complex numbers.
     """
-    found: Any = _theirs.finfo(type)
+    found: Any = _theirs.finfo(_dtype_of(type))
     numbers = (found.eps, found.max, found.min, found.smallest_normal)
     eps, most, least, normal = map(float, numbers)
     return FloatInfo(int(found.bits), eps, most, least, normal, found.dtype)
+
+
+def iinfo(type: Any, /) -> Any:
+    """The limits of an integer dtype or of the dtype of an array.
+
+    Raises:
+        ValueError: the dtype is none of integers.
+    """
+    return _theirs.iinfo(_dtype_of(type))
+
+
+def _dtype_of(value: Any) -> Any:
+    """The dtype of an array; other values themselves."""
+    return value.dtype if isinstance(value, _theirs.ndarray) else value
 
 
 class NamespaceInfo:

@@ -157,7 +157,13 @@ def test_tanh_of_infinite_parts(code, monkeypatch):
 
 
 def test_limits_are_numbers_of_python():
-    for kind in (numpy.float32, numpy.complex64, wrap(numpy.ones(N, "f4"))):
+    for kind in (
+        "f4",
+        numpy.float32,
+        numpy.complex64,
+        numpy.ones((), "f4"),
+        wrap(numpy.ones(N, "f4")),
+    ):
         found = xp.finfo(kind)
         assert found.bits == 32
         assert found.dtype == numpy.float32
@@ -167,6 +173,8 @@ def test_limits_are_numbers_of_python():
     with pytest.raises(ValueError, match="not inexact"):
         xp.finfo(int)
     assert np.finfo is numpy.finfo
+    for kind in ("i1", numpy.int8, numpy.ones(3, "i1"), wrap(numpy.ones(N, "i1"))):
+        assert (xp.iinfo(kind).max, xp.iinfo(kind).dtype) == (127, numpy.int8)
 
 
 def test_one_bound():

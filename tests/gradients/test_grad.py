@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -269,3 +271,51 @@ def test_an_optimiser_takes_values_with_gradients():
     np.testing.assert_allclose(found.x, np.ones(5), atol=1e-4)
     by_hand = optimize.minimize(rosenbrock, np.zeros(5), jac=optimize.rosen_der)
     assert abs(found.nit - by_hand.nit) <= 1
+
+
+def test_loops_that_run_as_one_step_are_refused():
+    def carried(x):
+        return aj.fori_loop(0, 3, lambda k, y: np.tanh(y) * 2, x).sum()
+
+    def captured(x):
+        return aj.fori_loop(0, 3, lambda k, y: y + x.sum(), np.zeros(2)).sum()
+
+    for function in (carried, captured):
+        with pytest.raises(GradientError, match="a loop or branch that runs as one step"):
+            aj.grad(function)(Y)
+    descended = aj.jit(lambda x: aj.fori_loop(0, 3, lambda k, y: y - 0.1 * aj.grad(cubes)(y), x))
+    wanted = Y
+    for _ in range(3):
+        wanted = wanted - 0.3 * wanted**2
+    np.testing.assert_allclose(descended(Y), wanted)
+
+
+def test_the_page_runs_compiled():
+    path = Path(__file__).parents[2] / "docs" / "gradients.md"
+    snippets = re.findall(r"```python\n(.*?)```", path.read_text("utf-8"), re.DOTALL)
+    assert len(snippets) >= 4
+    space = {}
+    for snippet in snippets:
+        exec(snippet, space)
+
+
+def test_branches_on_values_are_guards():
+    def f(x):
+        if x.sum() > 0:
+            return (x**2).sum()
+        return 3 * x.sum()
+
+    gradient = aj.grad(f)
+    for x in (np.ones(3), -np.ones(3), np.ones(3)):
+        wanted = 2 * x if x.sum() > 0 else np.full(3, 3.0)
+        np.testing.assert_allclose(gradient(x), wanted)
+
+
+def test_a_function_without_a_program_is_refused():
+    def f(x):
+        return float(str(x[0])) * x.sum()
+
+    with pytest.raises(aj.errors.AxiomError, match="value|text"):
+        aj.grad(f)(Y)
+    with np.errstate(all="raise"), pytest.raises(aj.errors.NeedsValuesError, match="np.errstate"):
+        aj.grad(cubes)(Y)

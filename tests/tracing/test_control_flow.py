@@ -262,7 +262,7 @@ def test_a_gradient_through_a_loop_is_refused():
     def squares(x):
         return aj.fori_loop(0, x.shape[0], lambda i, s: s + x[i] * x[i], 0.0)
 
-    with pytest.raises(GradientError, match="a loop or branch that stays one"):
+    with pytest.raises(GradientError, match="a loop or branch that"):
         aj.grad(squares)(np.arange(4.0))
 
 
