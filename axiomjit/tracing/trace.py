@@ -207,27 +207,25 @@ def trace(
             returned, {id(t): node for node, t in arrays.items()}, now.lives_outside, now.is_made
         )
         written = _written(arrays)
-        used = set(post_order((*outputs, *written.values())))
-        needed = [n for n in (*now.may_fail, now.last) if isinstance(n, Node) and n not in used]
-        outputs = (*outputs, *dict.fromkeys(needed))
+        used, asked = set(post_order((*outputs, *written.values()))), (*now.may_fail, now.last)
+        outputs += (*dict.fromkeys(n for n in asked if isinstance(n, Node) and n not in used),)
         positions = tuple(node.position for node in written)
-        graph = Graph(tuple(arrays), (*outputs, *written.values()), positions)
-        if now.regions:
-            _refuse_leaks(graph)
+        outputs += (*written.values(),)
+        graph = _without_leaks(Graph(tuple(arrays), outputs, positions), now)
         decided = decisions(scope)
         if scope.data_dependent:
             graph = with_counts(graph, scope)
     return Trace(graph, structure, leaves, decided)
 
 
-def _refuse_leaks(graph: Graph) -> None:
-    """Refuse a value of one trip that is used outside of its loop, by another way than carried.
+def _without_leaks(graph: Graph, following: Following) -> Graph:
+    """The graph, in which no value of one trip is used outside of its loop without being carried.
 
     Raises:
         NeedsValuesError: the value depends on the index or on what the loop carries.
     """
     known = set(graph.inputs)
-    for node in graph.nodes:
+    for node in graph.nodes if following.regions else ():
         named = any(s.kind == INDEX for length in lengths_of(node) for s in length.symbols)
         if named or (isinstance(node, Input) and node not in known):
             raise NeedsValuesError(
@@ -236,6 +234,7 @@ def _refuse_leaks(graph: Graph) -> None:
                 "return it from the body, as a carried value",
                 user_location(),
             )
+    return graph
 
 
 def _written(arrays: Mapping[Input, Tracer]) -> dict[Input, Node]:
