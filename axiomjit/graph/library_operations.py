@@ -15,7 +15,7 @@ import numpy as np
 
 from axiomjit.base.config import config
 from axiomjit.base.dtypes import BOOL, DTYPES, INT, DType
-from axiomjit.base.errors import GraphValueError, PositionError
+from axiomjit.base.errors import GraphValueError, PositionError, amount
 from axiomjit.base.records import Record
 from axiomjit.graph.primitives import ALL, INTEGERS, NUMBERS, Primitive
 from axiomjit.graph.window_products import Parts, in_blocks, multiply_windows
@@ -380,6 +380,32 @@ def check_ends(axis: int) -> LibraryOperation:
     evaluate = partial(_check_ends, axis)
     parts = f"ends_{axis}", 2, evaluate, "", INTEGERS
     return LibraryOperation(*parts, gives=INT, additions=lambda *_: dim(1), may_raise=True)
+
+
+def _check_labels(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
+    """Write the number of groups, given the smallest and the largest label.
+
+    Raises:
+        PositionError: a label is neither -1 nor the number of a group.
+    """
+    low, high, groups = int(operands[0].flat[0]), int(operands[1][()]), len(operands[0]) - 1
+    out[...] = groups
+    if low <= high and not -1 <= low <= high < groups:
+        wrong = high if high >= groups else low
+        raise PositionError(
+            f"a fold into {amount(groups, 'group')}",
+            f"the label {wrong}",
+            f"give labels from 0 to {groups - 1}, or -1 for elements to leave out",
+        )
+
+
+CHECK_LABELS: Final = LibraryOperation(
+    *("labels", 2, _check_labels, "", INTEGERS),
+    gives=INT,
+    additions=lambda *_: dim(1),
+    may_raise=True,
+)
+"""Checks the labels of a grouped fold by the smallest and the largest of them."""
 
 
 def _end(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
