@@ -30,7 +30,7 @@ from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Node, Op, Update, base_of, note, origin, post_order, with_operands
 from axiomjit.graph.primitives import COPY, GATHER, NUMBER, PRIMITIVES, WHERE, UfuncFold
 from axiomjit.graph.reductions import StateFold
-from axiomjit.graph.regions import Region, Written
+from axiomjit.graph.regions import Region, Written, after_region, overwritten
 from axiomjit.graph.storages import Materialized, Sequential
 from axiomjit.symbolic.index_maps import identity
 
@@ -98,9 +98,13 @@ def unmarked(outputs: Sequence[Node], marks: Sequence[Marked]) -> tuple[Node, ..
         operands = [new[child] for child in node.children]
         if node in own:
             new[node] = operands[0]
-        elif isinstance(node, Update) and node.operands[0] in own:
-            first = builder.elementwise(COPY, operands[0])
-            new[node] = with_operands(node, [first, *operands[1:]])
+        elif isinstance(node, Written):
+            new[node] = after_region(node.replace(operands=tuple(operands)))
+        elif not own.isdisjoint(node.children[: overwritten(node)]):
+            for k, child in enumerate(node.children[: overwritten(node)]):
+                if child in own:
+                    operands[k] = builder.elementwise(COPY, operands[k])
+            new[node] = with_operands(node, operands)
         else:
             new[node] = with_operands(node, operands)
             rule = _rule_of(node)

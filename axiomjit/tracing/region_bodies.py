@@ -39,7 +39,7 @@ from axiomjit.graph.nodes import (
 from axiomjit.graph.primitives import ALL_OF, PRIMITIVES, WHERE
 from axiomjit.graph.regions import Loop, Region, overwritten
 from axiomjit.numpy_rules.elementwise import UFUNCS
-from axiomjit.symbolic.dims import Dim, Scope, Symbol
+from axiomjit.symbolic.dims import INDEX, Dim, Scope, Symbol
 from axiomjit.symbolic.index_ranges import IndexRanges
 from axiomjit.tracing.lengths import SymbolicFloat, SymbolicInt, SymbolicNumber
 from axiomjit.tracing.operators import TracedStorage
@@ -278,6 +278,7 @@ def close_bodies(
     new |= dict(zip(taken, inputs[first + len(captured) :], strict=True))
     for node in post_order(tuple(everything), lambda n: () if n in new else n.children):
         if node not in new:
+            _refuse_other_index(node, scope)
             new[node] = with_operands(node, [new[child] for child in node.children])
     graphs = []
     for outputs in ends:
@@ -337,3 +338,12 @@ def _refuse_step(node: Node, scope: Scope) -> None:
         raise RegionRefused(f"{node.primitive}, which a library computes, in each trip")
     if node.regions or node.conditions or is_scan(node):
         raise RegionRefused(f"a {node.primitive} of parts in each trip")
+
+
+def _refuse_other_index(node: Node, scope: Scope) -> None:
+    """Refuse the index of a loop that has ended."""
+    ranges = scope.indices
+    known = {one for one, _, _ in ranges.ranges} if isinstance(ranges, IndexRanges) else set()
+    named = (symbol for length in lengths_of(node) for symbol in length.symbols)
+    if any(symbol.kind == INDEX and symbol not in known for symbol in named):
+        raise RegionRefused("the index of a loop outside of it")

@@ -8,14 +8,19 @@ from typing import NoReturn
 import numpy as np
 
 from axiomjit.base.dtypes import ELEMENT_TYPES
-from axiomjit.base.errors import InterruptedWritesError, TraceError, UnsupportedError
+from axiomjit.base.errors import (
+    InterruptedWritesError,
+    NeedsValuesError,
+    TraceError,
+    UnsupportedError,
+)
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.base.trace_context import Following, entered
 from axiomjit.base.tree import OfArgument, Structure, flatten_tree
 from axiomjit.graph import builder
-from axiomjit.graph.indexing_ops import with_counts
+from axiomjit.graph.indexing_ops import lengths_of, with_counts
 from axiomjit.graph.nodes import Graph, Input, Node, base_of, is_view, post_order, size
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.storages import Strides, laid_out
@@ -25,7 +30,7 @@ from axiomjit.symbolic.data_dependent import (
     data_dependent_in,
     decisions,
 )
-from axiomjit.symbolic.dims import Dim, Scope, bound
+from axiomjit.symbolic.dims import INDEX, Dim, Scope, bound
 from axiomjit.tracing.holders import traced_inside
 from axiomjit.tracing.lengths import SymbolicFloat, SymbolicInt, SymbolicNumber, unwrap
 from axiomjit.tracing.refusals import traced
@@ -202,15 +207,34 @@ def trace(
             returned, {id(t): node for node, t in arrays.items()}, now.lives_outside, now.is_made
         )
         written = _written(arrays)
-        used = set(post_order((*outputs, *written.values())))
-        needed = [n for n in (*now.may_fail, now.last) if isinstance(n, Node) and n not in used]
-        outputs = (*outputs, *dict.fromkeys(needed))
+        used, asked = set(post_order((*outputs, *written.values()))), (*now.may_fail, now.last)
+        outputs += (*dict.fromkeys(n for n in asked if isinstance(n, Node) and n not in used),)
         positions = tuple(node.position for node in written)
-        graph = Graph(tuple(arrays), (*outputs, *written.values()), positions)
+        outputs += (*written.values(),)
+        graph = _without_leaks(Graph(tuple(arrays), outputs, positions), now)
         decided = decisions(scope)
         if scope.data_dependent:
             graph = with_counts(graph, scope)
     return Trace(graph, structure, leaves, decided)
+
+
+def _without_leaks(graph: Graph, following: Following) -> Graph:
+    """The graph, in which no value of one trip is used outside of its loop without being carried.
+
+    Raises:
+        NeedsValuesError: the value depends on the index or on what the loop carries.
+    """
+    known = set(graph.inputs)
+    for node in graph.nodes if following.regions else ():
+        named = any(s.kind == INDEX for length in lengths_of(node) for s in length.symbols)
+        if named or (isinstance(node, Input) and node not in known):
+            raise NeedsValuesError(
+                "the value of one trip outside of its loop",
+                "that the body stores it in a list, an attribute or a variable around it",
+                "return it from the body, as a carried value",
+                user_location(),
+            )
+    return graph
 
 
 def _written(arrays: Mapping[Input, Tracer]) -> dict[Input, Node]:

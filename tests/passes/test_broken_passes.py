@@ -18,6 +18,7 @@ from axiomjit.passes.ir.loop_ir import For, Load, Nest, Store, rewrite_body
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.symbolic.dims import dim
 from axiomjit.symbolic.index_maps import affine, identity
+from axiomjit.tracing.loop_functions import fori_loop
 from tests.passes import spoiling
 from tests.passes.examples import centred, numbers, rows_and_columns, undone
 from tests.passes.folded import MEANT
@@ -46,7 +47,7 @@ def replaced(name, spoil):
 
 LOADING = """lower_to_loops block_folds join_moments center_blocks cache_rows search_blocks
 buffer_rows interleave_folds split_scans privatise_scatters limit_loops split_regions strip_mine
-insert_cancellation_checks"""
+lower_regions insert_cancellation_checks"""
 ILLEGAL = dict.fromkeys(LOADING.split(), without(Load)) | {
     "compose_views": in_ops(lambda op: op.replace(rank=op.rank + 1)),
     "order_contractions": in_ops(lambda op: op.replace(maps=())),
@@ -112,6 +113,11 @@ def shorter(kind):
             (s.replace(extent=s.extent - 1),) if isinstance(s, For) and s.kind == kind else (s,)
         )
     )
+
+
+def total(x):
+    """The sum of a vector, element by element."""
+    return fori_loop(0, x.shape[0], lambda i, found: found + x[i], 0.0)
 
 
 def swapped_strides(program):
@@ -334,6 +340,7 @@ WRONG = {
     "limit_loops": (without_limits, pooled, []),
     "split_regions": (without_first_range, lambda x: np.pad(x, 2), [numbers(9)]),
     "strip_mine": (one_tile_for_all, lambda x, y: x * y - x / (y + 9.0), [numbers(9), numbers(9)]),
+    "lower_regions": (shorter("serial"), total, [numbers(9)]),
     "insert_cancellation_checks": (shorter("fold"), lambda x: x.sum(axis=0), [numbers(6, 12) + 9]),
     "make_plan": (no_last_launch, centred, [numbers(5, 7)]),
 }
