@@ -11,6 +11,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from axiomjit.base.errors import UnsupportedError
 from axiomjit.base.origins import user_location
+from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.describe import describe_type
 from axiomjit.graph.nodes import Node
@@ -18,6 +19,18 @@ from axiomjit.graph.nodes import Node
 AxisOption = int | Sequence[int] | None
 Rule = Callable[..., Any]
 """The implementation of a NumPy function: takes nodes for arrays, returns a node or a tuple."""
+
+
+class RuleByKind(Record):
+    """The rules of a function that NumPy computes otherwise for numbers and lists."""
+
+    of_arrays: Rule
+    of_numbers: Rule
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        """Call the rule of arrays."""
+        return self.of_arrays(*args, **options)
+
 
 UNGIVEN: Final = np._NoValue
 

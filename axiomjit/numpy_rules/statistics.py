@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -25,6 +26,7 @@ from axiomjit.numpy_rules.options import (
     UNGIVEN,
     AxisOption,
     Rule,
+    RuleByKind,
     array_node,
     kept,
     only_defaults,
@@ -107,10 +109,14 @@ def _nan_total_rule(name: str, total: Rule, neutral: int) -> Rule:
     return rule
 
 
-def _nan_extreme_rule(name: str, plain: Rule, extreme: UfuncFold, worst: float) -> Rule:
-    """The rule of nanmax or nanmin: NaN, with a warning, where there is nothing else."""
+def _nan_extreme_rules(name: str, plain: Rule, extreme: UfuncFold, worst: float) -> Iterator[Rule]:
+    """The rules of nanmax or nanmin: NaN, with a warning, where there is nothing else.
+
+    For numbers and lists NumPy has a second implementation, with another NaN and another warning.
+    """
 
     def rule(
+        of_array: bool,
         a: object,
         axis: AxisOption = None,
         out: object = None,
@@ -129,17 +135,18 @@ def _nan_extreme_rule(name: str, plain: Rule, extreme: UfuncFold, worst: float) 
                 raise refuse(name, option, value)
         axes = reduced_dimensions(node, axis)
         missing = _computed("isnan", node)
-        filler = complex(worst, worst) if is_complex(node.dtype) else worst
+        both_parts = of_array and is_complex(node.dtype)
+        filler = complex(worst, worst) if both_parts else worst
         best = builder.fold(extreme, _filled(node, missing, filler), axes)
         nothing = builder.fold(ALL_OF, missing, axes)
-        _warn_of(name, nothing, "All-NaN slice encountered")
-        if is_complex(node.dtype):  # one of the NaN, with both its parts
+        _warn_of(name, nothing, f"All-NaN {'slice' if of_array else 'axis'} encountered")
+        if both_parts:  # one of the NaN, with both its parts
             made = elementwise(WHERE, nothing, builder.fold(extreme, node, axes), best)
         else:
             made = _filled(best, nothing, np.nan)
         return insert_dimensions(made, axes) if kept(keepdims) else made
 
-    return rule
+    return (partial(rule, of_array) for of_array in (True, False))
 
 
 def _check_inexact(dtype: Any) -> None:
@@ -356,8 +363,8 @@ _SUM, _PROD, _MAX, _MIN = (REDUCTIONS[one] for one in (np.sum, np.prod, np.max, 
 NAN_FOLDS: Final[dict[Callable[..., object], Rule]] = {
     np.nansum: _nan_total_rule("nansum", _SUM, 0),
     np.nanprod: _nan_total_rule("nanprod", _PROD, 1),
-    np.nanmax: _nan_extreme_rule("nanmax", _MAX, MAX, -np.inf),
-    np.nanmin: _nan_extreme_rule("nanmin", _MIN, MIN, np.inf),
+    np.nanmax: RuleByKind(*_nan_extreme_rules("nanmax", _MAX, MAX, -np.inf)),
+    np.nanmin: RuleByKind(*_nan_extreme_rules("nanmin", _MIN, MIN, np.inf)),
     np.nanmean: _nanmean,
     np.nanvar: _nan_spread_rule("nanvar", REDUCTIONS[np.var]),
     np.nanstd: _nan_spread_rule("nanstd", REDUCTIONS[np.std]),

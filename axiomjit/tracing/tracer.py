@@ -19,11 +19,11 @@ from axiomjit.graph.describe import describe_type
 from axiomjit.graph.nodes import Input, Node, Op, base_of
 from axiomjit.graph.primitives import PACK, Primitive
 from axiomjit.graph.storages import strides_of
-from axiomjit.graph.traced_values import Folding, broadcast_folding
+from axiomjit.graph.traced_values import By, Folding, broadcast_folding, number_of_groups
 from axiomjit.numpy_rules.creation import FUNCTIONS as NEW
 from axiomjit.numpy_rules.elementwise import cast_to
 from axiomjit.numpy_rules.indexing import index_node
-from axiomjit.numpy_rules.options import Rule
+from axiomjit.numpy_rules.options import Rule, RuleByKind
 from axiomjit.numpy_rules.reductions import REDUCTIONS
 from axiomjit.numpy_rules.shapes import part_of
 from axiomjit.numpy_rules.table import FUNCTIONS, METHODS, REDUCEATS, SCANS
@@ -151,10 +151,16 @@ class Tracer(WithoutValues, TracedOperators):
         return self._rounded() if self.node.weak else np.round(self, digits)
 
     @recorded
-    def folding(self, operands: Sequence[object], axes: Any, running: bool) -> Folding:
+    def folding(
+        self, operands: Sequence[object], axes: Any, running: bool, by: By | None = None
+    ) -> Folding:
         """The broadcast operands, and the dimensions in the order listed; by default all."""
         given = [builder.strong(builder.as_node(node_of(value), "fold")) for value in operands]
-        return broadcast_folding(given, unwrap(axes), Tracer)
+        if by is None:
+            return broadcast_folding(given, unwrap(axes), Tracer)
+        labels = builder.as_node(node_of(by.labels), "the labels of a fold")
+        groups = number_of_groups(unwrap(by.groups))
+        return broadcast_folding(given, unwrap(axes), Tracer, labels, groups)
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -301,7 +307,10 @@ class Tracer(WithoutValues, TracedOperators):
             return new_array(made)
         if func is np.imag and isinstance(args[0], Tracer):
             return args[0].imag
-        row = partial(called, func.__name__, FUNCTIONS[func])
+        rule = FUNCTIONS[func]
+        if isinstance(rule, RuleByKind) and not (args and getattr(args[0], "is_array", False)):
+            rule = rule.of_numbers
+        row = partial(called, func.__name__, rule)
         return or_external_call(row, func, name, args, kwargs, represented)
 
     def __copy__(self) -> Tracer:
@@ -412,7 +421,8 @@ class TracedScalar(Tracer):
 
     @recorded
     def __getitem__(self, key: object) -> Tracer:
-        made = _seen_in((self,), index_node(self.node, _index(key)))
+        positions = tuple(map(_position, key)) if isinstance(key, tuple) else _position(key)
+        made = _seen_in((self,), index_node(self.node, _index(positions)))
         items = key if isinstance(key, tuple) else (key,)
         taken_out = not made.is_array and any(item is Ellipsis for item in items)
         # with an ellipsis and positions without dimensions NumPy returns an array, not a number
@@ -454,8 +464,15 @@ def _index(key: Any) -> Any:
     return unwrap(node_of(_slice(key)))
 
 
+def _position(key: Any) -> Any:
+    """An integer that is an argument as a length; other parts of an index unchanged."""
+    if type(key) is TracedScalar and isinstance(base_of(key.node), Input):
+        return lazy_import("axiomjit.tracing.python_numbers").position(key)
+    return key
+
+
 def _slice(key: Any) -> Any:
-    """A slice whose computed integers are lengths; other parts of an index unchanged."""
+    """The slice, with lengths for computed integers; any other part of an index unchanged."""
     if not isinstance(key, slice):
         return key
     ends = (key.start, key.stop, key.step)

@@ -156,6 +156,35 @@ def test_warnings_are_numpys(name):
     assert "numpy.nan" not in str(f.lower(x).graph)
 
 
+NAN = float("nan")
+NUMBERS = {
+    "array": np.array(complex(NAN, 1)),
+    "complex": np.complex128(complex(NAN, 1)),
+    "single": np.complex64(complex(1, NAN)),
+    "float": np.float64(NAN),
+    "python": complex(NAN, 2),
+    "known": np.complex128(3 + 1j),
+}
+OF_NUMBERS = {
+    "nanmin": lambda x: np.nanmin(x),
+    "nanmax": lambda x: np.nanmax(x),
+    "a list": lambda x: np.nanmin([x, x * 2]),
+    "rows": lambda x: np.nanmax([[x, x], [x, x]], axis=0),
+}
+
+
+@pytest.mark.parametrize("name", OF_NUMBERS)
+def test_nan_extremes_of_numbers_and_lists(name):
+    f = axiomjit.jit(OF_NUMBERS[name], strict=True)
+    for x in NUMBERS.values():
+        assert [one[:2] for one in shown(f, x)] == [one[:2] for one in shown(OF_NUMBERS[name], x)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found, want = f(x), OF_NUMBERS[name](x)
+        assert type(found) is type(want)
+        assert np.asarray(found).tobytes() == np.asarray(want).tobytes()
+
+
 def test_a_warning_that_is_an_error():
     f, x = axiomjit.jit(lambda x: np.nanmean(x), strict=True), np.full(4, np.nan)
     with warnings.catch_warnings():
