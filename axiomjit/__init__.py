@@ -19,8 +19,10 @@ from axiomjit.base.locks import lazy_import as _lazy_import
 from axiomjit.base.locks import uncollected as _uncollected
 
 with _uncollected():
+    from axiomjit.base.tree import form_of_library as _form_of_library
     from axiomjit.dispatch.jit import jit as jit
     from axiomjit.dispatch.warm import spec as spec
+    from axiomjit.functions.libraries import replaced_in as _replaced_in
     from axiomjit.graph.execution import install as _install
 
 __version__ = "0.1.0"
@@ -198,7 +200,14 @@ def _lend(*call: _Any) -> _Any:
     return _lazy_import("axiomjit.numpy.pieces").lend(*call)
 
 
+def _of_xarray(kind: type) -> _Any:
+    """How a class of xarray's is split: no program without labels imports `interop`."""
+    return _lazy_import("axiomjit.interop.labelled").form_of(kind)
+
+
 _install(lend=_lend)
+_form_of_library["xarray"] = _of_xarray
+_replaced_in["xarray"] = lambda: _lazy_import("axiomjit.interop.xarray_calls").replaced()
 
 
 def _rows() -> "_Mapping[str, _Function]":

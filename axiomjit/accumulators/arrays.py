@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.chunked import refuse_chunked
 from axiomjit.base.dtypes import supported
 from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.origins import user_location
@@ -26,11 +27,13 @@ class Given:
         asked: The called function, for errors.
 
     Raises:
-        GraphTypeError: an element type is not compiled.
+        GraphTypeError: an element type is not compiled, or an array is in chunks.
     """
 
     def __init__(self, values: Sequence[object], asked: str) -> None:
         """Assign symbols to the lengths."""
+        for value in values:
+            refuse_chunked(value, asked)
         self.arrays = [np.asarray(value) for value in values]
         where = user_location()
         dtypes = [supported(array.dtype, asked, where) for array in self.arrays]

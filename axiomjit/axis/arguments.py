@@ -11,6 +11,7 @@ from axiomjit.axis.declarations import layout_of_storage
 from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.axis.placed_arrays import has_layout, placed
 from axiomjit.axis.tensors import Tensor
+from axiomjit.base.chunked import refuse_chunked
 from axiomjit.base.errors import AxesError, AxiomError, GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.base.overlaps import overlaps_itself
@@ -32,6 +33,7 @@ def _ordered(asked: str, tensor: Tensor, value: object) -> object:
 def checked_argument(position: int, tensor: Tensor, value: object) -> np.ndarray:
     """The argument as an aligned array of the placeholder's dtype."""
     asked = f"argument {position} for the placeholder {tensor!r}"
+    refuse_chunked(value, asked)
     try:
         array = np.asarray(_ordered(asked, tensor, value))
     except ValueError as error:

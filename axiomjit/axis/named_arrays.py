@@ -10,6 +10,7 @@ import numpy as np
 from axiomjit.axis.axes import Axes, AxesLike, axes_at, make_axes
 from axiomjit.axis.methods import AxisMethods
 from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.chunked import refuse_chunked
 from axiomjit.base.dtypes import CODES, DType
 from axiomjit.base.errors import AxesError
 from axiomjit.base.origins import hides_frames, user_location
@@ -42,7 +43,9 @@ class NamedArray(AxisMethods[Any], NamedValue):
 
         Raises:
             AxesError: the shape differs from the lengths of the axes, or a length is unknown.
+            GraphTypeError: the array is in chunks.
         """
+        refuse_chunked(values, "a named array")
         self.values: Final[np.ndarray] = np.asarray(values)
         self.axes: Final[Axes] = make_axes(axes)
         if self.values.shape != self.axes.lengths:

@@ -32,6 +32,7 @@ from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.axis.operators import operation
 from axiomjit.axis.placed_arrays import check_layout, layout_of
 from axiomjit.base import dtypes
+from axiomjit.base.chunked import refuse_chunked
 from axiomjit.base.dtypes import DType, code, is_complex
 from axiomjit.base.errors import AxesError, GraphTypeError, UnboundError
 from axiomjit.base.origins import hides_frames, user_location
@@ -398,6 +399,7 @@ def constant(value: ArrayLike, axes: AxesLike = None, dtype: DTypeLike | None = 
 def _frozen_copy(value: ArrayLike, dtype: DTypeLike | None) -> np.ndarray:
     asked = "a constant"
     wanted = None if dtype is None else dtypes.named(dtype, asked, user_location())
+    refuse_chunked(value, asked)
     try:
         array = np.array(value, wanted, order="C")
     except (TypeError, ValueError, OverflowError) as error:

@@ -36,7 +36,7 @@ _COMPILER: Final = tuple(
 
 
 def user_location() -> str | None:
-    """`file:line` of the innermost frame outside axiomjit and NumPy."""
+    """`file:line` of the innermost frame of the user's."""
     frame = _users_frame()
     return None if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
@@ -88,9 +88,25 @@ def quoted_line(where: str) -> str:
 
 
 def is_users_frame(frame: FrameType) -> bool:
-    """True for a frame outside axiomjit and NumPy."""
+    """True for a frame outside axiomjit, NumPy and the libraries that put labels around arrays."""
     name = frame.f_code.co_filename
-    return not name.startswith(_OURS) and not name.startswith("<frozen")
+    if name.startswith(_OURS) or name.startswith("<frozen"):
+        return False
+    return _top_of(frame) not in _LABELLING
+
+
+def _top_of(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+def asked_by_labels() -> bool:
+    """True if the innermost frame outside axiomjit and NumPy is one of xarray's."""
+    if "xarray" not in sys.modules:
+        return False
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_OURS):
+        frame = frame.f_back
+    return frame is not None and _top_of(frame) == "xarray"
 
 
 def catches_errors(within: CodeType | None) -> bool:
@@ -183,8 +199,7 @@ def _is_hidden(frame: FrameType, inside: bool) -> bool:
     file = frame.f_code.co_filename
     if file.startswith(_PACKAGES) or file == "<kernel>":
         return True
-    name = str(frame.f_globals.get("__name__", ""))
-    return inside and (file.startswith("<frozen") or name.partition(".")[0] in _FOREIGN)
+    return inside and (file.startswith("<frozen") or _top_of(frame) in _FOREIGN)
 
 
 def _is_defect(error: BaseException) -> bool:
@@ -198,6 +213,8 @@ def _is_defect(error: BaseException) -> bool:
     return not isinstance(error, AxiomError) and file.startswith(_COMPILER)
 
 
+_LABELLING: Final = frozenset({"xarray", "pandas"})
+"""Libraries whose functions take traced arrays apart for the user."""
 _FOREIGN: Final = sys.stdlib_module_names | {"numpy", "numba", "axiomjit"}
 
 

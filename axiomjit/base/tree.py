@@ -26,11 +26,23 @@ class ContainerForm(Record):
 
     `apart` returns the fixed data (keys, names) and the parts; `build` makes a container from a
     type, fixed data and parts. If `is_object`, the container is a leaf unless `opens` accepts it.
+    `is_labelled` is True of arrays with labels: the parts are arrays, the fixed data their labels.
     """
 
     apart: Callable[[Any], Apart]
     build: Callable[[Any, Keys, Sequence[object]], object]
     is_object: bool = False
+    is_labelled: bool = False
+
+
+class ComparedByValue:
+    """Fixed data of a container with an `==` and a hash that say which calls share a program."""
+
+    __slots__ = ()
+
+
+form_of_library: dict[str, Callable[[type], ContainerForm | None]] = {}
+"""By the first part of a module's name, the forms of a library's classes; later packages add."""
 
 
 def _namedtuple(kind: Any, keys: Keys, parts: Sequence[object]) -> object:
@@ -245,7 +257,22 @@ def form_of(kind: type) -> ContainerForm | None:
             return _subclass(base) if _made_as(kind, base) else None
     if hasattr(kind, "__dataclass_fields__") and _made_as(kind, object):
         return OBJECT
-    return None
+    of_library = form_of_library.get(str(kind.__module__).partition(".")[0])
+    return None if of_library is None else of_library(kind)
+
+
+def is_labelled(value: object) -> bool:
+    """True for arrays with labels, such as a DataArray."""
+    kind: Any = type(value)
+    form: ContainerForm | None = form_of(kind)
+    return form is not None and form.is_labelled
+
+
+def labels_of(value: Any) -> Keys:
+    """The labels of an array with labels; none for other values."""
+    kind: Any = type(value)
+    form: ContainerForm | None = form_of(kind)
+    return form.apart(value)[0] if form is not None and form.is_labelled else ()
 
 
 def _made_as(kind: Any, base: Any) -> bool:
@@ -350,6 +377,13 @@ class _Split:
         if self._is_made is not None:
             self._numbers[id(value)] = len(self._numbers)
         return branch
+
+
+def leaf_count(structure: Structure) -> int:
+    """The number of leaves of a structure."""
+    if isinstance(structure, Branch):
+        return sum(map(leaf_count, structure.parts))
+    return int(isinstance(structure, Leaf))
 
 
 def unflatten_tree(structure: Structure, leaves: Iterator[object]) -> object:

@@ -64,6 +64,8 @@ Installed functions, by which a layer calls a later one.
 - `axiomjit/graph/execution.py` `install`: front ends run graphs and do not import passes;
   `dispatch` lends arrays to functions by the drop-in, which is built on `dispatch`
 - `axiomjit/graph/execution.py` `_installed`: the functions installed there
+- `axiomjit/base/tree.py` `form_of_library`: how `interop` splits a library's labelled arrays
+- `axiomjit/functions/libraries.py` `replaced_in`: what `interop` does in place of a library
 
 Besides `debug` and `cli`, the only package that imports front ends, passes and runtime together.
 May import `base`, `symbolic`, `views`, `graph`, `numpy_rules`, `axis`, `tracing`,

@@ -24,7 +24,16 @@ from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.base.reachable import Path, reachable
 from axiomjit.base.records import Record
-from axiomjit.base.tree import Structure, attributes, class_attributes, flatten_tree
+from axiomjit.base.tree import (
+    Branch,
+    ComparedByValue,
+    Structure,
+    attributes,
+    class_attributes,
+    flatten_tree,
+    is_labelled,
+    leaf_count,
+)
 from axiomjit.functions.outside import BY_IDENTITY
 from axiomjit.functions.sources import is_known_value
 from axiomjit.graph.traced_values import AxisValue, NamedValue
@@ -111,7 +120,7 @@ class _State(list[object]):
 def _entry(value: Any, forget: Forget | None, depth: int) -> tuple[object, Sequence[object]]:
     """The entry of a value in a key, and its parts, which have entries of their own."""
     kind = type(value)
-    if kind in _BY_VALUE:
+    if kind in _BY_VALUE or isinstance(value, ComparedByValue):
         return (kind, value), ()
     if kind is float:
         return (kind, repr(value)), ()
@@ -205,7 +214,7 @@ def axes_among(values: Sequence[object]) -> bool:
     if all(type(value) in _WITHOUT_AXES for value in values):
         return False
     try:
-        leaves = flatten_tree(tuple(values))[0]
+        leaves = flatten_tree(tuple(values), is_leaf=is_labelled)[0]
     except GraphValueError:  # a container that holds itself
         return False
     return any(isinstance(v, NamedValue | AxisValue) for v in leaves)
@@ -231,6 +240,8 @@ class CallArguments(Record):
     static_names: tuple[str, ...] = ()
     marked: frozenset[str] = frozenset()
     """The parameters that the user has marked as static."""
+    is_labelled: bool = False
+    """True if arguments are arrays with labels, which the key of the structure has."""
     whole: bool = False
     """True if a static leaf counts by its kind alone: what is read of it is guarded."""
 
@@ -314,12 +325,16 @@ def _sorted(
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
         raise _misfit(signature, function, args, kwargs) or error from None
-    opened = (bound.args, bound.kwargs)
+    opened, labelled = (bound.args, bound.kwargs), False
     if whole:
         leaves, structure = flatten_tree(
-            opened, is_leaf=lambda v: all(v is not o for o in (opened, *opened))
+            opened,
+            is_leaf=lambda v: all(v is not o for o in (opened, *opened)) and not is_labelled(v),
         )
         owners = _owners(signature, bound)
+        labelled = any(map(is_labelled, (*bound.args, *bound.kwargs.values())))
+        if labelled:
+            owners = _owners_of_leaves(owners, structure)
     else:
         leaves, structure = flatten_tree(opened)
         owners = [name for name, value in bound.arguments.items() for _ in flatten_tree(value)[0]]
@@ -342,8 +357,17 @@ def _sorted(
         tuple(names),
         tuple(fixed_names),
         static,
+        labelled,
         whole,
     )
+
+
+def _owners_of_leaves(owners: Sequence[str], structure: Structure) -> list[str]:
+    """The parameter of each leaf, where an argument has several leaves or none."""
+    assert isinstance(structure, Branch)
+    parts = [one for part in structure.parts if isinstance(part, Branch) for one in part.parts]
+    pairs = zip(owners, parts, strict=True)
+    return [name for name, part in pairs for _ in range(leaf_count(part))]
 
 
 def _owners(signature: inspect.Signature, bound: inspect.BoundArguments) -> list[str]:

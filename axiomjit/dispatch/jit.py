@@ -46,6 +46,7 @@ from axiomjit.dispatch.arguments import (
     swapped_dtype,
     take_apart,
 )
+from axiomjit.dispatch.bound_methods import BoundMethod
 from axiomjit.dispatch.caches import (
     CLASSES,
     LAYOUTS,
@@ -76,6 +77,7 @@ from axiomjit.dispatch.fallbacks import (
     untraceable_error,
     warn_of_fallback,
 )
+from axiomjit.dispatch.labelled_calls import MISSED, LabelledCalls
 from axiomjit.dispatch.matching import (
     Found,
     Match,
@@ -102,35 +104,6 @@ from axiomjit.symbolic.dims import Scope
 if TYPE_CHECKING:
     from axiomjit.debug.lowered import Explanation, Lowered
     from axiomjit.dispatch.tracing_calls import TracedFunction
-
-
-class BoundMethod(functools.partial[Any]):
-    """A compiled method of an instance."""
-
-    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
-        """As `Jitted.lower`."""
-        jitted: Any = self.func
-        return cast("Lowered", jitted.lower(*self.args, *args, **kwargs))
-
-    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
-        """As `Jitted.explain`."""
-        jitted: Any = self.func
-        return cast("Explanation", jitted.explain(*self.args, *args, **kwargs))
-
-    def warm(self, *args: Any, **kwargs: Any) -> None:
-        """As `Jitted.warm`."""
-        jitted: Any = self.func
-        jitted.warm(*self.args, *args, **kwargs)
-
-    def guards(self) -> tuple[tuple[GuardInfo, ...], ...]:
-        """As `Jitted.guards`."""
-        jitted: Any = self.func
-        return cast("tuple[tuple[GuardInfo, ...], ...]", jitted.guards())
-
-    def cache_info(self) -> CacheInfo:
-        """As `Jitted.cache_info`: the calls on all instances."""
-        jitted: Any = self.func
-        return cast("CacheInfo", jitted.cache_info())
 
 
 P = ParamSpec("P")
@@ -193,7 +166,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         self._hits = self._bound = self._traced = 0
         self._foreign: set[object] = set()
         self._seen_signature: inspect.Signature | None = None
-        self._forms, self._classes = Forms(), Classes()
+        self._forms, self._classes, self._labelled = Forms(), Classes(), LabelledCalls()
 
     @property
     def _signature(self) -> inspect.Signature:
@@ -202,6 +175,11 @@ class Jitted(NativeCallable[R], Generic[P, R]):
 
     def _apart(self, args: Any, kwargs: Mapping[str, Any]) -> CallArguments:
         return take_apart(self._signature, self._static, args, kwargs, self._forms, self._name)
+
+    def drop_tables(self, kernel: object = None) -> None:
+        """Drop guard tables, also those of calls with labels."""
+        super().drop_tables(kernel)
+        self._labelled.clear()
 
     def __repr__(self) -> str:
         name, calls = getattr(self, "__name__", self._name), self._numpy_calls.in_words()
@@ -215,8 +193,11 @@ class Jitted(NativeCallable[R], Generic[P, R]):
 
     def answer(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
         """The result of a call that no native guard has answered."""
-        if (kwargs or not are_arrays(args)) and (plain := in_numpy(args, kwargs)) is not None:
-            return self(*plain[0], **plain[1])
+        if kwargs or not are_arrays(args):
+            if not kwargs and (found := self._labelled.answer(args)) is not MISSED:
+                return found
+            if (plain := in_numpy(args, kwargs)) is not None:
+                return self(*plain[0], **plain[1])
         if (self._in_numpy or user_traps_errors()) and not (
             (kwargs or not are_arrays(args)) and has_axes((*args, *kwargs.values()))
         ):
@@ -297,7 +278,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         return same_arrays(call.dynamic, self._identifies)
 
     def _key(self, call: CallArguments, same: Same | None) -> object:
-        quick = None if call.static or not are_arrays(call.dynamic) else exact_layout(call.dynamic)
+        other = call.static or call.is_labelled or not are_arrays(call.dynamic)
+        quick = None if other else exact_layout(call.dynamic)
         key = quick or exact_key(call, self._forget)
         return key if same is None else (key, same)
 
@@ -349,10 +331,15 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         """Answer calls like this one, or with any integers, natively from now on, if possible."""
         late = lazy_import("axiomjit.dispatch.guards")
         if late.is_native():
-            order = late.order_of(self._signature, args, kwargs)
+            target: Any = self
+            labelled = None if kwargs else self._labelled.callable_of(args)
+            if labelled is None:
+                order = late.order_of(self._signature, args, kwargs)
+            else:
+                (target, args), order = labelled, range(len(call.dynamic))
             rest = args, kwargs, self._identifies, values, any_integers
             with suppress(OverflowError):  # of a length in a comparison, which no table holds
-                late.guard_call(self, compiled, call, order, *rest)
+                late.guard_call(target, compiled, call, order, *rest)
 
     def _run_untraceable(
         self, errors: list[UnfollowedError], args: Any, kwargs: Mapping[str, Any]
@@ -603,7 +590,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
 
     def cache_info(self) -> CacheInfo:
         """The counts of answered calls, and the reason for each program (`CacheInfo`)."""
-        hits = self._hits + self.hits_natively[0]
+        hits = self._hits + self.hits_natively[0] + self._labelled.hits
         return self._reasons.info(hits, self._bound, self._traced, self._numpy_calls)
 
     def guards(self) -> tuple[tuple[GuardInfo, ...], ...]:

@@ -234,6 +234,8 @@ def aspects_of(call: CallArguments, signature: Signature) -> dict[str, Aspects]:
         found[labelled_in(found, f"argument {name}")] = _aspects(
             given, signature.layouts.get(position), position in signature.scalars
         )
+    if call.is_labelled:
+        found["labels of arguments"] = (("=", hash(call.structure_key), "labels"),)
     return found | static_aspects(call)
 
 

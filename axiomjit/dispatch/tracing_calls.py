@@ -16,7 +16,7 @@ from axiomjit.base.errors import NeedsValuesError
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.records import Record
 from axiomjit.base.trace_context import Following
-from axiomjit.base.tree import unflatten_tree
+from axiomjit.base.tree import labels_of, unflatten_tree
 from axiomjit.dispatch.arguments import CallArguments, plain_arguments
 from axiomjit.dispatch.fresh import Returned
 from axiomjit.dispatch.signature import Signature, classify
@@ -242,7 +242,10 @@ class _TraceOnce:
         inner = innermost(function)
         if type(inner) is MethodType:
             outside.fixed(inner.__self__, "self")
+        labels = [(one, labels_of(one)) for one in (*whole[0], *whole[1].values())]
         returned = self._calls.call(function, *whole[0], **whole[1])
+        if any(labels_of(one) != before for one, before in labels):
+            refuse("changes the labels of an argument", "return the changed object instead")
         refuse_traps()
         if not outside.effects:
             return returned

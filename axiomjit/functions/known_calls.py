@@ -22,7 +22,7 @@ from axiomjit.base.records import Record
 from axiomjit.functions import library_names
 from axiomjit.functions.asked_methods import ALL, ASKED, NUMBERS, OF_METHODS
 from axiomjit.functions.known_methods import Role, is_generated, role_of
-from axiomjit.functions.libraries import is_library, is_of_family, module_of
+from axiomjit.functions.libraries import is_library, is_of_family, module_of, replaced_in
 from axiomjit.functions.scipy_functions import (
     fortran_writes,
     is_fortran,
@@ -224,6 +224,10 @@ class CallTable:
                     self._kinds[id(held)] = kind
         self._waiting = tuple(name for name in self._waiting if name not in loaded)
         self._count = count
+        for library in [one for one in replaced_in if one in sys.modules]:
+            for held, name, ours in replaced_in.pop(library)():
+                self._held.append(held)
+                self._kinds[id(held)] = CallKind(Kind.WRAPPER, name, ours)
 
 
 def _names_of_modules() -> Iterator[str]:

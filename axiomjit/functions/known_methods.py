@@ -8,6 +8,7 @@ from types import FunctionType, GeneratorType, MappingProxyType
 from typing import Final
 
 from axiomjit.functions.libraries import is_library, is_of_family, module_of
+from axiomjit.functions.library_names import LABELLED_FILES, LABELLING
 from axiomjit.tracing.generators import METHODS as DRAWS
 from axiomjit.tracing.generators import is_generator_class
 
@@ -273,6 +274,11 @@ _FAMILY_WORDS: Final = """
 _FAMILY_WRITES: Final = frozenset(_FAMILY_WORDS.split())
 """Methods of classes of `FAMILIES` that change their object."""
 _FAMILY_UNKNOWN: Final = frozenset({"dump", "rvs", "resample", "tofile", "random"})
+_LABELLED_UNKNOWN: Final = frozenset(
+    {"now", "today", "utcnow", "sample", "plot", "load", "compute", "persist", "close", "hist"}
+)
+"""Methods of xarray's and pandas' classes that ask for more than their object."""
+_LABELLED_PURE: Final = frozenset({"__getattr__", "__array_ufunc__", "__enter__", "__exit__"})
 _WITHOUT_SPECIAL: Final = frozenset({"os._Environ"})
 """Classes of which no special method is known but those named."""
 
@@ -354,9 +360,21 @@ def _is_special(name: str) -> bool:
 
 
 def _in_family(definer: type, name: str) -> Role | None:
-    if not is_of_family(definer.__module__) or name in _FAMILY_UNKNOWN:
+    if not is_of_family(definer.__module__):
+        return None
+    if definer.__module__.startswith(LABELLING):
+        return _of_labels(name)
+    if name in _FAMILY_UNKNOWN:
         return None
     special = (_TABLE.roles(object) or {}).get(name)
     if _is_special(name):
         return special
     return Role.WRITE if name in _FAMILY_WRITES or name.startswith("set_") else Role.PURE
+
+
+def _of_labels(name: str) -> Role | None:
+    """The role of a method of xarray's or pandas', which change their object by items only."""
+    if _is_special(name) and name not in _LABELLED_PURE:
+        return (_TABLE.roles(object) or {}).get(name)
+    writes_file = name.startswith("to_") and name.removeprefix("to_") in LABELLED_FILES
+    return None if name in _LABELLED_UNKNOWN or writes_file else Role.PURE

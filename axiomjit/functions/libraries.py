@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Iterator
 from types import FunctionType, ModuleType
 from typing import Any, Final
 
@@ -11,6 +12,8 @@ from axiomjit.functions.library_names import FAMILIES
 
 HEAP: Final = 1 << 9
 """CPython's flag of classes that a class statement has made."""
+replaced_in: dict[str, Callable[[], Iterator[tuple[Any, str, Any]]]] = {}
+"""By library, its functions that other ones do, with their names and these; later packages add."""
 
 
 def is_library(part: Any, own: str = "") -> bool:

@@ -18,6 +18,7 @@ from axiomjit.base.errors import ImpureError, NeedsValuesError
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import refused
+from axiomjit.base.tree import is_labelled
 from axiomjit.functions.array_calls import call_numpy, first_traced, writing
 from axiomjit.functions.asked_methods import ALL, COMPARISONS
 from axiomjit.functions.calls import Calls
@@ -572,6 +573,9 @@ def _number(kind: type, *names: str) -> Callable[..., Any]:
     """The form of `float` and its like for symbolic numbers and for methods of the user's."""
 
     def number(calls: LibraryCalls, *values: Any, **named: Any) -> Any:
+        if len(values) == 1 and is_labelled(values[0]):
+            values = (calls.method(values[0], "item"),)
+            return number(calls, *values) if is_plain(values[0]) else NotImplemented
         made = converted(kind, values[0]) if len(values) == 1 and not named else None
         if made is not None:
             return made

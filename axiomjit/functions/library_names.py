@@ -184,8 +184,20 @@ PURE: Final[dict[str, str]] = {
 They may ask their arguments for any special method.
 """
 
-FAMILIES: Final = ("numpy.ma", "numpy.rec", "numpy.testing", "scipy", "axiomjit")
+FAMILIES: Final = (
+    *("numpy.ma", "numpy.rec", "numpy.testing", "scipy", "axiomjit"),
+    *("xarray", "pandas"),
+)
 """Packages whose functions and classes are pure unless they are named elsewhere."""
+LABELLING: Final = ("xarray", "pandas")
+"""Packages whose classes put labels around arrays."""
+LABELLED_FILES: Final = frozenset(
+    {
+        *("netcdf", "zarr", "csv", "pickle", "parquet", "sql", "excel", "hdf", "feather", "json"),
+        *("orc", "stata", "gbq", "clipboard", "html", "xml", "latex", "markdown", "iris", "cdms2"),
+    }
+)
+"""What methods named `to_...` of these packages write."""
 DENIED: Final[dict[str, str]] = {
     "numpy.testing": """
         assert_no_warnings assert_warns break_cycles clear_and_catch_warnings
@@ -197,6 +209,13 @@ DENIED: Final[dict[str, str]] = {
     "scipy.fft": "register_backend set_backend set_global_backend set_workers skip_backend",
     "scipy.special": "errstate geterr seterr",
     "scipy.test": "*",
+    "xarray.backends": "*",
+    "xarray.plot": "*",
+    "xarray.tutorial": "*",
+    "xarray.core.options": "*",
+    "pandas.io": "*",
+    "pandas.plotting": "*",
+    "pandas._config": "*",
 }
 """Parts of them that are not known; the star stands for all."""
 DRAWING: Final = frozenset({"random_state", "rng", "seed"})

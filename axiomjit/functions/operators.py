@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.base.tree import is_labelled
 from axiomjit.functions.array_calls import first_traced, writing
 from axiomjit.functions.known_methods import is_generated
 from axiomjit.functions.libraries import is_users, users_function
@@ -315,6 +316,8 @@ class Operators(Objects):
             return value
         if is_plain(value):
             return bool(value)
+        if is_labelled(value):
+            return bool(self.method(value, "item"))
         method = self._special(value, "__bool__")
         if method is not MISSING:
             return bool(self.call(method, value))

@@ -83,6 +83,8 @@ def node_to_write(value: Any, dtype: DType) -> Node:
     Raises:
         TypeError, ValueError, OverflowError: NumPy's.
     """
+    if hasattr(type(value), "dims"):  # a variable of xarray
+        value = value.data
     given = unwrap(node_of(value))
     known = Node | Dim | np.ndarray | np.generic | int | float | complex
     if builder.holds_nodes(given) and not isinstance(given, known):

@@ -168,6 +168,7 @@ INTEGERS = {
     "interp": (lambda n: np.interp(X, ROW, ROW, left=n), -1),
     "median": (lambda n: np.median(X, axis=(n, n - 1)), 1),
     "reshape": (lambda n: np.arange(6.0).reshape(n, -1), 3),
+    "flag": (lambda s: np.linalg.svd(X @ X.T, hermitian=s)[1], np.array(1)),
     "Fortran order": (lambda x: x.reshape((-1, 2), order="F"), X),
 }
 
@@ -184,7 +185,6 @@ LEFT = {
     "reshape": (lambda x, s: x.reshape(s), np.array([3, 2])),
     "seed": (lambda x, s: np.random.default_rng(s).random(2), np.array([3, 2])),
     "where": (lambda x, s: x.sum(where=s), None),
-    "flag": (lambda x, s: np.linalg.svd(x @ x.T, hermitian=s), np.array(1)),
 }
 
 

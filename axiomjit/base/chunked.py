@@ -1,0 +1,34 @@
+"""Arrays in chunks, such as Dask's: their elements are computed when they are asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from axiomjit.base.errors import GraphTypeError
+from axiomjit.base.origins import user_location
+
+
+def refuse_chunked(value: Any, asked: str) -> None:
+    """Refuse an array in chunks, which NumPy's conversion would compute and load as a whole.
+
+    DataArrays around such an array count, too. Nothing is computed.
+
+    Raises:
+        GraphTypeError: the value is in chunks.
+    """
+    kind = type(value)
+    if issubclass(kind, np.ndarray) or not (hasattr(kind, "compute") and hasattr(kind, "chunks")):
+        return
+    if value.chunks is None:
+        return
+    size = getattr(value, "nbytes", None)
+    seen = f"a {kind.__module__}.{kind.__name__} in chunks, which would be loaded as a whole"
+    raise GraphTypeError(
+        asked,
+        seen if size is None else f"{seen}: {size} bytes",
+        "pass x.compute() where that fits into memory, or call it for each block with "
+        "dask.array.map_blocks",
+        user_location(),
+    )

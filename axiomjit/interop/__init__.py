@@ -1,0 +1,9 @@
+"""Data of other libraries as arguments and results of compiled functions.
+
+Nothing of it is imported before such data is given.
+
+- `labelled.py`: DataArrays and Datasets as arrays with labels, and built again of both
+- `xarray_calls.py`: what xarray computes from values, done in ways that can be traced
+
+May import `base`, `symbolic`, `graph`, `numpy_rules`, `axis`, `tracing`, `functions`, `dispatch`.
+"""
