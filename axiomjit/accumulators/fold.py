@@ -10,6 +10,7 @@ from typing import Any
 from axiomjit.accumulators.accumulator import Accumulator
 from axiomjit.accumulators.arrays import ArrayFunction
 from axiomjit.accumulators.built_in import BUILT_IN, BuiltIn
+from axiomjit.accumulators.grouped import fold_groups
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.graph import builder
@@ -22,13 +23,27 @@ from axiomjit.graph.reductions import (
     running_fold,
     scan_states,
 )
-from axiomjit.graph.traced_values import NamedValue, NodeValue, broadcast_folding
-from axiomjit.symbolic.dims import Dim
+from axiomjit.graph.traced_values import (
+    By,
+    Folding,
+    NamedValue,
+    NodeValue,
+    broadcast_folding,
+    number_of_groups,
+)
+from axiomjit.symbolic.dims import Dim, dim
 
 
 @hides_frames
-def fold(acc: Accumulator | str, *operands: Any, axes: Any = None, running: bool = False) -> Any:
-    """Reduce operands along axes by an accumulator.
+def fold(
+    acc: Accumulator | str,
+    *operands: Any,
+    axes: Any = None,
+    running: bool = False,
+    by: Any = None,
+    groups: Any = None,
+) -> Any:
+    """Reduce operands along axes by an accumulator, all elements or each group of them.
 
     Args:
         acc: An `Accumulator`, or a built-in one's name: sum, prod, max, min, any, all, argmax,
@@ -41,16 +56,24 @@ def fold(acc: Accumulator | str, *operands: Any, axes: Any = None, running: bool
             one fastest.
         running: True for a scan, which keeps the axes and returns all partial results, as
             `numpy.cumsum`. Several axes are scanned in the order in which they would be reduced.
+        by: Labels: the number of a group for each position along the axes, in their order, an
+            array of integers (for tensors and named arrays with axes). Elements labelled -1 are
+            left out.
+        groups: With `by`, the number of groups; of tensors and named arrays also their axis.
 
     Returns:
         The kind of the operands, without these axes (unless `running`): an array, traced array,
         named array or tensor; a tuple if `final` returns a tuple, or without `final` if the state
-        is one.
+        is one. With `by` the groups are an axis in the place of the first reduced one. A group
+        without elements gives the result of no elements; where that is an error, NaN, or for
+        integers the number with which comparisons start, -1 for a position, and 0 otherwise.
 
     Raises:
-        GraphValueError: no accumulator has this name, or an empty reduction has no initial value.
-        GraphTypeError: a function of the accumulator uses an operation that is not compiled, or a
-            dimension of arrays is not an integer.
+        GraphValueError: no accumulator has this name, an empty reduction has no initial value, or
+            labels have another shape.
+        GraphTypeError: a function of the accumulator uses an operation that is not compiled, a
+            dimension of arrays is not an integer, or labels are no integers.
+        PositionError: a label is neither -1 nor the number of a group.
 
     Examples:
         >>> x = np.array([[1.0, 2.0], [3.0, 4.0]])
@@ -59,8 +82,51 @@ def fold(acc: Accumulator | str, *operands: Any, axes: Any = None, running: bool
         >>> product = aj.Accumulator(1.0, lambda a, b: a * b, commutative=True, has_identity=True)
         >>> aj.fold(product, x, axes=0)
         array([3., 8.])
+        >>> aj.fold("mean", x, axes=1, by=np.array([1, 1]), groups=3)
+        array([[nan, 1.5, nan],
+               [nan, 3.5, nan]])
     """
     accumulator = accumulator_of(acc)
+    _check_options(acc, operands, axes, running, by, groups)
+    return _fold_values(
+        accumulator, operands, axes, running, None if by is None else By(by, groups)
+    )
+
+
+def _fold_values(
+    acc: Accumulator, operands: Sequence[Any], axes: Any, running: bool, by: By | None
+) -> Any:
+    """The result, computed as the kind of value that the operands are."""
+    given = tuple(operands) if by is None else (*operands, by.labels)
+    groups = None if by is None else by.groups
+    host = next((value for value in given if isinstance(value, NodeValue | NamedValue)), None)
+    if host is None:
+        count = None if by is None else number_of_groups(groups).constant
+        return _of_arrays(acc, axes, running, count)(*given)
+    if isinstance(host, NamedValue) and not any(isinstance(v, NodeValue) for v in given):
+        listed = tuple(axes) if isinstance(axes, list) else axes
+        key = listed, bool(running), *(() if by is None else (groups,))
+        fold_tensors = partial(_fold_given, acc, axes, running, groups)
+        return host.computed(fold_tensors, given, acc.cache, key)
+    host = next(value for value in given if isinstance(value, NodeValue))
+    folding = host.folding(operands, axes, running, by)
+    nodes, is_tuple = _folded(acc, folding, running)
+    if folding.need_elements is not None and acc.init is None and not running:
+        for node in nodes:
+            folding.need_elements(repr(acc), node)
+    made = tuple(map(folding.wrap, nodes))
+    return made if is_tuple else made[0]
+
+
+def _check_options(
+    acc: object, operands: Sequence[Any], axes: Any, running: bool, by: object, groups: object
+) -> None:
+    """Check that there are operands, and labels and groups together or none, not for a scan.
+
+    Raises:
+        GraphTypeError: there are no operands.
+        GraphValueError: labels or groups are missing, or both are given for a scan.
+    """
     if not operands:
         raise GraphTypeError(
             f"fold({acc!r}, axes={axes!r})",
@@ -68,21 +134,29 @@ def fold(acc: Accumulator | str, *operands: Any, axes: Any = None, running: bool
             "give the arrays or tensors to fold",
             user_location(),
         )
-    host = next((value for value in operands if isinstance(value, NodeValue | NamedValue)), None)
-    if host is None:
-        return _of_arrays(accumulator, axes, running)(*operands)
-    if isinstance(host, NamedValue) and not any(isinstance(v, NodeValue) for v in operands):
-        listed = tuple(axes) if isinstance(axes, list) else axes
-        fold_tensors = partial(fold, accumulator, axes=axes, running=running)
-        return host.computed(fold_tensors, operands, accumulator.cache, (listed, bool(running)))
-    host = next(value for value in operands if isinstance(value, NodeValue))
-    folding = host.folding(operands, axes, running)
-    nodes, is_tuple = fold_nodes(accumulator, folding.nodes, folding.axes, running)
-    if folding.need_elements is not None and accumulator.init is None and not running:
-        for node in nodes:
-            folding.need_elements(repr(accumulator), node)
-    made = tuple(map(folding.wrap, nodes))
-    return made if is_tuple else made[0]
+    asked = f"fold({acc!r}, ...)"
+    if (by is None) != (groups is None):
+        given, missing = ("groups", "by") if by is None else ("by", "groups")
+        remedy = "give both: by=labels, groups=number"
+        seen = f"{given} without {missing}"
+        raise GraphValueError(asked, seen, remedy, user_location())
+    if by is not None and running:
+        seen, remedy = "by=... with running=True", "give one of them: there are no scans by groups"
+        raise GraphValueError(asked, seen, remedy, user_location())
+
+
+def _fold_given(acc: Accumulator, axes: Any, running: bool, groups: Any, *given: Any) -> Any:
+    """The fold of tensors; by groups, the last one has the labels."""
+    if groups is None:
+        return fold(acc, *given, axes=axes, running=running)
+    return fold(acc, *given[:-1], axes=axes, by=given[-1], groups=groups)
+
+
+def _folded(acc: Accumulator, folding: Folding, running: bool) -> tuple[list[Node], bool]:
+    """The results of a prepared reduction, and True if they are a tuple."""
+    if folding.labels is None:
+        return fold_nodes(acc, folding.nodes, folding.axes, running)
+    return fold_groups(acc, folding)
 
 
 def accumulator_of(acc: Accumulator | str) -> Accumulator:
@@ -146,30 +220,34 @@ def _broadcast(node: Node, shape: tuple[Dim, ...]) -> Node:
 
 
 class Folded(ArrayFunction):
-    """Reduces arrays by an accumulator along some dimensions."""
+    """Reduces arrays by an accumulator along some dimensions; by groups, the last has labels."""
 
-    def __init__(self, acc: Accumulator, axes: tuple[int, ...] | None, running: bool) -> None:
+    def __init__(
+        self, acc: Accumulator, axes: tuple[int, ...] | None, running: bool, groups: int | None
+    ) -> None:
         super().__init__()
-        self._acc, self._axes, self._running = acc, axes, running
+        self._acc, self._axes, self._running, self._groups = acc, axes, running, groups
 
     def nodes(self, arrays: Sequence[Node]) -> tuple[list[Node], bool]:
         """The results for nodes, and True if they are a tuple."""
-        folding = broadcast_folding(arrays, self._axes, lambda node: node)
-        return fold_nodes(self._acc, folding.nodes, folding.axes, self._running)
+        labels = None if self._groups is None else (arrays[-1], dim(self._groups))
+        given = arrays if labels is None else arrays[:-1]
+        folding = broadcast_folding(given, self._axes, lambda node: node, *labels or ())
+        return _folded(self._acc, folding, self._running)
 
     def __repr__(self) -> str:
         return f"fold({self._acc!r}, ...)"
 
 
-def _of_arrays(acc: Accumulator, axes: Any, running: bool) -> Folded:
+def _of_arrays(acc: Accumulator, axes: Any, running: bool, groups: int | None) -> Folded:
     """The function that reduces arrays along axes, cached in the accumulator.
 
     Raises:
         GraphTypeError: an axis is not an integer.
     """
-    key = _numbers(acc, axes), bool(running)
+    key = _numbers(acc, axes), bool(running), *(() if groups is None else (groups,))
     found: Folded | None = acc.cache.get(key)
-    return acc.cache.keep(key, Folded(acc, *key)) if found is None else found
+    return acc.cache.keep(key, Folded(acc, key[0], key[1], groups)) if found is None else found
 
 
 def _numbers(acc: Accumulator, axes: Any) -> tuple[int, ...] | None:

@@ -9,10 +9,12 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.axis.axes import Axes, AxesOf, axes_of
+from axiomjit.axis.axis import Axis, make_axis
 from axiomjit.axis.deferred_checks import MessageParts, of_nothing, require
 from axiomjit.axis.elementwise import apply_ufunc, paired
 from axiomjit.axis.functions import axes_with_order
 from axiomjit.axis.names import axes_text
+from axiomjit.axis.pairing import matched
 from axiomjit.axis.tensors import (
     Operand,
     Tensor,
@@ -29,7 +31,7 @@ from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import MAX, MIN, UfuncFold
 from axiomjit.graph.reductions import choose_position, log_sum_exp
-from axiomjit.graph.traced_values import Folding
+from axiomjit.graph.traced_values import By, Folding, number_of_groups
 from axiomjit.numpy_rules import reductions
 from axiomjit.symbolic.dims import dim, product
 
@@ -90,7 +92,7 @@ def sum(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> T
     Raises:
         AxesError: x lacks an axis that is listed, an axis is listed twice, or an axis of x is
             neither reduced nor in the result.
-        GraphTypeError: x is an array without axes, or no tensor and no number.
+        GraphTypeError: x is an array without axes, or neither a tensor nor a number.
 
     Examples:
         >>> x = aj.constant(np.ones((2, 3)), aj.make_axes({"batch": 2, "channel": 3}))
@@ -198,7 +200,7 @@ def argmax(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -
 
     Raises:
         AxesError: as for `max`.
-        GraphTypeError: x is an array without axes, or no tensor and no number.
+        GraphTypeError: x is an array without axes, or neither a tensor nor a number.
     """
     return _reduce("argmax", x, reduction_axes, out_axes)
 
@@ -257,12 +259,16 @@ def _reduce(name: str, x: Operand, reduction_axes: AxesOf, out_axes: AxesOf) -> 
     return axes_with_order(labelled(node, whole - reduced, tensor), out)
 
 
-def _folding(operands: Sequence[object], axes: AxesOf, running: bool) -> Folding:
+def _folding(
+    operands: Sequence[object], axes: AxesOf, running: bool, by: By | None = None
+) -> Folding:
     """Prepare the reduction of tensors, paired as in elementwise functions, along axes in order.
+
+    By groups, the axes are by default those of the labels.
 
     Raises:
         AxesError: axes cannot be paired, or one of `axes` is no axis of the operands or listed
-            twice.
+            twice, or the labels have other axes.
     """
     asked = f"fold of {shown(tuple(operands))}"
     tensors = [as_tensor(value, asked) for value in operands]
@@ -272,11 +278,46 @@ def _folding(operands: Sequence[object], axes: AxesOf, running: bool) -> Folding
         builder.view(builder.strong(tensor.node), axis_map(label, whole), extents)
         for tensor, label in zip(tensors, labels, strict=True)
     ]
+    if by is not None:
+        return _grouped(tensors, nodes, whole, axes, by, asked)
     folded = whole if axes is None else axes_of(whole, axes, asked)
     left = whole if running else whole - folded
     positions = tuple(whole.index(axis) for axis in folded)
     need_elements = partial(_require_elements, reduced=folded)
     return Folding(nodes, positions, lambda node: labelled(node, left, *tensors), need_elements)
+
+
+def _grouped(
+    tensors: Sequence[Tensor], nodes: Sequence[Node], whole: Axes, axes: AxesOf, by: By, asked: str
+) -> Folding:
+    """Prepare a reduction by groups; the axis of the groups is in the place of the first axis.
+
+    Raises:
+        AxesError: the labels have other axes than those to reduce.
+    """
+    labels = as_tensor(by.labels, f"the labels of {asked}")
+    own = matched(whole, labels.axes, asked)
+    folded = axes_of(whole, own if axes is None else axes, asked)
+    if own.is_not_equal_set(folded):
+        raise AxesError(
+            f"{asked} by groups over {folded}",
+            f"labels with axes {labels.axes}",
+            "give labels that have the axes to reduce, and no others",
+            user_location(),
+        )
+    groups = by.groups
+    if not isinstance(groups, Axis):
+        groups = make_axis(number_of_groups(groups).constant, "groups")
+    positions = tuple(whole.index(axis) for axis in folded)
+    at = sorted(positions)[0] if positions else 0
+    left = list(whole - folded)
+    result = Axes((*left[:at], groups, *left[at:]))
+    node = builder.view(labels.node, axis_map(own, folded), axis_extents(folded))
+    return Folding(
+        *(nodes, positions, lambda made: labelled(made, result, *tensors, labels)),
+        labels=node,
+        groups=groups.dim,
+    )
 
 
 OPERATIONS: Final = {"folding": _folding}

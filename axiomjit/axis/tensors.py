@@ -50,7 +50,7 @@ from axiomjit.graph.nodes import (
 )
 from axiomjit.graph.primitives import JOIN, VIEW, Primitive
 from axiomjit.graph.storages import place_of, storage_root, strides_of_constant, with_versions
-from axiomjit.graph.traced_values import AxisValue, Folding, Placing, TracedValue
+from axiomjit.graph.traced_values import AxisValue, By, Folding, Placing, TracedValue
 from axiomjit.symbolic.dims import Dim, Symbol, dim, substitute
 from axiomjit.symbolic.index_maps import IndexMap, permutation, strides_through
 from axiomjit.views.complex_views import ComplexTensorViewDescription
@@ -219,9 +219,11 @@ class Tensor(AxisMethods["Tensor"], AxisValue):
         """Apply a primitive of one operand to each element."""
         return self._apply("mapped", primitive, self)
 
-    def folding(self, operands: Sequence[object], axes: Any, running: bool) -> Folding:
+    def folding(
+        self, operands: Sequence[object], axes: Any, running: bool, by: By | None = None
+    ) -> Folding:
         """Prepare the reduction of tensors, including this one, along axes."""
-        found: Folding = operation("folding")(operands, axes, running)
+        found: Folding = operation("folding")(operands, axes, running, by)
         return found
 
     def placing(self, operands: Sequence[object], asked: str) -> Placing:

@@ -15,7 +15,7 @@ import numpy as np
 
 from axiomjit.base.config import config
 from axiomjit.base.dtypes import BOOL, DTYPES, INT, DType
-from axiomjit.base.errors import GraphValueError, PositionError
+from axiomjit.base.errors import GraphValueError, PositionError, amount
 from axiomjit.base.records import Record
 from axiomjit.graph.primitives import ALL, INTEGERS, NUMBERS, Primitive
 from axiomjit.graph.window_products import Parts, in_blocks, multiply_windows
@@ -29,6 +29,8 @@ Shapes = Sequence[tuple[Dim, ...]]
 Bounds = Sequence[BoundCondition]
 
 
+MIN_LIBRARY_WORK: Final = 16_384
+"""Fewest multiplications of a matrix product at which a library is faster than loops."""
 MIN_NOT_CLEARED: Final = 65_536
 """Bytes of a product from which `numpy.dot`, which clears its result first, is slower than
 `numpy.matmul`.
@@ -380,6 +382,32 @@ def check_ends(axis: int) -> LibraryOperation:
     return LibraryOperation(*parts, gives=INT, additions=lambda *_: dim(1), may_raise=True)
 
 
+def _check_labels(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
+    """Write the number of groups, given the smallest and the largest label.
+
+    Raises:
+        PositionError: a label is neither -1 nor the number of a group.
+    """
+    low, high, groups = int(operands[0].flat[0]), int(operands[1][()]), len(operands[0]) - 1
+    out[...] = groups
+    if low <= high and not -1 <= low <= high < groups:
+        wrong = high if high >= groups else low
+        raise PositionError(
+            f"a fold into {amount(groups, 'group')}",
+            f"the label {wrong}",
+            f"give labels from 0 to {groups - 1}, or -1 for elements to leave out",
+        )
+
+
+CHECK_LABELS: Final = LibraryOperation(
+    *("labels", 2, _check_labels, "", INTEGERS),
+    gives=INT,
+    additions=lambda *_: dim(1),
+    may_raise=True,
+)
+"""Checks the labels of a grouped fold by the smallest and the largest of them."""
+
+
 def _end(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     """One more than the largest number, 0 if there is none.
 
@@ -485,7 +513,7 @@ MATRIX_PRODUCTS: Final = LibraryOperation(
     additions=_of_products,
     direct_function=_product_of,
 )
-"""Products of stacks of matrices: labels of both operands and the result index the stack."""
+"""Products of stacks of matrices: labels that both operands and the result have index the stack."""
 BITCAST: Final = LibraryOperation(
     *("bitcast", 1, _reinterpret, "", frozenset({"u4"})), additions=_of_words, reads_each_once=False
 )

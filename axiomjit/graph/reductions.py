@@ -209,7 +209,7 @@ def fold_states(fold: StateFold, operands: Sequence[Node], axes: Sequence[int]) 
     if not fold.starts or (fold.has_identity and axes):
         return states
     whole = in_nodes(fold.outputs, start + states)
-    if not _has_elements([shape[d] for d in axes]):
+    if not has_elements([shape[d] for d in axes]):
         count, zero = (builder.as_node(n, "fold") for n in (builder.count(operands[0], axes), 0))
         empty = builder.elementwise(PRIMITIVES["equal"], count, zero)
         pairs = zip(start, whole, strict=True)
@@ -229,7 +229,7 @@ def _of_nothing(node: Node) -> GraphValueError:
     )
 
 
-def _has_elements(lengths: Sequence[Dim]) -> bool:
+def has_elements(lengths: Sequence[Dim]) -> bool:
     """True if all lengths are known to be positive; reading a known length records a guard."""
     try:
         return all(length > 0 for length in lengths)

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Self
+from operator import index
+from typing import Any, NamedTuple, Self
 
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.errors import GraphTypeError, GraphValueError
+from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
+from axiomjit.graph.describe import describe_shape
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import Primitive
-from axiomjit.symbolic.dims import Dim, Scope, Symbol, bound
+from axiomjit.symbolic.data_dependent import assumed_equal
+from axiomjit.symbolic.dims import Dim, Scope, Symbol, bound, dim
 
 
 class Folding(Record):
@@ -21,27 +26,84 @@ class Folding(Record):
 
     `wrap` wraps a node without these dimensions, or with all of them for a scan.
     `need_elements(name, node)` refuses lengths of 0 that are known only later, for a reduction
-    without identity.
+    without identity. A grouped reduction has `labels`, one integer at each point of the dimensions
+    to reduce, in order, and the number of `groups`.
     """
 
     nodes: Sequence[Node]
     axes: tuple[int, ...]
     wrap: Callable[[Node], Any]
     need_elements: Callable[[str, Node], None] | None = None
+    labels: Node | None = None
+    groups: Dim | None = None
 
 
-def broadcast_folding(nodes: Sequence[Node], axes: Any, wrap: Callable[[Node], Any]) -> Folding:
+class By(NamedTuple):
+    """The labels of a grouped reduction, and its groups: their number, or their axis."""
+
+    labels: Any
+    groups: Any
+
+
+def broadcast_folding(
+    nodes: Sequence[Node],
+    axes: Any,
+    wrap: Callable[[Node], Any],
+    labels: Node | None = None,
+    groups: Dim | None = None,
+) -> Folding:
     """Prepare the reduction of nodes, broadcast as in NumPy, along dimensions in order.
 
     Raises:
-        GraphValueError: the shapes do not broadcast.
+        GraphValueError: the shapes do not broadcast, or the labels are not of the shape of the
+            dimensions to reduce.
         numpy.exceptions.AxisError: there is no such dimension.
         ValueError: a dimension is listed twice.
     """
     shape = builder.broadcast_shapes([node.shape for node in nodes], "fold", *nodes)
     whole = [builder.broadcast_to(node, shape) for node in nodes]
     every = range(len(shape)) if axes is None else axes
-    return Folding(whole, normalize_axis_tuple(every, len(shape), "axes"), wrap)
+    folded = normalize_axis_tuple(every, len(shape), "axes")
+    if labels is not None:
+        _check_labels(labels, tuple(shape[d] for d in folded))
+    return Folding(whole, folded, wrap, None, labels, groups)
+
+
+def number_of_groups(given: object) -> Dim:
+    """The number of groups, from a number or symbolic length.
+
+    Raises:
+        GraphTypeError: it is no integer.
+        GraphValueError: it is negative.
+    """
+    if isinstance(given, Dim):
+        return given
+    asked = f"fold(..., groups={given!r})"
+    try:
+        number = index(given)  # type: ignore[arg-type]
+    except TypeError:
+        seen, remedy = f"a {type(given).__name__}", "give the number of groups, an integer"
+        raise GraphTypeError(asked, seen, remedy, user_location()) from None
+    if number < 0:
+        remedy = "give a number that is not negative"
+        raise GraphValueError(asked, "a negative number of groups", remedy, user_location())
+    return dim(number)
+
+
+def _check_labels(labels: Node, shape: tuple[Dim, ...]) -> None:
+    """Check that there is one label for each point of the dimensions to reduce.
+
+    Raises:
+        GraphValueError: the labels have another shape.
+    """
+    pairs = zip(labels.shape, shape, strict=False)
+    if len(labels.shape) != len(shape) or not all(assumed_equal(*pair) for pair in pairs):
+        raise GraphValueError(
+            f"a fold by groups along dimensions of lengths {describe_shape(shape)}",
+            f"labels of shape {describe_shape(labels.shape)}",
+            "give one label for each position along these dimensions, in the order of axes",
+            user_location(),
+        )
 
 
 Source = tuple[int, int]
@@ -79,7 +141,9 @@ class NodeValue:
         """Pair the dimensions of the operands, of which this value is one, by position."""
         raise NotImplementedError
 
-    def folding(self, operands: Sequence[object], axes: Any, running: bool) -> Folding:
+    def folding(
+        self, operands: Sequence[object], axes: Any, running: bool, by: By | None = None
+    ) -> Folding:
         """Make the reduction of the operands, of which this value is one, along the axes."""
         raise NotImplementedError
 

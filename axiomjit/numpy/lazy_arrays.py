@@ -476,7 +476,7 @@ _NEW: Final = object.__new__
 
 
 def _is_operand(value: Any) -> bool:
-    """True for arrays and numbers that lazy arrays can be; others see NumPy's arrays."""
+    """True for a value that lazy arrays can be computed with; NumPy's arrays meet any other."""
     kind = type(value)
     if kind is LazyArray or kind in _NUMBERS:
         return True

@@ -19,7 +19,7 @@ from axiomjit.graph.describe import describe_type
 from axiomjit.graph.nodes import Input, Node, Op, base_of
 from axiomjit.graph.primitives import PACK, Primitive
 from axiomjit.graph.storages import strides_of
-from axiomjit.graph.traced_values import Folding, broadcast_folding
+from axiomjit.graph.traced_values import By, Folding, broadcast_folding, number_of_groups
 from axiomjit.numpy_rules.creation import FUNCTIONS as NEW
 from axiomjit.numpy_rules.elementwise import cast_to
 from axiomjit.numpy_rules.indexing import index_node
@@ -151,10 +151,16 @@ class Tracer(WithoutValues, TracedOperators):
         return self._rounded() if self.node.weak else np.round(self, digits)
 
     @recorded
-    def folding(self, operands: Sequence[object], axes: Any, running: bool) -> Folding:
+    def folding(
+        self, operands: Sequence[object], axes: Any, running: bool, by: By | None = None
+    ) -> Folding:
         """The broadcast operands, and the dimensions in the order listed; by default all."""
         given = [builder.strong(builder.as_node(node_of(value), "fold")) for value in operands]
-        return broadcast_folding(given, unwrap(axes), Tracer)
+        if by is None:
+            return broadcast_folding(given, unwrap(axes), Tracer)
+        labels = builder.as_node(node_of(by.labels), "the labels of a fold")
+        groups = number_of_groups(unwrap(by.groups))
+        return broadcast_folding(given, unwrap(axes), Tracer, labels, groups)
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -466,7 +472,7 @@ def _position(key: Any) -> Any:
 
 
 def _slice(key: Any) -> Any:
-    """A slice whose computed integers are lengths; other parts of an index unchanged."""
+    """The slice, with lengths for computed integers; any other part of an index unchanged."""
     if not isinstance(key, slice):
         return key
     ends = (key.start, key.stop, key.step)

@@ -1,0 +1,359 @@
+"""Folds of groups of elements, which labels tell apart.
+
+Sums, products, comparisons and counts are scatters: one loop combines each element with the state
+of its group, in the order of elements, so that bits do not depend on threads. The other built-in
+accumulators are made of these. An accumulator of the user's sorts the elements by their labels,
+without changing their order within a group, and scans them once; the state of a group is that of
+its last element. No array has an element for each pair of an element and a group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.accumulators.accumulator import Accumulator
+from axiomjit.accumulators.built_in import BuiltIn
+from axiomjit.base.dtypes import (
+    FLOAT,
+    HALF,
+    INT,
+    DType,
+    is_bool,
+    is_complex,
+    is_inexact,
+    is_integer,
+    value_range,
+)
+from axiomjit.graph import builder
+from axiomjit.graph.builder import cast, elementwise
+from axiomjit.graph.describe import describe_type
+from axiomjit.graph.external_calls import may_fail
+from axiomjit.graph.indexing_ops import (
+    HIGHEST,
+    LOWEST,
+    ZERO,
+    gather,
+    not_integers_error,
+    take_checked,
+)
+from axiomjit.graph.library_operations import CHECK_LABELS
+from axiomjit.graph.nodes import Input, Node, Op, Scalar, note
+from axiomjit.graph.primitives import (
+    ALL_OF,
+    ANY,
+    COPY,
+    MAX,
+    MIN,
+    PRIMITIVES,
+    PROD,
+    SUM,
+    WHERE,
+    Primitive,
+    UfuncFold,
+)
+from axiomjit.graph.reductions import (
+    NOWHERE,
+    StateFold,
+    has_elements,
+    in_nodes,
+    positions_along,
+    running_fold,
+    scan_states,
+)
+from axiomjit.graph.shape_ops import merge, padded
+from axiomjit.graph.storages import update
+from axiomjit.graph.traced_values import Folding
+from axiomjit.numpy_rules.library import FUNCTIONS
+from axiomjit.symbolic.data_dependent import data_dependent_in
+from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.index_maps import IndexMap, identity, iterator
+
+_SHORT: Final = np.dtype(np.uint16)
+"""The dtype of labels that NumPy sorts by their digits, in linear time."""
+
+
+def _op(name: str, *operands: Node) -> Node:
+    return elementwise(PRIMITIVES[name], *operands)
+
+
+def _scalar(dtype: DType, value: object) -> Scalar:
+    return Scalar(dtype, dtype.type(value), False)
+
+
+class Groups:
+    """The groups of one fold; elements that are left out have a group of their own, the last."""
+
+    def __init__(self, folding: Folding) -> None:
+        """Check the labels.
+
+        Raises:
+            GraphTypeError: the labels are no integers.
+        """
+        assert folding.labels is not None
+        assert folding.groups is not None
+        labels = folding.labels
+        if not (is_bool(labels.dtype) or is_integer(labels.dtype)):
+            raise not_integers_error(f"a fold by {describe_type(labels)}", "labels")
+        self.count, self.axes = folding.groups, folding.axes
+        self.shape = folding.nodes[0].shape
+        self.kept = tuple(d for d in range(len(self.shape)) if d not in self.axes)
+        self.at = min(self.axes, default=0)
+        wide = cast(labels, INT)
+        every = tuple(range(len(labels.shape)))
+        ends = (builder.fold(MIN, wide, every, HIGHEST), builder.fold(MAX, wide, every, LOWEST))
+        checked = Op(INT, CHECK_LABELS, None, ends, ((), ()), (self.count + 1,), 0)
+        count = may_fail(note(checked))
+        self.cells = elementwise(WHERE, _op("less", wide, ZERO), count, wide)
+
+    @property
+    def lengths(self) -> tuple[Dim, ...]:
+        """The lengths of the reduced dimensions."""
+        return tuple(self.shape[d] for d in self.axes)
+
+    def scatter(self, values: Node, start: Scalar, combine: Primitive) -> Node:
+        """The values of each group combined, in order, from a start; also of those left out.
+
+        Values without dimensions count for each label.
+        """
+        if values.shape:
+            shape, index, here = self.shape, self._target, tuple(map(iterator, self.axes))
+            left: list[Dim] = [shape[d] for d in self.kept]
+            at = self.at
+        else:
+            shape, index, left, at = self.cells.shape, (iterator(len(self.axes)),), [], 0
+            here = identity(len(self.axes))
+        left.insert(at, self.count + 1)
+        begun = elementwise(COPY, builder.broadcast_to(start, tuple(left)))
+        parts = begun, index, values, identity(len(values.shape)), shape
+        return note(update(*parts, [(self.cells, here)], [self.count + 1], combine))
+
+    @property
+    def _target(self) -> IndexMap:
+        """The map from a point of the operands and a group to the place of its result."""
+        index = [iterator(d) for d in self.kept]
+        index.insert(self.at, iterator(len(self.shape)))
+        return tuple(index)
+
+    def spread(self, folded: Node) -> Node:
+        """The result of its group at each element."""
+        here = tuple(map(iterator, self.axes))
+        lengths = [self.count + 1]
+        return gather(folded, self._target, [(self.cells, here)], self.shape, lengths)
+
+    def fold(self, rule: UfuncFold, node: Node, dtype: DType) -> Node:
+        """A reduction by a ufunc in the state's dtype; `dtype` is that of the result."""
+        state = rule.state_dtype(dtype)
+        start = _scalar(state, rule.initial(state))
+        return self.scatter(cast(node, state), start, rule.combine)
+
+    @property
+    def sizes(self) -> Node:
+        """The number of elements of each group, along the groups."""
+        return self.scatter(_scalar(INT, 1), _scalar(INT, 0), PRIMITIVES["add"])
+
+    def along(self, numbers: Node, result: Node) -> Node:
+        """One number for each group, repeated along the other dimensions of a result."""
+        return builder.view(numbers, (iterator(self.at),), result.shape)
+
+    def filled(self, result: Node, value: object) -> Node:
+        """A result with a value for groups without elements."""
+        empty = _op("equal", self.along(self.sizes, result), ZERO)
+        return elementwise(WHERE, empty, _scalar(result.dtype, value), result)
+
+    def named(self, node: Node, at: int) -> Node:
+        """The part of a node without the group of elements that are left out."""
+        extents = (*node.shape[:at], self.count, *node.shape[at + 1 :])
+        return builder.view(node, identity(len(extents)), extents)
+
+    def finished(self, result: Node) -> Node:
+        """The result without the group of elements that are left out."""
+        return elementwise(COPY, self.named(result, self.at))
+
+
+def fold_groups(acc: Accumulator, folding: Folding) -> tuple[list[Node], bool]:
+    """The results of a grouped reduction, and True if they are a tuple.
+
+    Raises:
+        GraphTypeError: the labels are no integers.
+        PositionError: a label is no group; raised when the program runs.
+    """
+    groups = Groups(folding)
+    if isinstance(acc, BuiltIn):
+        made = GROUPED[acc.name](groups, acc.operand(folding.nodes))
+        return [groups.finished(made)], False
+    return _fold_sorted(acc, groups, folding)
+
+
+# Built-in accumulators
+
+
+def _by_ufunc(rule: UfuncFold) -> Callable[[Groups, Node], Node]:
+    def fold(groups: Groups, node: Node) -> Node:
+        if rule in (ANY, ALL_OF):
+            node = _op("not_equal", node, _scalar(node.dtype, 0))
+        dtype = rule.result_dtype(node.dtype)
+        return cast(groups.fold(rule, node, dtype), dtype)
+
+    return fold
+
+
+def _extreme(rule: UfuncFold) -> Callable[[Groups, Node], Node]:
+    def fold(groups: Groups, node: Node) -> Node:
+        found = cast(groups.fold(rule, node, node.dtype), node.dtype)
+        return groups.filled(found, np.nan) if is_inexact(node.dtype) else found
+
+    return fold
+
+
+def _position(rule: UfuncFold) -> Callable[[Groups, Node], Node]:
+    """The first position of an extreme, or of the first NaN; -1 for no elements."""
+
+    def fold(groups: Groups, node: Node) -> Node:
+        values = cast(node, rule.state_dtype(node.dtype))
+        best = groups.spread(groups.fold(rule, values, values.dtype))
+        is_best = _op("equal", values, best)
+        if is_inexact(values.dtype):
+            is_best = _op("logical_or", is_best, _op("isnan", values))
+        nowhere = _scalar(INT, NOWHERE)
+        places = elementwise(WHERE, is_best, positions_along(groups.shape, groups.axes), nowhere)
+        first = groups.scatter(places, nowhere, PRIMITIVES["minimum"])
+        return groups.filled(first, -1)
+
+    return fold
+
+
+def _total(groups: Groups, node: Node) -> tuple[Node, DType]:
+    """The sum in the dtype of its state, and the dtype of a mean."""
+    dtype = node.dtype if is_inexact(node.dtype) else FLOAT
+    return groups.fold(SUM, cast(node, dtype), dtype), dtype
+
+
+def _divided(groups: Groups, total: Node) -> Node:
+    return _op("divide", total, groups.along(cast(groups.sizes, total.dtype), total))
+
+
+def _mean(groups: Groups, node: Node) -> Node:
+    total, dtype = _total(groups, node)
+    return cast(_divided(groups, total), dtype)
+
+
+def _variance(groups: Groups, node: Node) -> Node:
+    """The mean of squared deviations from the mean of the group: two loops over the elements."""
+    total, dtype = _total(groups, node)
+    apart = _op("subtract", cast(node, total.dtype), groups.spread(_divided(groups, total)))
+    if is_complex(total.dtype):
+        real, imaginary = builder.part(apart, "real"), builder.part(apart, "imag")
+        square = _op("add", _op("multiply", real, real), _op("multiply", imaginary, imaginary))
+        dtype = np.empty(0, dtype).real.dtype
+    else:
+        square = _op("multiply", apart, apart)
+    return cast(_divided(groups, groups.fold(SUM, square, square.dtype)), dtype)
+
+
+def _deviation(groups: Groups, node: Node) -> Node:
+    found = _variance(groups, node)
+    wide = cast(found, np.dtype(np.float32)) if found.dtype == HALF else found
+    return cast(_op("sqrt", wide), found.dtype)
+
+
+def _log_sum_exp(groups: Groups, node: Node) -> Node:
+    """Shifted by the largest element of the group; -inf for no elements."""
+    dtype = builder.summed_in(node)
+    wide = cast(node, SUM.state_dtype(dtype))
+    largest = groups.fold(MAX, wide, wide.dtype)
+    zero = _scalar(wide.dtype, 0)
+    shift = elementwise(WHERE, _op("isfinite", largest), largest, zero)
+    terms = _op("exp", _op("subtract", wide, groups.spread(shift)))
+    total = groups.scatter(terms, zero, PRIMITIVES["add"])
+    return cast(_op("add", _op("log", total), shift), dtype)
+
+
+GROUPED: Final[Mapping[str, Callable[[Groups, Node], Node]]] = {
+    "sum": _by_ufunc(SUM),
+    "prod": _by_ufunc(PROD),
+    "max": _extreme(MAX),
+    "min": _extreme(MIN),
+    "any": _by_ufunc(ANY),
+    "all": _by_ufunc(ALL_OF),
+    "argmax": _position(MAX),
+    "argmin": _position(MIN),
+    "mean": _mean,
+    "logsumexp": _log_sum_exp,
+    "variance": _variance,
+    "std": _deviation,
+}
+"""The grouped reduction of each built-in accumulator."""
+
+
+# Accumulators of the user's
+
+
+def _fold_sorted(acc: Accumulator, groups: Groups, folding: Folding) -> tuple[list[Node], bool]:
+    """The results of any accumulator, by a scan of elements that are sorted by labels."""
+    traced = acc.traced([node.dtype for node in folding.nodes])
+    fold = traced.fold
+    lifted = [
+        cast(builder.broadcast_to(node, groups.shape), part)
+        for node, part in zip(in_nodes(traced.lift, folding.nodes), fold.parts, strict=True)
+    ]
+    states = _last_states(fold, lifted, groups)
+    start = [Scalar(value.dtype, value, False) for value in fold.start]
+    if fold.starts and not fold.has_identity:
+        combined = in_nodes(fold.outputs, [*start, *states])
+        states = [cast(node, part) for node, part in zip(combined, fold.parts, strict=True)]
+    sizes = groups.named(groups.sizes, 0)
+    shape = [groups.shape[d] for d in groups.kept]
+    shape.insert(groups.at, groups.count)
+    empty = _op("equal", builder.view(sizes, (iterator(groups.at),), tuple(shape)), ZERO)
+    if fold.starts:
+        states = [elementwise(WHERE, empty, *pair) for pair in zip(start, states, strict=True)]
+    found = states if traced.final is None else in_nodes(traced.final, states)
+    found = [builder.broadcast_to(builder.strong(node), tuple(shape)) for node in found]
+    if not fold.starts:
+        nothing = [_scalar(n.dtype, np.nan if is_inexact(n.dtype) else 0) for n in found]
+        found = [elementwise(WHERE, empty, *pair) for pair in zip(nothing, found, strict=True)]
+    return [elementwise(COPY, node) for node in found], traced.is_tuple
+
+
+def _last_states(fold: StateFold, lifted: list[Node], groups: Groups) -> list[Node]:
+    """The state of each group, of any values where it has no elements."""
+    kept = len(groups.kept)
+    order = [*groups.kept, *groups.axes]
+    merged = [*[1] * kept, len(groups.axes)]
+    rows = [merge(builder.transpose(node, order), merged) for node in lifted]
+    cells = merge(groups.cells, [len(groups.axes)])
+    if data_dependent_in(*groups.lengths) or not has_elements(groups.lengths):
+        # one more element that is left out, so that there is a state to read
+        nothing = [Scalar(value.dtype, value, False) for value in fold.start]
+        rows = [padded(r, kept, (dim(0), dim(1)), z) for r, z in zip(rows, nothing, strict=True)]
+        outside = builder.as_node(groups.count, "fold")
+        cells = padded(cells, 0, (dim(0), dim(1)), cast(outside, INT))
+    count = groups.count.constant
+    keys = cast(cells, _SHORT) if count is not None and count <= value_range(_SHORT)[1] else cells
+    places = FUNCTIONS[np.argsort](keys, kind="stable")
+    labels = builder.broadcast_to(take_checked(cells, places, 0), rows[0].shape)
+    ordered = [take_checked(row, places, kept) for row in rows]
+    scanned = scan_states(_within_groups(fold), [labels, *ordered], (kept,))[1:]
+    ends = _op("subtract", running_fold(SUM, groups.sizes, INT, (0,)), _scalar(INT, 1))
+    last = _op("maximum", groups.named(ends, 0), ZERO)
+    states = [take_checked(node, last, kept) for node in scanned]
+    back = list(range(kept))
+    back.insert(groups.at, kept)
+    return [builder.transpose(node, back) for node in states]
+
+
+def _within_groups(fold: StateFold) -> StateFold:
+    """The fold of (label, state) that begins anew where the label changes."""
+    parts = (INT, *fold.parts)
+    given: list[Any] = [Input(d, k, ()) for k, d in enumerate(parts * 2)]
+    (own, *left), (other, *right) = given[: len(parts)], given[len(parts) :]
+    same = _op("equal", own, other)
+    combined = in_nodes(fold.outputs, [*left, *right])
+    chosen = (
+        elementwise(WHERE, same, cast(both, part), single)
+        for both, part, single in zip(combined, fold.parts, right, strict=True)
+    )
+    return StateFold((other, *chosen), (INT.type(0), *fold.start), starts=False)
