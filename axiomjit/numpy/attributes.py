@@ -145,6 +145,7 @@ def _layout(name: str, get: Callable[[Any], Any]) -> property:
 def _resize(self: Any, *new_shape: Any, refcheck: bool = True) -> None:
     finish_readers(self)
     value = value_of(self)
+    np.empty(0).resize(0, refcheck=refcheck)  # NumPy's error
     if _is_number(self):
         return value.resize(*new_shape)  # type: ignore[no-any-return]
     if self.root() is not self:
@@ -274,8 +275,9 @@ def _set_device(self: Any, device: Any) -> None:
 
 
 def _size_in_memory(self: Any) -> int:
-    """The bytes of the handle, and those of the elements if it is no view."""
-    return int(object.__sizeof__(self)) + (self.nbytes if self.root() is self else 0)
+    """The bytes of the handle and its layout, and those of the elements if it is no view."""
+    own = self.nbytes if self.root() is self else 0
+    return int(object.__sizeof__(self) + 16 * self.ndim + own)
 
 
 def _device_of(self: Any, device: Any, /, *, stream: Any = None) -> Any:
@@ -333,6 +335,11 @@ def _wrap_result(self: Any, array: Any, context: Any = None, return_scalar: bool
 
 def _copied(self: Any, memo: Any = None) -> Any:
     return look(self) if _is_number(self) else run(METHODS["copy"], (self,), {"order": "K"})
+
+
+def _reduced(self: Any, protocol: Any) -> Any:
+    """What pickle needs; from protocol 5 on, a buffer of the memory, which others may keep."""
+    return (look(self) if _is_number(self) else handed_out(self)).__reduce_ex__(protocol)
 
 
 def _set_state(self: Any, state: Any) -> None:
@@ -420,7 +427,7 @@ ATTRIBUTES: Final[dict[str, Any]] = {
     "__copy__": lambda self: _copied(self),
     "__deepcopy__": _copied,
     "__reduce__": lambda self: look(self).__reduce__(),
-    "__reduce_ex__": lambda self, protocol: look(self).__reduce_ex__(protocol),
+    "__reduce_ex__": hides_frames(_reduced),
     "__setstate__": _set_state,
     "__delitem__": hides_frames(_delete),
     "__round__": _looked(round),

@@ -2,6 +2,7 @@
 
 import ctypes
 import inspect
+import pickle
 import sys
 import weakref
 
@@ -236,3 +237,18 @@ def test_sums_of_negative_zeros(code):
         for start in (-0.0, zero, 0.0):
             for total in (np.sum(x, initial=start), x.sum(initial=start)):
                 assert str(total) == str(numpy.sum(numpy.full(N, zero), initial=start))
+
+
+def test_buffers_of_pickles_share_memory():
+    for _ in range(3):
+        x = lazy(numpy.arange(float(N))) * 1
+        buffers = []
+        text = pickle.dumps(x, buffer_callback=buffers.append, protocol=5)
+        other = pickle.loads(text, buffers=buffers)
+        x[0] = -1
+        assert other[0] == -1
+        assert pickle.loads(pickle.dumps(x, protocol=5))[0] == -1
+        assert type(pickle.loads(pickle.dumps(x))) is numpy.ndarray
+    with pytest.raises(TypeError):
+        x.resize(3, refcheck="hi")
+    assert sys.getsizeof(x.copy()) < sys.getsizeof(x.reshape(N, 1, 1).copy())
