@@ -114,6 +114,7 @@ if _TYPE_CHECKING:
     from axiomjit.axis.views import unflatten as unflatten
     from axiomjit.graph.powers import erf as erf
     from axiomjit.graph.powers import erfc as erfc
+    from axiomjit.interop.containers import filled as filled
     from axiomjit.notation.bitcast import bitcast as bitcast
     from axiomjit.notation.constructors import tensor as tensor
     from axiomjit.notation.einsum import concat as concat
@@ -153,6 +154,7 @@ _MODULES = {
     "axiomjit.axis.views": "expand_dims flatten flatten_at slice_along_axis tensor_slice unflatten",
     "axiomjit.descriptions": "descriptions",
     "axiomjit.graph.powers": "erf erfc",
+    "axiomjit.interop.containers": "filled",
     "axiomjit.nn": "nn",
     "axiomjit.notation": "notation",
     "axiomjit.notation.bitcast": "bitcast",
@@ -178,7 +180,12 @@ def _lend(*call: _Any) -> _Any:
     return _lazy_import("axiomjit.numpy.pieces").lend(*call)
 
 
-_install(lend=_lend)
+def _arrays_of(values: _Any) -> _Any:
+    """Arrays in the places of containers: no program without them imports `interop`."""
+    return _lazy_import("axiomjit.interop.containers").arrays_of(values)
+
+
+_install(lend=_lend, arrays_of=_arrays_of)
 
 
 def _rows() -> "_Mapping[str, _Function]":

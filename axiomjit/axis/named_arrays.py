@@ -13,6 +13,7 @@ from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.dtypes import CODES, DType
 from axiomjit.base.errors import AxesError
 from axiomjit.base.origins import hides_frames, user_location
+from axiomjit.graph.execution import in_arrays
 from axiomjit.graph.traced_values import NamedValue
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class NamedArray(AxisMethods[Any], NamedValue):
         Raises:
             AxesError: the shape differs from the lengths of the axes, or a length is unknown.
         """
-        self.values: Final[np.ndarray] = np.asarray(values)
+        self.values: Final[np.ndarray] = np.asarray(in_arrays((values,))[0])
         self.axes: Final[Axes] = make_axes(axes)
         if self.values.shape != self.axes.lengths:
             raise AxesError(

@@ -58,7 +58,8 @@ Valid for a part of the program's run, in one thread or context.
 Installed functions, by which a layer calls a later one.
 
 - `axiomjit/graph/execution.py` `install`: front ends run graphs and do not import passes;
-  `dispatch` lends arrays to functions by the drop-in, which is built on `dispatch`
+  `dispatch` lends arrays to functions by the drop-in, which is built on `dispatch`; front ends
+  ask `interop` for the arrays of other libraries' containers
 - `axiomjit/graph/execution.py` `_installed`: the functions installed there
 
 Besides `debug` and `cli`, the only package that imports front ends, passes and runtime together.

@@ -20,7 +20,7 @@ ORDER = (
     "passes",
     *("runtime.object_cache", "runtime.memory", "runtime.elementary", "runtime.codegen"),
     *("runtime.native_call", "runtime.execution", "runtime"),
-    *("debug", "dispatch", "numpy", "bench.suite", "bench.report", "bench.compiling"),
+    *("debug", "dispatch", "interop", "numpy", "bench.suite", "bench.report", "bench.compiling"),
     *("bench", "cli"),
 )
 # `accumulators` is none: the record of an accumulator and its folds are for every door.
