@@ -112,6 +112,17 @@ if _TYPE_CHECKING:
     from axiomjit.axis.views import slice_along_axis as slice_along_axis
     from axiomjit.axis.views import tensor_slice as tensor_slice
     from axiomjit.axis.views import unflatten as unflatten
+    from axiomjit.dispatch.custom_gradients import check_grad as check_grad
+    from axiomjit.dispatch.custom_gradients import custom_grad as custom_grad
+    from axiomjit.dispatch.custom_gradients import stop_gradient as stop_gradient
+    from axiomjit.dispatch.gradients import grad as grad
+    from axiomjit.dispatch.gradients import value_and_grad as value_and_grad
+    from axiomjit.dispatch.pullbacks import hessian as hessian
+    from axiomjit.dispatch.pullbacks import jacobian as jacobian
+    from axiomjit.dispatch.pullbacks import jvp as jvp
+    from axiomjit.dispatch.pullbacks import vjp as vjp
+    from axiomjit.dispatch.pullbacks import vmap as vmap
+    from axiomjit.dispatch.tensor_gradients import deriv as deriv
     from axiomjit.graph.powers import erf as erf
     from axiomjit.graph.powers import erfc as erfc
     from axiomjit.interop.containers import filled as filled
@@ -126,6 +137,10 @@ if _TYPE_CHECKING:
     from axiomjit.numpy.explaining import explain_last as explain_last
     from axiomjit.runtime.execution.workers import threads as threads
     from axiomjit.runtime.memory.allocation import trim as trim
+    from axiomjit.tracing.loop_functions import cond as cond
+    from axiomjit.tracing.loop_functions import fori_loop as fori_loop
+    from axiomjit.tracing.loop_functions import scan as scan
+    from axiomjit.tracing.loop_functions import while_loop as while_loop
 
 _IMPORTED = ("ShapeError", "SpecError", "config", "jit", "spec", "stats")
 _MODULES = {
@@ -153,6 +168,10 @@ _MODULES = {
     "axiomjit.axis.tensors": "Tensor constant placeholder",
     "axiomjit.axis.views": "expand_dims flatten flatten_at slice_along_axis tensor_slice unflatten",
     "axiomjit.descriptions": "descriptions",
+    "axiomjit.dispatch.custom_gradients": "check_grad custom_grad stop_gradient",
+    "axiomjit.dispatch.gradients": "grad value_and_grad",
+    "axiomjit.dispatch.pullbacks": "hessian jacobian jvp vjp vmap",
+    "axiomjit.dispatch.tensor_gradients": "deriv",
     "axiomjit.graph.powers": "erf erfc",
     "axiomjit.interop.containers": "filled",
     "axiomjit.nn": "nn",
@@ -168,6 +187,7 @@ _MODULES = {
     "axiomjit.numpy.explaining": "explain_last",
     "axiomjit.runtime.execution.workers": "threads",
     "axiomjit.runtime.memory.allocation": "trim",
+    "axiomjit.tracing.loop_functions": "cond fori_loop scan while_loop",
     "axiomjit.transformers": "transformers",
 }
 _LATE = {name: module for module, names in _MODULES.items() for name in names.split()}

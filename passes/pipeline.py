@@ -13,6 +13,7 @@ from axiomjit.base.records import Record
 from axiomjit.graph.nodes import Graph, Op, Update, is_view
 from axiomjit.graph.primitives import MERGED, PRODUCT, SUM
 from axiomjit.graph.reductions import StateFold
+from axiomjit.graph.regions import Region
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Cost,
@@ -20,6 +21,7 @@ from axiomjit.passes.ir.loop_ir import (
     For,
     If,
     Let,
+    LibraryCall,
     Load,
     LoopProgram,
     ReadState,
@@ -140,6 +142,12 @@ has_long_operations: Final = either(
 """True if a loop has elementary functions, or operations that make all of it scalar code."""
 
 
+def calls_region(program: LoopProgram) -> bool:
+    """True if a step is a loop or branch of the program."""
+    calls = (step.operation for step in program.steps if isinstance(step, LibraryCall))
+    return any(isinstance(operation, Region) for operation in calls)
+
+
 Pass = Callable[[Any, Context], Any]
 """A function from a program to an equivalent one, in the next form or in the same form."""
 Watcher = Callable[[str, "AnyProgram", "AnyProgram", int], None]
@@ -185,6 +193,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     OptionalPass("loops.limit_loops", has_statement(If)),
     OptionalPass("loops.split_regions", has_statement(Select)),
     OptionalPass("loops.strip_mine", has_long_operations),
+    OptionalPass("loops.lower_regions", calls_region),
     insert_cancellation_checks,
     make_plan,
 )
@@ -198,7 +207,7 @@ LOOP_PASSES: Final[dict[str, Pass]] = {
 
 NEEDED: Final = frozenset(
     ("compose_views", "order_contractions", "save_versions", "lower_to_views", "lower_to_loops")
-    + ("estimate_cost", "split_regions", "make_plan")
+    + ("estimate_cost", "split_regions", "lower_regions", "make_plan")
 )
 """Passes that later passes or kernels depend on; all others only make programs faster."""
 

@@ -115,7 +115,7 @@ def cast_axes(x: Operand, axes: NewAxes) -> Tensor:
     Raises:
         AxesError: the numbers of axes or the lengths of a pair differ. Lengths that are not known
             yet are compared when a computation is called.
-        GraphTypeError: x is an array without axes, or no tensor and no number.
+        GraphTypeError: x is an array without axes, or neither a tensor nor a number.
     """
     asked = f"cast_axes of {shown((x,))}"
     tensor = as_tensor(x, asked)
@@ -163,7 +163,7 @@ def broadcast(x: Operand, axes: NewAxes) -> Tensor:
 
     Raises:
         AxesError: an axis of x is missing, or one is listed twice.
-        GraphTypeError: x is an array without axes, or no tensor and no number.
+        GraphTypeError: x is an array without axes, or neither a tensor nor a number.
     """
     asked = f"broadcast of {shown((x,))}"
     tensor = as_tensor(x, asked)
@@ -184,7 +184,7 @@ def axes_with_order(x: Operand, axes: AxesOf) -> Tensor:
 
     Raises:
         AxesError: the sets of axes differ, or an axis is listed twice.
-        GraphTypeError: x is an array without axes, or no tensor and no number.
+        GraphTypeError: x is an array without axes, or neither a tensor nor a number.
     """
     asked = f"axes_with_order of {shown((x,))}"
     tensor = as_tensor(x, asked)

@@ -66,7 +66,7 @@ def cast_role(x: Operand, axes: NewAxes) -> Tensor:
 
     Raises:
         AxesError: the numbers of axes differ.
-        GraphTypeError: x is an array without axes, or no tensor and no number.
+        GraphTypeError: x is an array without axes, or neither a tensor nor a number.
     """
     asked = f"cast_role of {shown((x,))}"
     tensor = as_tensor(x, asked)

@@ -40,7 +40,7 @@ def cumsum(x: Operand, axis: AxisName) -> Tensor:
 
     Raises:
         AxesError: x does not have the axis.
-        GraphTypeError: x is an array without axes, or no tensor and no number.
+        GraphTypeError: x is an array without axes, or neither a tensor nor a number.
     """
     return _running("cumsum", SUM, x, axis)
 
@@ -70,7 +70,7 @@ def sort(x: Operand, axis: AxisName) -> Tensor:
 
     Raises:
         AxesError: x does not have the axis.
-        GraphTypeError: x is an array without axes, or no tensor and no number.
+        GraphTypeError: x is an array without axes, or neither a tensor nor a number.
     """
     tensor, along = _along("sort", x, axis)
     return _like(tensor, external_calls.in_order(SORT, tensor.node, along))

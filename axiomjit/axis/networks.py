@@ -22,7 +22,7 @@ def sigmoid(x: Operand) -> Tensor:
         A tensor with the axes of x.
 
     Raises:
-        GraphTypeError: x is an array without axes, or no tensor and no number.
+        GraphTypeError: x is an array without axes, or neither a tensor nor a number.
     """
     return apply_ufunc(np.divide, 1, apply_ufunc(np.exp, apply_ufunc(np.negative, x)) + 1)
 
@@ -35,7 +35,7 @@ def relu(x: Operand) -> Tensor:
         A tensor with the axes and the dtype of x; NaN stays NaN.
 
     Raises:
-        GraphTypeError: x is an array without axes, or no tensor and no number.
+        GraphTypeError: x is an array without axes, or neither a tensor nor a number.
     """
     return apply_ufunc(np.maximum, x, 0, name="relu")
 
@@ -48,7 +48,7 @@ def safelog(x: Operand, limit: float = -50.0) -> Tensor:
         A tensor with the axes of x.
 
     Raises:
-        GraphTypeError: x is an array without axes, or no tensor and no number.
+        GraphTypeError: x is an array without axes, or neither a tensor nor a number.
     """
     return apply_ufunc(np.log, apply_ufunc(np.maximum, x, math.exp(limit)))
 
@@ -66,7 +66,7 @@ def softmax(x: Operand, normalization_axes: AxesOf = None) -> Tensor:
 
     Raises:
         AxesError: x lacks an axis, or an axis is listed twice or has length 0.
-        GraphTypeError: x is an array without axes, or no tensor and no number.
+        GraphTypeError: x is an array without axes, or neither a tensor nor a number.
 
     Examples:
         >>> x = aj.constant([[0.0, 0.0], [0.0, 9.0]], aj.make_axes({"batch": 2, "class": 2}))

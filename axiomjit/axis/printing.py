@@ -25,7 +25,7 @@ def PrintOp(x: Operand, prefix: str | None = None) -> Tensor:
         A tensor with the axes and the values of x.
 
     Raises:
-        GraphTypeError: x is an array without axes, or no tensor and no number.
+        GraphTypeError: x is an array without axes, or neither a tensor nor a number.
     """
     tensor = as_tensor(x, f"PrintOp of {shown((x,))}")
     before = "" if prefix is None else f"{prefix}: "

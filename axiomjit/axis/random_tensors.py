@@ -20,7 +20,8 @@ def uniform(x: Operand, low: Operand = 0.0, high: Operand = 1.0) -> Tensor:
     """A tensor like x of random numbers, uniform in [low, high).
 
     Args:
-        x: A tensor with the axes and dtype of the result; float64 if x has no floats.
+        x: A tensor with the axes of the result, and with its dtype if that is of floats,
+            else float64.
         low: The lower bound, a number or tensor.
         high: The upper bound, a number or tensor.
 
@@ -41,7 +42,8 @@ def normal(x: Operand, loc: Operand = 0.0, scale: Operand = 1.0) -> Tensor:
     """A tensor like x of normally distributed random numbers.
 
     Args:
-        x: A tensor with the axes and dtype of the result; float64 if x has no floats.
+        x: A tensor with the axes of the result, and with its dtype if that is of floats,
+            else float64.
         loc: The mean, a number or tensor.
         scale: The standard deviation, a number or tensor.
 

@@ -92,7 +92,7 @@ def sum(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> T
     Raises:
         AxesError: x lacks an axis that is listed, an axis is listed twice, or an axis of x is
             neither reduced nor in the result.
-        GraphTypeError: x is an array without axes, or no tensor and no number.
+        GraphTypeError: x is an array without axes, or neither a tensor nor a number.
 
     Examples:
         >>> x = aj.constant(np.ones((2, 3)), aj.make_axes({"batch": 2, "channel": 3}))
@@ -200,7 +200,7 @@ def argmax(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -
 
     Raises:
         AxesError: as for `max`.
-        GraphTypeError: x is an array without axes, or no tensor and no number.
+        GraphTypeError: x is an array without axes, or neither a tensor nor a number.
     """
     return _reduce("argmax", x, reduction_axes, out_axes)
 

@@ -167,7 +167,7 @@ def as_op(x: Operand) -> Tensor:
     """The operand as a tensor: a number becomes one without axes, a tensor is returned unchanged.
 
     Raises:
-        GraphTypeError: x is an array without axes, or no tensor and no number.
+        GraphTypeError: x is an array without axes, or neither a tensor nor a number.
     """
     return as_tensor(x, f"as_op of {shown((x,))}")
 
@@ -217,8 +217,9 @@ def assign(lvalue: Tensor, rvalue: Operand) -> Tensor:
 
 
 class Write(Record):
-    """A checked write; `parts` are target map, value, the map that reads the value, and extents.
+    """A checked write.
 
+    `parts` has the target's map, the value, the map that reads the value, and the extents;
     `written` is the node of the target.
     """
 
@@ -332,7 +333,7 @@ def materialize(x: Operand) -> Tensor:
         A tensor with the axes of x (ngraph tensors, "We can convert an r-tensor").
 
     Raises:
-        GraphTypeError: x is an array without axes, or no tensor and no number.
+        GraphTypeError: x is an array without axes, or neither a tensor nor a number.
     """
     tensor = as_tensor(x, f"materialize of {shown((x,))}")
     node = builder.strong(tensor.node)

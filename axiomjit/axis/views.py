@@ -91,8 +91,8 @@ def expand_dims(x: Operand, axis: AxisName, pos: SupportsIndex = 0) -> Tensor:
 
     Args:
         x: The tensor.
-        axis: The new axis, of any length. If x has it already, or an axis with this name, x is
-            returned.
+        axis: The new axis, of any length. If x already has this axis, or one with its name, the
+            result is x.
         pos: Its position among the axes of the result; negative positions count from the end.
 
     Returns:
@@ -166,7 +166,7 @@ def flatten(x: Operand, axes: AxesOf = None) -> Tensor:
 
     Raises:
         AxesError: x lacks an axis, an axis is listed twice, or the axes are not next to each other.
-        GraphTypeError: x is an array without axes, or no tensor and no number.
+        GraphTypeError: x is an array without axes, or neither a tensor nor a number.
     """
     asked = f"flatten of {shown((x,))}"
     tensor = as_tensor(x, asked)
@@ -196,7 +196,7 @@ def flatten_at(x: Operand, i: SupportsIndex) -> Tensor:
 
     Raises:
         AxesError: i is out of range.
-        GraphTypeError: x is an array without axes, or no tensor and no number.
+        GraphTypeError: x is an array without axes, or neither a tensor nor a number.
     """
     asked = f"flatten_at of {shown((x,))}"
     tensor = as_tensor(x, asked)
@@ -223,7 +223,7 @@ def unflatten(x: Operand) -> Tensor:
         The view; x itself if no axis is a merged one.
 
     Raises:
-        GraphTypeError: x is an array without axes, or no tensor and no number.
+        GraphTypeError: x is an array without axes, or neither a tensor nor a number.
     """
     tensor = as_tensor(x, f"unflatten of {shown((x,))}")
     node: Node = tensor.node

@@ -78,7 +78,7 @@ class ArrayValue(Generic[Result]):
         return OPERATOR_UFUNCS[name](*operands)
 
     def _operate_in_place(self, name: str, other: Any) -> Any:
-        """Write an operator's result into this; `NotImplemented` for the infix operator."""
+        """Write an operator's result here; Python makes a new array after `NotImplemented`."""
         return OPERATOR_UFUNCS[name](self, other, out=(self,))
 
     def _takes(self, value: object) -> bool:

@@ -72,8 +72,12 @@ class GraphValueError(AxiomError, ValueError):
     """Lengths, axes or arguments that do not fit each other."""
 
 
+class GradientError(GraphTypeError):
+    """A derivative that does not exist, or an operation without a rule for it."""
+
+
 class AxesError(GraphValueError):
-    """Axes that do not pair."""
+    """Axes, or names of axes, that do not fit each other."""
 
 
 class UnboundError(GraphValueError):
@@ -124,7 +128,7 @@ class SpecError(ShapeError):
 
 
 class TraceError(AxiomError, TypeError):
-    """The function cannot be traced for all values at once."""
+    """One trace of the function cannot serve all values of its arguments."""
 
 
 class NeedsValuesError(TraceError):

@@ -35,8 +35,8 @@ class Following:
             "is_made",
             "last",
         ),
-        *("lives_outside", "may_fail", "may_know", "name", "refusal", "represent_input"),
-        *("scalars", "thread", "want_traced", "within"),
+        *("lives_outside", "may_fail", "may_know", "name", "refusal", "region", "regions"),
+        *("represent_input", "rules", "scalars", "thread", "want_traced", "within"),
     )
 
     def __init__(self, name: str = "a function", scalars: frozenset[int] = frozenset()) -> None:
@@ -63,7 +63,9 @@ class Following:
         self.input_names: Callable[[], Sequence[str]] | None = None
         """A function that returns the names of the inputs of the trace so far, if known."""
         self.lives_outside: Callable[[object], bool] = lambda value: False
-        """True for a container from outside the function, which returns the container itself."""
+        """True for a container from outside the function; if it is a result, the call returns this
+        same object.
+        """
         self.is_made: Callable[[object], bool] | None = None
         """True for an instance of a user's class that the function has made, if known."""
         self.may_know: Callable[[Any], bool] | None = None
@@ -76,10 +78,16 @@ class Following:
         """
         self.represent_input: Callable[[Any], Any] | None = None
         """Returns what represents one more input of the program."""
+        self.region: Any = None
+        """The loop or branch whose body is followed now, if any (`tracing.control_flow`)."""
+        self.regions = 0
+        """The number of regions followed so far, which tells their symbols and copies apart."""
         self.asked: Any = None
         """The last node whose value the function wanted to know, which tracing does not know."""
         self.within: CodeType | None = None
         """The code of the frame that runs the function; frames inside it belong to this trace."""
+        self.rules: dict[Any, Any] = {}
+        """Derivatives given by the user, by the nodes of the results that they are for."""
         self.count = 0
         self.thread = threading.get_ident()
 
@@ -120,6 +128,7 @@ def entered(following: Following) -> Iterator[None]:
     finally:
         following.ended = True
         following.arguments = following.represent_input = following.input_names = None
+        following.rules.clear()
         _following.reset(token)
 
 

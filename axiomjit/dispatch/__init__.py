@@ -29,6 +29,7 @@ of the computation, or hold data, and are freed with the object.
 Shared by equal programs and kernels, limited or small.
 
 - `axiomjit/dispatch/programs.py` `_programs`: programs of graphs; graphs of one form share one
+- `axiomjit/dispatch/derivatives.py` `_KEPT`: derivatives by function and options, 64 at most
 - `axiomjit/numpy/programs.py` `_programs`: programs of segments by their text, 2,000 at most
 - `axiomjit/numpy_rules/statistics.py` `_REGISTRIES`: by file, the warnings that were shown
 - `runtime/codegen/kernel_cache.py` `KERNELS`: machine code by the text of its kernel
@@ -43,6 +44,7 @@ Valid for a part of the program's run, in one thread or context.
 
 - `axiomjit/symbolic/dims.py` `_scope`: the known lengths; Python's `if n > m` has no other access
 - `axiomjit/base/trace_context.py` `_following`: the current trace, for its tracers
+- `axiomjit/dispatch/derivatives.py` `_last`: the error of a thread's last trace of a derivative
 - `axiomjit/graph/captured.py` `_captured`: arrays captured by the traced function
 - `axiomjit/graph/storages.py` `_layouts`: strides of its arguments, for views like `reshape`
 - `axiomjit/base/counters.py` `_clock`: the clock of the function that a thread compiles for
@@ -57,6 +59,8 @@ Valid for a part of the program's run, in one thread or context.
 
 Installed functions, by which a layer calls a later one.
 
+- `axiomjit/functions/transforms.py` `FORMS`: the traced forms of `vjp` and its like, in `dispatch`
+- `axiomjit/gradients/libraries.py` `_GIVEN`: derivatives that users gave to library functions
 - `axiomjit/graph/execution.py` `install`: front ends run graphs and do not import passes;
   `dispatch` lends arrays to functions by the drop-in, which is built on `dispatch`; front ends
   ask `interop` for the arrays of other libraries' containers
@@ -64,6 +68,6 @@ Installed functions, by which a layer calls a later one.
 
 Besides `debug` and `cli`, the only package that imports front ends, passes and runtime together.
 May import `base`, `symbolic`, `views`, `graph`, `numpy_rules`, `axis`, `tracing`,
-`functions`, `passes.ir`, `passes.graph`, `passes.views`, `passes`,
+`functions`, `gradients`, `passes.ir`, `passes.graph`, `passes.views`, `passes`,
 `runtime.codegen`, `runtime.native_call`, `runtime.execution`, `debug`.
 """

@@ -45,7 +45,7 @@ class Runnable(Protocol):
     """A computation bound to lengths."""
 
     def run(self, arguments: Sequence[Any], given: Sequence[object] | None = None) -> Sequence[Any]:
-        """The results for these arguments; `given` are the arguments before their conversion."""
+        """The results for these arguments, which are `given` after conversion."""
 
 
 class Reads(Record):

@@ -408,7 +408,7 @@ def _runner(
 
     Args:
         compiled: The compiled call.
-        call: Its arguments.
+        call: The arguments of this call.
         dynamic: The numbers of the program's arguments among those that are given.
         rest: The sources whose values are given behind the arguments, the number of the latter, and
             of all sources.

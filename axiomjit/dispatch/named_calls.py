@@ -80,7 +80,7 @@ class NamedProgram:
         return False
 
     def compiled_call(self) -> CompiledCall:
-        """The compiled call for any layout; the computation has a plan for each."""
+        """The compiled call, for arguments in any layout: the computation has a plan per layout."""
         return CompiledCall(self, True, structure=self._structure, leaves=self._leaves)
 
     def run(

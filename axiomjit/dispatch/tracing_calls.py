@@ -131,7 +131,7 @@ def trace_function(
         function: The user's function.
         call: The arguments, containers and objects whole.
         signature: The signature of its arrays and numbers.
-        scope: Their lengths; those of arrays from outside are added.
+        scope: The scope with their lengths; the lengths of arrays from outside are added to it.
         wanted: What earlier traces found out; this one adds to it.
         declared: The names of declared dimensions, by position.
 

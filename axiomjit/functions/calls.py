@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -44,6 +44,7 @@ from axiomjit.functions.sources import (
     static_attribute,
 )
 from axiomjit.functions.texts import Text, is_computed, joined
+from axiomjit.functions.transforms import Transform
 from axiomjit.graph.builder import as_node
 from axiomjit.tracing.generators import METHODS as DRAWS
 from axiomjit.tracing.generators import is_generator
@@ -131,6 +132,13 @@ class Calls(Operators):
             if self.outside.is_outside(function):
                 inner = self.outside.read(Attribute(self.source(function), "_function"))
             return self.call(inner, *args, **kwargs)
+        if issubclass(kind, Transform):
+            inner = function.function
+            if self.outside.is_outside(function):
+                inner = self.outside.read(Attribute(self.source(function), "function"))
+            given, values = self.opened(args), self.opened(kwargs.values())
+            named = dict(zip(kwargs, values, strict=True))
+            return function.run(functools.partial(self.call, inner), given, named)
         if issubclass(kind, functools.partial):
             return self._call_partial(function, args, kwargs)
         if kind is functools._lru_cache_wrapper:
@@ -144,6 +152,10 @@ class Calls(Operators):
         if method is not MISSING:
             return self.call(method, function, *args, **kwargs)
         return self.library(function, args, kwargs)
+
+    def opened(self, values: Iterable[Any]) -> list[Any]:
+        """Values with the arrays in containers from outside as traced arrays."""
+        return [self.given(one) if is_container(one) else one for one in values]
 
     def _part_of_method(self, method: Any, name: str) -> Any:
         """The object or function of a bound method; of an outside method, it has a source."""

@@ -156,7 +156,7 @@ class Expressions:
         return visit(self, node)
 
     def expressions(self, nodes: Iterable[Any], at: Any) -> list[Any]:
-        """Rewrite the parts of the node `at`, some of them starred."""
+        """Rewrite the elements or arguments of the node `at`, of which some may be starred."""
         made = []
         for node in nodes:
             if node.__class__ is ast.Starred:

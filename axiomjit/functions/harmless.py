@@ -363,7 +363,7 @@ class _Walk:
             _refuse(f"gives {ast.unparse(node.func)} an array to write by its place")
 
     def _callee(self, node: ast.Call) -> Any:
-        """The object that a call calls; `_NOTHING` for a harmless method of a value."""
+        """The called function or class; `_NOTHING` for a harmless method of a value."""
         function = node.func
         if isinstance(function, ast.Name) and not self._is_own(function.id):
             found = self._look_up(function.id)

@@ -8,16 +8,16 @@ from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any, Final
 
+from axiomjit.base.locks import lazy_import
 from axiomjit.base.trace_context import current
 from axiomjit.functions.libraries import is_library_module
 from axiomjit.functions.library_calls import LibraryCalls
 from axiomjit.functions.outside import TraceAgain, refuse
-from axiomjit.functions.pattern_hooks import PatternHooks
 from axiomjit.functions.sources import MISSING, Contents, FunctionPart
 from axiomjit.functions.texts import joined
 
 
-class FunctionHooks(PatternHooks):
+class FunctionHooks:
     """The hooks that one function's copy calls, named as in `instrument`."""
 
     def __init__(self, calls: LibraryCalls, function: FunctionType) -> None:
@@ -34,6 +34,14 @@ class FunctionHooks(PatternHooks):
         for name in ("compare", "in_place", "truth", "iterate", "spread", "key", "length"):
             setattr(self, name, getattr(calls, name))
         self.slice = slice
+        self._patterns: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a hook of `match` statements; few functions have any."""
+        if self._patterns is None:
+            late = lazy_import("axiomjit.functions.pattern_hooks")
+            self._patterns = late.PatternHooks(self)
+        return getattr(self._patterns, name)
 
     # Names
 

@@ -56,8 +56,8 @@ class Instrumented:
 def instrumented(function: FunctionType) -> Instrumented:
     """Return the instrumented code of a function; rewritten once for each code object.
 
-    Raises `NotInstrumentedError` if no text compiles to the code, or for a statement that is not
-    followed.
+    Raises `NotInstrumentedError` if no source text compiles to the function's code, or if hooks
+    cannot follow one of its statements.
     """
     code = function.__code__
     known = _templates.get(id(code))

@@ -72,5 +72,5 @@ def _is_of_library(kind: type) -> bool:
 
 
 def is_of_family(module: str) -> bool:
-    """True if a module is part of a package whose functions are pure unless named."""
+    """True for a module of a package whose functions are pure, but for those in `DENIED`."""
     return any(module == name or module.startswith(f"{name}.") for name in FAMILIES)

@@ -23,6 +23,7 @@ from axiomjit.functions.asked_methods import ALL, COMPARISONS
 from axiomjit.functions.calls import Calls
 from axiomjit.functions.known_calls import CallKind, Kind, kind_of_call
 from axiomjit.functions.libraries import is_users
+from axiomjit.functions.loop_calls import LOOPS
 from axiomjit.functions.message_calls import RECORDED
 from axiomjit.functions.objects import is_plain
 from axiomjit.functions.operators import BINARY, has_methods
@@ -31,6 +32,7 @@ from axiomjit.functions.scipy_functions import is_object, is_step, public_name
 from axiomjit.functions.sources import MISSING, Fixed, Is, static_attribute
 from axiomjit.functions.texts import Text, is_computed, joined
 from axiomjit.functions.texts import known as known_text
+from axiomjit.functions.transforms import FORMS
 from axiomjit.tracing.generators import is_generator
 from axiomjit.tracing.lengths import SymbolicNumber, converted, known_numbers
 from axiomjit.tracing.operators import leaves_in, traced_in
@@ -54,6 +56,10 @@ class LibraryCalls(Calls):
             found = special(self, *args, **kwargs)
             if found is not NotImplemented:
                 return found
+        form = FORMS.get(id(function))
+        if form is not None:
+            named = dict(zip(kwargs, self.opened(kwargs.values()), strict=True))
+            return form(self.call, *self.opened(args), **named)
         if isinstance(function, operator.itemgetter | operator.attrgetter):
             return self._get_parts(function, *args)
         known = kind_of_call(function).with_arguments(args, kwargs)
@@ -659,7 +665,7 @@ _BUILTINS: Final[dict[Any, Callable[..., Any]]] = {
     warnings.filterwarnings: lambda c, *a, **k: c._set_filter(warnings.filterwarnings, *a, **k),
 }
 """Python's functions that may run methods of users' classes, or ask what is outside."""
-_OURS: Final = {id(function): ours for function, ours in {**_BUILTINS, **RECORDED}.items()}
+_OURS: Final = {id(function): ours for function, ours in {**_BUILTINS, **RECORDED, **LOOPS}.items()}
 _HOOKS: Final[dict[str, Callable[..., Any]]] = {
     "binary": LibraryCalls.binary,
     "in_place": LibraryCalls.in_place,

@@ -62,6 +62,14 @@ from axiomjit.tracing.tracer import Tracer
 _COMPUTED: Final = (GetSetDescriptorType, property, MemberDescriptorType)
 """Types of attributes whose values a library's class computes."""
 _INDICES: Final = type(np.s_)
+
+
+def _maker_by_index(value: Any) -> Any:
+    """`np.r_`, `np.mgrid` or the like, also for that of `axiomjit.numpy`; None for others."""
+    known = getattr(type(value), "stands_for", value)
+    return known if any(known is one for one in (*INDEXED, *GRIDS)) else None
+
+
 _HEAP: Final = 1 << 9
 """CPython's flag of classes that a class statement has made."""
 _PLAIN: Final = (
@@ -181,7 +189,7 @@ class Objects:
         """True for a value of a library's module in which nothing can be changed."""
         if is_known_value(value) or callable(value) or isinstance(value, BY_IDENTITY):
             return True
-        return type(value) is _INDICES or any(value is one for one in (*INDEXED, *GRIDS))
+        return type(value) is _INDICES or _maker_by_index(value) is not None
 
     def _of_class(self, owner: Any, name: str) -> Any:
         if not is_users(owner):
@@ -379,10 +387,10 @@ class Objects:
         if kind is np.ndarray and first_traced(key) is not None:
             traced: Any = Tracer(as_node(owner, "indexing"))
             return traced[key]
-        if any(owner is one for one in INDEXED):
-            return item_of_indexed(owner, key)
-        if any(owner is one for one in GRIDS):
-            return represented(owner)[key]
+        maker = _maker_by_index(owner)
+        if maker is not None:
+            is_grid = any(maker is one for one in GRIDS)
+            return represented(maker)[key] if is_grid else item_of_indexed(maker, key)
         if is_users(kind):
             special = self._class_part(owner, kind, "__getitem__")
             if type(special) is FunctionType:

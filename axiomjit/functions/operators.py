@@ -140,7 +140,7 @@ class Operators(Objects):
         raise NotImplementedError
 
     def _by_methods(self, stem: str, left: Any, right: Any) -> Any:
-        """The result of a user's methods; NotImplemented if they have none."""
+        """The result of a special method of a user's class; NotImplemented if there is none."""
         pairs = [(left, f"__{stem}__", right), (right, f"__r{stem}__", left)]
         if type(right) is not type(left) and issubclass(type(right), type(left)):
             pairs.reverse()

@@ -289,7 +289,7 @@ class Outside:
         return stands
 
     def stand_for_generator(self, generator: Any) -> Any:
-        """The tracer of a generator of random numbers."""
+        """The tracer that stands for a generator of random numbers."""
         if id(generator) not in self._generators:
             source = self.source_of(generator)
             if source is not None:

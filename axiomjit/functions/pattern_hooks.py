@@ -12,30 +12,24 @@ _WHOLE: Final = (bool, bytearray, bytes, dict, float, frozenset, int, list, set,
 
 
 class PatternHooks:
-    """Hooks of patterns, by those for calls, attributes, iteration and keys."""
+    """Hooks of patterns, which use a function's other hooks."""
 
-    attribute: Any
-    call: Any
-    iterate: Any
-    key: Any
-    mapping: Any
-
-    def length(self, value: Any) -> Any:
-        """`len(value)`."""
-        return self.call(len, value)
+    def __init__(self, hooks: Any) -> None:
+        """Take the hooks for calls, attributes, lengths, iteration and keys."""
+        self._hooks = hooks
 
     def is_sequence(self, value: Any, count: int, starred: bool) -> bool:
         """True for a sequence that fits a pattern of `count` parts, one of which may be starred."""
         match value:
             case [*_]:
                 if starred:
-                    return count == 1 or bool(self.length(value) >= count - 1)
-                return bool(self.length(value) == count)
+                    return count == 1 or bool(self._hooks.length(value) >= count - 1)
+                return bool(self._hooks.length(value) == count)
         return False
 
     def parts(self, value: Any, count: int, star: int | None) -> tuple[Any, ...]:
         """The parts of a sequence; the part of the starred pattern, at `star`, is a list."""
-        found = self.iterate(value)
+        found = self._hooks.iterate(value)
         parts = [*(islice(found, count + 1) if star is None else found)]
         if star is None and len(parts) > count:
             raise ValueError(f"too many values to unpack (expected {count})")
@@ -56,18 +50,18 @@ class PatternHooks:
         match value:
             case {}:
                 known = not count or (literal and type(value) is dict)
-                return known or bool(self.length(value) >= count)
+                return known or bool(self._hooks.length(value) >= count)
         return False
 
     def entries(self, value: Any, keys: Sequence[Any]) -> tuple[Any, ...] | None:
         """The entries of a mapping with these keys; None if it lacks one."""
-        get = self.attribute(value, "get")
+        get = self._hooks.attribute(value, "get")
         seen, found = set[Any](), []
         for key in keys:
-            if self.key(key) in seen:
+            if self._hooks.key(key) in seen:
                 raise ValueError(f"mapping pattern checks duplicate key ({key!r})")
             seen.add(key)
-            entry = self.call(get, key, _NONE)
+            entry = self._hooks.call(get, key, _NONE)
             if entry is _NONE:
                 return None
             found.append(entry)
@@ -75,7 +69,7 @@ class PatternHooks:
 
     def rest(self, value: Any, keys: Sequence[Any]) -> dict[Any, Any]:
         """A dict of the entries of a mapping with other keys."""
-        found = {**self.mapping(value)}
+        found = {**self._hooks.mapping(value)}
         for key in keys:
             del found[key]
         return found
@@ -95,7 +89,7 @@ class PatternHooks:
             match value:
                 case kind():  # raises
                     pass
-        if not self.call(isinstance, value, kind):
+        if not self._hooks.call(isinstance, value, kind):
             return None
         wanted, found = [*names], []
         if count:
@@ -114,7 +108,7 @@ class PatternHooks:
             if name in wanted[:place]:
                 shown = f"multiple sub-patterns for attribute {name!r}"
                 raise TypeError(f"{kind.__name__}() got {shown}")
-            attribute = self.call(getattr, value, name, _NONE)
+            attribute = self._hooks.call(getattr, value, name, _NONE)
             if attribute is _NONE:
                 return None
             found.append(attribute)
@@ -122,10 +116,10 @@ class PatternHooks:
 
     def _positional(self, kind: type) -> list[Any] | None:
         """The names of attributes that positional patterns stand for; None for all of an object."""
-        given = self.call(getattr, kind, "__match_args__", _NONE)
+        given = self._hooks.call(getattr, kind, "__match_args__", _NONE)
         if given is _NONE:
             return None if issubclass(kind, _WHOLE) else []
         if type(given) is not tuple:
             shown = type(given).__name__
             raise TypeError(f"{kind.__name__}.__match_args__ must be a tuple (got {shown})")
-        return [*self.iterate(given)]
+        return [*self._hooks.iterate(given)]

@@ -26,7 +26,7 @@ OF_DTYPES: Final = frozenset({"find_best_blas_type", "get_blas_funcs", "get_lapa
 
 
 def module_name(value: Any) -> str:
-    """The module of a function or class, else of the class of an object; no user code runs."""
+    """The module of a function or class, or that of another object's class; no user code runs."""
     if is_fortran(value):
         return "scipy.linalg." + ("blas" if _holds("scipy.linalg.blas", value) else "lapack")
     kind: Any = type(value)
@@ -40,12 +40,12 @@ def module_name(value: Any) -> str:
 
 
 def is_of_scipy(value: Any) -> bool:
-    """True for a function, class or object of SciPy's; its ufuncs are of a class of NumPy's."""
+    """True for a function, class or object of SciPy; False for its ufuncs."""
     return not isinstance(value, np.ufunc) and _is_in_scipy(module_name(value))
 
 
 def is_object(value: Any) -> bool:
-    """True for an instance of a class of SciPy's: a sparse matrix, a distribution, a spline."""
+    """True for an object whose class is SciPy's: a sparse matrix, a distribution, a spline."""
     return _is_in_scipy(str(type(value).__module__)) and not isinstance(value, type | tuple)
 
 
@@ -65,7 +65,7 @@ def public_name(function: Any) -> str:
 
 
 def is_constant(value: Any) -> bool:
-    """True for an object that a module of SciPy's has under a name, such as a distribution."""
+    """True for an object to which a module of SciPy gives a name, such as a distribution."""
     return _holds(public_module(str(type(value).__module__)), value)
 
 
@@ -90,10 +90,10 @@ def is_multimethod(value: Any) -> bool:
 
 
 def fortran_writes(function: Any) -> Iterator[tuple[int, str, int | None, str]]:
-    """Yield the parameters that an f2py function may write: place and name, and those of the flag.
+    """Yield place and name of each parameter that an f2py function may write, and of its flag.
 
-    Without a flag (place None) the array itself is written if its dtype and layout allow it. That
-    is said by the first line of the text, as in `x,info = dpotrs(c,b,[lower,overwrite_b])`.
+    If there is no flag (place None), the array itself is written if its dtype and layout allow it.
+    The first line of the docstring has the flags, as in `x,info = dpotrs(c,b,[lower,overwrite_b])`.
     """
     words = str(function.__doc__).split()
     results, _, call = str(function.__doc__).partition("\n")[0].partition(" = ")

@@ -7,6 +7,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from axiomjit.base.locks import lazy_import
 from axiomjit.functions.expressions import (
     BINARY,
     DELETE,
@@ -21,7 +22,6 @@ from axiomjit.functions.expressions import (
     placed,
     shown,
 )
-from axiomjit.functions.patterns import Patterns
 from axiomjit.functions.scopes import parameters
 
 _ANNOTATIONS: Final = __future__.annotations.compiler_flag
@@ -238,7 +238,7 @@ class Rewriter(Expressions):
         return self.hook("import", at, constant(name, at), parts, constant(level or 0, at))
 
     def _matched(self, node: ast.Match) -> list[ast.stmt]:
-        patterns = Patterns(self, node)
+        patterns = lazy_import("axiomjit.functions.patterns").Patterns(self, node)
         subject = placed(ast.Tuple([self.expression(node.subject)], LOAD), node.subject)
         made: list[ast.stmt] = [placed(ast.Assign([patterns.held[0]], subject), node)]
         chosen = placed(ast.Assign(patterns.held, placed(ast.Tuple([], LOAD), node)), node)

@@ -134,7 +134,7 @@ def known(value: Any) -> Any:
 
 
 def _example(value: Any) -> Any:
-    """A value of the same type, in containers too, for one that only the running program knows."""
+    """An example of the same type in place of a value that only the running program knows."""
     kind = type(value)
     if kind is Text:
         return value.example()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -28,6 +29,7 @@ from axiomjit.graph.nodes import (
 )
 from axiomjit.graph.primitives import GATHER, POSITION, PRODUCT, UfuncFold
 from axiomjit.graph.reductions import StateFold
+from axiomjit.graph.regions import Loop, Region, Written
 from axiomjit.symbolic.dims import Symbol, dim, evaluate
 from axiomjit.symbolic.index_maps import (
     IndexMap,
@@ -63,11 +65,19 @@ def _evaluate_all(
 ) -> tuple[tuple[Array, ...], dict[Symbol, int]]:
     """The outputs of a graph, and all its lengths, data-dependent ones included."""
     values: dict[Node, Array] = {}
+    written: dict[Node, list[Array]] = {}
     known = dict(lengths)
 
     def evaluate_all(outputs: tuple[Node, ...]) -> None:
         for node in post_order(outputs, lambda n: () if n in values else n.children):
-            if node not in values:
+            if node in values:
+                continue
+            if isinstance(node, Written):
+                values[node] = written[node.operands[1]][node.place]
+            elif isinstance(node, Op) and isinstance(node.primitive, Region):
+                operands = [values[child] for child in node.operands]
+                values[node], written[node] = _run_region(node.primitive, operands, known)
+            else:
                 values[node] = _evaluate_node(node, values, arguments, known)
 
     for length, count in zip(graph.data_dependent, graph.counts, strict=True):
@@ -169,6 +179,33 @@ def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int
         return _as_array(op.fold.reduce.reduce(state, axis=folded), op)
     start = op.fold.initial(op.dtype)
     return _as_array(op.fold.reduce.reduce(state, axis=folded, initial=start), op)
+
+
+def _run_region(
+    region: Region, operands: Sequence[Array], lengths: Mapping[Symbol, int]
+) -> tuple[Array, list[Array]]:
+    """The number of trips of a loop or branch, and the storages after it."""
+    arrays = [np.array(one, order="K") for one in operands[: region.overwrites]]
+    given = [*arrays, *operands[region.overwrites :]]
+
+    def run(body: Graph, known: Mapping[Symbol, int]) -> None:
+        values, _ = _evaluate_all(body, given, known)
+        for k, value in zip(body.writes, [np.array(one) for one in values], strict=True):
+            arrays[k][...] = value
+
+    if not isinstance(region, Loop):
+        run(region.bodies[0 if given[region.overwrites] else 1], lengths)
+        return np.asarray(1), arrays
+    trips = None if region.trips is None else evaluate(region.trips, lengths)
+    for trip in itertools.count():
+        known = dict(lengths)
+        if region.index is not None:
+            known[region.index] = trip
+        ended = trip == trips or (trips is not None and trips < 0)
+        if ended or not all(_evaluate_all(b, given, known)[0][0] for b in region.bodies[1:]):
+            break
+        run(region.bodies[0], known)
+    return np.asarray(trip), arrays
 
 
 def _within_conditions(

@@ -14,6 +14,7 @@ from typing import Final
 from axiomjit.base.dtypes import BOOL, INT, is_bool, is_integer, is_signed, value_range
 from axiomjit.base.errors import GraphTypeError
 from axiomjit.base.origins import user_location
+from axiomjit.base.trace_context import current
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
 from axiomjit.graph.describe import describe_type
@@ -96,6 +97,10 @@ def checked_positions(positions: Node, length: Dim, axis: int, shape: tuple[Dim,
     if not (is_bool(positions.dtype) or is_integer(positions.dtype)):
         raise not_integers_error(f"elements at {describe_type(positions)}", "positions")
     wide = cast(positions, INT)
+    following = current()
+    if following is not None and following.region is not None:
+        checked: Node = following.region.checked(wide, length)
+        return checked
     within = may_fail(_within(positions, wide, length, axis, shape))
     behind = builder.elementwise(PRIMITIVES["add"], wide, within)
     from_end = builder.elementwise(PRIMITIVES["less"], wide, ZERO)

@@ -29,6 +29,8 @@ Shapes = Sequence[tuple[Dim, ...]]
 Bounds = Sequence[BoundCondition]
 
 
+MIN_LIBRARY_WORK: Final = 16_384
+"""Fewest multiplications of a matrix product at which a library is faster than loops."""
 MIN_NOT_CLEARED: Final = 65_536
 """Bytes of a product from which `numpy.dot`, which clears its result first, is slower than
 `numpy.matmul`.
@@ -511,7 +513,7 @@ MATRIX_PRODUCTS: Final = LibraryOperation(
     additions=_of_products,
     direct_function=_product_of,
 )
-"""Products of stacks of matrices: labels of both operands and the result index the stack."""
+"""Products of stacks of matrices: labels that both operands and the result have index the stack."""
 BITCAST: Final = LibraryOperation(
     *("bitcast", 1, _reinterpret, "", frozenset({"u4"})), additions=_of_words, reads_each_once=False
 )

@@ -15,6 +15,7 @@ from axiomjit.graph.nodes import (
     Scalar,
     Update,
 )
+from axiomjit.graph.regions import Loop, Region, Written
 from axiomjit.symbolic.dims import Dim
 from axiomjit.symbolic.index_maps import show, show_conditions, show_region
 
@@ -38,6 +39,10 @@ def _op_text(op: Op, numbers: dict[Node, int]) -> str:
     name = f"part {op.primitive.source} of " if op.primitive.name == "part" else op.primitive
     if isinstance(op, Update) and op.combine is not None:
         name = f"{op.combine} {name}"
+    if isinstance(op, Written):
+        return f"%{numbers[op.operands[0]]} after %{numbers[op.operands[1]]}"
+    if isinstance(op.primitive, Region):
+        return _region_text(op.primitive, [f"%{numbers[child]}" for child in op.operands])
     text = f"{name}({', '.join(reads)})"
     if op.fold is not None:
         folded = ", ".join(
@@ -45,6 +50,20 @@ def _op_text(op: Op, numbers: dict[Node, int]) -> str:
         )
         text = f"{op.fold} {text} over {folded}" if folded else f"running {op.fold} {text}"
     return text + show_conditions(op.conditions)
+
+
+def _region_text(region: Region, names: list[str]) -> str:
+    """The head of a region: its range, the storages that it overwrites, what it captures."""
+    text = region.name
+    if isinstance(region, Loop) and region.trips is not None:
+        text += f" {region.index.name if region.index else '_'} < {region.trips}"
+    written, captured = names[: region.overwrites], names[region.overwrites :]
+    text += f" over {', '.join(written)}" if written else ""
+    return text + (f" with {', '.join(captured)}" if captured else "")
+
+
+_HEADS = {True: ("do", "while"), False: ("then", "else")}
+"""What stands before the bodies of a loop, and before those of a branch."""
 
 
 def _node_text(node: Node, numbers: dict[Node, int]) -> str:
@@ -71,6 +90,11 @@ def graph_lines(graph: Graph) -> Iterator[str]:
             continue
         numbers[node] = len(numbers)
         yield f"%{numbers[node]} = {_node_text(node, numbers)}: {type_text(node)}"
+        if isinstance(node, Op) and isinstance(node.primitive, Region):
+            heads = _HEADS[isinstance(node.primitive, Loop)]
+            for head, body in zip(heads, node.primitive.bodies, strict=False):
+                yield f"  {head}:"
+                yield from (f"    {line}" for line in graph_lines(body))
     yield "return " + ", ".join(f"%{numbers[node]}" for node in graph.results)
     for length, node in zip(graph.data_dependent, graph.counts, strict=True):
         asked = [f"{g.left} {g.sign} {g.right} is {g.outcome}" for g in length.guards]

@@ -1,11 +1,11 @@
 """Views that change shapes: merged, split, sliced, flipped and padded dimensions, and windows.
 
 If neighbouring dimensions are contiguous in memory, the last one's stride walks through all of
-them. So the map of a merged dimension indexes the last of them, beyond its length, and the others
-at 0 (ngraph tensors: flattening). Splitting a dimension is an affine map by itself. `merge` first
-copies in C order; a pass drops the copy if its operand is already stored in C order, or is only
-split again. `reshaped` copies where NumPy does: arrays whose merged dimensions are not contiguous,
-and computed values.
+them. So the map of a merged dimension gives the last of them an index that may exceed its length,
+and gives the others the index 0 (ngraph tensors: flattening). Splitting a dimension is an affine
+map by itself. `merge` first copies in C order; a pass drops the copy if its operand is already
+stored in C order, or is only split again. `reshaped` copies where NumPy does: arrays whose merged
+dimensions are not contiguous, and computed values.
 
 A padded dimension is a join of margins and the node between them: numbers, or repeated parts of the
 node. Along a sliding dimension element k of window i is element `stride * i + dilation * k` of the

@@ -18,6 +18,7 @@ from axiomjit.graph.nodes import (
     root_of,
 )
 from axiomjit.graph.primitives import ANY_NUMBER, GATHER, JOIN, STATE, UPDATE
+from axiomjit.graph.regions import Region, Written, overwritten, region_faults
 from axiomjit.symbolic.index_maps import iterators_of, show
 from axiomjit.views.complex_views import partition_fault
 
@@ -30,6 +31,8 @@ def graph_faults(graph: Graph) -> Iterator[tuple[str, Graph]]:
     for index, node in enumerate(order):
         for fault in _faults(node, listed):
             yield fault, Graph(graph.inputs, tuple(order[max(0, index - 5) : index + 6]))
+        if isinstance(node, Op) and isinstance(node.primitive, Region):
+            yield from (fault for body in node.primitive.bodies for fault in graph_faults(body))
 
 
 def _write_faults(graph: Graph) -> Iterator[str]:
@@ -66,6 +69,13 @@ def _faults(node: Node, listed: set[Input]) -> Iterator[str]:
 
 def _op_faults(op: Op) -> Iterator[str]:
     primitive = op.primitive
+    if isinstance(primitive, Region):
+        yield from region_faults(op)
+    if isinstance(op, Written):
+        old, region = op.operands
+        if op.place >= overwritten(region) or region.children[op.place] is not old:
+            yield f"a version of {old!r}, which {region!r} does not overwrite"
+        return
     several = primitive.arity == ANY_NUMBER or isinstance(op, Update)
     count = len(op.operands) if several else primitive.arity
     if not len(op.operands) == len(op.maps) == count:

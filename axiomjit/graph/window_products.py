@@ -119,7 +119,7 @@ class _Blocks:
     def _copies_rows(self, strides: dict[int, int]) -> bool:
         """True if runs along window positions are copied, False for runs inside a window.
 
-        Runs follow the dimension with the smallest stride; a short one inside windows is not taken.
+        Runs go along the dimension with the smallest stride, except a short one inside windows.
         """
         lengths = dict(zip((*self.rows, *self.inner), self.windows.shape, strict=True))
         walked = {k: abs(strides[k]) for k, n in lengths.items() if n > 1}

@@ -295,7 +295,7 @@ def _refuse_undecided(unknown: Unknown, what: str) -> None:
 
 
 def _bounded_cells(bounds: Bounds, leaf: bool) -> _CellChoices:
-    """Choose axes as long as their results; 1 if these differ or a number of elements needs it."""
+    """Choose lengths as in results; 1 if results differ or a given number of elements needs it."""
     choices: dict[Cell, int | Dim] = {}
     for cell in bounds.cells:
         found = bounds.sizes(cell) if cell.leaf is leaf else []

@@ -1,7 +1,7 @@
 """Concatenations `a^b` of label notation: joins of blocks, each the sum of its runs.
 
-One part of each concatenation is live at a time: this is a run. In each run the operand whose
-labels are all live is read. A block without a run is 0.
+A run chooses one live part of each concatenation. It reads the operand whose labels are all live. A
+block without a run is 0.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ class Affine(AxisSpec):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """`over`, and `kernel` if there is one."""
+        """The label `over`, and the label `kernel` if there is one."""
         return (self.over,) if self.kernel is None else (self.over, self.kernel)
 
     def __str__(self) -> str:

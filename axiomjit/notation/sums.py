@@ -156,10 +156,30 @@ class ConcatSize(Demand):
                     return
 
 
-class Total(Demand):
+class _RowsDemand(Demand):
+    """A demand on the sizes of several rows."""
+
+    __slots__ = ("rows",)
+
+    def __init__(self, rows: Sequence[Row], origin: Origin) -> None:
+        super().__init__(origin)
+        self.rows = tuple(rows)
+
+    @property
+    def variables(self) -> list[RowVariable]:
+        """The unbound row variables, each once."""
+        found = (row.flat.variable for row in self.rows)
+        return list(dict.fromkeys(v for v in found if v is not None))
+
+
+class Total(_RowsDemand):
     """The demand that rows have `coefficient * factor / divisor` elements in all."""
 
-    __slots__ = ("coefficient", "divisor", "factor", "rows")
+    __slots__ = (
+        "coefficient",
+        "divisor",
+        "factor",
+    )
 
     def __init__(
         self,
@@ -169,8 +189,8 @@ class Total(Demand):
         coefficient: int = 1,
         divisor: int = 1,
     ) -> None:
-        super().__init__(origin)
-        self.rows, self.factor = tuple(rows), factor
+        super().__init__(rows, origin)
+        self.factor = factor
         self.coefficient, self.divisor = coefficient, divisor
 
     @property
@@ -179,12 +199,6 @@ class Total(Demand):
         found = [unknown for row in self.rows for unknown in row.flat.unknowns]
         factor = self.factor.root
         return found if factor.size is not None else [*found, factor]
-
-    @property
-    def variables(self) -> list[RowVariable]:
-        """The unbound row variables, each once."""
-        found = (row.flat.variable for row in self.rows)
-        return list(dict.fromkeys(v for v in found if v is not None))
 
     @property
     def known(self) -> Dim:
@@ -271,32 +285,26 @@ def _root(size: Dim, power: int) -> Dim | None:
     return dim(side) if side**power == number else None
 
 
-class Exact(Demand):
+class Exact(_RowsDemand):
     """The demand that rows, one after another, have exactly these sizes.
 
-    With `split`, closing may choose the sizes of each row; otherwise the division into rows must
-    follow from other demands.
+    If `split` is true, the solver may choose where each row ends; otherwise this must follow from
+    other demands.
     """
 
-    __slots__ = ("cells", "rows", "split")
+    __slots__ = ("cells", "split")
 
     def __init__(
         self, rows: Sequence[Row], cells: Sequence[Cell], origin: Origin, split: bool = True
     ) -> None:
-        super().__init__(origin)
-        self.rows, self.cells, self.split = tuple(rows), tuple(cells), split
+        super().__init__(rows, origin)
+        self.cells, self.split = tuple(cells), split
 
     @property
     def unknowns(self) -> list[Unknown]:
         """The unknowns in the rows and in the sizes."""
         found = [unknown for row in self.rows for unknown in row.flat.unknowns]
         return [*found, *(cell.root for cell in self.cells if cell.root.size is None)]
-
-    @property
-    def variables(self) -> list[RowVariable]:
-        """The unbound row variables, each once."""
-        found = (row.flat.variable for row in self.rows)
-        return list(dict.fromkeys(v for v in found if v is not None))
 
     def step(self, solver: Solver) -> bool:
         """Bind the last row variable to the remaining sizes, and equate all sizes."""

@@ -216,7 +216,7 @@ class ShapedTensor(ArrayValue["ShapedTensor"], Shaped):
     def projections(self) -> Projections | tuple[Projections, ...]:
         """The projections of the operation that computes this tensor.
 
-        A concatenation has one for each part. Shapes are closed first.
+        A concatenation has one for each part. Lengths that are still unknown are chosen first.
 
         Raises:
             GraphValueError: the tensor is a leaf.

@@ -49,8 +49,8 @@ class Cell(Unknown):
     """The size of an axis; equal cells share one representative.
 
     `at_least` comes from fixed indices, `iterated` from labels. `met` is True if an axis of length
-    1 stretches to it. `may_vanish` marks a part of a concatenation that is 0 unless a demand
-    decides its size.
+    1 stretches to it. `may_vanish` is true for a part of a concatenation whose size is 0 if no
+    demand decides it.
     """
 
     __slots__ = ("at_least", "count", "iterated", "label", "may_vanish", "met", "parent", "size")

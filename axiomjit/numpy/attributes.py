@@ -25,7 +25,7 @@ from axiomjit.numpy.exports import Interface, handed_out
 from axiomjit.numpy.facts import facts_of, is_lazy_type
 from axiomjit.numpy.flat import Flat
 from axiomjit.numpy.handles import Handle, Shared, ViewOf, let_escape, value_of
-from axiomjit.numpy.lazy_arrays import LazyArray, at_once, made, run, wrap
+from axiomjit.numpy.lazy_arrays import LazyArray, at_once, made, numpys, run, wrap
 from axiomjit.numpy.operations import FUNCTIONS, METHODS, SET
 from axiomjit.numpy.segments import finish_readers, look
 
@@ -52,6 +52,12 @@ def _running(name: str, writes: bool, reason: str) -> Callable[..., Any]:
         return at_once(called, (self, *args), kwargs, writes, reason)
 
     return _like(name, hides_frames(method))
+
+
+def _clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+    """The method, which takes one bound, by the function, which takes two."""
+    named = kwargs if out is None else {**kwargs, "out": out}
+    return run(METHODS["clip"], (self, min, max), named)
 
 
 def _like(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
@@ -184,8 +190,8 @@ class Flags:
     def __setattr__(self, name: str, value: Any) -> None:
         known = {"writeable": "write", "aligned": "align", "writebackifcopy": "uic"}
         if name not in known:
-            setattr(look(self._of).flags, name, value)
-        _setflags(self._of, **{known[name]: value})
+            return setattr(look(self._of).flags, name, value)
+        return _setflags(self._of, **{known[name]: value})
 
     def __setitem__(self, name: str, value: Any) -> None:
         names = {"W": "writeable", "A": "aligned", "X": "writebackifcopy"}
@@ -238,6 +244,7 @@ def _ctypes(self: Any) -> Any:
     """The addresses that `ctypes` needs; behind them the memory counts as shared for good."""
     found = handed_out(self).ctypes
     let_escape(self.root())
+    found._arr = self  # which pointers keep alive
     return found
 
 
@@ -251,6 +258,7 @@ def _getfield(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _of_memory(function: Any, self: Any, args: Any, kwargs: Any) -> Any:
     """A view of an array's memory: a lazy array, or NumPy's where no lazy array has that type."""
+    args, kwargs = tuple(map(numpys, args)), {k: numpys(v) for k, v in kwargs.items()}
     if not _is_number(self):
         found = function(look(self), *args, **kwargs)
         if type(found) is not np.ndarray or not is_lazy_type(found.dtype):
@@ -258,6 +266,16 @@ def _of_memory(function: Any, self: Any, args: Any, kwargs: Any) -> Any:
     else:
         function = getattr(type(look(self)), function.__name__)
     return at_once(function, (self, *args), kwargs, reason=NOT_RECORDED)
+
+
+def _set_device(self: Any, device: Any) -> None:
+    array: Any = np.empty(0)
+    array.device = device  # NumPy's error
+
+
+def _size_in_memory(self: Any) -> int:
+    """The bytes of the handle, and those of the elements if it is no view."""
+    return int(object.__sizeof__(self)) + (self.nbytes if self.root() is self else 0)
 
 
 def _device_of(self: Any, device: Any, /, *, stream: Any = None) -> Any:
@@ -269,8 +287,10 @@ def _device_of(self: Any, device: Any, /, *, stream: Any = None) -> Any:
 
 
 def _namespace(self: Any, *, api_version: Any = None) -> Any:
-    np.empty(0).__array_namespace__(api_version=api_version)
-    return lazy_import("axiomjit.numpy")
+    found = lazy_import("axiomjit.numpy.array_api")
+    if api_version not in (None, *found.VERSIONS):
+        np.empty(0).__array_namespace__(api_version=api_version)  # NumPy's error
+    return found
 
 
 def _dlpack(
@@ -361,6 +381,7 @@ ATTRIBUTES: Final[dict[str, Any]] = {
     **{
         name: _like(name, hides_frames(f))
         for name, f in (
+            ("clip", _clip),
             ("view", _view),
             ("getfield", _getfield),
             ("resize", _resize),
@@ -380,7 +401,8 @@ ATTRIBUTES: Final[dict[str, Any]] = {
     "flags": property(Flags),
     "data": property(lambda self: look(self).data if _is_number(self) else handed_out(self).data),
     "ctypes": property(_ctypes),
-    "device": property(lambda self: "cpu"),
+    "device": property(lambda self: "cpu", hides_frames(_set_device)),
+    "__sizeof__": _size_in_memory,
     "is_lazy": property(lambda self: self.root()._array is None),
     "materialize": _materialized,
     "_repr_html_": _html,

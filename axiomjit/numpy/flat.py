@@ -43,6 +43,10 @@ class Flat:
     def __setitem__(self, index: Any, value: Any) -> None:
         self._flat[concrete(index)] = concrete(value)
 
+    @hides_frames
+    def __delitem__(self, index: Any) -> None:
+        operator.delitem(self._flat, index)  # NumPy's error
+
     def __iter__(self) -> Any:
         return self._flat
 

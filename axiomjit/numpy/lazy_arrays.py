@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -65,7 +66,7 @@ class _Kind(type):
     ) -> Any:
         if not any(isinstance(one, meta) for one in bases):
             return super().__new__(meta, name, bases, space)
-        bases = tuple([np.ndarray if isinstance(one, meta) else one for one in bases])
+        bases = tuple([ArrayBase if isinstance(one, meta) else one for one in bases])
         return types.new_class(name, bases, options, lambda made: made.update(space))
 
     def __instancecheck__(cls, value: object) -> bool:
@@ -81,6 +82,40 @@ class _Kind(type):
     def __getattr__(cls, name: str) -> Any:
         return getattr(np.ndarray, name)
 
+    def __getattribute__(cls, name: str) -> Any:
+        """An attribute of the class; methods take NumPy's arrays, too (`np.ndarray.sum(x)`)."""
+        found = type.__getattribute__(cls, name)
+        if type(found) is not types.FunctionType or name not in _METHODS:
+            return found
+        theirs = getattr(np.ndarray, name)
+
+        def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+            called = found if type(self) is cls else theirs
+            return called(self, *args, **kwargs)
+
+        return functools.wraps(theirs)(method)
+
+
+class ArrayBase(np.ndarray):
+    """The base of subclasses of `axiomjit.numpy.ndarray`: NumPy's class."""
+
+    def view(self, *args: Any, **kwargs: Any) -> Any:
+        """NumPy's view; the class of lazy arrays stands for NumPy's."""
+        return super().view(*map(numpys, args), **{k: numpys(v) for k, v in kwargs.items()})
+
+
+def numpys(value: Any) -> Any:
+    """NumPy's class in place of that of lazy arrays; other values themselves."""
+    return np.ndarray if value is LazyArray else value
+
+
+_METHODS: Final = frozenset(
+    name
+    for name, one in vars(np.ndarray).items()
+    if callable(one) and name not in ("__new__", "__getattribute__", "__class_getitem__")
+)
+"""The names of the methods of NumPy's arrays."""
+
 
 class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
     """An array or number of NumPy's, known or still to be computed."""
@@ -89,9 +124,11 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
     __array_priority__ = 1000.0
 
     def __new__(kind, *args: Any, **kwargs: Any) -> Any:
-        """Make a handle, or an array of a subclass of NumPy's class."""
+        """Make an array, or one of a subclass of NumPy's class."""
+        if kind is LazyArray:
+            return kind(*args, **kwargs)
         theirs: Any = np.ndarray.__new__
-        return theirs(kind, *args, **kwargs) if args or kwargs else _NEW(kind)
+        return theirs(kind, *args, **kwargs)
 
     @classmethod
     def __class_getitem__(cls, types: Any) -> Any:
@@ -154,6 +191,8 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         if self._facts.is_number:
             return NotImplemented
         operation = IN_PLACE.get(name)
+        if name == "matmul":  # with its own rule of which shapes fit
+            return at_once(operator.imatmul, (self, other), {}, writes=True)
         if operation is None:
             return self._ufunc(OPERATOR_UFUNCS[name], "__call__", (self, other), {"out": (self,)})
         return run(operation, (self, other), {})
@@ -304,16 +343,17 @@ def at_once(
 def represented(value: Any, operands: Sequence[LazyArray], out: Sequence[Any] = ()) -> Any:
     """A result of NumPy's as a handle, if it is an array that is one or a view of one, or large.
 
-    A view that no handle stands for, for example of a subclass, shares the memory for good. A NumPy
-    array that was given as `out` stays what it is.
+    A view that no handle stands for, for example of a subclass, shares the memory for good. An
+    array that was given as `out` is the result itself.
     """
     if isinstance(value, tuple | list):
         parts = [represented(one, operands, out) for one in value]
         return value._make(parts) if hasattr(value, "_make") else type(value)(parts)
     if not isinstance(value, np.ndarray):
         return value
-    if any(one is value for one in out):
-        return value
+    for one in out:
+        if one is value or (type(one) is LazyArray and one._array is value):
+            return one
     for one in operands:
         if one._array is value:
             return one
@@ -436,7 +476,7 @@ _NEW: Final = object.__new__
 
 
 def _is_operand(value: Any) -> bool:
-    """True for arrays and numbers that lazy arrays can be; others see NumPy's arrays."""
+    """True for a value that lazy arrays can be computed with; NumPy's arrays meet any other."""
     kind = type(value)
     if kind is LazyArray or kind in _NUMBERS:
         return True

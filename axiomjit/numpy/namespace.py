@@ -1,11 +1,13 @@
 """NumPy's functions that make arrays from nothing or do not ask their arguments: of lazy arrays.
 
-All other functions are NumPy's own, which ask lazy arrays (`__array_function__`).
+Some have arguments of the array API standard that NumPy 2.4 lacks. All other functions are NumPy's
+own, which ask lazy arrays (`__array_function__`).
 """
 
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import sys
 from collections.abc import Callable, Sequence
@@ -14,7 +16,9 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base.config import config
-from axiomjit.base.origins import hide_frames, hides_frames
+from axiomjit.base.dtypes import is_float
+from axiomjit.base.errors import GraphTypeError
+from axiomjit.base.origins import hide_frames, hides_frames, user_location
 from axiomjit.numpy.at_once import LOOKED_AT
 from axiomjit.numpy.facts import is_lazy_type
 from axiomjit.numpy.lazy_arrays import LazyArray, at_once, run, wrap
@@ -131,8 +135,8 @@ def _converted(function: Function, args: Sequence[Any], kwargs: dict[str, Any]) 
     if len(args) > 2 or not _OPTIONS.issuperset(kwargs) or function not in _PLAIN:
         return None
     order = kwargs.get("order")
-    copy = kwargs.get("copy", True if function is np.array else None)
-    if order not in (None, "K") or kwargs.get("subok") not in (None, False, True):
+    copy = _COPIES.get(kwargs.get("copy", True if function is np.array else None), ...)
+    if order not in (None, "K") or copy is ... or kwargs.get("subok") not in (None, False, True):
         return None
     if dtype is not None and (wanted := np.dtype(dtype)) != given.dtype:
         if copy is False or not is_lazy_type(wanted):
@@ -149,6 +153,118 @@ def _from_function(
     return function(*wrapped(tuple(np.indices(shape, dtype=dtype))), **kwargs)
 
 
+def _sort(
+    a: Any,
+    axis: int | None = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: bool | None = None,
+    descending: bool = False,
+) -> Any:
+    if not descending:
+        return np.sort(a, axis, kind, order, stable=stable)
+    a, axis = _reversed(a, axis)
+    return np.flip(np.sort(a, axis, kind, order, stable=stable), axis).copy()
+
+
+def _argsort(
+    a: Any,
+    axis: int | None = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: bool | None = None,
+    descending: bool = False,
+) -> Any:
+    if not descending:
+        return np.argsort(a, axis, kind, order, stable=stable)
+    a, axis = _reversed(a, axis)
+    last = a.shape[axis] - 1
+    return last - np.flip(np.argsort(a, axis, kind, order, stable=stable), axis)
+
+
+def _reversed(a: Any, axis: int | None) -> tuple[Any, int]:
+    """An array backwards along an axis, and the axis; equal elements stay in order if sorted so."""
+    array = np.asanyarray(a) if type(a) is not LazyArray else a
+    if axis is None:
+        array, axis = array.ravel(), 0
+    return np.flip(array, axis), axis
+
+
+def _frequencies(function: Function, args: Sequence[Any], dtype: Any) -> Any:
+    found = function(*args)
+    if dtype is not None and not is_float(np.dtype(dtype)):
+        asked, remedy = f"np.fft.{function.__name__}(..., dtype={dtype!r})", "ask for a float dtype"
+        raise GraphTypeError(asked, "that frequencies are no such numbers", remedy, user_location())
+    return wrapped(found if dtype is None else found.astype(dtype))
+
+
+def _fftfreq(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Any:
+    return _frequencies(np.fft.fftfreq, (n, d, device), dtype)
+
+
+def _rfftfreq(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Any:
+    return _frequencies(np.fft.rfftfreq, (n, d, device), dtype)
+
+
+class _ByIndex:
+    """NumPy's maker of arrays by an index (`np.r_`), whose large arrays are lazy arrays."""
+
+    __slots__ = ()
+    stands_for: Any
+
+    def __getitem__(self, key: Any) -> Any:
+        try:
+            if isinstance(key, str):  # names of the caller's matrices
+                frame = sys._getframe(1)
+                return np.bmat(key, frame.f_globals, frame.f_locals)
+            return wrapped(self.stands_for[key])
+        except Exception as error:
+            hide_frames(error)
+            raise
+
+
+_MGrid: Any = type(np.mgrid)
+_OGrid: Any = type(np.ogrid)
+_R: Any = type(np.r_)
+_C: Any = type(np.c_)
+
+
+class MGrid(_ByIndex, _MGrid):  # type: ignore[misc]
+    """The class of `np.mgrid`."""
+
+    __slots__ = ()
+    stands_for = np.mgrid
+
+
+class OGrid(_ByIndex, _OGrid):  # type: ignore[misc]
+    """The class of `np.ogrid`."""
+
+    __slots__ = ()
+    stands_for = np.ogrid
+
+
+class Rows(_ByIndex, _R):  # type: ignore[misc]
+    """The class of `np.r_`."""
+
+    __slots__ = ()
+    stands_for = np.r_
+
+
+class Columns(_ByIndex, _C):  # type: ignore[misc]
+    """The class of `np.c_`."""
+
+    __slots__ = ()
+    stands_for = np.c_
+
+
+_COPIES: Final[dict[Any, bool | None]] = {
+    **{True: True, np._CopyMode.ALWAYS: True},
+    **{False: False, np._CopyMode.NEVER: False},
+    **{None: None, np._CopyMode.IF_NEEDED: None},
+}
+"""The values of the option `copy`."""
 _PLAIN: Final = (np.asarray, np.asanyarray, np.array)
 _OPTIONS: Final = frozenset({"copy", "dtype", "order", "subok"})
 _TABLE: Final[dict[Callable[[Function], Function], str]] = {
@@ -156,7 +272,7 @@ _TABLE: Final[dict[Callable[[Function], Function], str]] = {
         empty empty_like zeros_like ones_like full_like identity eye tri diag diagflat vander
         linspace logspace geomspace meshgrid indices tril_indices triu_indices mask_indices
         diag_indices fromfile fromiter fromstring fromregex frombuffer from_dlpack load loadtxt
-        genfromtxt copy bartlett blackman hamming hanning kaiser fft.fftfreq fft.rfftfreq
+        genfromtxt copy bartlett blackman hamming hanning kaiser
     """,
     _filling: "zeros ones full",
     _counting: "arange",
@@ -170,24 +286,52 @@ _TABLE: Final[dict[Callable[[Function], Function], str]] = {
 def like(function: Any, made: Function, module: str) -> Function:
     """A function of ours, named, documented and pickled as NumPy's name in a module of ours.
 
-    Compiled functions call NumPy's.
+    Compiled functions call NumPy's. As an attribute of a class it is a method if NumPy's is one.
     """
     found: Any = functools.wraps(function)(made)
     found.__module__, found.__qualname__, found.stands_for = module, found.__name__, function
+    if not hasattr(type(function), "__get__"):
+        found = functools.update_wrapper(Builtin(found), found)
+        found.__text_signature__ = getattr(function, "__text_signature__", None)
     return found  # type: ignore[no-any-return]
 
 
-def _function(path: str, way: Callable[[Function], Function]) -> Function:
-    function: Any = np
-    for part in path.split("."):
-        function = getattr(function, part)
-    module = ".".join(("axiomjit.numpy", *path.split(".")[:-1]))
-    return like(function, way(function), module)
+class Builtin(functools.partial[Any]):
+    """A function that is no method of the objects whose class has it as an attribute."""
+
+    __slots__ = ()
+    __name__: str
+
+    def __get__(self, owner: Any, kind: Any = None) -> Builtin:
+        return self
+
+    def __reduce__(self) -> Any:
+        return self.__name__
+
+
+def _extended(function: Any, made: Function, module: str) -> Function:
+    """A function of ours as NumPy's, with the signature that it has itself."""
+    found: Any = like(function, hides_frames(made), module)
+    found.__signature__ = inspect.signature(made)
+    return found  # type: ignore[no-any-return]
+
+
+def _function(name: str, way: Callable[[Function], Function]) -> Function:
+    function: Any = getattr(np, name)
+    return like(function, way(function), "axiomjit.numpy")
 
 
 REPLACED: Final[dict[str, Any]] = {
-    **{path: _function(path, way) for way, names in _TABLE.items() for path in names.split()},
+    **{name: _function(name, way) for way, names in _TABLE.items() for name in names.split()},
+    "sort": _extended(np.sort, _sort, "axiomjit.numpy"),
+    "argsort": _extended(np.argsort, _argsort, "axiomjit.numpy"),
+    "fft.fftfreq": _extended(np.fft.fftfreq, _fftfreq, "axiomjit.numpy.fft"),
+    "fft.rfftfreq": _extended(np.fft.rfftfreq, _rfftfreq, "axiomjit.numpy.fft"),
     "fromfunction": like(np.fromfunction, hides_frames(_from_function), "axiomjit.numpy"),
     "ndarray": LazyArray,
+    "mgrid": MGrid(),
+    "ogrid": OGrid(),
+    "r_": Rows(),
+    "c_": Columns(),
 }
 """Our objects by NumPy's names: `zeros`, `fft.fftfreq`."""

@@ -137,7 +137,7 @@ class State:
         Args:
             call: The call.
             results: What it gives.
-            container: The class of several results; None for one.
+            container: The class of the container of results; None for a single result.
             words: The names of the arguments in place of its varying numbers, if any number fits.
         """
         made = State(self)

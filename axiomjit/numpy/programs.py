@@ -165,7 +165,7 @@ def _program(text: str, in_numpy: str, functions: Any) -> Program:
 def run_one(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """The result of one operation on NumPy arrays, with the bits that segments give.
 
-    As compiled segments, it gives no warnings about floating-point errors.
+    Like compiled segments, it gives no warnings about floating-point errors.
     """
     if operation.is_exact:
         with np.errstate(all="ignore"):

@@ -8,6 +8,7 @@ goes the general way. Another thread that needs a value waits until this thread 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from axiomjit.base.array_values import OPERATOR_UFUNCS
@@ -214,12 +215,13 @@ def add_quick_ways(kind: Any) -> None:
     """Put the quick ways before the general methods of the class of lazy arrays."""
     stems: tuple[str, ...] = ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor")
     stems += ("eq", "ne", "lt", "le", "gt", "ge")
-    ways = {f"__{stem}__": binary(kind, stem, getattr(kind, f"__{stem}__")) for stem in stems}
+    general = partial(type.__getattribute__, kind)
+    ways = {f"__{stem}__": binary(kind, stem, general(f"__{stem}__")) for stem in stems}
     for stem in IN_PLACE:
-        ways[f"__i{stem}__"] = in_place(kind, stem, getattr(kind, f"__i{stem}__"))
-    ways["__getitem__"] = get(kind, kind.__getitem__)
-    ways["__setitem__"] = put(kind, kind.__setitem__)
-    ways["__array_ufunc__"] = ufunc(kind, kind.__array_ufunc__)
+        ways[f"__i{stem}__"] = in_place(kind, stem, general(f"__i{stem}__"))
+    ways["__getitem__"] = get(kind, general("__getitem__"))
+    ways["__setitem__"] = put(kind, general("__setitem__"))
+    ways["__array_ufunc__"] = ufunc(kind, general("__array_ufunc__"))
     for name, way in ways.items():
         setattr(kind, name, way)
         QUICK.add(way.__code__)

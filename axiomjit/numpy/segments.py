@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from sys import getrefcount
 from types import CodeType
 from typing import Any, Final
@@ -38,6 +38,7 @@ ROOT: Final = State(None)
 """The state at which all paths begin."""
 
 
+_NEW: Final[Callable[[type], Any]] = object.__new__
 MOST_CALLS: Final = 16
 """Calls behind which a view is known by its memory only, so that chains of views end."""
 
@@ -230,7 +231,10 @@ class Segment:
                 continue
             if not isinstance(value, np.ndarray | np.generic) or not is_lazy_type(value.dtype):
                 return None
-            found.append(_result(call, value))
+            result = _result(call, value)
+            if isinstance(result, Facts) and not (result.is_number or value.flags.writeable):
+                return None  # as of a number that was broadcast: writes into it fail
+            found.append(result)
         return tuple(found)
 
     def _handles(self, call: Call, state: State, number: int, values: Sequence[Any]) -> Any:
@@ -243,7 +247,7 @@ class Segment:
             if isinstance(result, Same):
                 made.append(call.operand(result.number))
                 continue
-            handle = self._kind.__new__(self._kind)
+            handle = _NEW(self._kind)
             handle._array, handle._link, computed = value, None, True
             if isinstance(result, View):
                 root = call.operand(result.of).root()

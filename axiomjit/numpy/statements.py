@@ -1,7 +1,8 @@
 """Calls of operations as keys of edges, and as text of a segment.
 
-A key names operands by value numbers, and holds everything else by value. A pattern is a key in
-which numbers that often differ from call to call (positions of an index, floats) are left out.
+A key has the number of each operand among the values of the segment; everything else that a call
+gets is in the key itself. A pattern is a key in which numbers that often differ from call to call
+(positions of an index, floats) are left out.
 """
 
 from __future__ import annotations

@@ -19,10 +19,11 @@ from axiomjit.numpy.namespace import REPLACED
 OURS: Final = "axiomjit.numpy."
 
 
-class _With(ModuleType):
+class With(ModuleType):
     """A module of NumPy's with other objects in place of some."""
 
     def __init__(self, name: str, module: ModuleType, others: Mapping[str, Any]) -> None:
+        """Take a module's place under a name."""
         super().__init__(name, module.__doc__)
         self._module = module
         self.__dict__.update({key: getattr(module, key) for key in ("__all__", "__path__")})
@@ -65,7 +66,7 @@ def _module(name: str) -> ModuleType:
         for path, one in REPLACED.items()
         if path.rpartition(".")[0] == inner
     }
-    return _With(name, module, others) if others else module
+    return With(name, module, others) if others else module
 
 
 def submodule(name: str) -> ModuleType:

@@ -220,10 +220,10 @@ def _linspace(
     along = cast(places, FLOAT)
     delta = builder.elementwise(PRIMITIVES["subtract"], last, first)
     if parts > 0:
-        divided = builder.elementwise(
+        delta = builder.elementwise(
             PRIMITIVES["divide"], delta, cast(builder.as_node(parts, "linspace"), FLOAT)
         )
-        along = builder.elementwise(builder.MULTIPLY, along, divided)
+    along = builder.elementwise(builder.MULTIPLY, along, delta)  # NaN if infinitely far
     made = builder.elementwise(PRIMITIVES["add"], along, first)
     if endpoint and count > 1:
         end = builder.elementwise(PRIMITIVES["equal"], places, builder.as_node(parts, "linspace"))

@@ -173,7 +173,7 @@ def _array_equiv(a1: Any, a2: Any) -> Node | bool:
 
 
 def _both(name: str, a1: Any, a2: Any) -> tuple[Node, Node]:
-    """The arrays that are compared.
+    """The nodes of two arrays that a function compares.
 
     Raises:
         UnsupportedError: only the running program knows whether their lengths differ.

@@ -35,6 +35,7 @@ from axiomjit.numpy_rules.options import Rule, array_node, only_defaults
 from axiomjit.symbolic.data_dependent import assumed_equal
 from axiomjit.symbolic.dims import Dim, dim, product
 from axiomjit.symbolic.index_maps import Affine, IndexMap, affine, compose, fixed, iterator
+from axiomjit.symbolic.index_ranges import wrapped
 
 _KINDS: Final = (
     "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
@@ -249,7 +250,7 @@ def _position(item: int | Dim, length: Dim, axis: int) -> Dim:
             f"index {describe_length(at)} is out of bounds for axis {axis} with size "
             f"{describe_length(length)}"
         )
-    return at + length if at < 0 else at
+    return wrapped(at, length)
 
 
 def _is_position(item: Any) -> bool:

@@ -58,15 +58,20 @@ def _reduction(name: str, accumulator: UfuncFold) -> Rule:
         node = builder.cast(builder.cast(node, wanted), accumulator.result_dtype(wanted))
         axes = reduced_dimensions(node, axis)
         start = _start(name, initial, node.dtype)
+        zero = start if accumulator is SUM and _may_be_negative_zero(start) else None
         if _given(where):
             if start is None and not accumulator.has_identity:
                 raise ValueError(
                     f"reduction operation '{accumulator.reduce.__name__}' does not have an "
                     "identity, so to use a where mask one has to specify 'initial'"
                 )
-            node = _masked(name, accumulator, node, where)
+            identity = accumulator.initial(node.dtype) if zero is None else complex(-0.0, -0.0)
+            node = _masked(name, node, where, identity)
         # Integers are reduced in 64 bits; one wrap at the end gives the same result.
-        folded = builder.cast(builder.fold(accumulator, node, axes, start), wanted)
+        folded = builder.fold(accumulator, node, axes, start)
+        if zero is not None:
+            folded = _with_signs(folded, node, axes, zero)
+        folded = builder.cast(folded, wanted)
         return insert_dimensions(folded, axes) if kept(keepdims) else folded
 
     return rule
@@ -103,6 +108,33 @@ def _start(name: str, initial: object, dtype: DType) -> Node | None:
     return builder.cast(builder.strong(node), dtype)
 
 
+def _may_be_negative_zero(start: Node | None) -> bool:
+    """True for an initial value to which floats are added, if a part of it may be -0.0."""
+    if start is None or not is_inexact(start.dtype):
+        return False
+    if not isinstance(start, Scalar):
+        return True
+    parts = complex(start.value.item())
+    return any(part == 0 and np.signbit(part) for part in (parts.real, parts.imag))
+
+
+def _with_signs(total: Node, node: Node, axes: Sequence[int], start: Node) -> Node:
+    """The total of a sum, which begins at 0.0; of negative zeros it is the initial value."""
+    if is_complex(node.dtype):
+        parts = [
+            _with_signs(
+                builder.part(total, one), builder.part(node, one), axes, builder.part(start, one)
+            )
+            for one in ("real", "imag")
+        ]
+        return builder.elementwise(PRIMITIVES["complex_of"], *parts)
+    zero = Scalar(node.dtype, node.dtype.type(0), False)
+    is_zero = builder.elementwise(PRIMITIVES["equal"], node, zero)
+    signs = builder.elementwise(PRIMITIVES["signbit"], node)
+    both = builder.elementwise(PRIMITIVES["logical_and"], is_zero, signs)
+    return builder.elementwise(WHERE, builder.fold(ALL_OF, both, axes), start, total)
+
+
 def _mask(name: str, where: object, shape: tuple[Dim, ...]) -> Node:
     """The `where` of a reduction, broadcast to the shape of the reduced array.
 
@@ -123,8 +155,9 @@ def _mask(name: str, where: object, shape: tuple[Dim, ...]) -> Node:
     return builder.broadcast_to(mask, shape)
 
 
-def _masked(name: str, accumulator: UfuncFold, node: Node, where: object) -> Node:
-    neutral = Scalar(node.dtype, node.dtype.type(accumulator.initial(node.dtype)), False)
+def _masked(name: str, node: Node, where: object, identity: complex) -> Node:
+    known = identity if is_complex(node.dtype) else identity.real
+    neutral = Scalar(node.dtype, node.dtype.type(known), False)
     return builder.elementwise(WHERE, _mask(name, where, node.shape), node, neutral)
 
 
@@ -186,7 +219,7 @@ def _mean(
     if _given(where):
         mask = _mask("mean", where, node.shape)
         counted = builder.fold(SUM, mask, axes)
-        node = _masked("mean", SUM, node, mask)
+        node = _masked("mean", node, mask, SUM.initial(node.dtype))
     total = builder.cast(builder.fold(SUM, node, axes), wanted)
     averaged = builder.cast(builder.average(total, counted), result)
     return insert_dimensions(averaged, axes) if kept(keepdims) else averaged

@@ -14,6 +14,7 @@ from typing import Final
 
 from axiomjit.base.records import Record
 from axiomjit.symbolic.dims import (
+    INDEX,
     MIRRORED,
     Dim,
     Guard,
@@ -189,14 +190,14 @@ def assumed_multiple(length: Dim, divisor: Dim) -> None:
 
 
 def data_dependent_in(*lengths: Dim) -> frozenset[Symbol]:
-    """The symbols of data-dependent lengths in these lengths."""
+    """The symbols in these expressions that stand for data-dependent lengths."""
     return frozenset(symbol for symbol in symbols_in(*lengths) if symbol.kind in KINDS)
 
 
 class HeuristicScope(Scope):
     """A scope for decisions that change a program's speed, not its results.
 
-    It records no guard on data-dependent lengths: every outcome is right.
+    It records no guard on data-dependent lengths or indices of loops: every outcome is right.
     """
 
     def __init__(self, scope: Scope) -> None:
@@ -206,5 +207,6 @@ class HeuristicScope(Scope):
 
     def record(self, guard: Guard) -> None:
         """Store the guard if its lengths are known before the program runs."""
-        if not data_dependent_in(guard.left, guard.right):
+        indices = (s for s in symbols_in(guard.left, guard.right) if s.kind == INDEX)
+        if not data_dependent_in(guard.left, guard.right) and not any(indices):
             super().record(guard)

@@ -17,7 +17,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from axiomjit.base.errors import TraceError
@@ -53,6 +53,8 @@ BACKWARD: Final = Kind("backward stride", high=-2)
 """Negative strides in elements."""
 ANY: Final = Kind("integer")
 """Integer arguments and lengths of axes."""
+INDEX: Final = Kind("index", 0)
+"""The numbers of a loop's trips, from 0 on."""
 
 Limits = tuple[int | None, int | None]
 """The least and the largest value of a number; None for no limit."""
@@ -392,18 +394,31 @@ MIRRORED: Final = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=":
 """The sign of a comparison whose sides are swapped."""
 
 
+class Indices(Protocol):
+    """The indices of the loops whose bodies are followed (`index_ranges`)."""
+
+    def name_any(self, *lengths: Dim) -> bool:
+        """True if an index is in one of the lengths."""
+
+    def outcome(self, apart: Dim, sign: str) -> bool:
+        """The outcome of `apart sign 0` in all trips."""
+
+
 class Scope:
     """The values of the symbols of one trace, and the guards of comparisons of these values.
 
-    Comparisons decided by the symbols' kinds hold in every call and need no guard.
+    Comparisons decided by the symbols' kinds hold in every call and need no guard. Those of indices
+    of loops are decided by the ends of their ranges, for all trips.
     """
+
+    indices: Indices | None = None
 
     def __init__(self, values: Mapping[Symbol, int]) -> None:
         """Take the values; there are no guards yet."""
         self.values = dict(values)
         self.guards: dict[Guard, None] = {}
         self.data_dependent: dict[object, Symbol] = {}
-        """The symbols of data-dependent lengths, by their masks (see `data_dependent_length`)."""
+        """For each mask, the symbol of the length that it decides (see `data_dependent_length`)."""
         self.computed: dict[Symbol, str] = {}
         """The computed numbers whose values in this call decide comparisons, with the user's line
         that asked for each, in this order."""
@@ -431,7 +446,7 @@ def current_scope() -> Scope:
     """The ambient scope.
 
     Raises:
-        TraceError: no scope has the value of a symbolic length here.
+        TraceError: no scope is entered, so symbolic lengths have no values.
     """
     scope = _scope.get()
     if scope is None:
@@ -466,6 +481,8 @@ def compare(left: Dim, right: int | Dim, sign: str) -> bool:
     if sign == "==" and _scope.get() is None:
         return False
     scope = current_scope()
+    if scope.indices is not None and scope.indices.name_any(left, right):
+        return scope.indices.outcome(left - right, sign)
     try:
         outcome = SIGNS[sign](scope.value(left), scope.value(right))
     except KeyError:  # lengths of axes, while a function of arrays is traced
@@ -553,6 +570,32 @@ def substitute(length: Dim, values: Mapping[Symbol, int | Dim]) -> Dim:
     return length.fold(
         lambda leaf: dim(values.get(leaf, leaf) if isinstance(leaf, Symbol) else leaf), DIMS
     )
+
+
+def choices(length: Dim, symbol: Symbol) -> list[Dim] | None:
+    """The length with minima and maxima of a symbol replaced by each of their operands.
+
+    None if it is not affine in the symbol.
+    """
+    for monomial, _ in length.terms:
+        for atom in monomial:
+            if isinstance(atom, Binary) and symbol in atom.left.symbols | atom.right.symbols:
+                if atom.sign == "//":
+                    return None
+                sides = [choices(_with(length, atom, by), symbol) for by in (atom.left, atom.right)]
+                return None if None in sides else [one for side in sides for one in side or ()]
+        if monomial.count(symbol) > 1:
+            return None
+    return [length]
+
+
+def _with(length: Dim, atom: Atom, by: Dim) -> Dim:
+    """The length with another one in place of an atom."""
+    parts = (
+        product(tuple(by if one == atom else dim(one) for one in monomial)) * factor
+        for monomial, factor in length.terms
+    )
+    return sum(parts, dim(0))
 
 
 Values = Sequence[int]

@@ -17,8 +17,20 @@ from itertools import combinations, product
 from typing import Final, TypeVar
 
 from axiomjit.base.records import Record
-from axiomjit.symbolic.data_dependent import data_dependent_in
-from axiomjit.symbolic.dims import DIMS, Dim, Monomial, Symbol, dim, evaluate, larger, smaller
+from axiomjit.symbolic.data_dependent import KINDS
+from axiomjit.symbolic.dims import (
+    DIMS,
+    INDEX,
+    Dim,
+    Monomial,
+    Symbol,
+    dim,
+    evaluate,
+    larger,
+    smaller,
+    symbols_in,
+)
+from axiomjit.symbolic.index_ranges import largest, least, limit_of
 
 IntOrDim = TypeVar("IntOrDim", int, Dim)
 
@@ -89,11 +101,12 @@ def is_identity(index: IndexMap, extents: tuple[Dim, ...], shape: tuple[Dim, ...
     """True if reading an array of this shape through the map changes nothing.
 
     Data-dependent lengths are compared as expressions, since reading their values would record a
-    guard.
+    guard, and so are indices of loops.
     """
     whole = identity(len(extents))
-    named = (d for function in index for d in (function.offset, *(c for _, c in function.terms)))
-    if data_dependent_in(*named, *extents, *shape):
+    named = [d for function in index for d in (function.offset, *(c for _, c in function.terms))]
+    symbols = symbols_in(*named, *extents, *shape)
+    if any(symbol.kind in KINDS or symbol.kind == INDEX for symbol in symbols):
         return _identity_key(index, extents) == _identity_key(whole, shape)
     return index == whole and extents == shape
 
@@ -259,7 +272,7 @@ def range_of(start: SliceBound, stop: SliceBound, step: int, length: Dim) -> tup
         if value is None:
             return default
         at = dim(value)
-        return larger(at + length, low) if at < 0 else smaller(at, high)
+        return largest(at + length, low) if at < 0 else least(at, high)
 
     first, behind = (low, high) if step > 0 else (high, low)
     begin, end = clipped(start, first), clipped(stop, behind)
@@ -267,29 +280,62 @@ def range_of(start: SliceBound, stop: SliceBound, step: int, length: Dim) -> tup
         span = end - begin if step > 0 else begin - end
     elif step > 0:  # a start beyond the end is at least the end, clipped or not
         late = begin if start is None or dim(start) < 0 else dim(start)
-        span = larger(end - late, 0)
+        span = largest(end - late, dim(0))
     else:
-        span = larger(begin - end, 0)
+        span = largest(begin - end, dim(0))
     return begin, (span + (abs(step) - 1)) // abs(step)
+
+
+def never_meet(first: IndexMap, second: IndexMap) -> bool:
+    """True if two accesses of one array have no element in common, for all values of iterators.
+
+    In some dimension their distance has one sign: it is a sum of products of lengths and indices,
+    none of them negative, and iterators. Iterators of the same number are taken as independent.
+    """
+    pairs = zip(first, second, strict=True)
+    return any(_is_behind(one, other) or _is_behind(other, one) for one, other in pairs)
+
+
+def _is_behind(first: Affine, second: Affine) -> bool:
+    """True if the first function is larger than the second one everywhere."""
+    if any(_sign_of(c) < 0 for _, c in first.terms) or any(
+        _sign_of(c) > 0 for _, c in second.terms
+    ):
+        return False
+    if 0 in [_sign_of(c) for _, c in (*first.terms, *second.terms)]:
+        return False
+    least_distance = limit_of(first.offset - second.offset, 1)
+    return least_distance is not None and least_distance > 0
+
+
+def _sign_of(step: Dim) -> int:
+    """The sign of a step that is constant; 0 for others."""
+    return 0 if step.constant is None else (step.constant > 0) - (step.constant < 0)
 
 
 def resolved(length: Dim) -> Dim:
     """Replace every minimum and maximum in a length by its operand in this call.
 
     Each comparison records a guard in the ambient scope. Minima and maxima of data-dependent
-    lengths stay: the program computes them.
+    lengths and of indices of loops stay: the program computes them.
     """
     return length.fold(dim, _DECIDING)
 
 
 def _least(left: Dim, right: Dim) -> Dim:
-    if data_dependent_in(left, right):
+    if _stays(left, right):
         return smaller(left, right)
     return left if left <= right else right
 
 
+def _stays(left: Dim, right: Dim) -> bool:
+    """True if the program computes the smaller of two lengths."""
+    symbols = symbols_in(left, right)
+    return any(symbol.kind in KINDS or symbol.kind == INDEX for symbol in symbols)
+
+
 def _largest(left: Dim, right: Dim) -> Dim:
-    if data_dependent_in(left, right):
+    if _stays(left, right):
         return larger(left, right)
     return right if left <= right else left
 

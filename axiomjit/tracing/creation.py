@@ -139,7 +139,7 @@ CREATORS: Final[dict[Any, Maker]] = {
 }
 """Our functions by NumPy's, and by Python's where they ask for plain numbers."""
 GRIDS: Final = (np.mgrid, np.ogrid)
-"""NumPy's objects that make an array of the index that they get."""
+"""NumPy's objects that are indexed to make an array, as `np.mgrid[:3]`."""
 
 
 def represented(value: Any) -> Any:

@@ -275,7 +275,7 @@ def piecewise(
 
 
 def _conditions(condlist: Any, node: Node, count: int) -> list[Node]:
-    """The masks of the functions; a function more than conditions gets all other elements."""
+    """The mask of each function; one more function than conditions gets all other elements."""
     first = None if np.isscalar(condlist) else condlist[0]
     if first is None or (not isinstance(first, list | np.ndarray) and node.shape):
         condlist = [condlist]

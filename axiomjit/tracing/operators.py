@@ -8,23 +8,26 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from axiomjit.base.array_values import OPERATOR_UFUNCS, ArrayValue
-from axiomjit.base.dtypes import BOOL, ELEMENT_TYPES, INT, is_integer
+from axiomjit.base.dtypes import BOOL, ELEMENT_TYPES, INT, is_complex, is_integer
 from axiomjit.base.errors import AxiomError, NeedsValuesError, UnsupportedError
+from axiomjit.base.locks import lazy_import
 from axiomjit.base.operator_names import COMPARISONS, PREFIX
 from axiomjit.base.origins import user_location
 from axiomjit.base.reachable import Path, reachable
-from axiomjit.base.trace_context import refused
+from axiomjit.base.trace_context import current, refused
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.primitives import COPY
+from axiomjit.graph.primitives import COPY, PRIMITIVES
 from axiomjit.graph.storages import VersionedStorage
 from axiomjit.graph.traced_values import TracedValue
 from axiomjit.numpy_rules.elementwise import UFUNCS
 from axiomjit.numpy_rules.options import Rule
+from axiomjit.numpy_rules.shapes import part_of
 from axiomjit.tracing.lengths import SymbolicInt, SymbolicNumber, unwrap
 from axiomjit.tracing.refusals import note_asked, recorded, refuse_value
 
@@ -37,10 +40,13 @@ class TracedStorage(VersionedStorage):
     a write into one of them, the other cannot be used.
     """
 
-    __slots__ = ("_doubt", "_maybe_same", "_read_by")
+    __slots__ = ("_doubt", "_maybe_same", "_read_by", "region")
 
     def __init__(self, root: Node) -> None:
         super().__init__(root)
+        following = current()
+        self.region: Final[Any] = None if following is None else following.region
+        """The region in whose body the memory was made."""
         self._maybe_same: Final[list[TracedStorage]] = []
         self._doubt: NeedsValuesError | None = None
         self._read_by: str | None = None
@@ -63,9 +69,10 @@ class TracedStorage(VersionedStorage):
         """
         if self._read_by is not None:
             self._refuse_write(self._read_by)
+        self._note_write()
         super().write(following)
         where = user_location() or "an earlier line"
-        for one in self._related()[1:]:
+        for one in self.related()[1:]:
             one._doubt = NeedsValuesError(
                 "the values of an array that shares memory with another one, or does not",
                 f"a write at {where} into the one of which the other is a reshape: a view of it "
@@ -73,7 +80,22 @@ class TracedStorage(VersionedStorage):
                 "write before reshape, or reshape a copy: x.copy().reshape(...)",
             )
 
-    def _related(self) -> list[TracedStorage]:
+    def _note_write(self) -> None:
+        """Tell the region whose body is followed of a write, before it is done."""
+        following = current()
+        if following is not None and following.region is not None:
+            following.region.note_write(self)
+
+    def state(self) -> tuple[Node, NeedsValuesError | None]:
+        """The current version, and the reason why it cannot be used, for `put_back`."""
+        return self.version, self._doubt
+
+    def put_back(self, state: tuple[Node, NeedsValuesError | None]) -> None:
+        """Return to an earlier state."""
+        version, self._doubt = state
+        super().write(lambda _: version)
+
+    def related(self) -> list[TracedStorage]:
         """This storage, and those that may be the same memory."""
         found = [self]
         for one in found:
@@ -83,7 +105,7 @@ class TracedStorage(VersionedStorage):
     def end(self, name: str) -> None:
         """Record that a function leaves undefined values in this memory: no later use is right."""
         where = user_location() or "an earlier line"
-        for one in self._related():
+        for one in self.related():
             one._doubt = NeedsValuesError(
                 "the values of an array after a call that may have overwritten it",
                 f"an overwritten argument of {name} at {where}",
@@ -112,6 +134,7 @@ class TracedStorage(VersionedStorage):
 
     def copy_values(self) -> None:
         """Make a copy of the current version the next version, with the same values."""
+        self._note_write()
         super().write(lambda version: builder.elementwise(COPY, version))
 
     def current(self, node: Node) -> Node:
@@ -167,6 +190,9 @@ def result_of(row: Rule, args: Sequence[object], kwargs: dict[str, object]) -> M
         numbers = [one for one in traced if is_integer(one.node.dtype) and not one.node.shape]
         if isinstance(error, AxiomError) or not numbers:
             raise
+        lengths = _lengths(args[1:]), {name: _lengths(value) for name, value in kwargs.items()}
+        if not traced_in([*lengths[0], *lengths[1].values()]):
+            return result_of(row, (args[0], *lengths[0]), lengths[1])
         note_asked(numbers[0])
         refuse_value(
             "an array's value as an axis, a length or another option",
@@ -174,6 +200,13 @@ def result_of(row: Rule, args: Sequence[object], kwargs: dict[str, object]) -> M
             "pass a Python int in place of the array",
         )
     return made
+
+
+def _lengths(value: Any) -> Any:
+    """The value with its computed integers as lengths, also those in lists and tuples."""
+    if isinstance(value, list | tuple):
+        return (tuple if isinstance(value, tuple) else list)(map(_lengths, value))
+    return lazy_import("axiomjit.tracing.python_numbers").position(value)
 
 
 class TracedOperators(ArrayValue[Any], TracedValue):
@@ -205,6 +238,8 @@ class TracedOperators(ArrayValue[Any], TracedValue):
         """Apply an operator; unlike NumPy's functions it keeps Python numbers."""
         if name in ("lt", "le", "gt", "ge"):
             _refuse_order(name, operands)
+            if is_complex(self.node.dtype) and not any(map(_is_array, operands)):
+                return self.represented(_in_order(name, *map(node_of, operands)))
         if name in _OF_NUMBERS and all(isinstance(one, _NUMBERS) for one in operands):
             try:
                 made = UFUNCS[OPERATOR_UFUNCS[name]](*_numbers(*map(node_of, operands)))
@@ -213,7 +248,12 @@ class TracedOperators(ArrayValue[Any], TracedValue):
                     raise  # other operators may be external calls
             else:
                 assert isinstance(made, Node)
+                region = _region()
+                if region is not None:
+                    region.check_arithmetic(name, _numbers(*map(node_of, operands)), made)
                 return self.represented(made)
+        if name in _OF_BITS and _region() and all(_python_kind(one) is int for one in operands):
+            return self.represented(_region().bits(name, *map(node_of, operands)))
         if name in _OF_BOOLS and all(_python_kind(one) is bool for one in operands):
             made = UFUNCS[OPERATOR_UFUNCS[name]](*map(node_of, operands))
             assert isinstance(made, Node)
@@ -236,9 +276,17 @@ _OF_NUMBERS: Final = frozenset(
     {"add", "sub", "mul", "truediv", "pow", "floordiv", "mod", "neg", "abs", "invert"}
 )
 """Operators that return Python numbers for Python numbers."""
+_OF_BITS: Final = frozenset({"and", "or", "xor", "lshift", "rshift"})
+"""Operators on the bits of integers."""
 _OF_BOOLS: Final = frozenset({"and", "or", "xor"})
 """Operators that return Python bools for Python bools."""
 _NUMBERS: Final = TracedValue | SymbolicNumber | int | float | complex
+
+
+def _region() -> Any:
+    """The region whose body is followed, if any."""
+    following = current()
+    return None if following is None else following.region
 
 
 def _numbers(*operands: object) -> Sequence[object]:
@@ -256,6 +304,23 @@ def _python_kind(value: Any) -> type | None:
     if issubclass(type(value), SymbolicNumber):
         return int if issubclass(type(value), SymbolicInt) else float
     return type(value) if type(value) in (bool, int, float, complex) else None
+
+
+def _is_array(value: Any) -> bool:
+    is_traced = issubclass(type(value), TracedOperators)
+    return value.is_array if is_traced else not isinstance(value, _NUMBERS)
+
+
+def _in_order(name: str, left: object, right: object) -> Node:
+    """A comparison of complex NumPy numbers: unlike that of arrays, a NaN decides in its part."""
+    (a, b), (c, d) = ([part_of(one, part) for part in ("real", "imag")] for one in (left, right))
+    strict = "less" if name in ("lt", "le") else "greater"
+    names = strict, OPERATOR_UFUNCS[name].__name__
+    first, second, equal, both, either = (
+        partial(builder.elementwise, PRIMITIVES[one])
+        for one in (*names, "equal", "logical_and", "logical_or")
+    )
+    return either(first(a, c), both(equal(a, c), second(b, d)))
 
 
 def _refuse_order(name: str, operands: Sequence[object]) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.dtypes import BOOL, COMPLEX, FLOAT, is_complex, is_float, is_integer
+from axiomjit.base.dtypes import BOOL, COMPLEX, FLOAT, INT, is_complex, is_float, is_integer
 from axiomjit.base.trace_context import current
 from axiomjit.graph.builder import as_node, cast, elementwise, python_number, strong
 from axiomjit.graph.nodes import Node, size
@@ -17,7 +17,7 @@ from axiomjit.graph.primitives import PRIMITIVES, WHERE
 from axiomjit.numpy_rules.elementwise import UFUNCS
 from axiomjit.symbolic.dims import Dim, current_scope
 from axiomjit.tracing.computed_numbers import asked_integer, asked_truth, value_now
-from axiomjit.tracing.lengths import SymbolicInt, length
+from axiomjit.tracing.lengths import length
 from axiomjit.tracing.operators import node_of
 from axiomjit.tracing.tracer import Tracer
 
@@ -37,10 +37,28 @@ def converted(kind: type, value: Any) -> Any:
     return Tracer(python_number(cast(strong(node), FLOAT if kind is float else COMPLEX)))
 
 
-def _integer(node: Node) -> SymbolicInt | int | None:
-    """A real number, truncated; None if it is not an integer of 64 bits."""
+def _holds(truth: Node) -> bool | None:
+    """The truth of a computed value in this call; in a loop or branch it is a check, and holds."""
+    following = current()
+    if following is None or following.region is None:
+        return asked_truth(truth)
+    following.region.check(truth)
+    return True
+
+
+def _integer(node: Node) -> Any:
+    """A real number, truncated; None if it is not an integer of 64 bits.
+
+    In a loop or branch it is a traced number, else a symbolic one.
+    """
     if is_complex(node.dtype):
         return None
+    following = current()
+    if following is not None and following.region is not None:
+        if is_float(node.dtype):
+            small = _applied(np.less, _applied(np.absolute, strong(node)), as_node(LARGEST, "int"))
+            following.region.check(small)
+        return Tracer(python_number(cast(strong(node), INT))) if node.dtype != np.uint64 else None
     if is_float(node.dtype):
         small = _applied(np.less, _applied(np.absolute, strong(node)), as_node(LARGEST, "int"))
         if not asked_truth(small):
@@ -116,7 +134,7 @@ def mathematical(function: Callable[..., Any], args: Sequence[Any]) -> Any:
     finite = every[0]
     for one in every[1:]:
         finite = _applied(np.logical_and, finite, one)
-    truth = asked_truth(finite)
+    truth = _holds(finite)
     if truth is False:
         _raise_as(function, given)
     return Tracer(python_number(cast(strong(made), dtype))) if truth else None

@@ -421,7 +421,8 @@ class TracedScalar(Tracer):
 
     @recorded
     def __getitem__(self, key: object) -> Tracer:
-        made = _seen_in((self,), index_node(self.node, _index(key)))
+        positions = tuple(map(_position, key)) if isinstance(key, tuple) else _position(key)
+        made = _seen_in((self,), index_node(self.node, _index(positions)))
         items = key if isinstance(key, tuple) else (key,)
         taken_out = not made.is_array and any(item is Ellipsis for item in items)
         # with an ellipsis and positions without dimensions NumPy returns an array, not a number
@@ -463,8 +464,15 @@ def _index(key: Any) -> Any:
     return unwrap(node_of(_slice(key)))
 
 
+def _position(key: Any) -> Any:
+    """An integer that is an argument as a length; other parts of an index unchanged."""
+    if type(key) is TracedScalar and isinstance(base_of(key.node), Input):
+        return lazy_import("axiomjit.tracing.python_numbers").position(key)
+    return key
+
+
 def _slice(key: Any) -> Any:
-    """A slice whose computed integers are lengths; other parts of an index unchanged."""
+    """The slice, with lengths for computed integers; any other part of an index unchanged."""
     if not isinstance(key, slice):
         return key
     ends = (key.start, key.stop, key.step)

@@ -424,12 +424,12 @@ def ufunc_at(ufunc: np.ufunc, a: Any, indices: Any, *operands: Any) -> None:
 
 
 def _strong(node: Node) -> Node:
-    """The node as an array, since `at` converts Python numbers to a dtype."""
+    """The node with a dtype that is not weak, since `ufunc.at` makes arrays of Python numbers."""
     return node.replace(is_weak=False) if isinstance(node, Scalar) else builder.strong(node)
 
 
 def _combine_of(ufunc: np.ufunc, seen: Node, values: list[Node]) -> Primitive | None:
-    """The primitive for a ufunc of two numbers of one dtype; None if there is none."""
+    """The primitive that computes a ufunc of two numbers of the same dtype, or None."""
     combine = PRIMITIVES.get(ufunc.__name__)
     if combine is None or combine.ufunc is not ufunc or combine.elementary or len(values) != 1:
         return None

@@ -234,7 +234,7 @@ def other_threads_s() -> float:
 
 
 def result_bytes(result: object) -> int:
-    """Return the memory of results; small ones do not count."""
+    """Return the bytes of the arrays among results, without small ones."""
     sizes = (getattr(leaf, "nbytes", 0) for leaf in flatten_tree(result)[0] if not _is_view(leaf))
     return sum(size for size in sizes if size >= LARGE_BYTES)
 

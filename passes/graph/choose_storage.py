@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from axiomjit.base.dtypes import is_inexact
-from axiomjit.graph.library_operations import MATRIX_PRODUCT, LibraryOperation
+from axiomjit.graph.library_operations import MATRIX_PRODUCT, MIN_LIBRARY_WORK, LibraryOperation
 from axiomjit.graph.nodes import (
     Graph,
     Node,
@@ -24,14 +24,16 @@ from axiomjit.graph.nodes import (
     users,
 )
 from axiomjit.graph.primitives import GATHER, MATERIALIZE, PACKS, SAVE, STATE, UPDATE
-from axiomjit.passes.graph.order_contractions import MIN_LIBRARY_WORK
+from axiomjit.graph.regions import overwritten
 from axiomjit.passes.ir.view_ir import Library
 from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import Dim, Scope
 from axiomjit.symbolic.index_maps import IndexMap, compose, fixed, iterators_of
 
 MAX_REPEATED_WEIGHT: Final = 4
-"""Additions that may be repeated per element of a broadcast; a more expensive value is stored."""
+"""The highest cost, in additions, of a value that is computed again for each element of a
+broadcast; a more expensive value is stored.
+"""
 MAX_SHARED_WEIGHT: Final = 16
 """Additions that may be repeated for each additional loop nest or index that reads a value."""
 LOOKUP_COST: Final = 4
@@ -54,27 +56,29 @@ ALWAYS_STORED: Final = (*PACKS, SAVE, MATERIALIZE, UPDATE)
 """Primitives whose values are always stored."""
 
 
-def choose_storage(graph: Graph, scope: Scope) -> dict[Node, Library | None]:
+def choose_storage(graph: Graph, scope: Scope, *, calls: bool = True) -> dict[Node, Library | None]:
     """The stored ops, each with the library function that computes it, or None.
 
-    The lengths in the scope decide about speed alone, so they leave no guard.
+    The lengths in the scope decide about speed alone, so they leave no guard. Without `calls` loops
+    compute products of matrices.
 
     Needs: a legal graph in which only outputs are views.
     Gives: outputs (for a view its base), explicit copies, written versions, library calls and their
         operands, folds that no single reader finishes, and values too expensive to recompute.
     Keeps: the graph.
     """
-    return _Choice(graph, scope).stored()
+    return _Choice(graph, scope, calls).stored()
 
 
 class _Choice:
     """Decides about each op after its readers, so that the stored readers of a value are known."""
 
-    def __init__(self, graph: Graph, scope: Scope) -> None:
-        self.scope = scope
+    def __init__(self, graph: Graph, scope: Scope, calls: bool) -> None:
+        self.scope, self.calls = scope, calls
         self.outputs = {base_of(node) for node in graph.outputs}
         self.order = graph.ops
         self.users = users(graph)
+        self.overwritten = {old for op in self.order for old in op.operands[: overwritten(op)]}
         self.chosen: dict[Node, Library | None] = {}
         # the ops in whose loops a value is computed, and the maps from it to their iterators
         self.readers: dict[Node, Readers] = {}
@@ -107,6 +111,8 @@ class _Choice:
     def _must_store(self, op: Op) -> bool:
         if op.primitive is STATE:  # a pair of parts, which are stored instead
             return False
+        if not self.calls and not op.shape and self.overwritten & set(op.operands):
+            return True  # an element that is overwritten later is read before, in a cell
         fold = _folded_in(op)
         if (fold is not None and is_scan(fold)) or self._needs_memory(op):
             return True
@@ -139,8 +145,7 @@ class _Choice:
         if op in self.outputs or op.primitive in ALWAYS_STORED or self._library_of(op) is not None:
             return True
         return any(
-            self._library_of(user) is not None
-            or (isinstance(user, Update) and user.operands[0] is op)
+            self._library_of(user) is not None or op in user.operands[: overwritten(user)]
             for user in self.users[op]
         )
 
@@ -189,7 +194,7 @@ class _Choice:
         """
         if isinstance(op.primitive, LibraryOperation):
             return Library(op.primitive, operand_iterators(op), origin(op))
-        sides = _sides_of(op) if _is_product(op) else None
+        sides = _sides_of(op) if self.calls and _is_product(op) else None
         if sides is None:
             return None
         computed = [isinstance(child, Op) for child in op.operands]

@@ -12,12 +12,12 @@ from axiomjit.graph.nodes import (
     Input,
     Node,
     Op,
-    Update,
     is_view,
     post_order,
     rewrite,
 )
 from axiomjit.graph.primitives import GATHER, MATERIALIZE, MERGED, PACKS, SAVE, UPDATE
+from axiomjit.graph.regions import overwritten
 from axiomjit.graph.storages import strides_of_constant
 from axiomjit.passes.ir.context import Context, Layouts
 from axiomjit.symbolic.dims import Dim, dim, exact_quotient, product
@@ -59,11 +59,8 @@ def _drop(node: Node, layouts: Layouts) -> Node:
         _source(child, index, node, layouts)
         for child, index in zip(node.operands, node.maps, strict=True)
     ]
-    if isinstance(node, Update):
-        reads[0] = (
-            node.operands[0],
-            node.maps[0],
-        )  # the first operand of an update is written, not read
+    for k in range(overwritten(node)):  # these are written in place
+        reads[k] = node.operands[k], node.maps[k]
     operands = tuple(child for child, _ in reads)
     if operands == node.operands:
         return node

@@ -12,7 +12,7 @@ import numpy as np
 
 from axiomjit.base.dtypes import is_inexact
 from axiomjit.base.records import Record
-from axiomjit.graph.library_operations import MATRIX_PRODUCTS
+from axiomjit.graph.library_operations import MATRIX_PRODUCTS, MIN_LIBRARY_WORK
 from axiomjit.graph.nodes import Graph, Node, Op, rewrite
 from axiomjit.graph.primitives import COPY, PRIMITIVES, PRODUCT, SUM, VIEW
 from axiomjit.passes.ir.context import Context
@@ -28,8 +28,6 @@ from axiomjit.symbolic.index_maps import (
 
 MIN_GAIN: Final = 2
 """Pairwise steps replace one loop nest if they save this factor of the work."""
-MIN_LIBRARY_WORK: Final = 16_384
-"""Fewest multiplications of a matrix product at which a library is faster than loops."""
 MIN_STACK_WORK: Final = 27
 """Fewest multiplications per matrix of a stack of products that goes to a library."""
 MAX_SEARCHED: Final = 6

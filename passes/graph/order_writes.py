@@ -7,7 +7,8 @@ from collections.abc import Collection
 from axiomjit.base.records import Record
 from axiomjit.graph.indexing_ops import lengths_of
 from axiomjit.graph.library_operations import LibraryOperation
-from axiomjit.graph.nodes import Graph, Node, Op, Update, base_of, post_order
+from axiomjit.graph.nodes import Graph, Node, Op, base_of, post_order
+from axiomjit.graph.regions import Written, overwritten
 from axiomjit.graph.storages import reads_of
 from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import Symbol
@@ -24,8 +25,9 @@ def order_writes(graph: Graph, stored: Collection[Node]) -> Order:
     """Order the stored ops so that each version is read before the next one is written.
 
     If no such order exists, some versions are `late`: their readers must read copies. Without
-    updates the order is that of the graph. Counts of selected elements come early, in the order of
-    the graph, before values of these lengths. Ops that may raise an error come early, too.
+    updates the order is that of the graph. Ops that count selected elements come early, in the
+    order of the graph, since these counts are lengths of later values. Ops that may raise an error
+    come early, too.
 
     Needs: a legal graph in which only outputs are views, and its stored ops.
     Gives: every stored op once.
@@ -33,7 +35,8 @@ def order_writes(graph: Graph, stored: Collection[Node]) -> Order:
     """
     every = post_order((*graph.counts, *graph.outputs))
     units = [n for n in every if isinstance(n, Op) and n in stored]
-    successor = {n.operands[0]: n for n in units if isinstance(n, Update)}
+    writers = [n for n in units if overwritten(n) and not isinstance(n, Written)]
+    successor = {old: n for n in writers for old in n.operands[: overwritten(n)]}
     if not successor:
         return Order(tuple(units), frozenset())
     before: dict[Op, set[Node]] = {}
@@ -100,7 +103,7 @@ def _scheduled(
         if free is None:
             # A cycle: an update waits for readers that wait for it.
             free = next(unit for unit in rest if before[unit] <= done)
-            late.add(free.operands[0])
+            late |= set(_waited_for(free, readers, done, late))
         rest.remove(free)
         order.append(free)
         done.add(free)
@@ -110,7 +113,15 @@ def _scheduled(
 def _must_wait(
     unit: Op, readers: dict[Node, set[Op | None]], done: set[Node | None], late: set[Node]
 ) -> bool:
-    """True if an update must wait for ops that read the version that it overwrites."""
-    if not isinstance(unit, Update) or unit.operands[0] in late:
-        return False
-    return not readers[unit.operands[0]] - {unit} <= done
+    """True if an op must wait for others that read a version that it overwrites."""
+    return bool(_waited_for(unit, readers, done, late))
+
+
+def _waited_for(
+    unit: Op, readers: dict[Node, set[Op | None]], done: set[Node | None], late: set[Node]
+) -> list[Node]:
+    """The versions that an op overwrites, and that others still have to read."""
+    if isinstance(unit, Written):  # the region before it has overwritten the version
+        return []
+    olds = (old for old in unit.operands[: overwritten(unit)] if old not in late)
+    return [old for old in olds if not readers[old] - {unit} <= done]

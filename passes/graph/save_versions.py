@@ -19,12 +19,20 @@ from axiomjit.graph.nodes import (
     with_operands,
 )
 from axiomjit.graph.primitives import COPY, SAVE
+from axiomjit.graph.regions import Written, after_region, overwritten
 from axiomjit.graph.storages import reads_of
 from axiomjit.passes.graph.choose_storage import choose_storage
 from axiomjit.passes.graph.order_writes import order_writes
 from axiomjit.passes.ir.context import Context
 from axiomjit.symbolic.dims import Dim
-from axiomjit.symbolic.index_maps import IndexMap, compose, identity, iterator, iterators_of
+from axiomjit.symbolic.index_maps import (
+    IndexMap,
+    compose,
+    identity,
+    iterator,
+    iterators_of,
+    never_meet,
+)
 
 MAX_PARTS: Final = 4
 """Most parts of a version that are copied one by one; beyond that the whole version is copied."""
@@ -46,7 +54,7 @@ def save_versions(graph: Graph, context: Context) -> Graph:
         return graph
     while True:
         graph = _with_one_successor(graph)
-        stored = choose_storage(graph, context.scope)
+        stored = choose_storage(graph, context.scope, calls=not context.serial)
         changed = _in_own_storage(graph, stored)
         if changed is graph:
             late = order_writes(graph, stored).late
@@ -61,14 +69,14 @@ def _with_one_successor(graph: Graph) -> Graph:
     followed: Counter[Node] = Counter()
 
     def rule(node: Node) -> Node:
-        if not isinstance(node, Update):
-            return node
-        old = node.operands[0]
-        followed[old] += 1
-        if followed[old] == 1:
-            return node
-        copied = _saved_copy(old, followed[old])
-        return node.replace(operands=(copied, *node.operands[1:]))
+        if isinstance(node, Written):
+            return after_region(node)
+        operands = list(node.children)
+        for k, old in enumerate(operands[: overwritten(node)]):
+            followed[old] += 1
+            if followed[old] > 1:
+                operands[k] = _saved_copy(old, followed[old])
+        return with_operands(node, operands)
 
     return rewrite(graph, rule)
 
@@ -89,6 +97,8 @@ def _in_own_storage(graph: Graph, stored: Collection[Node]) -> Graph:
         rebuilt = with_operands(node, [new[child] for child in node.children])
         if not isinstance(node, Update) or not isinstance(rebuilt, Update):
             return rebuilt
+        if isinstance(rebuilt, Written):
+            return rebuilt
         operands, maps = list(rebuilt.operands), list(rebuilt.maps)
         for k in range(1, len(operands)):
             if _reads_elsewhere(node, k, stored):
@@ -105,7 +115,10 @@ def _reads_elsewhere(op: Update, k: int, stored: Collection[Node]) -> bool:
     A scatter may write any element, so its operands must not read the target at all.
     """
     places = reads_of(op, stored, k).get(op.operands[0], set())
-    return any(place != op.maps[0] or op.looped_extents != op.extents for place in places)
+    if op.looped_extents != op.extents:
+        return bool(places)
+    target = op.maps[0]
+    return any(place != target and not never_meet(place, target) for place in places)
 
 
 def _copy(value: Node, index: IndexMap, extents: tuple[Dim, ...]) -> Node:
@@ -123,9 +136,11 @@ def _with_copies(graph: Graph, late: frozenset[Node]) -> Graph:
 
     def rule(node: Node, new: dict[Node, Node]) -> Node:
         read = [copies.get(child, new[child]) for child in node.children]
-        if isinstance(node, Update):
-            read[0] = new[node.operands[0]]
+        for k in range(overwritten(node)):
+            read[k] = new[node.children[k]]
         rebuilt = with_operands(node, read)
+        if isinstance(rebuilt, Written):
+            rebuilt = after_region(rebuilt)
         if isinstance(node, Op) and node.primitive is not SAVE:  # it is a copy already
             rebuilt = _reading_parts(node, rebuilt, parts)
         if node in late and node not in parts:
@@ -144,7 +159,7 @@ def _parts(graph: Graph, late: frozenset[Node]) -> frozenset[Node]:
     entire = {node for node in map(base_of, ends) if node in late}
     for node in post_order(ends):
         for k, child in enumerate(node.children):
-            if child not in late or (k == 0 and isinstance(node, Update)):
+            if child not in late or k < overwritten(node):
                 continue
             if isinstance(node, Op) and _reads_part(node, k):
                 read[child].add((node.maps[k], _part_read(node, k)))
@@ -168,7 +183,7 @@ def _reading_parts(node: Op, rebuilt: Node, parts: frozenset[Node]) -> Node:
     """The op with copies in place of the parts of versions that it reads."""
     assert isinstance(rebuilt, Op)
     operands, maps = list(rebuilt.operands), list(rebuilt.maps)
-    for k in range(1 if isinstance(node, Update) else 0, len(operands)):
+    for k in range(overwritten(node), len(operands)):
         if node.operands[k] in parts:
             kept = sorted(iterators_of(maps[k]))
             place = {i: iterator(d) for d, i in enumerate(kept)}

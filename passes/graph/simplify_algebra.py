@@ -7,7 +7,8 @@ from typing import Final
 
 from axiomjit.base.dtypes import is_unsigned
 from axiomjit.base.records import Record
-from axiomjit.graph.nodes import Graph, Node, Op, Update, is_view, rewrite, with_operands
+from axiomjit.graph.nodes import Graph, Node, Op, is_view, rewrite, with_operands
+from axiomjit.graph.regions import overwritten
 from axiomjit.passes.ir.context import Context
 from axiomjit.symbolic.index_maps import identity
 
@@ -39,7 +40,7 @@ def simplify_algebra(graph: Graph, context: Context) -> Graph:
 def _simplify(node: Node) -> Node:
     if not isinstance(node, Op) or is_view(node):
         return node
-    first = 1 if isinstance(node, Update) else 0  # the first operand of an update is written
+    first = overwritten(node)  # these operands are written in place
     read = (_simplest(child, node) for child in node.operands[first:])
     return with_operands(node, (*node.operands[:first], *read))
 

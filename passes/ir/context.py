@@ -23,3 +23,5 @@ class Context(Record):
     layouts: Layouts
     scope: Scope
     target: ChosenTarget
+    serial: bool = False
+    """True for the body of a loop, whose kernel calls no library."""

@@ -4,7 +4,7 @@
     Step     := Nest | LibraryCall
     Nest     := Stmt*, then a combine part Stmt*
     Stmt     := For | If | Let | Load | Store | Alloc | Fold
-              | ReadState | Push | Drain | Select
+              | ReadState | Push | Drain | Select | When | Leave
 
 Names are generated: iterators i0.., values v0.., states s0... An index is affine in the iterators,
 and in values that an earlier step found to be valid positions; it counts elements from the first
@@ -15,6 +15,9 @@ cell per iteration of a loop over a block. A storage of role TILE is a tile, too
 block stores values there for a later loop over the same block. `Select` computes one of several
 scalars, depending on the values of the iterators. A scatter is a `Store` whose index has values, or
 which combines the old element with the new one; its loops run in order.
+
+A `serial` loop is one of the program: its iterations run in order, and its iterator is a symbol in
+the lengths and offsets of its body. `When` runs one of two bodies, `Leave` ends the loop around it.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from axiomjit.base.records import Record, cached_property
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.primitives import Primitive, UfuncFold
 from axiomjit.graph.reductions import StateFold
+from axiomjit.graph.regions import overwritten_by
 from axiomjit.passes.ir.view_ir import ArrayRole, Count, Number, Storage, View
 from axiomjit.symbolic.dims import Dim, dim
 from axiomjit.symbolic.index_maps import Conditions
@@ -118,7 +122,8 @@ class For(Record):
     extent: Dim
     kind: str
     """`map`: iterations are independent. `fold`: they feed a reduction. `scatter`: several may
-    write one element, so they run in order."""
+    write one element, so they run in order. `serial`: they run in order, and lengths in the body
+    name the iterator."""
     body: tuple[Stmt, ...]
     block: Block | None = None
     """Only the iterations of one block."""
@@ -143,6 +148,20 @@ class If(Record):
 
     limits: tuple[Limit, ...]
     body: tuple[Stmt, ...]
+
+
+class When(Record):
+    """Statements that run where a scalar is true, and others where it is false."""
+
+    value: str
+    body: tuple[Stmt, ...]
+    otherwise: tuple[Stmt, ...] = ()
+
+
+class Leave(Record):
+    """The end of the serial loop that surrounds this statement, if a scalar is false."""
+
+    value: str
 
 
 class Let(Record):
@@ -272,7 +291,9 @@ class Select(Record):
     parts: tuple[Part, ...]
 
 
-Stmt = For | If | Let | Load | Store | Alloc | Fold | ReadState | Push | Drain | Select
+Stmt = (
+    For | If | Let | Load | Store | Alloc | Fold | ReadState | Push | Drain | Select | When | Leave
+)
 
 
 class Nest(Record):
@@ -361,6 +382,8 @@ def bodies_of(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
     """The bodies directly inside a statement."""
     if isinstance(stmt, Select):
         return tuple(part.body for part in stmt.parts)
+    if isinstance(stmt, When):
+        return stmt.body, stmt.otherwise
     return (stmt.body,) if isinstance(stmt, For | If) else ()
 
 
@@ -371,7 +394,7 @@ def walk(body: tuple[Stmt, ...]) -> list[Stmt]:
     while left:
         stmt = left.pop()
         found.append(stmt)
-        if isinstance(stmt, For | If | Select):
+        if isinstance(stmt, For | If | Select | When):
             for inner in reversed(bodies_of(stmt)):
                 left += reversed(inner)
     return found
@@ -409,6 +432,8 @@ def used(stmt: Stmt) -> tuple[str, ...]:
             return including
         case Push(value=value) if value is not None:
             return (value,)
+        case When(value=value) | Leave(value=value):
+            return (value,)
         case For(at=at) if at is not None:
             return (at,)
     return ()
@@ -426,6 +451,9 @@ def rewrite_body(
         elif isinstance(stmt, Select):
             parts = (p.replace(body=rewrite_body(p.body, rule)) for p in stmt.parts)
             stmt = stmt.replace(parts=tuple(parts))
+        elif isinstance(stmt, When):
+            sides = [rewrite_body(side, rule) for side in bodies_of(stmt)]
+            stmt = When(stmt.value, *sides)
         result += rule(stmt)
     return tuple(result)
 
@@ -433,7 +461,9 @@ def rewrite_body(
 def accessed(step: Nest | LibraryCall) -> tuple[set[Storage], set[Storage]]:
     """The storages that a step reads, and those that it writes."""
     if isinstance(step, LibraryCall):
-        return {view.storage for view in step.operands}, {step.target}
+        count = overwritten_by(step.operation)
+        written = {view.storage for view in step.operands[:count]}
+        return {view.storage for view in step.operands}, {step.target, *written}
     every = step.statements
     reads = {s.buffer for s in every if isinstance(s, Load)}
     return reads, {s.buffer for s in every if isinstance(s, Store)}

@@ -19,6 +19,7 @@ from axiomjit.passes.ir.loop_ir import (
     For,
     If,
     Index,
+    Leave,
     Let,
     LibraryCall,
     Limit,
@@ -32,6 +33,7 @@ from axiomjit.passes.ir.loop_ir import (
     State,
     Stmt,
     Store,
+    When,
 )
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
@@ -220,9 +222,12 @@ def _state_text(state: State) -> str:
 def _body_lines(body: tuple[Stmt, ...], depth: int) -> Iterator[str]:
     for stmt in body:
         yield "  " * depth + _stmt_text(stmt)
-        if isinstance(stmt, For | If):
+        if isinstance(stmt, For | If | When):
             yield from _body_lines(stmt.body, depth + 1)
-        elif isinstance(stmt, Select):
+        if isinstance(stmt, When) and stmt.otherwise:
+            yield "  " * depth + "else:"
+            yield from _body_lines(stmt.otherwise, depth + 1)
+        if isinstance(stmt, Select):
             for part in stmt.parts:
                 yield "  " * (depth + 1) + _part_text(part)
                 yield from _body_lines(part.body, depth + 2)
@@ -261,6 +266,10 @@ def _stmt_text(stmt: Stmt) -> str:
             part = f"{stmt.part} of " if len(stmt.state.parts) > 1 else ""
             more = f" with {', '.join(stmt.including)}" if stmt.including else ""
             return f"{stmt.name} = take {part}{_state_text(stmt.state)}{more}"
+        case When():
+            return f"when {stmt.value}:"
+        case Leave():
+            return f"leave unless {stmt.value}"
         case Push():
             return f"push {stmt.state.name}" + (f" {stmt.value}" if stmt.value else "")
         case Drain():

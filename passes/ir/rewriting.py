@@ -18,6 +18,7 @@ from axiomjit.passes.ir.loop_ir import (
     For,
     If,
     Index,
+    Leave,
     Let,
     LibraryCall,
     Limit,
@@ -32,6 +33,7 @@ from axiomjit.passes.ir.loop_ir import (
     State,
     Stmt,
     Store,
+    When,
     map_nests,
     rewrite_body,
     walk,
@@ -108,7 +110,7 @@ def all_steps(loops: Iterable[For]) -> Dim:
 
 
 def counted_steps(loops: Sequence[For]) -> tuple[tuple[str, Dim], ...]:
-    """The terms of a linear index over nested loops."""
+    """The terms of the index that counts the iterations of nested loops, row by row."""
     strides = row_major_strides(tuple(loop.extent for loop in loops))
     return tuple((loop.iterator, stride) for loop, stride in zip(loops, strides, strict=True))
 
@@ -227,8 +229,26 @@ def rename_iterators(body: tuple[Stmt, ...], names: dict[str, str]) -> tuple[Stm
                 return (stmt.replace(state=state(stmt.state)),)
             case Select(name=name):
                 return (stmt.replace(name=get(name), parts=tuple(map(part, stmt.parts))),)
+            case When(value=value) | Leave(value=value):
+                return (stmt.replace(value=get(value)),)
 
     return rewrite_body(body, rule)
+
+
+def names_in(body: tuple[Stmt, ...]) -> Iterator[Name]:
+    """The names in a body that `lower_to_loops` made: iterators, values and states."""
+    for stmt in walk(body):
+        match stmt:
+            case For(iterator=Name() as name):
+                yield name
+            case Let(name=Name() as name) | Load(name=Name() as name):
+                yield name
+            case ReadState(name=Name() as name) | Select(name=Name() as name):
+                yield name
+            case Alloc(state=State(name=Name() as name)):
+                yield name
+            case For() | Let() | Load() | ReadState() | Select() | Alloc():
+                raise TypeError(f"{type(stmt).__name__} has a name without a number")
 
 
 def share_scalars(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:

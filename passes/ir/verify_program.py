@@ -108,6 +108,8 @@ def _views_faults(program: ViewProgram) -> Iterator[str]:
             yield from _write_faults(definition, versions)
             yield from _unfilled_faults(definition, read, versions, pieces)
             versions[definition.storage.name] = versions.get(definition.storage.name, -1) + 1
+        for name in definition.overwritten:
+            versions[name] = versions.get(name, -1) + 1
     for view in (*program.results, *(count.view for count in program.counts)):
         left = pieces.get(view.storage.name, NOTHING)
         if _is_some(left):
@@ -172,7 +174,7 @@ def _unfilled_faults(
 ) -> Iterator[str]:
     """Check that a storage written in pieces is read only when all of them are written.
 
-    `pieces` has the number of unwritten elements of each such storage.
+    `pieces` maps each such storage to the number of its elements that are not yet written.
     """
     storage = definition.storage
     assert storage is not None
@@ -325,6 +327,8 @@ def _nest_faults(nest: Nest, numbers: set[str]) -> Iterator[str]:
 def _scatter_faults(nest: Nest) -> Iterator[str]:
     """Check that a scatter's target has no other use in the nest; for a partial, in the loop."""
     every = nest.statements
+    if any(isinstance(stmt, For) and stmt.kind == "serial" for stmt in every):
+        return  # its statements run in the order of the program
     loops = [list(walk(s.body)) for s in every if isinstance(s, For) and s.kind == "scatter"]
     for buffer in {s.buffer for s in every if isinstance(s, Store) and s.scatters}:
         bodies = loops if buffer.role is ArrayRole.PARTIAL else [every]
@@ -393,7 +397,7 @@ def _place_faults(
                 lengths = *(loop.extent for loop in loops.values()), *stmt.buffer.shape
                 empty = any(length.constant == 0 for length in lengths)
                 for name, loop in () if empty else loops.items():
-                    if loop.kind != "scatter" and name not in own:
+                    if loop.kind not in ("scatter", "serial") and name not in own:
                         yield f"the scatter into {stmt.buffer.name} in steps of {name} in any order"
         case Select():
             named = {bound.iterator for part in stmt.parts for bound in part.bounds}

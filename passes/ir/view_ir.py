@@ -8,6 +8,7 @@ needs to be able to provide values; it does not need to store them").
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
@@ -16,6 +17,7 @@ from axiomjit.base.records import Record
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Constant, Input, LengthNode, Scalar
 from axiomjit.graph.primitives import FoldRule, Primitive
+from axiomjit.graph.regions import overwritten_by
 from axiomjit.symbolic.data_dependent import DataDependent
 from axiomjit.symbolic.dims import Dim, dim, product
 from axiomjit.symbolic.index_maps import Conditions, IndexMap, Region
@@ -38,6 +40,8 @@ class ArrayRole(StrEnum):
     """A buffer with states from body parts for the combine part, or with rows for a later step."""
     TILE = "tile"
     """Scratch memory of a kernel, with a cell per iteration of a loop over a block."""
+    CELLS = "cells"
+    """Scratch memory of a kernel with loops in order: carried numbers and small temporaries."""
     POSITIONS = "positions"
     """A storage without memory: the element at an index is the index."""
 
@@ -180,6 +184,12 @@ class Number(Record):
 ReadOperand = View | Value | Number
 
 
+def overwritten_storages(primitive: Primitive, operands: Sequence[ReadOperand]) -> tuple[str, ...]:
+    """The names of the storages that a region overwrites; none for other primitives."""
+    count = overwritten_by(primitive)
+    return tuple(one.storage.name for one in operands[:count] if isinstance(one, View))
+
+
 class Library(Record):
     """A product of matrices, or an operation on whole operands, computed by a library.
 
@@ -197,9 +207,9 @@ class Definition(Record):
     If `library` is set, the op is a library call instead of loops. A join has one region per
     operand. With a `target`, the op writes the next version of an existing storage, at the elements
     in the target's view. Points that violate one of the `conditions` are skipped. In a scatter, the
-    operands after the first are positions: the iterators of the target from rank on. Along
-    `ordered` iterators an element may be written again, so they run in C order; `combine` merges
-    the old element with the new one.
+    operands after the first are positions; in the target's view they are the iterators after those
+    of the result. Along `ordered` iterators an element may be written again, so they run in C
+    order; `combine` merges the old element with the new one.
     """
 
     name: str
@@ -216,6 +226,11 @@ class Definition(Record):
     conditions: Conditions = ()
     ordered: frozenset[int] = frozenset()
     combine: Primitive | None = None
+
+    @property
+    def overwritten(self) -> tuple[str, ...]:
+        """The names of the storages among its operands that a region overwrites."""
+        return overwritten_storages(self.primitive, self.operands)
 
 
 class Count(Record):
@@ -240,4 +255,5 @@ class ViewProgram(Record):
     @property
     def updated(self) -> frozenset[str]:
         """The names of storages that have several versions."""
-        return frozenset(d.target.storage.name for d in self.definitions if d.target is not None)
+        found = {d.target.storage.name for d in self.definitions if d.target is not None}
+        return frozenset(found.union(*(d.overwritten for d in self.definitions)))

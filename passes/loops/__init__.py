@@ -14,8 +14,10 @@ an array in a few rows until its old values have been read; `split_scans` shares
 long scan among threads; `privatise_scatters` shares a long scatter into small memory, with a copy
 for each block; `limit_loops` ends loops where windows end; `split_regions` gives each part of a
 padded or concatenated operand a loop of its own; `strip_mine` splits loops if `estimate_time` says
-that their parts run faster alone; `insert_cancellation_checks` lets long loops within a unit poll
-for cancellation.
+that their parts run faster alone; `lower_regions` makes one nest of each loop or branch of the
+program, by the passes over graphs, views and loops that its body needs;
+`insert_cancellation_checks` lets long loops within a unit poll for cancellation.
 
-May import `base`, `symbolic`, `views`, `graph`, `passes.ir`, `passes.costs`, `passes.graph`.
+May import `base`, `symbolic`, `views`, `graph`, `passes.ir`, `passes.costs`, `passes.graph`,
+`passes.views`.
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from axiomjit.base.records import Record
@@ -20,11 +20,9 @@ from axiomjit.passes.ir.loop_ir import (
     LibraryCall,
     Load,
     LoopProgram,
-    Name,
     Nest,
     ReadState,
     Select,
-    State,
     Stmt,
     Store,
     accessed,
@@ -37,6 +35,7 @@ from axiomjit.passes.ir.rewriting import (
     chain_of,
     extents_of,
     in_one_order,
+    names_in,
     rename_iterators,
     share_scalars,
     share_states,
@@ -145,7 +144,8 @@ def _facts(
         return _Facts(reads, writes, 0, (), may_fail=step.operation.may_raise)
     every = step.statements
     loops = [s for s in step.body if isinstance(s, For)]
-    known = frozenset(counts[s] for s in _data_dependent_lengths(every)) if counts else frozenset()
+    lengths = _data_dependent_lengths(every, reads | writes) if counts else ()
+    known = frozenset(counts[symbol] for symbol in lengths)
     return _Facts(
         known | reads,
         writes,
@@ -158,12 +158,13 @@ def _facts(
     )
 
 
-def _data_dependent_lengths(every: Sequence[Stmt]) -> frozenset[Symbol]:
-    """The data-dependent lengths in statements."""
+def _data_dependent_lengths(every: Sequence[Stmt], used: Iterable[Storage]) -> frozenset[Symbol]:
+    """The data-dependent lengths in statements, and those of the storages that they use."""
     extents = [s.extent for s in every if isinstance(s, For)]
     indices = [s.index for s in every if isinstance(s, Load | Store)]
     named = [d for i in indices for d in (i.offset, *(stride for _, stride in i.terms))]
-    return data_dependent_in(*extents, *named)
+    shapes = [d for storage in used for d in (*storage.shape, *storage.strides)]
+    return data_dependent_in(*extents, *named, *shapes)
 
 
 def _host(
@@ -197,8 +198,8 @@ def _join(first: Nest, second: Nest, shared: bool) -> Nest | None:
         for one, other in ((first, second), (second, first))
     ):
         return None
-    taken = 1 + max((name.number for name in _names(first.body)), default=0)
-    moved = rename_iterators(second.body, {n: n.moved(taken) for n in _names(second.body)})
+    taken = 1 + max((name.number for name in names_in(first.body)), default=0)
+    moved = rename_iterators(second.body, {n: n.moved(taken) for n in names_in(second.body)})
     fused = _joined(first.body, moved)
     if fused is None and shared:
         for host, guest in in_one_order(first.body, moved):
@@ -295,22 +296,6 @@ def _large_strides(body: tuple[Stmt, ...]) -> float:
     """The number of accesses with large strides if the loop with the fewest is innermost."""
     accesses = [s for s in walk(body) if isinstance(s, Load | Store)]
     return min((stride_cost(s, accesses)[0] for s in walk(body) if isinstance(s, For)), default=0.0)
-
-
-def _names(body: tuple[Stmt, ...]) -> Iterator[Name]:
-    """The names in a body that `lower_to_loops` made: iterators, values and states."""
-    for stmt in walk(body):
-        match stmt:
-            case For(iterator=Name() as name):
-                yield name
-            case Let(name=Name() as name) | Load(name=Name() as name):
-                yield name
-            case ReadState(name=Name() as name) | Select(name=Name() as name):
-                yield name
-            case Alloc(state=State(name=Name() as name)):
-                yield name
-            case For() | Let() | Load() | ReadState() | Select() | Alloc():
-                raise TypeError(f"{type(stmt).__name__} has a name without a number")
 
 
 def _inner_loops(body: tuple[Stmt, ...]) -> int:
@@ -460,6 +445,7 @@ def _drop_temporaries(program: LoopProgram, before: LoopProgram) -> LoopProgram:
     needed |= {count.view.storage for count in program.counts}
     for step in program.steps:
         needed |= _facts(step, {}, ()).reads
+        needed |= {step.target} if isinstance(step, LibraryCall) else set()
     dead = {s for s in program.storages if s.role is ArrayRole.TEMPORARY and s not in needed}
     if not dead:
         return before if program.steps == before.steps else program

@@ -54,7 +54,7 @@ def split_scans(program: LoopProgram, context: Context) -> LoopProgram:
     in the same order: results have the same bits.
 
     Scans that depend on other states, and scans in a nest with other folds, are not changed.
-    Lengths record guards in the scope.
+    Comparisons of lengths record guards in the scope.
 
     Needs: blocked nests with their costs; commutative folds have lanes.
     Gives: a legal loop program.

@@ -35,7 +35,7 @@ MAX_WINDOW: Final = 16
 """Most elements of a window for which vectors of lanes are faster than vectors of elements."""
 
 MIN_GATHERED_BYTES: Final = 4
-"""Fewest bytes of elements that vectors gather from places apart."""
+"""Fewest bytes of an element for which vectors load elements that are not adjacent."""
 
 
 def tile_folds(program: LoopProgram, context: Context) -> LoopProgram:

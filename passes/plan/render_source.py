@@ -25,6 +25,7 @@ from axiomjit.passes.ir.loop_ir import (
     For,
     If,
     Index,
+    Leave,
     Let,
     Limit,
     Load,
@@ -34,8 +35,10 @@ from axiomjit.passes.ir.loop_ir import (
     State,
     Stmt,
     Store,
+    When,
 )
 from axiomjit.passes.ir.plan_ir import Kernel, Parameter, Traits, kernel_key
+from axiomjit.passes.ir.serial_lengths import serial_length
 from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Number, Storage
 from axiomjit.symbolic.dims import SMALL, Dim, dim
 
@@ -76,14 +79,12 @@ class _Writer:
         self.buffers: dict[Storage, str] = {}
         self.scratch: dict[Storage, str] = {}
         self.written: set[Storage] = set()
-        self.numbers: dict[str, str] = {}
-        self.lengths: dict[Dim, str] = {}
+        self.numbers, self.lengths = dict[str, str](), dict[Dim, str]()
         self.dtypes: dict[str, DType] = {}
         self.over_blocks: dict[str, For] = {}
-        self.firsts: dict[str, str] = {}
-        self.ends: dict[str, str] = {}
+        self.firsts, self.ends = dict[str, str](), dict[str, str]()
         self.open: dict[str, None] = {}
-        self.strips = self.polls = self.calls = False
+        self.strips = self.polls = self.calls = self.serial = False
 
     @property
     def ranges(self) -> RangeSource:
@@ -97,6 +98,7 @@ class _Writer:
         loops = [s for s in nest.statements if isinstance(s, For) and s.block is not None]
         self.over_blocks = {loop.iterator: loop for loop in loops}
         self.calls = _functions_of(nest) > 0
+        self.serial = any(isinstance(s, For) and s.kind == "serial" for s in nest.statements)
         lines = [*self.tiles(nest.tiles), *self.body(nest.body, 1, grid=True)]
         traits = Traits(_functions_of(nest), self.strips)
         if nest.combine:
@@ -169,13 +171,16 @@ class _Writer:
         constant = value if isinstance(value, int) else value.constant
         if isinstance(value, int) or (constant is not None and -baked <= constant <= baked):
             return str(constant)
+        known = self.serial and serial_length(dim(value), partial(self.named, "i"), self.length)
+        if known:
+            return known
         if value not in self.lengths:
             self.lengths[value] = self.fresh("n")
         return self.lengths[value]
 
     def place(self, storage: Storage, index: Index) -> str:
         """A buffer and the index of an element, as an expression of iterators and lengths."""
-        if storage in self.scratch:
+        if storage.role is ArrayRole.TILE:
             return f"{self.scratch[storage]}, {self.ranges.step(index.terms[-1][0])}"
         parts = []
         for name, stride in index.terms:
@@ -204,6 +209,13 @@ class _Writer:
                 tests = self.ranges.tests(stmt.limits)
                 yield from (f"{indent}{'    ' * k}if {test}:" for k, test in enumerate(tests))
                 yield from self.body(stmt.body, depth + len(tests), grid=False)
+                continue
+            if isinstance(stmt, When):
+                yield f"{indent}if {self.value(stmt.value)}:"
+                yield from self.body(stmt.body, depth + 1, grid=False)
+                yield from [f"{indent}    pass", f"{indent}else:"][bool(stmt.body) :]
+                yield from self.body(stmt.otherwise, depth + 1, grid=False)
+                yield from [f"{indent}    pass"][bool(stmt.otherwise) :]
                 continue
             if not isinstance(stmt, For):
                 yield from (indent + line for line in self.statement(stmt))
@@ -254,6 +266,8 @@ class _Writer:
                 yield self.push(stmt)
             case Drain():
                 yield self.drain(stmt.state)
+            case Leave():
+                yield from (f"if not {self.value(stmt.value)}:", "    break")
             case _:
                 raise TypeError(f"{type(stmt).__name__} has no form in source")
 

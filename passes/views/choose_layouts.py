@@ -20,6 +20,7 @@ from axiomjit.graph.nodes import (
     users,
 )
 from axiomjit.graph.primitives import GATHER, PACKS, SAVE
+from axiomjit.graph.regions import overwritten
 from axiomjit.graph.storages import strides_of_constant
 from axiomjit.passes.ir.context import Layouts
 from axiomjit.passes.ir.view_ir import Library
@@ -166,7 +167,7 @@ class _Choice:
         """True if a value is a variable, or a temporary that only loops write, once."""
         if isinstance(node, Op) and (node not in self.stored or node.primitive in _KEEP_ORDER):
             return False
-        written = any(isinstance(u, Update) and u.operands[0] is node for u in self.users[node])
+        written = any(node in u.operands[: overwritten(u)] for u in self.users[node])
         long = sum(length.constant != 1 for length in node.shape)
         return long > 1 and not written and node not in self.shown and self.stored.get(node) is None
 

@@ -21,6 +21,7 @@ from axiomjit.graph.nodes import (
     root_of,
 )
 from axiomjit.graph.primitives import IMAG_VIEW, MATERIALIZE, READ_ONLY, VIEW
+from axiomjit.graph.regions import Written
 from axiomjit.graph.storages import strides_of_constant
 from axiomjit.passes.graph.choose_storage import choose_storage
 from axiomjit.passes.ir.context import Context, Layouts
@@ -52,7 +53,8 @@ def lower_to_views(graph: Graph, context: Context) -> ViewProgram:
     Gives: a legal view program with one result per output.
     Keeps: the value of every output; outputs that are views stay views.
     """
-    return _Lowering(graph, context.layouts, choose_storage(graph, context.scope)).program()
+    stored = choose_storage(graph, context.scope, calls=not context.serial)
+    return _Lowering(graph, context.layouts, stored).program()
 
 
 class _Lowering:
@@ -109,6 +111,9 @@ class _Lowering:
         old, *read = op.operands
         storage = self.storages[old]
         self.versions[op] = self.versions.get(old, 0) + 1
+        if isinstance(op, Written):  # the region has written it
+            self.storages[op], self.values[op] = storage, f"r{len(self.values)}"
+            return
         operands = tuple(map(self._operand, read, op.maps[1:], (op,) * len(read)))
         name = self.values[op] = f"r{len(self.values)}"
         self.storages[op] = storage

@@ -122,7 +122,7 @@ class LlvmArithmetic(Arithmetic):
         self.builder, self.code, self.lanes = builder, code, lanes
 
     def lane(self, value: Any) -> Lane:
-        """Wrap an LLVM value as a value of recipes."""
+        """Make a value that recipes can use of an LLVM value."""
         return Lane(self.builder, value)
 
     def constant(self, value: float) -> Lane:

@@ -238,7 +238,7 @@ def define_step(module: Any, names: Sequence[str], write: Callable[[Any], None])
 
 
 def copy_of(target: Target, name: str) -> Any:
-    """A copy of the module that defines a function, to be linked; None if it is not linked."""
+    """A copy, to be linked, of the module that defines a function; None if none is linked."""
     linked = _LINKED.get((target, name))
     return None if linked is None else linked.module.clone()
 

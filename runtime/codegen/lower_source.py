@@ -147,6 +147,8 @@ class _Writer:
     def __init__(self, builder: Any, names: Mapping[str, Any], context: Any) -> None:
         self.builder, self.names, self.context = builder, names, context
         self.nested = self.rare = 0
+        self.open: list[tuple[list[str], Any]] = []
+        self.leaving: list[tuple[list[Any], Any]] = []
 
     def block(self, body: Sequence[ast.stmt], scope: Scope) -> None:
         """Write statements, and store the values of names in `scope`."""
@@ -162,6 +164,8 @@ class _Writer:
                     self.value(expression, scope)
                 case ast.For(target=ast.Name(id=name), orelse=[]):
                     self.loop(stmt, name, scope)
+                case ast.If(body=[ast.Break()], orelse=[]):
+                    self.leave(stmt, scope)
                 case ast.If():
                     self.choice(stmt, scope)
                 case ast.Pass():
@@ -192,7 +196,11 @@ class _Writer:
         inside = scope | {name: Value(types.int64, index)}
         self.join(phis, carried, inside)
         self.nested += 1
+        leaving, self.leaving = self.leaving, []
+        self.open.append((carried, after))
         self.block(stmt.body, inside)
+        self.open.pop()
+        leaving, self.leaving = self.leaving, leaving
         self.nested -= 1
         following = builder.add(index, WORD(step), flags=("nsw",))
         end, last = self.parts(carried, inside), builder.block
@@ -203,6 +211,8 @@ class _Writer:
         builder.position_at_end(after)
         results = self.phis(first, before)
         _enter(results, end, last)
+        for values, block in leaving:
+            _enter(results, values, block)
         self.join(results, carried, scope)
 
     def unrelated(self, number: Any) -> Any:
@@ -274,13 +284,11 @@ class _Writer:
         short, so LLVM would take longer to optimise them than they run.
         """
         builder = self.builder
-        condition = self.value(stmt.test, scope)
-        if condition.type != types.boolean:
-            raise _refused(stmt.test, f"is {condition.type}, not a truth")
+        condition = self.truth(stmt.test, scope)
         carried = _carried([*stmt.body, *stmt.orelse], scope)
         starts = [builder.append_basic_block(name) for name in ("then", "else")]
         after = builder.append_basic_block("after")
-        builder.cbranch(condition.llvm, *starts)
+        builder.cbranch(condition, *starts)
         ends = []
         for start, body in zip(starts, (stmt.body, stmt.orelse), strict=True):
             builder.position_at_end(start)
@@ -294,6 +302,25 @@ class _Writer:
         phis = self.phis(*ends[0])
         _enter(phis, *ends[1])
         self.join(phis, carried, scope)
+
+    def leave(self, stmt: ast.If, scope: Scope) -> None:
+        """Write the end of the loop around a condition, where that is true."""
+        builder, (carried, after) = self.builder, self.open[-1]
+        condition = self.truth(stmt.test, scope)
+        self.leaving.append((self.parts(carried, scope), builder.block))
+        following = builder.append_basic_block("on")
+        builder.cbranch(condition, after, following)
+        builder.position_at_end(following)
+
+    def truth(self, node: ast.expr, scope: Scope) -> Any:
+        """The value of a condition."""
+        turned = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+        value = self.value(
+            node.operand if isinstance(node, ast.UnaryOp) and turned else node, scope
+        )
+        if value.type != types.boolean:
+            raise _refused(node, f"is {value.type}, not a truth")
+        return self.builder.not_(value.llvm) if turned else value.llvm
 
     def value(self, node: ast.expr, scope: Scope) -> Value:
         """Write an expression."""

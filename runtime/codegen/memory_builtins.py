@@ -172,7 +172,7 @@ def within(
 
 
 def poison_cell(kind: BufferType, element: Any) -> Any:
-    """The poison of a buffer's elements."""
+    """The value of elements that a checked kernel reads outside of a buffer."""
     value = poison(np.dtype(CODES[kind.dtype]))
     if CODES[kind.dtype] in PARTS:
         return ir.Constant(element, [value, value])

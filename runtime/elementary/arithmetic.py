@@ -36,7 +36,7 @@ HALF_PI = {
 }
 """pi / 2 as a sum of two floats."""
 Numeric = Any
-"""A float, an integer of the same width, or a boolean, of one arithmetic."""
+"""A value of an arithmetic: a float, an integer of the same width, or a boolean."""
 
 
 def two_sum(a: Numeric, b: Numeric) -> tuple[Numeric, Numeric]:

@@ -35,7 +35,9 @@ Then r and e**r - 1 are below 1/2, and e**r - 1 is above -1/4: the units of thei
 small.
 """
 PRECISE_SHIFT = 0.0849625
-"""ROUNDING_SHIFT with more digits: e**r - 1 stays below 1/2, where the last unit doubles."""
+"""`ROUNDING_SHIFT` with more digits, so that e**r - 1 stays below 1/2, where floats are twice as
+far apart.
+"""
 SINH_REACH = {"f4": 89.7, "f8": 710.8}
 """Beyond this sinh and cosh are infinite; half of their value here is finite."""
 TANH_FLAT = 22.0

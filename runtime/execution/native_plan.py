@@ -69,7 +69,7 @@ class NativeWriter:
         live: Sequence[str],
         numbers: Sequence[tuple[int, int, str]],
     ) -> None:
-        """Assign slots to arguments and constants; slots of the plan follow.
+        """Assign the first slots to arguments and constants, and the next ones to buffers.
 
         Args:
             plan: the memory of the plan.

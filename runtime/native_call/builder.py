@@ -21,7 +21,8 @@ HEADER: Final = (
 results, the vector's part before the arguments, numbers of values passed to the runner, and patches
 of instructions, pairs of a word's number and the slot of its value.
 
-`runner` is a Python function in place of a plan; the words `_at` are numbers of words in the table.
+`runner` is a Python function in place of a plan; a word whose name ends in `_at` has the number of
+another word of the table.
 `otherwise` is a function that answers if one of `errors` is raised. `memory` is the number of bytes
 that the call takes from Python, 0 if `STACK_WORDS` are enough; the words `_from` are numbers of
 words in that memory, which begins with the objects of all slots. The vector has `outside` values

@@ -234,7 +234,7 @@ def _expect(e: EntryBuilder, row: Row, failed: str) -> None:
 
 
 class NewInteger(Instruction):
-    """Make a Python int of a word."""
+    """Make a Python int from a word."""
 
     slot: int
     value: Length

@@ -72,7 +72,7 @@ def _product(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
 
 
 def _quotient(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
-    """Python's quotient, rounded down; a table has only positive divisors."""
+    """The quotient rounded down, as by Python's `//`; divisors in a table are always positive."""
     left, right = _operands(e, row)
     e.require(e.test("sgt", right, 0), missed)
     _give(e, row, e.floor_quotient(left, right))

@@ -64,7 +64,7 @@ class Builder:
         self._lines.append(f" store i64 {value}, ptr {pointer}, align 8")
 
     def exchange(self, address: Value, old: int, new: int) -> Value:
-        """True if the word at an address was `old`, which is atomically replaced by `new`."""
+        """Replace the word at an address by `new` if it is `old`, atomically; true if it was."""
         operands = f"ptr {self._pointer(address)}, i64 {old}, i64 {new}"
         pair = self._result(f"cmpxchg {operands} acquire monotonic")
         return self._result(f"extractvalue {{i64, i1}} {pair}, 1")

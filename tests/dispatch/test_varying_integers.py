@@ -126,6 +126,18 @@ def test_integers_that_differ_are_answered_natively(name):
         assert hits >= 10
 
 
+@pytest.mark.parametrize("kind", [np.int64, np.int16])
+@pytest.mark.parametrize("name", ["item", "first", "rest", "roll", "reshape", "row", "block"])
+def test_integers_of_numpy_are_positions_and_lengths(name, kind):
+    function, array, (low, high) = FUNCTIONS[name]
+    compiled, draw = axiomjit.jit(function, strict=True), random.Random(name)
+    for _ in range(40):
+        integers = [kind(draw.randint(low, high)) for _ in range(function.__code__.co_argcount - 1)]
+        want, found = (called(one, name, array, integers) for one in (function, compiled))
+        assert type(found) is type(want) if isinstance(want, Exception) else same(found, want)
+    assert config.check or compiled.hits_natively[0] >= 10
+
+
 @pytest.mark.skipif(config.check, reason="checked kernels are not run natively")
 @pytest.mark.parametrize("name", ["first", "part", "row", "block"])
 @pytest.mark.filterwarnings("ignore")

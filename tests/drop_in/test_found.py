@@ -84,6 +84,24 @@ FOUND = {
             Step("g0 += y"),
         )
     ),
+    "a number that is broadcast is read-only": Sequence(
+        (
+            Step("a = wrap(made('f8', (6,), k))"),
+            Step("b = a.max()"),
+            Step("c = np.broadcast_to(b, ())"),
+            Step("c[...] = 1"),
+            Step("np.broadcast_to(b, (4,))[1] = 1"),
+        ),
+    ),
+    "the output is the result, not another array of its memory": Sequence(
+        (
+            Step("a = wrap(made('f4', (6,), 2))"),
+            Step("g0 = made('f8', (6,), 5)"),
+            Step("b = share(g0)"),
+            Step("d = share(g0)"),
+            Step("y = np.subtract(d, a, out=b)"),
+        ),
+    ),
 }
 COMPILED = {
     "an array of a number": Sequence(
@@ -111,6 +129,14 @@ COMPILED = {
             Step("c = np.where(b > 0, a, b)"),
             Step("d = np.zeros_like(a)"),
             Step("x = a.sum()"),
+        ),
+        looks="round",
+    ),
+    "the larger of two zeros": Sequence(
+        (
+            Step("a = wrap(made('i8', (6,), k) * 0)"),
+            Step("b = np.fmax(a, -0.0)"),
+            Step("c = b + a.max()"),
         ),
         looks="round",
     ),

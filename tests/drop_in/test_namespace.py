@@ -116,14 +116,31 @@ def test_small_arrays_and_other_types_are_numpys():
         np.zeros()
 
 
-@pytest.mark.parametrize("name", [name for name in REPLACED if name != "ndarray"])
+WITH_ARGUMENTS_OF_THE_STANDARD = {
+    "sort": "descending",
+    "argsort": "descending",
+    "fft.fftfreq": "dtype",
+    "fft.rfftfreq": "dtype",
+}
+
+
+@pytest.mark.parametrize(
+    "name", [n for n, one in REPLACED.items() if callable(one) and n != "ndarray"]
+)
 def test_functions_are_named_and_documented_as_numpys(name):
     ours, theirs = np, numpy
     for part in name.split("."):
         ours, theirs = getattr(ours, part), getattr(theirs, part)
     assert (ours.__name__, ours.__doc__) == (theirs.__name__, theirs.__doc__)
     if getattr(theirs, "__text_signature__", True):
-        assert inspect.signature(ours) == inspect.signature(theirs)
+        found, expected = inspect.signature(ours), inspect.signature(theirs)
+        if name in WITH_ARGUMENTS_OF_THE_STANDARD:
+            parameters = found.parameters.copy()
+            assert parameters.pop(WITH_ARGUMENTS_OF_THE_STANDARD[name]).kind.name == "KEYWORD_ONLY"
+            found = inspect.Signature(
+                [one.replace(annotation=inspect._empty) for one in parameters.values()]
+            )
+        assert found == expected
     assert pickle.loads(pickle.dumps(ours)) is ours
 
 
@@ -176,5 +193,105 @@ def test_classes_of_arrays():
             self.tag = getattr(source, "tag", None)
 
     made = Tagged(N, "a")
-    assert Tagged.__mro__[1] is numpy.ndarray
+    for view in (made.view(np.ndarray), made.view(type=np.ndarray), made.view(float, np.ndarray)):
+        assert type(view) is numpy.ndarray
+        assert view.base is made
+    assert type(made.view("i8")) is Tagged
+    assert type(made.view()) is Tagged
+    assert issubclass(Tagged, numpy.ndarray)
+    assert not issubclass(Tagged, LazyArray.__mro__[1:-1])
     assert (type(made), made[1:].tag) == (Tagged, "a")
+
+
+def matrix_product(a, b):
+    return np.r_["a b; b a"]
+
+
+INDEXED = {
+    "mgrid": lambda np, n: np.mgrid[0:n, 0:3],
+    "mgrid of one": lambda np, n: np.mgrid[0 : n : 2 * n * 1j],
+    "ogrid": lambda np, n: np.ogrid[0:n, 0:3],
+    "r_": lambda np, n: np.r_[0:n, 7.5],
+    "r_ of arrays": lambda np, n: np.r_["0,2", np.arange(n), np.arange(n) * 2],
+    "c_": lambda np, n: np.c_[np.arange(n), np.ones(n)],
+}
+
+
+@pytest.mark.parametrize("make", INDEXED.values(), ids=INDEXED)
+def test_arrays_of_indices(make):
+    for n in (5, N):
+        for _ in range(3):
+            found, expected = make(np, n), make(numpy, n)
+            several = isinstance(expected, tuple)
+            pairs = zip(found, expected, strict=True) if several else [(found, expected)]
+            for one, other in pairs:
+                assert is_ours(one) == (other.size >= 4096)
+                numpy.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+def test_makers_by_index_are_those_of_numpy():
+    a, b = numpy.ones((2, 2)), numpy.zeros((2, 2))
+    assert matrix_product(a, b).tolist() == numpy.r_["a b; b a"].tolist()
+    for name in ("mgrid", "ogrid", "r_", "c_"):
+        ours, theirs = getattr(np, name), getattr(numpy, name)
+        assert isinstance(ours, type(theirs))
+        assert type(pickle.loads(pickle.dumps(ours))) is type(ours)
+        assert (len(ours) if name.endswith("_") else 0) == 0
+    with pytest.raises(ValueError, match="special directive"):
+        np.r_["q,r", 1]
+
+
+def rows_of(x):
+    return np.r_[x, 1.0], np.mgrid[0 : len(x), 0:2], np.c_[x, x]
+
+
+def test_makers_by_index_are_followed():
+    function = axiomjit.jit(rows_of, strict=True)
+    for n in (6, 9):
+        x = numpy.arange(n * 1.0)
+        for _ in range(2):
+            for one, other in zip(function(x), rows_of(x), strict=True):
+                numpy.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("n", [5, N])
+def test_methods_of_the_class(n):
+    plain = numpy.arange(n * 1.0)
+    for _ in range(3):
+        x = np.asarray(plain.copy()) * 1
+        assert np.ndarray.sum(x) == plain.sum()
+        assert np.ndarray.__getitem__(x, 2) == 2
+        np.ndarray.__setitem__(x, slice(1), 5)
+        np.ndarray.fill(x[1:2], 7)
+        assert np.ndarray.tolist(np.ndarray.__add__(x, 1))[:3] == [6, 8, 3]
+        assert np.ndarray.__array_ufunc__(x, np.negative, "__call__", x)[0] == -5
+    with pytest.raises(TypeError, match=r"numpy\.ndarray"):
+        np.ndarray.sum([1, 2])
+    assert np.ndarray.reshape.__name__ == "reshape"
+    assert is_ours(np.ndarray.__new__(np.ndarray, (N,)))
+
+
+def test_views_as_the_class():
+    for _ in range(3):
+        x = np.arange(N * 1.0) + 1
+        y, z = x.view(np.ndarray), x.view(type=np.ndarray)
+        y[0] = 9
+        z[1] = 8
+        assert is_ours(y)
+        assert x[:3].tolist() == [9, 8, 3]
+        assert x.view("i8", np.ndarray).dtype == "i8"
+
+
+class Functions:
+    array, zeros, draw, tile = np.array, np.zeros, np.random.random, np.hanning
+
+
+def test_functions_that_are_attributes_of_classes():
+    functions = Functions()
+    assert functions.array([1, 2]).tolist() == [1, 2]
+    assert functions.zeros(N).shape == (N,)
+    assert functions.draw(3).shape == (3,)
+    assert Functions.array is np.array
+    with pytest.raises(TypeError):  # NumPy's is a method, too
+        functions.tile(3)

@@ -1,6 +1,9 @@
 """Defects that NumPy's own tests and array-api-tests found."""
 
+import ctypes
 import inspect
+import sys
+import weakref
 
 import numpy
 import pytest
@@ -159,3 +162,77 @@ def test_weights_that_are_refused():
                 np.cov(x, fweights=lazy(weights))
     with pytest.raises(ValueError, match="Maximum allowed size"):
         np.arange(0, 2**80)
+
+
+def test_one_bound_by_the_method():
+    for _ in range(3):
+        x = lazy(numpy.arange(float(N)))
+        assert x.clip(3)[0] == 3
+        assert x.clip(min=3).min() == 3
+        assert x.clip(max=4).max() == 4
+        assert x.clip(3, 4).tolist() == numpy.arange(N).clip(3, 4).tolist()
+        out = lazy(numpy.zeros(N))
+        assert x.clip(5, out=out) is out
+        assert out[0] == 5
+
+
+def test_products_in_place_keep_the_shape():
+    for _ in range(2):
+        x = lazy(numpy.arange(float(N)))
+        with pytest.raises(ValueError, match="inplace matrix multiplication"):
+            x @= lazy(numpy.arange(float(N)))
+        y = before = lazy(numpy.eye(80))
+        z = y + 1
+        y @= lazy(numpy.full((80, 80), 2.0))
+        assert y is before
+        assert y.tolist() == numpy.full((80, 80), 2.0).tolist()
+        assert z[0, :2].tolist() == [2, 1]
+
+
+def test_modes_of_copies():
+    modes = numpy._CopyMode
+    x = lazy(numpy.arange(float(N)))
+    assert np.array(x, copy=modes.IF_NEEDED) is x
+    assert np.array(x, copy=modes.NEVER) is x
+    assert np.array(x, copy=modes.ALWAYS) is not x
+    assert np.array(x, copy=numpy.True_) is not x
+    with pytest.raises(ValueError, match="Unable to avoid copy"):
+        np.array(x, "f4", copy=modes.NEVER)
+
+
+def test_what_cannot_be_set():
+    x = lazy(numpy.arange(float(N)))
+    with pytest.raises(AttributeError, match=r"attribute 'device' of .*ndarray' objects is not"):
+        x.device = "other"
+    with pytest.raises(TypeError, match="Cannot delete iterator elements"):
+        del x.flat[1]
+    with pytest.raises(AttributeError):
+        x.flags.gone = True
+
+
+def test_sizes_and_pointers():
+    x = lazy(numpy.arange(float(N)))
+    assert sys.getsizeof(x) > 8 * N > sys.getsizeof(x[1:])
+    reference = weakref.ref(x)
+    pointer = x.ctypes.data_as(ctypes.c_void_p)
+    del x
+    assert reference() is not None
+    del pointer
+    assert reference() is None
+
+
+def test_signatures_of_the_class():
+    for name in ("__array__", "__array_ufunc__", "__complex__", "sum"):
+        ours, theirs = getattr(np.ndarray, name), getattr(numpy.ndarray, name)
+        assert inspect.signature(ours) == inspect.signature(theirs)
+    assert np.arange.__text_signature__ == numpy.arange.__text_signature__
+
+
+@pytest.mark.parametrize("code", ["f8", "c16"])
+def test_sums_of_negative_zeros(code):
+    zero = -numpy.dtype(code).type(0)
+    for _ in range(3):
+        x = lazy(numpy.full(N, zero))
+        for start in (-0.0, zero, 0.0):
+            for total in (np.sum(x, initial=start), x.sum(initial=start)):
+                assert str(total) == str(numpy.sum(numpy.full(N, zero), initial=start))

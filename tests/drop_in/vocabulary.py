@@ -6,7 +6,9 @@ with them. They only take part in what is continuous.
 """
 
 import ast
+import functools
 import re
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +21,7 @@ SHAPES = ((6,), (6,), (3, 4), (3, 4), (4,), (4, 4), (2, 3, 4), (4, 3), (1,), (),
 NAMES = ("a", "b", "c", "d", "x", "y", "z", "w")
 ROUNDED = re.compile(
     r"\b(sum|prod|mean|var|std|cumsum|cumprod|exp|sin|log1p|tanh|arctan2|hypot|trace|average|"
-    r"nansum|nanmean|accumulate|reduce|trapezoid|dot|cbrt|power)\b|\*\* (0\.5|-1)|@"
+    r"nansum|nanmean|accumulate|reduce|trapezoid|dot|cbrt|power)\b|\*\* (0\.5|\(?-1)|@"
 )
 SMOOTH = ("+", "-", "*")
 SIGNS = ("+", "-", "*", "/", "//", "%", "<", "<=", "==", "!=", ">", ">=", "&", "|", "^")
@@ -58,6 +60,34 @@ ODD_NUMBERS = (
     ),
     *("np.arange(4)", "np.arange(3.0)[:, None]", "[1, 2, 3, 4]", "np.ones((), 'i2')"),
 )
+
+
+NOT_NOTED = frozenset({"np", "numpy", "made", "wrap", "share", "k", "j", "float", "int", "bool"})
+
+
+class Statement(NamedTuple):
+    """A statement, which rounds itself or not, with the names that it uses and writes to."""
+
+    is_rounded: bool
+    used: frozenset
+    written: frozenset
+
+
+@functools.lru_cache(1000)
+def statements_of(text):
+    """The statements of a text; of blocks those in it."""
+    return tuple(_statements_in(ast.parse(text).body))
+
+
+def _statements_in(body):
+    for one in body:
+        if isinstance(one, ast.For | ast.With):
+            yield from _statements_in(one.body)
+            continue
+        text = ast.unparse(one)
+        written = names_in(text, ast.Store) | set(writes.written_names(one))
+        used = names_in(text, ast.Load, ast.Store)
+        yield Statement(bool(ROUNDED.search(text)), frozenset(used), frozenset(written))
 
 
 class Pool:
@@ -290,7 +320,8 @@ class Pool:
     def _note(self, text):
         """Note the names that a statement binds or writes to as rounded, if its operands are."""
         for _ in range(3):
-            for statement in ast.parse(text).body:
+            before = len(self.rounded)
+            for statement in statements_of(text):
                 self._note_one(statement)
             values = self.world.values()
             roots = {id(_root(values[n])) for n in self.rounded if n in values}
@@ -298,32 +329,16 @@ class Pool:
             for name, value in values.items():
                 if id(_root(value)) in roots:
                     self.rounded.add(name.partition("[")[0])
+            if len(self.rounded) == before:
+                return
 
     def _note_one(self, statement):
-        if isinstance(statement, ast.For | ast.With):
-            for one in statement.body:
-                self._note_one(one)
+        if not (statement.is_rounded or statement.used & self.rounded):
             return
-        text = ast.unparse(statement)
-        used = names_in(text, ast.Load, ast.Store)
-        if not (ROUNDED.search(text) or used & self.rounded):
-            return
-        for name in used - {
-            "np",
-            "numpy",
-            "made",
-            "wrap",
-            "share",
-            "k",
-            "j",
-            "float",
-            "int",
-            "bool",
-        }:
-            written = names_in(text, ast.Store) | set(writes.written_names(statement))
+        for name in statement.used - NOT_NOTED:
             if name == "tell":
                 self._is_told_rounded = True
-            elif name in written:
+            elif name in statement.written:
                 value = self.space.get(name)
                 is_exact = isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biu"
                 if not is_exact or name == "keep":

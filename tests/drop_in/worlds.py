@@ -160,9 +160,16 @@ def longest_path(state):
 class Comparison:
     """The facts in which two worlds must agree."""
 
-    def __init__(self, plain, lazy, is_single):
-        """Of two worlds; `is_single` tells that there are floats of single precision."""
-        self.plain, self.lazy = plain, lazy
+    def __init__(self, plain, lazy, is_single, has_ties=False):
+        """Of two worlds.
+
+        Args:
+            plain: The world of NumPy.
+            lazy: The world of lazy arrays.
+            is_single: True if there are floats of single precision.
+            has_ties: True if zeros may have the other sign.
+        """
+        self.plain, self.lazy, self.has_ties = plain, lazy, has_ties
         self.scale = 1.0
         self.far = FAR["f4" if is_single else "f8"]
 
@@ -247,7 +254,7 @@ class Comparison:
                     old, new = np.where(finite, old, 0), np.where(finite, new, 0)
                 if np.allclose(new, old, far, far * self.scale, equal_nan=True):
                     return None
-        elif same_bits(old, new):
+        elif same_bits(old, new) or (self.has_ties and np.array_equal(old, new, equal_nan=True)):
             return None
         return f"{name} is\n{got!r}\nnot\n{want!r}"
 

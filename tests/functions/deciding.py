@@ -108,6 +108,9 @@ PATHS = {
 }
 """Functions with a few paths."""
 NUMBERS = {
+    "axis": lambda x: np.stack([x, -x]).sum(axis=(x > 2).sum() % 2),
+    "shape": lambda x: x.repeat(2).reshape((x > x.max()).sum() + 7, -1),
+    "shift": lambda x: np.roll(x, (x > 1).sum()),
     "float": lambda x: x * float(x.sum()),
     "float itself": lambda x: float(x.max()),
     "complex": lambda x: complex(x[1]) * 1j,

@@ -63,6 +63,7 @@ class PlainHooks(PatternHooks):
     """Every hook, by Python's own operation."""
 
     def __init__(self, function):
+        super().__init__(self)
         self._names = function.__globals__
         inside = self._names.get("__builtins__", builtins)
         self._builtins = inside if isinstance(inside, dict) else vars(inside)
@@ -104,6 +105,9 @@ class PlainHooks(PatternHooks):
 
     def super(self, cls, first):
         return super(cls, first)
+
+    def length(self, value):
+        return len(value)
 
     def iterate(self, value):
         return iter(value)

@@ -130,9 +130,13 @@ def _prod(step, operands, result):
 
 
 def _spread(step, operands, result):
-    """Row "var, std of float16", and exact sums of the elements and of their squares."""
+    """Row "var, std of float16", and exact sums of the elements and of their squares.
+
+    Blocks of a power of two have exact means as well.
+    """
     value, own = _folded(step, operands), operands[0]
-    if own.dtype == np.float16:
+    count = own.size // max(1, result.size)
+    if own.dtype == np.float16 or (count > SMALL_BLOCK and count & (count - 1)):
         return False
     axis = dict(step.options).get("axis")
     apart = own - value.mean(axis=axis, keepdims=True)
@@ -206,12 +210,14 @@ def _absolute(step, operands, result):
 
 
 def _as_arrays(step, operands, result):
-    """Row "last bits of complex multiply ...": NumPy's scalars are computed without."""
-    if result.dtype.kind != "c" or result.ndim:
+    """Row "last bits of complex multiply ...": NumPy computes numbers and some layouts without."""
+    if result.dtype.kind != "c":
         return True
-    ufunc = getattr(np, step.name)
-    again = ufunc(*(np.full(3, operand) for operand in operands))[:1]
-    return same_bits(again, np.atleast_1d(result))
+    shape, native = result.shape, result.dtype.newbyteorder("=")
+    rows = [np.ravel(np.broadcast_to(one, shape)) for one in operands]
+    rows = [np.tile(one.astype(one.dtype.newbyteorder("=")), 3) for one in rows]
+    again = getattr(np, step.name)(*rows)[: result.size].reshape(shape)
+    return same_bits(again.astype(native), result.astype(native))
 
 
 def _chained(step, operands, result):
@@ -258,6 +264,8 @@ def _nan_spread(step, operands, result):
     return not np.any(np.isnan(operands[0])) and _spread(step, operands, result)
 
 
+SMALL_BLOCK = 8
+"""The elements of a block of a sum in small forms."""
 SETS = ("intersect1d", "setxor1d", "isin")
 """Functions that look for different elements, and whose results are native."""
 RULES = {

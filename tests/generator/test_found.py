@@ -177,6 +177,16 @@ SMALL = {
         lambda x: (x.sum(), x.sum(axis=()), x[0].sum(), (x * 1j).sum(axis=())),
         [np.array([-0.0])],
     ),
+    # fuse_loops: memory of a chosen length is written after the nest that counts
+    "padding of chosen elements": (
+        lambda x: np.pad(np.roll(x[x != 1] * 2, 1), pad_width=2),
+        [np.zeros(2)],
+    ),
+    # creation: one element between ends that lie infinitely far apart
+    "linspace of one": (
+        lambda x: (np.linspace(x, 7.5, 1), np.linspace(1.0, x, 1)),
+        [np.array(np.inf)],
+    ),
     # execute: no element is written for many where there are none
     "product of nothing": (lambda x, y: x.dot(y), [np.zeros((2, 0, 1)), np.zeros((1, 0))]),
 }

@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import operator
 import warnings
 
 import numpy as np
@@ -273,3 +274,24 @@ def test_complex_numbers_of_python_have_no_order(compare, z, in_numpy):
             axiomjit.jit(compare)(z)
     else:
         np.testing.assert_array_equal(axiomjit.jit(compare)(z), wanted)
+
+
+NAN = float("nan")
+COMPARED = [1 + 1j, complex(1, NAN), complex(NAN, 1), complex(NAN, NAN), 1 + 2j, 2 + 1j, -0.0 + 1j]
+
+
+@pytest.mark.parametrize("name", ["lt", "le", "gt", "ge"])
+def test_numbers_are_ordered_as_numpy_orders_numbers(name):
+    """Unlike arrays, complex NumPy numbers are compared part by part: a NaN decides in its part."""
+    compare = getattr(operator, name)
+
+    def function(x, a, b):
+        return (compare(a, b), compare(a, 1.0), compare(1.0, b), compare(x[0], b), compare(x, b))
+
+    compiled = axiomjit.jit(function, strict=True)
+    for a, b in itertools.product(map(np.complex128, COMPARED), repeat=2):
+        x = np.array([a, b])
+        with np.errstate(invalid="ignore"):
+            found, want = compiled(x, a, b), function(x, a, b)
+        assert [type(one) for one in found] == [type(one) for one in want]
+        assert all(map(np.array_equal, found, want)), (a, b)

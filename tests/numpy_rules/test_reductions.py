@@ -195,3 +195,29 @@ def test_a_number_has_no_dimension_to_count_along(function, axis):
         with pytest.raises(np.exceptions.AxisError, match=f"axis {axis} is out of bounds"):
             one(np.array(2.0), axis=axis)
     assert axiomjit.jit(lambda x: np.sum(x, axis=axis))(np.array(2.0)) == 2
+
+
+def negative_zeros(x, mask, start):
+    return (
+        np.sum(x, initial=-0.0),
+        np.sum(x, axis=1, initial=-0.0),
+        np.sum(x, axis=1, initial=0.0),
+        np.sum(x, axis=1, initial=start),
+        np.add.reduce(x, initial=-0.0, where=mask),
+    )
+
+
+@pytest.mark.parametrize("code", ["f8", "f4", "c16"])
+@pytest.mark.parametrize("shape", [(3, 1500), (3, 0)])
+def test_sums_of_negative_zeros(code, shape):
+    function = axiomjit.jit(negative_zeros, strict=True)
+    zero = -np.dtype(code).type(0)
+    for at, value, start in ((0, 0.0, -0.0), (0, zero, -0.0), (-1, 0.0, 0.0), (1, 1, -0.0)):
+        x, mask = np.full(shape, zero), np.ones(shape, bool)
+        if x.size:
+            x[1, at], mask[2] = value, False
+        expected = negative_zeros(x, mask, np.float64(start))
+        for found, want in zip(function(x, mask, np.float64(start)), expected, strict=True):
+            assert_alike(found, want)
+            for part in (np.real, np.imag):
+                np.testing.assert_array_equal(np.signbit(part(found)), np.signbit(part(want)))

@@ -1,11 +1,11 @@
-"""Run array-api-tests with `axiomjit.numpy`, all arrays lazy, and judge the failures.
+"""Run array-api-tests with the namespace of lazy arrays, and judge the failures.
 
     git clone --recursive https://github.com/data-apis/array-api-tests
     pip install -r array-api-tests/requirements.txt
     python -m tests.suites.array_api array-api-tests --max-examples 100
 
-The command fails if the failures are not those that `array_api_failures.txt` lists with their
-reasons.
+All arrays are lazy, or with `--default-threshold` large ones. The command fails if the failures are
+not those that `array_api_failures.txt` lists with their reasons.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+from axiomjit.base.config import config
 from tests.suites.failures import judge, update
 from tests.suites.processes import run_tests
 
@@ -28,14 +29,16 @@ def main():
     parser.add_argument("checkout", help="a folder with array-api-tests")
     parser.add_argument("--max-examples", type=int, default=100, help="for each test")
     parser.add_argument("--files", nargs="+", default=["array_api_tests"], help="in the folder")
+    parser.add_argument("--default-threshold", action="store_true", help="as for users")
     parser.add_argument("--compile", action="store_true", help="compile each segment at once")
     parser.add_argument("--update", action="store_true", help="list new failures for a review")
     given = parser.parse_args()
     environment = {
-        "ARRAY_API_TESTS_MODULE": "axiomjit.numpy",
+        "ARRAY_API_TESTS_MODULE": "axiomjit.numpy.array_api",
         "ARRAY_API_TESTS_VERSION": "2025.12",
         "AXIOMJIT_SUITE_REBOUND": "1",
         "AXIOMJIT_SUITE_COMPILE": str(int(given.compile)),
+        "AXIOMJIT_SUITE_LAZY_FROM": str(config.lazy_from if given.default_threshold else 0),
     }
     words = ["--disable-deadline", "--derandomize", f"--max-examples={given.max_examples}"]
     words += given.files

@@ -1,7 +1,10 @@
 """A plugin of pytest: test files of NumPy whose `numpy` is `axiomjit.numpy`, with all arrays lazy.
 
+`AXIOMJIT_SUITE_LAZY_FROM` sets another size from which on arrays are lazy.
+
 Each test runs several times in a row: operations run at once the first time, as pending
 operations the second time, and, under `AXIOMJIT_SUITE_COMPILE=1`, in kernels from the third.
+Kernels then also compute what nobody looks at, as many tests only ask for errors and warnings.
 What happens is written to the file `AXIOMJIT_SUITE_LOG`, a JSON object for each test.
 """
 
@@ -113,11 +116,12 @@ def pytest_configure(config):
         return
     import axiomjit.numpy  # noqa: F401
     from axiomjit.base.config import config as options
-    from axiomjit.numpy import programs
+    from axiomjit.numpy import programs, segments
 
-    options.lazy_from = 0
+    options.lazy_from = int(os.environ.get("AXIOMJIT_SUITE_LAZY_FROM", "0"))
     if os.environ.get("AXIOMJIT_SUITE_COMPILE") == "1":
         programs.COMPILE_S = programs.STATEMENT_S = programs.LOWER_S = 0.0
+        segments._held = lambda summary, values: summary.new
     count_operations()
     sys.meta_path.insert(0, Finder())
 

@@ -177,7 +177,12 @@ REFUSED = {
     "a boolean": ("sum, f8)", "sum, f8, signs=1)", "1", "True or False"),
     "division by nothing": ("For(i0, n0,", "For(i0, n0 // 0,", "n0 // 0", "a length"),
     "an open bracket": ("n0 = Symbol(n0)", "n0 = Symbol(n0", "(", "calls, tuples"),
-    "no statement": ("Load(v0,", "Read(v0,", "Read", "one of Alloc, Drain, Fold, For, If, Let"),
+    "no statement": (
+        "Load(v0,",
+        "Read(v0,",
+        "Read",
+        "one of Alloc, Drain, Fold, For, If, Leave, Let",
+    ),
     "no tuple": ("(v0, v1)", "v0", "v0", "a tuple: (), (x,) or (x, y)"),
     "no label": ("n0 = Symbol(n0)", "Symbol(n0)", "Symbol", "a line such as `a0 = Storage(...)`"),
     "wrong strides": (

@@ -1,0 +1,55 @@
+"""Functions made of a user's function, such as its gradient, and how they are traced.
+
+`Calls.call` asks a `Transform` to run, with a callable that traces the user's function. Calls of
+functions in `FORMS` are answered by the forms there.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+
+class Transform:
+    """A function of another one, `function`, that is traced by `run`."""
+
+    function: Callable[..., Any]
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        """Take the name and the signature of a function."""
+        functools.update_wrapper(self, function, updated=())
+        self.function = function
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self.function)
+
+    def run(self, call: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """The result for traced arguments; `call` traces `function`."""
+        raise NotImplementedError
+
+    def in_numpy(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """The result where no program serves the function."""
+        raise NotImplementedError
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The result for arrays, or for traced arrays where the call is not seen by a trace."""
+        return self.in_numpy(args, kwargs)
+
+
+Form = Callable[..., Any]
+"""`form(call, *args, **kwargs)`: the call of a function in a trace; `call` traces functions."""
+FORMS: Final[dict[int, Form]] = {}
+"""The forms of public functions that take functions, by their identity."""
+
+
+def has_form(form: Form) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorate a public function that a trace answers by a form; it is never freed."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        FORMS[id(function)] = form
+        return function
+
+    return decorate

@@ -1,0 +1,115 @@
+"""Cotangents: the derivative of the results by a node, and where it counts.
+
+A cotangent keeps the condition of a `where`, mask or padding until it is summed, so that a factor
+that is infinite or NaN elsewhere changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from axiomjit.base.dtypes import is_complex
+from axiomjit.base.records import Record
+from axiomjit.gradients.transposes import (
+    is_plain,
+    mask_of_reads,
+    merged_group,
+    multiplied,
+    pull,
+    zeros,
+)
+from axiomjit.graph import builder
+from axiomjit.graph.nodes import Node
+from axiomjit.graph.primitives import PRIMITIVES, WHERE
+from axiomjit.graph.shape_ops import split
+from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.index_maps import IndexMap, identity, is_identity, iterators_of
+
+Shape = tuple[Dim, ...]
+
+
+class Cotangent(Record):
+    """The derivative by a node; it counts where one of the masks `within` holds, all if None.
+
+    With `exact` it is zero elsewhere; otherwise it is undefined there.
+    """
+
+    value: Node
+    within: tuple[Node, ...] | None = None
+    exact: bool = True
+
+    def settled(self) -> Node:
+        """The values, zero where they do not count."""
+        if self.exact or self.within is None:
+            return self.value
+        zero = zeros(self.value.dtype, self.value.shape)
+        return builder.elementwise(WHERE, _any_of(self.within), self.value, zero)
+
+    def times(self, factor: Node) -> Cotangent:
+        """The product with a factor, which may be undefined where this does not count."""
+        made = multiplied(self.value, factor)
+        return Cotangent(made, self.within, self.exact and self.within is None)
+
+    def where(self, mask: Node) -> Cotangent:
+        """The same, counting only where the mask holds as well."""
+        if self.within is not None and self.within != (mask,):
+            mask = builder.elementwise(PRIMITIVES["logical_and"], mask, _any_of(self.within))
+        return Cotangent(self.value, (mask,), False)
+
+    def plus(self, other: Cotangent) -> Cotangent:
+        """The sum."""
+        if self.within is None or other.within is None:
+            within = None
+        else:
+            within = tuple(dict.fromkeys((*self.within, *other.within)))
+        if self.within == other.within:
+            made = _added(self.value, other.value)
+            return Cotangent(made, within, self.exact and other.exact)
+        return Cotangent(_added(self.settled(), other.settled()), within)
+
+    def cast_to(self, node: Node) -> Cotangent:
+        """The cotangent in the dtype of its node; of a real node the real part."""
+        value = self.value
+        if is_complex(value.dtype) and not is_complex(node.dtype):
+            value = builder.part(value, "real")
+        return self.replace(value=builder.cast(value, node.dtype))
+
+    def through(self, index: IndexMap, extents: Shape, shape: Shape) -> Cotangent:
+        """What the elements of an operand get that an operation reads by a map."""
+        if is_identity(index, extents, shape):
+            return self
+        merged = merged_group(index, extents, shape)
+        if merged is not None:
+            made = self.through(merged.index, extents, merged.shape)
+            return made.seen(lambda node: split(node, merged.first, merged.lengths))
+        if not is_plain(index, extents, shape):
+            return Cotangent(pull([self._read()], extents, index, shape))
+        sums = len(iterators_of(index)) < len(extents)
+        if sums or self.within is None:
+            value = pull([self._read()], extents, index, shape)
+            mask = mask_of_reads(index, extents, shape)
+            return Cotangent(value, None if mask is None else (mask,))
+        whole = identity(len(extents))
+        value, *masks = (
+            pull([(node, whole)], extents, index, shape) for node in (self.value, *self.within)
+        )
+        return Cotangent(value, tuple(masks), self.exact)
+
+    def seen(self, view: Callable[[Node], Node]) -> Cotangent:
+        """The cotangent as a view sees it, which is made for the values and for the masks."""
+        within = None if self.within is None else tuple(map(view, self.within))
+        return Cotangent(view(self.value), within, self.exact)
+
+    def _read(self) -> tuple[Node, IndexMap]:
+        return self.settled(), identity(len(self.value.shape))
+
+
+def _any_of(masks: Sequence[Node]) -> Node:
+    found, *others = masks
+    for mask in others:
+        found = builder.elementwise(PRIMITIVES["logical_or"], found, mask)
+    return found
+
+
+def _added(left: Node, right: Node) -> Node:
+    return builder.elementwise(PRIMITIVES["add"], left, right)

@@ -1,0 +1,427 @@
+"""The adjoints of folds and scans.
+
+A sum gives each element the cotangent of its result, a product also the product of the others, a
+maximum shares it among ties. For any other fold a_i = phi(a_(i-1), m_i) the derivatives by a_(i-1)
+and m_i are those of phi at the states before, which a scan gives; the cotangents of the states,
+h_(i-1) = d1(i) h_i + g_(i-1), are a scan of affine functions from the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.base.dtypes import DType, is_complex, is_inexact
+from axiomjit.base.errors import TraceError
+from axiomjit.gradients.cotangents import Cotangent
+from axiomjit.gradients.rules import ELEMENTWISE, Refused
+from axiomjit.gradients.structures import Contributions, Wanted
+from axiomjit.gradients.transposes import pull, zeros
+from axiomjit.gradients.values import NodeArray, node_of
+from axiomjit.graph import builder
+from axiomjit.graph.contractions import Read
+from axiomjit.graph.nodes import Input, Node, Op, Scalar, base_of, is_view
+from axiomjit.graph.primitives import (
+    CAST,
+    PRIMITIVES,
+    PROD,
+    SUM,
+    VIEW,
+    WHERE,
+    UfuncFold,
+)
+from axiomjit.graph.reductions import (
+    StateFold,
+    in_nodes,
+    positions_along,
+    running_fold,
+    scan_states,
+)
+from axiomjit.graph.shape_ops import flip, merge, padded, split
+from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.index_maps import identity
+
+_MULTIPLY, _ADD = PRIMITIVES["multiply"], PRIMITIVES["add"]
+_EQUAL, _OR, _ISNAN = (PRIMITIVES[name] for name in ("equal", "logical_or", "isnan"))
+
+
+def _over(op: Op, g: Cotangent) -> Cotangent:
+    """The cotangent of a fold's result at all points that it reduces."""
+    return g.seen(lambda node: builder.view(node, identity(op.rank), op.extents))
+
+
+def _read(op: Op, k: int) -> Node:
+    """An operand at all points of an operation."""
+    return builder.view(op.operands[k], op.maps[k], op.extents)
+
+
+def _of_sum(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
+    """Each factor gets the cotangent times the other factors."""
+    found: Contributions = {}
+    for k in wanted:
+        others = [j for j in range(len(op.operands)) if j != k]
+        shape = op.operands[k].shape
+        if g.within is not None and not op.conditions:
+            here = _over(op, g)
+            for j in others:
+                here = here.times(_conjugate(_read(op, j)))
+            found[k] = here.through(op.maps[k], op.extents, shape)
+            continue
+        value = g.settled()
+        wide = value if is_complex(value.dtype) else builder.cast(value, op.dtype)
+        reads: list[Read] = [(wide, identity(op.rank))]
+        reads += [(_conjugate(op.operands[j]), op.maps[j]) for j in others]
+        found[k] = Cotangent(pull(reads, op.extents, op.maps[k], shape, op.conditions))
+    return found
+
+
+def _conjugate(node: Node) -> Node:
+    if not is_complex(node.dtype):
+        return node
+    return builder.elementwise(PRIMITIVES["conjugate"], node)
+
+
+def _of_prod(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
+    """The cotangent times the product of the elements before and of those behind each one."""
+    assert op.fold is not None
+    dtype = op.fold.state_dtype(op.dtype)
+    x = builder.cast(_read(op, 0), dtype)
+    lengths = op.extents[op.rank :]
+    if has_none(lengths):
+        return {}
+    row = merge(x, [*[1] * op.rank, len(lengths)]) if len(lengths) > 1 else x
+    one = Scalar(dtype, dtype.type(1), False)
+    before = _shifted(_scan(PROD, row), one)
+    behind = flip(_shifted(_scan(PROD, flip(row, [op.rank])), one), [op.rank])
+    others = _conjugate(builder.elementwise(_MULTIPLY, before, behind))
+    if len(lengths) > 1:
+        others = split(others, op.rank, lengths)
+    here = _over(op, g)
+    here = here.times(builder.cast(others, here.value.dtype))
+    return {0: _masked(op, here)}
+
+
+def has_none(lengths: Sequence[Dim]) -> bool:
+    """True if a length is known to be 0; comparing one that may differ records a guard."""
+    try:
+        return any(length == 0 for length in lengths)
+    except (TraceError, KeyError):  # the length of an axis
+        return False
+
+
+def _masked(op: Op, here: Cotangent) -> Cotangent:
+    """What the only operand of a fold gets of a cotangent at all points."""
+    if not op.conditions:
+        return here.through(op.maps[0], op.extents, op.operands[0].shape)
+    reads = [(here.settled(), identity(len(op.extents)))]
+    shape = op.operands[0].shape
+    return Cotangent(pull(reads, op.extents, op.maps[0], shape, op.conditions))
+
+
+def _scan(fold: UfuncFold, node: Node) -> Node:
+    return running_fold(fold, node, node.dtype, (len(node.shape) - 1,))
+
+
+def _shifted(node: Node, first: Node) -> Node:
+    """Along the last dimension the element before each, `first` before the first."""
+    d = len(node.shape) - 1
+    others = (*node.shape[:d], node.shape[d] - 1)
+    return padded(builder.view(node, identity(d + 1), others), d, (dim(1), dim(0)), first)
+
+
+def _of_extreme(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
+    """Elements equal to the result share evenly; a NaN equals a NaN."""
+    rank, axes = op.rank, range(op.rank, len(op.extents))
+    x = _read(op, 0)
+    y = builder.view(op, identity(rank), op.extents)
+    ties = builder.elementwise(_EQUAL, x, y)
+    ties = builder.elementwise(_OR, ties, builder.elementwise(_ISNAN, x))
+    real = op.dtype.type(0).real.dtype
+    count = builder.fold(SUM, builder.cast(ties, real), axes, None, op.conditions)
+    share = builder.elementwise(PRIMITIVES["divide"], g.value, count)
+    here = _over(op, g.replace(value=share)).where(ties)
+    return {0: _masked(op, here)}
+
+
+def _without_path(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
+    return {}
+
+
+def _of_running_sum(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
+    """The sum of the cotangents from each element on."""
+    d = op.rank - 1
+    value = flip(_scan(SUM, flip(g.settled(), [d])), [d])
+    return {0: Cotangent(value).through(op.maps[0], op.extents, op.operands[0].shape)}
+
+
+def _of_running(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
+    """The adjoint of a scan by a ufunc, from the partial derivatives of the ufunc."""
+    assert isinstance(op.fold, UfuncFold)
+    row = ELEMENTWISE[op.fold.combine.name]
+    assert isinstance(row, tuple)
+    x, d = _read(op, 0), op.rank - 1
+    zero = Scalar(op.dtype, op.dtype.type(0), False)
+    before = _shifted(op, zero)
+    values = [NodeArray(node) for node in (op, before, x)]
+    first, second = (_conjugate(node_of(p(*values) if callable(p) else p, op)) for p in row[:2])
+    first, second = (
+        builder.cast(builder.broadcast_to(n, op.shape), op.dtype) for n in (first, second)
+    )
+    states = _from_the_end([[first]], [g.settled()], d)
+    made = builder.elementwise(_MULTIPLY, states[0], second)
+    made = _at_first(made, states[0], d)
+    return {0: Cotangent(made).through(op.maps[0], op.extents, op.operands[0].shape)}
+
+
+def _at_first(made: Node, first: Node, d: int) -> Node:
+    """`made`, but at the first position along dimension d `first`."""
+    start = builder.elementwise(_EQUAL, positions_along(made.shape, (d,)), builder.as_node(0, "="))
+    return builder.elementwise(WHERE, start, first, made)
+
+
+def _from_the_end(partials: Sequence[Sequence[Node]], given: Sequence[Node], d: int) -> list[Node]:
+    """The cotangents of the states of a scan along dimension d, the last one.
+
+    Args:
+        partials: For each new value of a state its derivatives by the old values, at each point.
+        given: The cotangents that come from outside the scan.
+        d: The dimension.
+    """
+    count = len(given)
+    dtype = given[0].dtype
+    zero = Scalar(dtype, dtype.type(0), False)
+    rows = []
+    for r in range(count):
+        for s in range(count):
+            behind = flip(_shifted(flip(builder.cast(partials[s][r], dtype), [d]), zero), [d])
+            rows.append(flip(behind, [d]))
+    rows += [flip(node, [d]) for node in given]
+    states = scan_states(affine_fold(dtype, count), rows, (d,))
+    return [flip(node, [d]) for node in states[count * count :]]
+
+
+@lru_cache
+def affine_fold(dtype: DType, count: int) -> StateFold:
+    """The fold that composes affine functions v + M h, given as the rows of M, then v."""
+    square = count * count
+    every = [Input(dtype, k, ()) for k in range(2 * (square + count))]
+    first, second = every[: square + count], every[square + count :]
+
+    def dot(row: int, column: Sequence[Node]) -> Node:
+        terms = [
+            builder.elementwise(_MULTIPLY, second[row * count + k], column[k]) for k in range(count)
+        ]
+        found = terms[0]
+        for term in terms[1:]:
+            found = builder.elementwise(_ADD, found, term)
+        return found
+
+    matrix = [
+        dot(r, [first[k * count + s] for k in range(count)])
+        for r in range(count)
+        for s in range(count)
+    ]
+    vector = [
+        builder.elementwise(_ADD, second[square + r], dot(r, first[square:])) for r in range(count)
+    ]
+    start = tuple(dtype.type(0) for _ in range(square + count))
+    return StateFold((*matrix, *vector), start, False, False, False)
+
+
+Derive = Callable[[Sequence[tuple[Node, Node]], Sequence[Node]], Mapping[Node, Node]]
+"""`reverse.gradients`: the gradients of seeds by arguments."""
+
+
+def of_state(
+    op: Op, given: Mapping[int, Cotangent], wanted: Wanted, derive: Derive
+) -> Contributions | Refused:
+    """The adjoint of a fold or scan by an accumulator of the user."""
+    fold = op.fold
+    assert isinstance(fold, StateFold)
+    if op.conditions:
+        return Refused("a fold by an accumulator that skips elements")
+    differentiable = [k for k, part in enumerate(fold.parts) if is_inexact(part)]
+    if not differentiable or not given:
+        return {}
+    scans = op.rank == len(op.extents)
+    lengths = (op.extents[-1],) if scans else op.extents[op.rank :]
+    at = len(op.extents) - len(lengths)
+    if has_none(lengths):
+        return {}
+    elements = [_row(_read(op, k), at, len(lengths)) for k in range(len(op.operands))]
+    shape = elements[0].shape
+    states = scan_states(_bare(fold), elements, (at,))
+    before = [_shifted(s, Scalar(s.dtype, s.dtype.type(0), False)) for s in states]
+    by_state, by_element = _partials(fold, differentiable, [*before, *elements], derive)
+    dtype = np.result_type(*(fold.parts[k] for k in differentiable))
+    cotangents = []
+    for k in differentiable:
+        here = given.get(k)
+        value = zeros(dtype, op.shape) if here is None else builder.cast(here.settled(), dtype)
+        cotangents.append(value if scans else _at_last(value, shape))
+    from_end = _from_the_end(by_state, cotangents, at)
+    found: Contributions = {}
+    for column, k in enumerate(differentiable):
+        if k not in wanted:
+            continue
+        total: Node | None = None
+        for new, cotangent in enumerate(from_end):
+            term = builder.elementwise(_MULTIPLY, cotangent, by_element[new][column])
+            total = term if total is None else builder.elementwise(_ADD, total, term)
+        assert total is not None
+        made = _at_first(total, from_end[column], at)
+        if not scans and len(lengths) > 1:
+            made = split(made, at, lengths)
+        found[k] = Cotangent(made).through(op.maps[k], op.extents, op.operands[k].shape)
+    return found
+
+
+def _bare(fold: StateFold) -> StateFold:
+    """The fold without its initial state, which is combined outside of the operation."""
+    return StateFold(fold.outputs, fold.start, fold.commutative, fold.has_identity, False)
+
+
+def _row(node: Node, at: int, count: int) -> Node:
+    return merge(node, [*[1] * at, count]) if count > 1 else node
+
+
+def _at_last(value: Node, shape: tuple[Any, ...]) -> Node:
+    """Zeros of a shape, with the value at the last position of the last dimension."""
+    zero = Scalar(value.dtype, value.dtype.type(0), False)
+    length = shape[-1]
+    last = builder.view(value, identity(len(shape) - 1), (*shape[:-1], dim(1)))
+    return padded(last, len(shape) - 1, (length - 1, dim(0)), zero)
+
+
+def _partials(
+    fold: StateFold, parts: Sequence[int], given: Sequence[Node], derive: Derive
+) -> tuple[list[list[Node]], list[list[Node]]]:
+    """The derivatives of the values of a state by those before, and by those of the element."""
+    count = len(fold.parts)
+    inputs = [Input(fold.parts[k % count], k, ()) for k in range(2 * count)]
+    asked = [*(inputs[k] for k in parts), *(inputs[count + k] for k in parts)]
+    shape = given[0].shape
+    rows: list[list[Node]] = []
+    for k in parts:
+        one = Scalar(fold.parts[k], fold.parts[k].type(1), False)
+        made = derive([(fold.outputs[k], one)], asked)
+        nodes = in_nodes([made[node] for node in asked], given)
+        rows.append([_conjugate(builder.broadcast_to(node, shape)) for node in nodes])
+    return [row[: len(parts)] for row in rows], [row[len(parts) :] for row in rows]
+
+
+Rule = Callable[[Op, Cotangent, Wanted], Contributions]
+FOLDS: Final[Mapping[str, Rule]] = {
+    "sum": _of_sum,
+    "prod": _of_prod,
+    "max": _of_extreme,
+    "min": _of_extreme,
+    "any": _without_path,
+    "all": _without_path,
+}
+"""The adjoints of reductions by ufuncs."""
+SCANS: Final[Mapping[str, Rule]] = {
+    "sum": _of_running_sum,
+    "prod": _of_running,
+    "max": _of_running,
+    "min": _of_running,
+    "any": _without_path,
+    "all": _without_path,
+}
+"""The adjoints of scans by ufuncs."""
+
+
+def is_sum_of_squares(node: Node) -> bool:
+    """True if a node is a sum of squares, perhaps divided: the square of a norm."""
+    while True:
+        node = base_of(node)
+        if not isinstance(node, Op):
+            return False
+        if node.fold is SUM or (node.fold is not None and node.fold.name == "sum"):
+            return _is_square(node) or (node.primitive is VIEW and _is_square(node.operands[0]))
+        if node.primitive is CAST or node.primitive.name == "divide":
+            node = node.operands[0]
+        else:
+            return False
+
+
+def _is_square(node: Node) -> bool:
+    """True for x * x, a sum of such, or an absolute value squared."""
+    node = base_of(node)
+    if not isinstance(node, Op):
+        return False
+    if node.primitive.name == "add" and node.fold is None:
+        return all(map(_is_square, node.operands))
+    if node.primitive.name not in ("multiply", "product") or len(node.operands) != 2:
+        return False
+    return node.operands[0] is node.operands[1] and node.maps[0] == node.maps[1]
+
+
+def of_log_sum_exp(op: Op, g: Cotangent) -> tuple[Node, Cotangent] | None:
+    """The operand of log(sum(exp(x - s))) + s, whatever s is, and its cotangent; else None.
+
+    The derivative by s is zero. That by x is exp(x - result); 0 where the result is -inf, and
+    infinite elements share evenly.
+    """
+    found = _log_sum_exp(op)
+    if found is None:
+        return None
+    total, apart = found
+    x = builder.view(apart.operands[0], apart.maps[0], apart.extents)
+    # `total` reads x - s by a permutation; its kept iterators are the dimensions of the result
+    index, extents = total.maps[0], total.extents
+    x = builder.view(x, index, extents)
+    y = builder.view(op, identity(total.rank), extents)
+    top = np.array(np.inf, op.dtype)[()]
+    infinite = builder.elementwise(_EQUAL, x, builder.as_node(top, "a gradient"))
+    axes = range(total.rank, len(extents))
+    count = builder.fold(SUM, builder.cast(infinite, op.dtype), axes)
+    none = builder.as_node(op.dtype.type(0), "a gradient")
+    finite = builder.elementwise(PRIMITIVES["isfinite"], y)
+    difference = builder.elementwise(PRIMITIVES["subtract"], x, y)
+    share = builder.elementwise(PRIMITIVES["exp"], difference)
+    one = builder.as_node(op.dtype.type(1), "a gradient")
+    many = builder.elementwise(PRIMITIVES["maximum"], count, one)
+    ties = builder.elementwise(WHERE, infinite, one, none)
+    even = builder.elementwise(
+        PRIMITIVES["divide"], ties, builder.view(many, identity(total.rank), extents)
+    )
+    nan = builder.elementwise(_ISNAN, y)
+    even = builder.elementwise(WHERE, nan, y, even)
+    factor = builder.elementwise(WHERE, finite, share, even)
+    here = _over(total, g).times(factor)
+    back = here.through(index, extents, apart.shape)
+    return apart.operands[0], back.through(apart.maps[0], apart.extents, apart.operands[0].shape)
+
+
+def _log_sum_exp(op: Op) -> tuple[Op, Op] | None:
+    """The fold and the difference of log(sum(exp(x - s))) + s."""
+    if op.primitive.name != "add" or op.fold is not None:
+        return None
+    log, shift = op.operands
+    if not (isinstance(log, Op) and log.primitive.name == "log"):
+        return None
+    total = log.operands[0]
+    if not (isinstance(total, Op) and total.fold is SUM and total.primitive is VIEW):
+        return None
+    power = total.operands[0]
+    if not (isinstance(power, Op) and power.primitive.name == "exp") or total.conditions:
+        return None
+    apart = power.operands[0]
+    if not (isinstance(apart, Op) and apart.primitive.name == "subtract"):
+        return None
+    whole = identity(op.rank)
+    plain = op.maps == (whole, whole) and log.maps == (whole,)
+    inner = identity(apart.rank)
+    if not plain or power.maps != (inner,) or base_of(apart.operands[1]) is not base_of(shift):
+        return None
+    stretched = apart.operands[1]
+    along = stretched.maps[0] if is_view(stretched) and isinstance(stretched, Op) else None
+    kept = [k for function in (along or ()) for k, _ in function.terms]
+    reduced = [total.maps[0].index(f) for f in total.maps[0] if f.terms[0][0] >= total.rank]
+    if along is None or apart.maps[1] != inner or set(kept) & set(reduced):
+        return None
+    return total, apart

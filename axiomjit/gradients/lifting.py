@@ -1,0 +1,143 @@
+"""A graph for many values of an argument at once: each operation gets one more iterator.
+
+The new dimension comes first in every value that depends on the arguments; other values are read
+without it. Library operations are lifted by stacks of their operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.base.errors import GradientError
+from axiomjit.base.origins import user_location
+from axiomjit.gradients.transposes import copied
+from axiomjit.gradients.values import NodeArray, node_of
+from axiomjit.graph import builder
+from axiomjit.graph.external_calls import ArrayFunction
+from axiomjit.graph.library_operations import LibraryOperation
+from axiomjit.graph.nodes import Node, Op, Update, note, origin, post_order
+from axiomjit.numpy_rules.table import FUNCTIONS
+from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.index_maps import IndexMap, compose, iterator, through
+
+STACKED: Final = frozenset(
+    {
+        *(np.linalg.inv, np.linalg.det, np.linalg.slogdet, np.linalg.cholesky, np.linalg.eigh),
+        *(np.linalg.eigvalsh, np.linalg.eig, np.linalg.eigvals, np.linalg.svd, np.linalg.qr),
+        *(np.linalg.svdvals, np.linalg.pinv, np.linalg.matrix_power, np.linalg.solve),
+    }
+)
+"""NumPy functions whose operands may be stacks of matrices."""
+ALONG: Final = frozenset(
+    getattr(np.fft, name) for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
+)
+"""NumPy functions along one axis, which is an option."""
+
+
+def lifted(outputs: Sequence[Node], given: Mapping[Node, Node], length: Dim) -> list[Node]:
+    """The outputs for many values of nodes; each has the new dimension first.
+
+    Args:
+        outputs: Nodes of the graph of one value.
+        given: For nodes in it, those of all values, with a first dimension of this length.
+        length: The number of values.
+
+    Raises:
+        GradientError: a library operation has no form for stacks.
+    """
+    new, single = dict(given), dict[Node, Node]()
+    order = post_order(tuple(outputs), lambda node: () if node in given else node.children)
+    for node in order:
+        if node in new or not isinstance(node, Op):
+            continue
+        operands = [new.get(child, single.get(child, child)) for child in node.operands]
+        many = [child in new for child in node.operands]
+        if any(many):
+            if (
+                isinstance(node.primitive, LibraryOperation)
+                and node.primitive.may_raise
+                and (node.primitive.name.startswith(("positions_", "ends_")))
+            ):
+                single[node] = _check(node, operands, many, length)
+            else:
+                new[node] = note(_lift(node, operands, many, length))
+        elif any(child in single for child in node.operands):
+            single[node] = note(node.replace(operands=tuple(operands)))
+    return [
+        new[node]
+        if node in new
+        else builder.broadcast_to(single.get(node, node), (length, *node.shape))
+        for node in outputs
+    ]
+
+
+def _moved(index: IndexMap, rank: int, is_many: bool) -> IndexMap:
+    """A map after one iterator in front, by which an operand of `is_many` values is read."""
+    inner = compose(index, [iterator(k + 1) for k in range(rank)])
+    return (iterator(0), *inner) if is_many else inner
+
+
+def _lift(op: Op, operands: list[Node], many: Sequence[bool], length: Dim) -> Node:
+    if isinstance(op.primitive, LibraryOperation) and not op.primitive.keeps:
+        return _stacked_call(op, operands, many, length)
+    many = list(many)
+    if isinstance(op, Update):
+        if not many[0]:
+            operands[0] = copied(builder.broadcast_to(operands[0], (length, *op.whole)))
+        many[0] = True
+        op = op.replace(whole=(length, *op.whole))
+    rank = len(op.extents)
+    maps = tuple(_moved(m, rank, each) for m, each in zip(op.maps, many, strict=True))
+    places = [iterator(k + 1) for k in range(rank)]
+    return op.replace(
+        operands=tuple(operands),
+        maps=maps,
+        extents=(length, *op.extents),
+        rank=op.rank + 1,
+        regions=tuple(((dim(0), length), *region) for region in op.regions),
+        conditions=through(op.conditions, places),
+    )
+
+
+def _check(op: Op, operands: Sequence[Node], many: Sequence[bool], length: Dim) -> Node:
+    """A check of all positions at once, whose result is one number."""
+    if op.primitive.name.startswith("ends_"):
+        folds = (builder.MIN, builder.MAX)
+        ends = (
+            builder.fold(fold, node, (0,)) if each else node
+            for fold, node, each in zip(folds, operands, many, strict=True)
+        )
+        return note(op.replace(operands=tuple(ends)))
+    maps = tuple(_moved(m, len(op.extents), True) for m in op.maps)
+    return note(op.replace(operands=tuple(operands), maps=maps, extents=(length, *op.extents)))
+
+
+def _stacked_call(op: Op, operands: Sequence[Node], many: Sequence[bool], length: Dim) -> Node:
+    evaluate: Any = op.primitive.evaluate
+    function: Any = evaluate.function if isinstance(evaluate, ArrayFunction) else None
+    if not isinstance(function, Hashable) or function not in STACKED | ALONG:
+        raise GradientError(
+            f"{op.primitive.name} under vmap or in a Jacobian",
+            f"{op.primitive.name}, which has no form for stacks of operands",
+            "call it outside of the mapped function",
+            origin(op) or user_location(),
+        )
+    options = dict(evaluate.options)
+    if function in ALONG:
+        options["axis"] = options["axis"] + 1
+    whole = [
+        node if each else builder.broadcast_to(node, (length, *node.shape))
+        for node, each in zip(operands, many, strict=True)
+    ]
+    vector = function is np.linalg.solve and len(op.operands[1].shape) == 1
+    arrays = [NodeArray(node) for node in whole]
+    if vector:
+        arrays[1] = arrays[1][..., None]
+    stacked: Any = function
+    rule: Callable[..., Any] = FUNCTIONS[stacked]
+    made = rule(*(one.node for one in arrays), **options)
+    found: Node = made if evaluate.part is None else made[evaluate.part]
+    return node_of(NodeArray(found)[..., 0], found) if vector else found

@@ -1,0 +1,140 @@
+"""Regions: loops and branches as operations of a graph.
+
+A region has bodies: closed graphs with one input per operand. Its first operands are storages at
+their versions, which it overwrites; a carried number is a storage without dimensions. The other
+operands are captured: bodies only read them. The value of a region is the number of its trips; the
+next version of each overwritten storage is a `Written` of it. An index is a symbol of the kind
+INDEX, which stands in the lengths and index maps of the body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from axiomjit.base.dtypes import INT
+from axiomjit.base.errors import amount
+from axiomjit.graph.library_operations import LibraryOperation
+from axiomjit.graph.nodes import Graph, Node, Op, Update, note
+from axiomjit.graph.primitives import ALL, UPDATE
+from axiomjit.symbolic.dims import Dim, Symbol
+from axiomjit.symbolic.index_maps import identity, iterator
+
+REGION_WEIGHT: Final = 30
+"""The cost of a trip per element of the first operand, in additions."""
+
+
+class Region(LibraryOperation):
+    """A loop or a branch; `overwrites` is the number of operands that it overwrites."""
+
+    overwrites: int = 0
+    bodies: tuple[Graph, ...] = ()
+
+
+class Loop(Region):
+    """A loop: its body runs `trips` times in order, each time with the next `index` from 0 on.
+
+    Without `trips` it has no limit. With two bodies, the second gives a truth, asked before each
+    trip; the loop ends where it is false.
+    """
+
+    index: Symbol | None = None
+    trips: Dim | None = None
+
+
+class Cond(Region):
+    """A branch: by the truth in its first operand behind those written, one of two bodies runs."""
+
+
+class Written(Update):
+    """The next version of the first operand, overwritten by the region that is the second one.
+
+    `place` is the number of the storage among those that the region overwrites.
+    """
+
+    place: int = 0
+
+
+def region_node(region: Region, operands: Sequence[Node]) -> Op:
+    """The node of a region with these operands; its value is its number of trips, int64."""
+    extents: list[Dim] = []
+    maps = []
+    for node in operands:
+        first = len(extents)
+        maps.append(tuple(iterator(first + d) for d in range(len(node.shape))))
+        extents += node.shape
+    return note(Op(INT, region, None, tuple(operands), tuple(maps), tuple(extents), 0))
+
+
+def written_versions(node: Op) -> tuple[Written, ...]:
+    """The next versions of the storages that a region overwrites."""
+    assert isinstance(node.primitive, Region)
+    found = []
+    for k, old in enumerate(node.operands[: node.primitive.overwrites]):
+        maps = identity(len(old.shape)), ()
+        given = (old, node), maps, old.shape, len(old.shape)
+        made = Written(old.dtype, UPDATE, None, *given, whole=old.shape, place=k)
+        found.append(note(made))
+    return tuple(found)
+
+
+def after_region(node: Written) -> Written:
+    """The version with the operand of its region as the version before."""
+    region = node.operands[1]
+    return node.replace(operands=(region.children[node.place], region))
+
+
+def region_fields(
+    name: str, operands: Sequence[Node], written: int, bodies: Sequence[Graph]
+) -> dict[str, Any]:
+    """The fields that all regions have in common."""
+    return {
+        "name": name,
+        "arity": len(operands),
+        "evaluate": _no_function,
+        "source": "",
+        "loops": ALL,
+        "weight": REGION_WEIGHT,
+        "gives": INT,
+        "ranks": tuple(len(node.shape) for node in operands),
+        "overwrites": written,
+        "bodies": tuple(bodies),
+    }
+
+
+def _no_function(*operands: object) -> None:
+    raise TypeError("a region is lowered to kernels, or evaluated by evaluate_graph")
+
+
+def overwritten(node: Node) -> int:
+    """The number of leading operands whose memory a node overwrites."""
+    if isinstance(node, Update):
+        return 1
+    return overwritten_by(node.primitive) if isinstance(node, Op) else 0
+
+
+def overwritten_by(primitive: object) -> int:
+    """The number of leading operands that a region overwrites; 0 for other primitives."""
+    return primitive.overwrites if isinstance(primitive, Region) else 0
+
+
+def region_faults(op: Op) -> Iterator[str]:
+    """Faults of a region: bodies that do not fit the operands or each other."""
+    region = op.primitive
+    assert isinstance(region, Region)
+    for k, body in enumerate(region.bodies):
+        kinds = [(node.dtype, node.shape) for node in body.inputs]
+        if kinds != [(node.dtype, node.shape) for node in op.operands]:
+            yield f"body {k} of {region} has other inputs than its operands"
+        asks = isinstance(region, Loop) and k == 1
+        if asks and body.writes or any(k >= region.overwrites for k in body.writes):
+            yield f"body {k} of {region} writes {body.writes}"
+        for position, node in zip(body.writes, body.final_values, strict=False):
+            if (node.dtype, node.shape) != kinds[position]:
+                yield f"body {k} of {region} changes the type of operand {position}"
+        if len(body.results) != int(asks) or any(node.shape for node in body.results):
+            yield f"body {k} of {region} returns {amount(len(body.results), 'value')}"
+    if len(region.bodies) != 2 and not (isinstance(region, Loop) and len(region.bodies) == 1):
+        yield f"{region} with {amount(len(region.bodies), 'body', 'bodies')}"
+    if isinstance(region, Loop) and region.trips is None and len(region.bodies) < 2:
+        yield f"{region} without an end"

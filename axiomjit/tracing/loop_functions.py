@@ -1,0 +1,130 @@
+"""Loops and branches as functions: `fori_loop`, `while_loop`, `cond`, `scan`.
+
+Inside a compiled function they are regions of its program (`control_flow`, imported when one is
+followed); a loop that cannot be one is followed pass by pass. Elsewhere Python runs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from axiomjit.base.locks import lazy_import
+from axiomjit.base.trace_context import current
+
+
+def _traced(name: str, *args: Any) -> list[Any]:
+    """A list with the result of a region; an empty one if Python runs the loop or branch."""
+    if current() is None:
+        return []
+    late = lazy_import("axiomjit.tracing.control_flow")
+    try:
+        return [getattr(late, name)(*args)]
+    except late.RegionRefused:
+        return []
+
+
+def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any) -> Any:
+    """Return the value after `for i in range(lower, upper): value = body(i, value)`.
+
+    Args:
+        lower: The first index.
+        upper: The index behind the last one.
+        body: A function of the index and the value; it may also write into arrays, in place.
+        init: The value before the first trip: a number, an array, or a tuple or list of them.
+
+    Raises:
+        As the loop in Python.
+    """
+    for value in _traced("fori", lower, upper, body, init):
+        return value
+    value = init
+    for index in range(lower, upper):
+        value = body(index, value)
+    return value
+
+
+def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any) -> Any:
+    """Return the value after `while cond(value): value = body(value)`.
+
+    Args:
+        cond: A function of the value that returns one truth.
+        body: A function of the value that returns the next one.
+        init: The first value: a number, an array, or a tuple or list of them.
+
+    Raises:
+        As the loop in Python.
+    """
+    for value in _traced("repeated", cond, body, init):
+        return value
+    value = init
+    while cond(value):
+        value = body(value)
+    return value
+
+
+def cond(
+    pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Any
+) -> Any:
+    """Return `true_fn(*operands) if pred else false_fn(*operands)`.
+
+    Compiled, only the writes of one side are done; values of the other may be computed, too.
+
+    Args:
+        pred: One truth.
+        true_fn: Returns a number, an array, or a tuple or list of them.
+        false_fn: Returns values of the same types.
+        operands: The arguments of both.
+
+    Raises:
+        As the branch in Python.
+    """
+    for value in _traced("branched", pred, true_fn, false_fn, operands):
+        return value
+    return true_fn(*operands) if pred else false_fn(*operands)
+
+
+def scan(
+    f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any, length: int | None = None
+) -> tuple[Any, Any]:
+    """Return the carried value after all trips, and what the trips gave, stacked.
+
+    Trip i is `carry, ys[i] = f(carry, xs[i])`, in order.
+
+    Args:
+        f: A function of the carried value and a part of `xs`; it returns the next carried value,
+            and a number or array of one shape and dtype, or None.
+        init: The first carried value.
+        xs: An array, of which each trip gets one item along the first dimension; or None.
+        length: The number of trips, if `xs` is None.
+
+    Raises:
+        ValueError: there is no trip, so that the type of the stacked values is not known.
+    """
+    count = length if xs is None else xs.shape[0]
+    if count is None or count == 0:
+        raise ValueError("scan needs one trip or more: the type of its results is not known")
+    carry, first = f(init, None if xs is None else xs[0])
+    if first is None:
+        stacked = None
+    else:
+        stacked = _empty((count, *np.shape(first)), first)
+        stacked[0] = first
+
+    def trip(index: Any, value: Any) -> Any:
+        value, made = f(value, None if xs is None else xs[index])
+        if stacked is not None:
+            stacked[index] = made
+        return value
+
+    return fori_loop(1, count, trip, carry), stacked
+
+
+def _empty(shape: tuple[Any, ...], like: Any) -> Any:
+    """An array of zeros with the dtype of a value."""
+    dtype = like.dtype if hasattr(like, "dtype") else np.asarray(like).dtype
+    if current() is None:
+        return np.zeros(shape, dtype)
+    return lazy_import("axiomjit.tracing.control_flow").zeros(shape, dtype)

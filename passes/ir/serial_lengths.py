@@ -1,0 +1,55 @@
+"""Lengths in kernels with serial loops as expressions, apart from the rendering of statements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from axiomjit.symbolic.dims import INDEX, Atom, Dim, Symbol, dim, symbol_of
+
+FUNCTIONS: Final = {"//": "floor_divide", "min": "min", "max": "max"}
+"""The functions of a kernel source by the signs of lengths."""
+
+
+def serial_length(
+    value: Dim, index: Callable[[str], str], word: Callable[[int | Dim], str]
+) -> str | None:
+    """The expression of a length, in which indices are iterators; None for a single number.
+
+    Sums are written out, so that LLVM knows how far apart two elements are.
+
+    Args:
+        value: A length.
+        index: The name of an iterator in the source.
+        word: The name of a number that the caller gives, or its literal.
+    """
+    symbol = symbol_of(value)
+    if value.constant is not None:
+        return None
+    if symbol is not None:
+        return index(symbol.name) if symbol.kind == INDEX else None
+    if len(value.terms) == 1 and not _names_index(value) and len(value.terms[0][0]) == 1:
+        return None if value.terms[0][1] == 1 else f"({_sum_text(value, index, word)})"
+    return f"({_sum_text(value, index, word)})"
+
+
+def _sum_text(value: Dim, index: Callable[[str], str], word: Callable[[int | Dim], str]) -> str:
+    text = ""
+    for monomial, factor in value.terms:
+        factors = [_atom_text(atom, index, word) for atom in monomial]
+        factors += [word(abs(factor))] if abs(factor) != 1 or not monomial else []
+        lead = f"{text} - " if factor < 0 else f"{text} + "
+        part = " * ".join(factors)
+        text = lead + part if text else part if factor > 0 else f"0 - {part}"
+    return text
+
+
+def _atom_text(atom: Atom, index: Callable[[str], str], word: Callable[[int | Dim], str]) -> str:
+    """The name of an index or length, or the call of a function of two numbers."""
+    if isinstance(atom, Symbol) or not _names_index(dim(atom)):
+        return word(dim(atom))
+    return f"{FUNCTIONS[atom.sign]}({word(atom.left)}, {word(atom.right)})"
+
+
+def _names_index(value: Dim) -> bool:
+    return any(symbol.kind == INDEX for symbol in value.symbols)

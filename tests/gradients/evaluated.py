@@ -1,0 +1,85 @@
+"""Functions of NumPy and their gradients as graphs, run by the evaluator: nothing is compiled."""
+
+import numpy as np
+
+from axiomjit.gradients.reverse import gradients
+from axiomjit.gradients.values import NodeArray
+from axiomjit.graph.builder import as_node, cast, elementwise, fold, strong
+from axiomjit.graph.evaluate_graph import evaluate_graph
+from axiomjit.graph.nodes import Graph, Input
+from axiomjit.graph.primitives import PRIMITIVES, SUM
+from axiomjit.symbolic.dims import Scope, bound, dim
+
+_MULTIPLY, _ADD = PRIMITIVES["multiply"], PRIMITIVES["add"]
+
+
+def inputs_of(arrays):
+    """An input for each array."""
+    return [Input(a.dtype, k, tuple(map(dim, a.shape))) for k, a in enumerate(arrays)]
+
+
+def run(nodes, inputs, arrays):
+    """The values of nodes, and all warnings off."""
+    with np.errstate(all="ignore"):
+        return evaluate_graph(Graph(tuple(inputs), tuple(nodes)), arrays, {})
+
+
+def total(node):
+    """The sum of all elements."""
+    return fold(SUM, node, tuple(range(len(node.shape))))
+
+
+def gradients_of(function, *arrays, order=1, weights=None):
+    """The gradients of the sum of a function's elements, perhaps times weights.
+
+    For order 2 those of the sum of the first gradients, each times 1, 2, 3 and so on.
+    """
+    arrays = [np.asarray(a) for a in arrays]
+    inputs = inputs_of(arrays)
+    with bound(Scope({})):
+        node = function(*map(NodeArray, inputs)).node
+        if weights is not None:
+            node = elementwise(_MULTIPLY, node, as_node(weights, "weights"))
+        node = total(node)
+        for _ in range(order):
+            found = gradients([(node, strong(cast(as_node(1.0, "one"), node.dtype)))], inputs)
+            nodes = [found[one] for one in inputs]
+            node = None
+            for k, one in enumerate(nodes):
+                part = elementwise(_MULTIPLY, total(one), as_node(float(k + 1), "factor"))
+                node = part if node is None else elementwise(_ADD, node, part)
+    return [np.asarray(value) for value in run(nodes, inputs, arrays)]
+
+
+def differences(function, arrays, step=1e-3, weights=None):
+    """Five-point differences of the sum of a function's elements, by each element."""
+    arrays = [np.asarray(a) for a in arrays]
+
+    def value(changed):
+        made = np.asarray(function(*changed))
+        return (made if weights is None else made * weights).sum()
+
+    found = []
+    for k, array in enumerate(arrays):
+        gradient = np.zeros(array.shape, array.dtype)
+        for place in np.ndindex(array.shape):
+            parts = []
+            for shift in (-2, -1, 1, 2):
+                moved = array.copy()
+                moved[place] += shift * step
+                parts.append(value([*arrays[:k], moved, *arrays[k + 1 :]]))
+            a, b, c, d = parts
+            gradient[place] = (a - 8 * b + 8 * c - d) / (12 * step)
+        found.append(gradient)
+    return found
+
+
+def check(function, *arrays, rtol=1e-7, step=1e-3, seed=0):
+    """Compare the gradients of a function by floats with differences, for random weights."""
+    arrays = [np.asarray(a, float) for a in arrays]
+    shape = np.shape(function(*arrays))
+    weights = np.random.default_rng(seed).uniform(0.5, 1.5, shape)
+    found = gradients_of(function, *arrays, weights=weights)
+    wanted = differences(function, arrays, step, weights)
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=rtol, atol=rtol)

@@ -1,0 +1,96 @@
+"""`deriv` in the axis language, and gradients of functions of named arrays."""
+
+import numpy as np
+import pytest
+
+import axiomjit as aj
+from axiomjit.base.errors import GradientError, GraphValueError
+from axiomjit.transformers import make_transformer
+
+R = np.random.default_rng(6)
+H, W, N = (aj.make_axis(length=n, name=name) for n, name in ((3, "H"), (4, "W"), (5, "N")))
+X, Y = R.normal(size=(3, 4)), R.normal(size=(4, 5))
+
+
+@pytest.fixture(autouse=True)
+def _in_numpy(monkeypatch):
+    monkeypatch.setattr(aj.config, "disable", True)
+
+
+def computed(output, *pairs):
+    tensors, arrays = zip(*pairs, strict=True) if pairs else ((), ())
+    return make_transformer().computation(output, *tensors)(*arrays)
+
+
+def test_derivatives_by_placeholders():
+    x, y = aj.placeholder([H, W]), aj.placeholder([W, N])
+    loss = aj.sum(aj.dot(x, y) ** 2)
+    given = (x, X), (y, Y)
+    np.testing.assert_allclose(computed(aj.deriv(loss, x), *given), 2 * X @ Y @ Y.T)
+    by_y = aj.deriv(loss, y)
+    assert by_y.axes == y.axes
+    np.testing.assert_allclose(computed(by_y, *given), 2 * X.T @ X @ Y)
+    assert not computed(aj.deriv(aj.sum(x), y), *given).any()
+
+
+def test_an_error_replaces_the_sum():
+    x, e = aj.placeholder([H, W]), aj.placeholder([W])
+    found = computed(aj.deriv(aj.tanh(x), x, error=e), (x, X), (e, Y[:, 0]))
+    np.testing.assert_allclose(found, (1 - np.tanh(X) ** 2) * Y[:, 0])
+    with pytest.raises(GraphValueError, match=r"a dependent with axes.*H.*\n.*give error"):
+        aj.deriv(aj.tanh(x), x)
+    with pytest.raises(ValueError, match="list every axis"):
+        aj.deriv(aj.sum(x), x, error=e)
+
+
+def test_derivatives_by_computed_tensors_and_variables():
+    x = aj.placeholder([H, W])
+    middle = x * x
+    loss = aj.sum(middle * middle)
+    np.testing.assert_allclose(computed(aj.deriv(loss, middle), (x, X)), 2 * X * X)
+    v = aj.variable([W], initial_value=np.arange(4.0))
+    found = computed(aj.deriv(aj.sum(x * v * v), v), (x, X))
+    np.testing.assert_allclose(found, 2 * np.arange(4.0) * X.sum(0))
+    kept = aj.materialize(x * v)
+    np.testing.assert_allclose(
+        computed(aj.deriv(aj.sum(kept * kept), x), (x, X)), 2 * X * np.arange(4.0) ** 2
+    )
+
+
+def test_steps_of_descent():
+    x = aj.constant(X, [H, W])
+    w = aj.variable([W], initial_value=np.zeros(4))
+    target = aj.constant(X @ np.arange(4.0), [H])
+    loss = aj.sum((aj.dot(x, w) - target) ** 2)
+    step = aj.assign(w, w - 0.05 * aj.deriv(loss, w))
+    transformer = make_transformer()
+    run, value = transformer.computation(step), transformer.computation(loss)
+    before = float(value())
+    for _ in range(50):
+        run()
+    assert float(value()) < 0.05 * before
+
+
+def test_what_is_no_float_is_refused():
+    k = aj.placeholder([H], dtype=np.int64)
+    with pytest.raises(GradientError, match="int64 elements"):
+        aj.deriv(aj.sum(k * 1.0), k)
+
+
+def test_functions_of_named_arrays():
+    x, y = aj.NamedArray(X, [H, W]), aj.NamedArray(Y, [W, N])
+
+    def loss(x, y):
+        return aj.sum(aj.dot(x, y) ** 2)
+
+    value, gradient = aj.value_and_grad(loss, argnums=(0, 1))(x, y)
+    assert float(value.values) == pytest.approx(((X @ Y) ** 2).sum())
+    assert gradient[0].axes == x.axes
+    np.testing.assert_allclose(gradient[0].values, 2 * X @ Y @ Y.T)
+    np.testing.assert_allclose(gradient[1].values, 2 * X.T @ X @ Y)
+    stopped = aj.grad(lambda x: aj.sum(x * aj.stop_gradient(x)))(x)
+    np.testing.assert_allclose(stopped.values, X)
+    with pytest.raises(GradientError, match="not one float"):
+        aj.grad(lambda x: x * 2)(x)
+    maximum = aj.grad(lambda x: aj.sum(aj.max(x, reduction_axes=[W]) * aj.prod(x, out_axes=[H])))(x)
+    assert maximum.axes == x.axes

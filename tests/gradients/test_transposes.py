@@ -1,0 +1,84 @@
+"""The adjoints of reads: views, broadcasts, joins, gathers, windows, products."""
+
+import numpy as np
+import pytest
+
+from tests.gradients.evaluated import check
+
+R = np.random.default_rng(1)
+X = R.normal(size=(4, 6))
+Y = R.normal(size=(6, 3))
+V = R.normal(size=6)
+CASES = {
+    "sum": lambda x: np.sum(x * x, axis=0),
+    "mean": lambda x: np.mean(x * x, axis=(0, 1)),
+    "transpose": lambda x: np.transpose(x) ** 2,
+    "slice": lambda x: x[1:3, ::-1] ** 3,
+    "strided": lambda x: x[::2, 1::3] ** 3,
+    "backward strided": lambda x: x[::-2, ::-3] ** 3,
+    "one": lambda x: x[1] ** 3 + x[-1],
+    "new axis": lambda x: (x[:, None] * x[None]) ** 2,
+    "reshape": lambda x: np.reshape(x * x, (3, 8)) ** 3,
+    "flat": lambda x: np.reshape(x, (-1,)) ** 3,
+    "split": lambda x: np.reshape(x, (2, 2, 6)) ** 3,
+    "merge": lambda x: np.reshape(np.transpose(x) ** 2, (24,)) ** 3,
+    "diagonal": lambda x: np.diagonal(x) ** 3,
+    "trace": lambda x: np.trace(x) ** 2,
+    "concatenate": lambda x: np.concatenate([x, x[:2] * 2, -x]) ** 2,
+    "stack": lambda x: np.stack([x, x * x], axis=1) ** 2,
+    "pad": lambda x: np.pad(x, ((1, 2), (0, 1))) ** 2 + 1,
+    "pad edge": lambda x: np.pad(x, 1, mode="edge") ** 2,
+    "pad reflect": lambda x: np.pad(x, 2, mode="reflect") ** 2,
+    "roll": lambda x: np.roll(x, 2, axis=1) * x,
+    "tile": lambda x: np.tile(x, (2, 3)) ** 2,
+    "repeat": lambda x: np.repeat(x, 3, axis=0) ** 2,
+    "gather": lambda x: x[np.array([0, 2, 2, -1])] ** 2,
+    "gather two": lambda x: x[np.array([0, 2, 2]), np.array([1, 1, 1])] ** 2,
+    "gather mixed": lambda x: x[:, np.array([[0, 2], [2, 5]])] ** 2,
+    "take": lambda x: np.take(x, [1, 1, 3], axis=1) ** 2,
+    "take along": lambda x: np.take_along_axis(x, np.argsort(x, axis=1), axis=1) ** 3,
+    "where": lambda x: np.where(x > 0, x * x, -3 * x),
+    "windows": lambda x: np.lib.stride_tricks.sliding_window_view(x, 3, axis=1).sum(-1) ** 2,
+    "products of windows": lambda x: np.prod(
+        np.lib.stride_tricks.sliding_window_view(x, (2, 2)), axis=(-1, -2)
+    ),
+    "diff": lambda x: np.diff(x, 2, axis=1) ** 2,
+    "gradient": lambda x: np.gradient(x, axis=0) ** 2,
+    "trapezoid": lambda x: np.trapezoid(x * x, axis=1),
+    "cross": lambda x: np.cross(x[:, :3], x[:, 3:]),
+    "kron": lambda x: np.kron(x, x[:2, :2]),
+    "outer": lambda x: np.outer(x, x),
+    "triangle": lambda x: np.triu(x) @ np.tril(x).T,
+    "flip": lambda x: np.flip(x, 1) * x,
+    "sort": lambda x: np.sort(x, axis=0) ** 3,
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_views_and_moves(name):
+    check(CASES[name], X)
+
+
+PRODUCTS = {
+    "matmul": (lambda x, y: x @ y, X, Y),
+    "dot with a vector": (lambda x, y: x @ y, X, V),
+    "inner": (lambda x, y: np.dot(x, y), V, V * 2),
+    "stack": (lambda x, y: x @ y, R.normal(size=(2, 3, 4)), R.normal(size=(4, 5))),
+    "einsum": (lambda x, y: np.einsum("ij,jk->ki", x, y), X, Y),
+    "einsum three": (lambda x, y, v: np.einsum("ij,jk,j->ik", x, y, v), X, Y, V),
+    "einsum diagonal": (lambda x: np.einsum("ii->i", x[:, :4]) ** 2, X),
+    "broadcast": (lambda x, v: x * v, X, V),
+    "column": (lambda x, v: x / v, X, R.uniform(1, 2, (4, 1))),
+    "tensordot": (lambda x, y: np.tensordot(x, y, 1), X, Y),
+    "distances": (
+        lambda x, y: np.sqrt(((x[:, None, :] - y[None]) ** 2).sum(-1)),
+        R.normal(size=(3, 2)),
+        R.normal(size=(4, 2)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products(name):
+    function, *arrays = PRODUCTS[name]
+    check(function, *arrays)

@@ -1,0 +1,229 @@
+"""Loops and branches of programs give what Python gives, and stay loops and branches."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+import axiomjit as aj
+from axiomjit.base.errors import FallbackWarning
+from axiomjit.base.trace_context import Following, entered
+from axiomjit.graph.evaluate_graph import run_in_numpy
+from axiomjit.graph.regions import Region
+from axiomjit.symbolic.dims import Scope, bound
+from axiomjit.tracing.control_flow import UNBOUND, RegionRefused, trace_cond, trace_loop
+from tests.tracing.loop_programs import PROGRAMS
+
+CLOSE = {"rtol": 1e-12, "atol": 1e-13}
+
+
+def arguments_of(name, n):
+    function, make = PROGRAMS[name]
+    return function, make(n, np.random.default_rng(n))
+
+
+def copies(arguments):
+    return [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+
+
+def leaves(value):
+    return [x for y in value for x in leaves(y)] if isinstance(value, tuple) else [value]
+
+
+def assert_same(found, wanted):
+    for one, other in zip(found, wanted, strict=True):
+        if other is not None:
+            assert np.asarray(one).dtype == np.asarray(other).dtype
+            np.testing.assert_allclose(one, other, **CLOSE)
+
+
+def assert_as_python(compiled, function, arguments):
+    """A compiled function returns and writes what Python does."""
+    mine, plain = copies(arguments), copies(arguments)
+    assert_same([*leaves(compiled(*mine)), *mine], [*leaves(function(*plain)), *plain])
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_are_compiled_and_equal_python(name):
+    function, arguments = arguments_of(name, 7)
+    compiled = aj.jit(strict=True)(function)
+    assert_as_python(compiled, function, arguments)
+    assert_as_python(compiled, function, PROGRAMS[name][1](11, np.random.default_rng(1)))
+
+
+@pytest.mark.parametrize("name", ["cholesky", "lu_with_pivoting", "stacked"])
+def test_another_length_compiles_nothing(name):
+    function, arguments = arguments_of(name, 7)
+    compiled = aj.jit(strict=True)(function)
+    compiled(*copies(arguments))
+    before = compiled.cache_info().traced
+    compiled(*PROGRAMS[name][1](12, np.random.default_rng(2)))
+    assert compiled.cache_info().traced == before
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_evaluator_gives_the_meaning_of_regions(name):
+    function, arguments = arguments_of(name, 6)
+    mine, plain = copies(arguments), copies(arguments)
+    lowered = aj.jit(function).lower(*mine)
+    graph, lengths = lowered._stages.graph, lowered._values
+    assert any(isinstance(op.primitive, Region) for op in graph.ops)
+    results = run_in_numpy(graph, mine, lengths)
+    wanted = [one for one in leaves(function(*plain)) if one is not None]
+    for one, other in zip(results, wanted, strict=False):
+        np.testing.assert_allclose(one, other, **CLOSE)
+    assert_same(mine, plain)
+
+
+def run(function, *arguments):
+    """What a function returns or raises, and its arguments afterwards."""
+    given = copies(arguments)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FallbackWarning)
+        try:
+            found = function(*given)
+        except Exception as error:
+            found = type(error), str(error)
+    return found, given
+
+
+def count_places(h, places):
+    def count(i, nothing):
+        h[places[i]] += 1.0
+        return nothing
+
+    aj.fori_loop(0, places.shape[0], count, 0)
+
+
+def divided(x):
+    return aj.fori_loop(0, x.shape[0], lambda i, s: 1.0 / (s - 2.0), 0.0)
+
+
+def divided_by_zero(x):
+    return aj.fori_loop(0, x.shape[0], lambda i, s: 1.0 / (s - 1.0), 0.0)
+
+
+def powers_of_three(x):
+    return aj.fori_loop(0, x.shape[0], lambda i, s: s * 3 + 1, 1)
+
+
+def roots(x):
+    return aj.fori_loop(0, x.shape[0], lambda i, s: math.sqrt(s + x[i]), 1.0)
+
+
+def by_hand(x, h):
+    def count(i, nothing):
+        h[int(x[i] * 8)] += 1
+        return nothing
+
+    return aj.fori_loop(0, x.shape[0], count, 0)
+
+
+def first_zero(x):
+    return aj.while_loop(lambda k: x[k] != 0, lambda k: k + 1, 0)
+
+
+ENDS = [
+    (count_places, np.zeros(8), np.array([1, 2, 2, -1, 7, -8])),
+    (count_places, np.zeros(8), np.array([1, 2, 9, 2, 2])),
+    (count_places, np.zeros(8), np.array([1, 2, -9, 2, 2])),
+    (divided, np.zeros(7)),
+    (divided_by_zero, np.zeros(7)),
+    (powers_of_three, np.zeros(7)),
+    (powers_of_three, np.zeros(70)),
+    (roots, np.ones(7)),
+    (roots, -3 * np.ones(7)),
+    (by_hand, np.array([0.1, 0.5, 0.5, 0.7, 0.9]), np.zeros(8, int)),
+    (by_hand, np.array([0.1, 0.5, 3.0, 0.5, 0.9]), np.zeros(8, int)),
+    (first_zero, np.array([1.0, 2.0, 0.0, 1.0, 1.0])),
+    (first_zero, np.ones(6)),
+]
+
+
+@pytest.mark.parametrize("case", range(len(ENDS)))
+def test_errors_and_large_integers_are_pythons(case):
+    function, *arguments = ENDS[case]
+    found, given = run(aj.jit(function), *arguments)
+    wanted, plain = run(function, *arguments)
+    assert found == wanted
+    assert type(found) is type(wanted)
+    assert_same(given, plain)
+
+
+def up_to(x, n):
+    return aj.fori_loop(0, n, lambda i, s: s + x[i], 0.0)
+
+
+@pytest.mark.parametrize("n", [0, 1, 6, 9])
+def test_counts_from_outside(n):
+    x = np.arange(6.0)
+    assert run(aj.jit(up_to), x, n)[0] == run(up_to, x, n)[0]
+
+
+def test_views_and_other_orders_are_written_in_place():
+    def through_a_view(x):
+        rows = x.reshape(3, 4).T
+
+        def step(i, nothing):
+            rows[i] = rows[i - 1] * 2 + 1
+            return nothing
+
+        aj.fori_loop(0, 4, step, 0)
+
+    assert_as_python(aj.jit(strict=True)(through_a_view), through_a_view, [np.arange(12.0)])
+
+    def backward(x):
+        y = x[::-1]
+
+        def step(i, nothing):
+            y[i] = x[i] + 1
+            return nothing
+
+        aj.fori_loop(0, x.shape[0], step, 0)
+
+    assert_as_python(aj.jit(strict=True)(backward), backward, [np.arange(7.0)])
+
+
+def test_swapped_arrays_are_not_a_region_yet():
+    def swapped(u, v):
+        return aj.fori_loop(0, 3, lambda i, pair: (pair[1], pair[0]), (u, v))
+
+    u, v = np.arange(5.0), np.ones(5)
+    assert aj.jit(swapped)(u, v)[0] is v
+
+
+def followed(call):
+    """What a call does in a trace without a function."""
+    following = Following()
+    with entered(following), bound(Scope({})):
+        return call()
+
+
+def test_what_cannot_be_followed_is_refused_and_leaves_no_trace():
+    with pytest.raises(RegionRefused, match="no function is traced"):
+        trace_loop((0, 3, 1), lambda i: (), ())
+    with pytest.raises(RegionRefused, match="0 values after a trip, 1 before"):
+        followed(lambda: trace_loop((0, 3, 1), lambda i, x: (), (1.0,)))
+    with pytest.raises(RegionRefused, match="a carried list that changes"):
+        followed(lambda: trace_loop((0, 3, 1), lambda i, x: ([],), ([],)))
+    with pytest.raises(RegionRefused, match="step 0"):
+        followed(lambda: trace_loop((0, 3, 0), lambda i: (), ()))
+    with pytest.raises(RegionRefused, match="ZeroDivisionError"):
+        followed(lambda: trace_loop((0, 3, 1), lambda i, x: (1 / 0,), (1.0,)))
+
+
+def test_known_truths_and_ranges_choose_at_once():
+    assert trace_cond(True, lambda x: (x + 1,), lambda x: (x,), (1,)) == (2,)
+    assert followed(lambda: trace_loop((3, 3, 1), lambda i, x: (x,), (1,))) == (UNBOUND, 1)
+    assert followed(lambda: trace_loop((0, 4, 2), lambda i, x: (x,), (1,)))[0] == 2
+
+
+def test_functions_of_loops_run_in_python_outside():
+    assert aj.fori_loop(0, 4, lambda i, s: s + i, 0) == 6
+    assert aj.while_loop(lambda s: s < 5, lambda s: s + 2, 0) == 6
+    assert aj.cond(False, lambda x: x, lambda x: -x, 3) == -3
+    carry, ys = aj.scan(lambda c, x: (c + x, c), 0.0, np.arange(4.0))
+    assert (carry, ys.tolist()) == (6.0, [0.0, 0.0, 1.0, 3.0])
+    with pytest.raises(ValueError, match="one trip or more"):
+        aj.scan(lambda c, x: (c, c), 0.0, np.zeros(0))
