@@ -127,6 +127,7 @@ if _TYPE_CHECKING:
     from axiomjit.dispatch.tensor_gradients import deriv as deriv
     from axiomjit.graph.powers import erf as erf
     from axiomjit.graph.powers import erfc as erfc
+    from axiomjit.interop.containers import filled as filled
     from axiomjit.notation.bitcast import bitcast as bitcast
     from axiomjit.notation.constructors import tensor as tensor
     from axiomjit.notation.einsum import concat as concat
@@ -174,6 +175,7 @@ _MODULES = {
     "axiomjit.dispatch.pullbacks": "hessian jacobian jvp vjp vmap",
     "axiomjit.dispatch.tensor_gradients": "deriv",
     "axiomjit.graph.powers": "erf erfc",
+    "axiomjit.interop.containers": "filled",
     "axiomjit.nn": "nn",
     "axiomjit.notation": "notation",
     "axiomjit.notation.bitcast": "bitcast",
@@ -205,7 +207,12 @@ def _of_xarray(kind: type) -> _Any:
     return _lazy_import("axiomjit.interop.labelled").form_of(kind)
 
 
-_install(lend=_lend)
+def _arrays_of(values: _Any) -> _Any:
+    """Arrays in the places of containers: no program without them imports `interop`."""
+    return _lazy_import("axiomjit.interop.containers").arrays_of(values)
+
+
+_install(lend=_lend, arrays_of=_arrays_of)
 _form_of_library["xarray"] = _of_xarray
 _replaced_in["xarray"] = lambda: _lazy_import("axiomjit.interop.xarray_calls").replaced()
 

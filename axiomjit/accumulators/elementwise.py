@@ -14,6 +14,7 @@ from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
 from axiomjit.graph.describe import describe_call, describe_length
+from axiomjit.graph.execution import in_arrays
 from axiomjit.graph.nodes import Node, Op, is_view
 from axiomjit.graph.primitives import CAST, COPY
 from axiomjit.graph.reductions import computed
@@ -115,6 +116,7 @@ class Elementwise(ArrayFunction):
         Raises:
             GraphTypeError: an operand has axes.
         """
+        args = in_arrays(args)
         for k, value in enumerate(args):
             if isinstance(value, NamedValue | NodeValue) and not isinstance(value, TracedValue):
                 raise GraphTypeError(

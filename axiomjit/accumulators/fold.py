@@ -14,6 +14,7 @@ from axiomjit.accumulators.grouped import fold_groups
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.graph import builder
+from axiomjit.graph.execution import in_arrays
 from axiomjit.graph.nodes import Node, Op, base_of
 from axiomjit.graph.primitives import ACCUMULATORS, COPY
 from axiomjit.graph.reductions import (
@@ -88,9 +89,10 @@ def fold(
     """
     accumulator = accumulator_of(acc)
     _check_options(acc, operands, axes, running, by, groups)
-    return _fold_values(
-        accumulator, operands, axes, running, None if by is None else By(by, groups)
-    )
+    if by is None:
+        return _fold_values(accumulator, in_arrays(operands), axes, running, None)
+    *given, labels = in_arrays((*operands, by))
+    return _fold_values(accumulator, given, axes, running, By(labels, groups))
 
 
 def _fold_values(

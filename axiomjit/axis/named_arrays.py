@@ -14,6 +14,7 @@ from axiomjit.base.chunked import refuse_chunked
 from axiomjit.base.dtypes import CODES, DType
 from axiomjit.base.errors import AxesError
 from axiomjit.base.origins import hides_frames, user_location
+from axiomjit.graph.execution import in_arrays
 from axiomjit.graph.traced_values import NamedValue
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class NamedArray(AxisMethods[Any], NamedValue):
             GraphTypeError: the array is in chunks.
         """
         refuse_chunked(values, "a named array")
-        self.values: Final[np.ndarray] = np.asarray(values)
+        self.values: Final[np.ndarray] = np.asarray(in_arrays((values,))[0])
         self.axes: Final[Axes] = make_axes(axes)
         if self.values.shape != self.axes.lengths:
             raise AxesError(

@@ -38,6 +38,7 @@ from axiomjit.base.errors import AxesError, GraphTypeError, UnboundError
 from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.base.trace_context import refused
 from axiomjit.graph import builder, execution
+from axiomjit.graph.execution import in_arrays
 from axiomjit.graph.nodes import (
     Constant,
     Input,
@@ -401,7 +402,7 @@ def _frozen_copy(value: ArrayLike, dtype: DTypeLike | None) -> np.ndarray:
     wanted = None if dtype is None else dtypes.named(dtype, asked, user_location())
     refuse_chunked(value, asked)
     try:
-        array = np.array(value, wanted, order="C")
+        array = np.array(in_arrays((value,))[0], wanted, order="C")
     except (TypeError, ValueError, OverflowError) as error:
         remedy = "pass numbers of one kind, in rows of equal length"
         raise GraphTypeError(asked, str(error), remedy, user_location()) from None

@@ -62,7 +62,8 @@ Installed functions, by which a layer calls a later one.
 - `axiomjit/functions/transforms.py` `FORMS`: the traced forms of `vjp` and its like, in `dispatch`
 - `axiomjit/gradients/libraries.py` `_GIVEN`: derivatives that users gave to library functions
 - `axiomjit/graph/execution.py` `install`: front ends run graphs and do not import passes;
-  `dispatch` lends arrays to functions by the drop-in, which is built on `dispatch`
+  `dispatch` lends arrays to functions by the drop-in, which is built on `dispatch`; front ends
+  ask `interop` for the arrays of other libraries' containers
 - `axiomjit/graph/execution.py` `_installed`: the functions installed there
 - `axiomjit/base/tree.py` `form_of_library`: how `interop` splits a library's labelled arrays
 - `axiomjit/functions/libraries.py` `replaced_in`: what `interop` does in place of a library

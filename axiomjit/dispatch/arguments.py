@@ -36,6 +36,7 @@ from axiomjit.base.tree import (
 )
 from axiomjit.functions.outside import BY_IDENTITY
 from axiomjit.functions.sources import is_known_value
+from axiomjit.graph.execution import in_arrays
 from axiomjit.graph.traced_values import AxisValue, NamedValue
 
 Forget = Callable[[Any], None]
@@ -195,11 +196,18 @@ def are_arrays(values: Sequence[object]) -> bool:
 def in_numpy(
     args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[Sequence[Any], Mapping[str, Any]] | None:
-    """The arguments with NumPy's arrays and numbers in place of lazy ones; None without those."""
+    """The arguments with NumPy's arrays and numbers in place of lazy ones and of containers.
+
+    None without those.
+
+    Raises:
+        As `in_arrays`.
+    """
     values = (*args, *kwargs.values())
-    if not any(issubclass(type(one), ArrayValue) for one in values):
+    given = in_arrays(values)
+    if given is values and not any(issubclass(type(one), ArrayValue) for one in values):
         return None
-    plain = [_in_numpy(one) for one in values]
+    plain = [_in_numpy(one) for one in given]
     if all(new is old for new, old in zip(plain, values, strict=True)):
         return None
     return plain[: len(args)], dict(zip(kwargs, plain[len(args) :], strict=True))

@@ -532,6 +532,9 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         lazy_import("axiomjit.debug.lowered")
         from axiomjit.debug.lowered import Lowered
 
+        plain: Any = in_numpy(args, kwargs)
+        if plain is not None:
+            return self.lower(*plain[0], **plain[1])
         if axes_among((*args, *kwargs.values())):
             named = self._apart_named(args, kwargs)
             return cast("Lowered", self._named_program(named).lower(named))
@@ -568,7 +571,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         """
         try:  # `hides_frames` would be one more call
             if kwargs or not are_arrays(args):
-                args, kwargs = stood_in((args, kwargs))
+                args, kwargs = stood_in(in_numpy(args, kwargs) or (args, kwargs))
                 if axes_among((*args, *kwargs.values())):
                     raise no_named_arrays(self._name)
             call = self._apart(args, kwargs)

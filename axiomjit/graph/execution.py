@@ -7,7 +7,7 @@ functions that run compiled graphs; until then, the NumPy evaluator runs graphs.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from axiomjit.graph.nodes import Constant, Graph
 from axiomjit.symbolic.dims import Symbol
 
 Finish = Callable[[Sequence[np.ndarray]], Any]
+CONTAINERS: Final = frozenset({"jax", "jaxlib", "pandas", "polars", "pyarrow", "torch"})
+"""Libraries whose columns and tensors are arrays, by the first part of the module's name."""
 _installed: dict[str, Any] = {}
 
 
@@ -70,6 +72,19 @@ def chosen_orders(
     """
     orders = _installed.get("chosen_orders", lambda *_: {})
     found: Mapping[int, tuple[int, ...]] = orders(graph, arguments, lengths, places)
+    return found
+
+
+def in_arrays(values: Sequence[Any]) -> Sequence[Any]:
+    """The values, with NumPy arrays in the places of containers of other libraries.
+
+    Raises:
+        GraphTypeError: a container holds no numbers that NumPy has, or is no array of them.
+        GraphValueError: elements are missing, or pandas would align the operands first.
+    """
+    if not any(str(type(one).__module__).partition(".")[0] in CONTAINERS for one in values):
+        return values
+    found: Sequence[Any] = _installed["arrays_of"](values)
     return found
 
 

@@ -2,6 +2,7 @@
 
 Nothing of it is imported before such data is given.
 
+- `containers.py`: columns, tensors and arrays of pandas, polars, Arrow, torch and JAX as arrays
 - `labelled.py`: DataArrays and Datasets as arrays with labels, and built again of both
 - `xarray_calls.py`: what xarray computes from values, done in ways that can be traced
 

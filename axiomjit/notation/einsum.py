@@ -17,6 +17,7 @@ from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.contractions import Projections
 from axiomjit.graph.describe import describe_shape
+from axiomjit.graph.execution import in_arrays
 from axiomjit.graph.nodes import Node, Op, is_view
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.traced_values import NamedValue, NodeValue, ShapedValue, Source
@@ -36,7 +37,7 @@ from axiomjit.symbolic.dims import Dim, dim
 
 def computed(function: ArrayCall, placed: Sequence[Any]) -> Any:
     """The result as the kind of value that the operands are."""
-    call = function.call
+    call, placed = function.call, in_arrays(placed)
     hosts = [value for value in placed if isinstance(value, NodeValue | NamedValue)]
     if not hosts:
         function.capture(placed)

@@ -57,7 +57,6 @@ FOREIGN = {
 }
 if find_spec("pandas"):
     pd = import_module("pandas")
-    FOREIGN["series"] = (lambda x: x + 1, pd.Series([1.0, 2]))
     FOREIGN["frame"] = (lambda x: np.exp(x), pd.DataFrame({"a": [1.0, 2]}))
 
 
