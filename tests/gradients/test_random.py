@@ -1,15 +1,12 @@
 """Random programs: gradients against differences, and pullbacks against pushforwards."""
 
-import os
-
 import numpy as np
 import pytest
 
 import axiomjit as aj
 from axiomjit.gradients import folds, reverse
+from tests.generator.budget import budget
 from tests.gradients.programs import directional, drawn, program
-
-BUDGET = int(os.environ.get("AXIOMJIT_BUDGET", "1"))
 
 
 def is_smooth(function, x, v):
@@ -31,7 +28,7 @@ def compared(seed):
     return abs((gradient * v).sum() - wanted) / size
 
 
-@pytest.mark.parametrize("seed", range(40 * BUDGET))
+@pytest.mark.parametrize("seed", range(budget(20)))
 def test_gradients_are_slopes(seed, monkeypatch):
     monkeypatch.setattr(aj.config, "disable", True)
     error = compared(seed)
@@ -44,13 +41,13 @@ def test_most_programs_are_compared(monkeypatch):
     assert sum(error is not None for error in errors) >= 6
 
 
-@pytest.mark.parametrize("seed", range(2 * BUDGET))
+@pytest.mark.parametrize("seed", range(budget(2)))
 def test_compiled_gradients_are_slopes(seed):
     error = compared(2000 + seed)
     assert error is None or error < 1e-6
 
 
-@pytest.mark.parametrize("seed", range(10 * BUDGET))
+@pytest.mark.parametrize("seed", range(budget(6)))
 def test_pullbacks_are_adjoint_to_pushforwards(seed, monkeypatch):
     monkeypatch.setattr(aj.config, "disable", True)
     steps, x, generator = drawn(3000 + seed, length=3)
