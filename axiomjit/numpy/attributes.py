@@ -303,6 +303,8 @@ def _dlpack(
     dl_device: Any = None,
     copy: bool | None = None,
 ) -> Any:
+    if _is_number(self):
+        return look(self).__dlpack__()  # NumPy's error
     return handed_out(self).__dlpack__(
         stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
     )
@@ -422,7 +424,9 @@ ATTRIBUTES: Final[dict[str, Any]] = {
     "__array_wrap__": _wrap_result,
     "__array_finalize__": lambda self, source: None,
     "__dlpack__": _dlpack,
-    "__dlpack_device__": lambda self: np.empty(0).__dlpack_device__(),
+    "__dlpack_device__": lambda self: (
+        look(self) if _is_number(self) else np.empty(0)
+    ).__dlpack_device__(),
     "__buffer__": _buffer,
     "__copy__": lambda self: _copied(self),
     "__deepcopy__": _copied,

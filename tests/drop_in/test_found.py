@@ -84,6 +84,14 @@ FOUND = {
             Step("g0 += y"),
         )
     ),
+    "numbers are not for DLPack": Sequence(
+        (
+            Step("a = wrap(made('f8', (6,), k))"),
+            Step("d = a.any()"),
+            Step("e1 = numpy.from_dlpack(d)"),
+            Step("e2 = numpy.from_dlpack(a)"),
+        ),
+    ),
     "a number that is broadcast is read-only": Sequence(
         (
             Step("a = wrap(made('f8', (6,), k))"),
