@@ -12,7 +12,7 @@ import numpy as np
 
 from axiomjit.base.config import config
 from axiomjit.base.error_states import refuse_traps
-from axiomjit.base.errors import NeedsValuesError
+from axiomjit.base.errors import AxiomError, NeedsValuesError
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.records import Record
 from axiomjit.base.trace_context import Following
@@ -42,7 +42,7 @@ from axiomjit.symbolic.dims import Dim, Scope
 from axiomjit.tracing.holders import referred_by
 from axiomjit.tracing.trace import Trace, trace
 
-ROUNDS: Final = 8
+ROUNDS: Final = 14
 """The most traces of one function for one program; each adds to `Wanted`."""
 
 
@@ -145,8 +145,9 @@ def trace_function(
             return made.run()
         except TraceAgain:
             pass
-        except NeedsValuesError:
-            if not made.learn():
+        except (AxiomError, NameError) as error:
+            learns = isinstance(error, NeedsValuesError) and made.learn()
+            if not learns and not wanted.forget_regions():
                 raise
         finally:
             made.end()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import dis
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,7 +32,13 @@ from axiomjit.functions.known_calls import Kind, kind_of_call
 from axiomjit.functions.libraries import is_users, users_function
 from axiomjit.functions.objects import is_plain
 from axiomjit.functions.operators import Operators, has_methods, is_traced
-from axiomjit.functions.outside import Outside, is_container, refuse
+from axiomjit.functions.outside import (
+    Outside,
+    in_region,
+    is_container,
+    refuse,
+    refuse_in_region,
+)
 from axiomjit.functions.sources import (
     MISSING,
     Attribute,
@@ -76,6 +83,8 @@ _READING: Final = frozenset(
     }
 )
 """Methods of containers that change nothing."""
+_WRITING: Final = ("fill", "put", "sort", "partition", "resize", "itemset", "setflags", "setfield")
+"""Methods of arrays that change them."""
 _COMPARING: Final = {
     **dict.fromkeys(("index", "count", "remove"), ("__eq__",)),
     "sort": ("__lt__", "__gt__"),
@@ -176,12 +185,15 @@ class Calls(Operators):
 
     def _call_function(self, function: FunctionType, args: Any, kwargs: Any) -> Any:
         if id(function.__code__) in self._codes:
+            if stores_outside(function.__code__):
+                refuse_in_region("a change of a variable of another function")
             return function(*args, **kwargs)
         if _is_generated(function) and function.__name__ == "__eq__" and len(args) == 2:
             return self._equal_fields(*args)
         if users_function(function):
             copy = self.copy_of(function)
             if copy.__code__ is function.__code__:
+                refuse_in_region(f"a call of {function.__name__}, which has code without text")
                 _refuse_objects(function, args, kwargs)
             return copy(*args, **kwargs)
         if _is_dispatcher(function) and args:
@@ -283,6 +295,8 @@ class Calls(Operators):
             refuse(f"calls {name} of a {held.__objclass__.__name__} past its own class")
         if not is_plain(owner) and self._entries_have(owner, *_COMPARING.get(name, ())):
             refuse(f"calls {name} of a container of objects that have their own comparisons")
+        if name not in _READING:
+            refuse_in_region(f"{name} of a {type(owner).__name__}")
         given = args if name in _STORING else [self.given(one) for one in args]
         return held(owner, *given, **{key: self.given(v) for key, v in kwargs.items()})
 
@@ -390,6 +404,7 @@ class Calls(Operators):
         if kind is np.ndarray:
             return self._array_method(owner, name, args, kwargs)
         if is_generator(owner) and name in DRAWS and id(owner) in self.made_generators:
+            refuse_in_region("a random draw")
             given, named = known_numbers(list(map(self.given, args))), dict(kwargs)
             if traced_in([*given, *named.values()]):
                 refuse(f"gives a computed array to {name} of a generator that it made")
@@ -400,6 +415,7 @@ class Calls(Operators):
         if kind is super:
             return self._super_method(owner, name, args, kwargs)
         if kind is GeneratorType and not self.outside.is_outside(owner):
+            refuse_in_region("an iterator")
             return getattr(owner, name)(*args, **kwargs)
         found = self.attribute(owner, name)
         bound = getattr(found, "__self__", None)
@@ -459,6 +475,7 @@ class Calls(Operators):
 
     def store_attribute(self, owner: Any, name: str, value: Any) -> None:
         """Store an attribute past the class's own `__setattr__`."""
+        refuse_in_region("an assignment to an attribute")
         if self.outside.is_outside(owner):
             how = "delete plain attribute" if value is MISSING else "plain attribute"
             self.outside.store(how, owner, name, value)
@@ -472,6 +489,8 @@ class Calls(Operators):
         self.identifies = self.identifies or (name in _COMPARING and any(map(is_traced, args)))
         if name in _COMPARING and self._entries_have(owner, *_COMPARING[name]):
             refuse(f"calls {name} of a container of objects that have their own comparisons")
+        if name not in _READING and name not in _AS_HOOKS:
+            refuse_in_region(f"{name} of a {type(owner).__name__}")
         if not self.outside.is_outside(owner):
             stored = args if name in _STORING else tuple(map(self.given, args))
             return getattr(owner, name)(*stored, **named)
@@ -503,8 +522,11 @@ class Calls(Operators):
         """Call a method of an array of known values, which the function has made."""
         given = [self.given(one) for one in args]
         named = {key: self.given(value) for key, value in kwargs.items()}
+        if name in _WRITING and in_region():
+            self.known.want_traced(owner)
+            refuse_in_region(f"{name} of an array of known values")
         if first_traced([given, list(named.values())]) is not None:
-            if name in ("fill", "put", "sort", "partition"):
+            if name in _WRITING:
                 self.known.want_traced(owner)
             return getattr(Tracer(as_node(owner, name)), name)(*given, **named)
         return self.known.note(writing(getattr(owner, name), *given, **named))
@@ -605,6 +627,19 @@ def _codes(code: CodeType) -> dict[int, CodeType]:
         if isinstance(part, CodeType):
             found |= {id(part): part} | _codes(part)
     return found
+
+
+@functools.lru_cache(maxsize=1000)
+def stores_outside(code: CodeType) -> bool:
+    """True if a function assigns to variables of the functions around it."""
+    return _stores(code, frozenset(code.co_freevars))
+
+
+def _stores(code: CodeType, names: frozenset[str]) -> bool:
+    how = ("STORE_DEREF", "DELETE_DEREF")
+    own = any(one.opname in how and one.argval in names for one in dis.get_instructions(code))
+    inner = [part for part in code.co_consts if isinstance(part, CodeType)]
+    return own or any(_stores(part, names & {*part.co_freevars}) for part in inner)
 
 
 def _is_dispatcher(function: FunctionType) -> bool:

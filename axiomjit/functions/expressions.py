@@ -340,6 +340,22 @@ class Expressions:
             return all_of([*tests, self.hook("truth", node if tests else at, last)], node)
         return self.hook("truth", at, self.expression(node))
 
+    def truth_value(self, node: Any) -> ast.expr:
+        """Return an expression with the truth of a condition, or its value; it may be traced."""
+        empty = ast.arguments([], [], None, [], [], None, [])
+        if isinstance(node, ast.Compare) and len(node.ops) > 1:
+            signs = [constant(_COMPARE[one.__class__], node) for one in node.ops]
+            values = [node.left, *node.comparators]
+            parts = [placed(ast.Lambda(empty, self.expression(v)), v) for v in values]
+            return self.hook("ordered", node, placed(ast.Tuple([*signs], LOAD), node), *parts)
+        if isinstance(node, ast.BoolOp):
+            parts = [placed(ast.Lambda(empty, self.truth_value(v)), v) for v in node.values]
+            is_and = constant(isinstance(node.op, ast.And), node)
+            return self.hook("logical", node, is_and, *parts)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return self.hook("negated", node, self.truth_value(node.operand))
+        return self.expression(node)  # type: ignore[no-any-return]
+
     def _walrus(self, node: ast.NamedExpr) -> ast.expr:
         name = node.target.id = self.mangle(node.target.id)
         if self.scope.assigned().kind(name) != "local":

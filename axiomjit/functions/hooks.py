@@ -12,9 +12,12 @@ from axiomjit.base.locks import lazy_import
 from axiomjit.base.trace_context import current
 from axiomjit.functions.libraries import is_library_module
 from axiomjit.functions.library_calls import LibraryCalls
-from axiomjit.functions.outside import TraceAgain, refuse
+from axiomjit.functions.outside import TraceAgain, refuse, refuse_in_region
 from axiomjit.functions.sources import MISSING, Contents, FunctionPart
 from axiomjit.functions.texts import joined
+
+LOOP_HOOKS: Final = frozenset({"repeat", "branch", "logical", "ordered", "negated"})
+"""The hooks of loops and branches."""
 
 
 class FunctionHooks:
@@ -37,7 +40,11 @@ class FunctionHooks:
         self._patterns: Any = None
 
     def __getattr__(self, name: str) -> Any:
-        """Return a hook of `match` statements; few functions have any."""
+        """Return a hook of loops, or of `match` statements; few functions have any."""
+        if name in LOOP_HOOKS:
+            return getattr(
+                lazy_import("axiomjit.functions.loop_hooks").LoopHooks(self._calls), name
+            )
         if self._patterns is None:
             late = lazy_import("axiomjit.functions.pattern_hooks")
             self._patterns = late.PatternHooks(self)
@@ -117,12 +124,17 @@ class FunctionHooks:
         error = sys.exc_info()[1]
         if isinstance(error, TraceAgain):
             raise error
+        if isinstance(error, NameError) and self._outside.wanted.forget_regions():
+            raise TraceAgain
         following = current()
         if following is not None and following.refusal is not None:
             raise following.refusal
+        if error is not None:
+            refuse_in_region("an error that is caught")
 
     def context(self, manager: Any) -> Any:
         """The manager of a `with` statement."""
+        refuse_in_region("a with statement")
         return self._calls.context(manager)
 
     def import_(self, name: str, names: tuple[str, ...] | None, level: int) -> Any:

@@ -96,16 +96,36 @@ def _rewritten(code: CodeType, names: Mapping[str, Any]) -> CodeType:
     return _placed_code(made, code, found.shift, len(made.co_qualname))
 
 
-def _placed_code(made: CodeType, code: CodeType, shift: int, cut: int) -> CodeType:
-    """Return compiled code with the file, lines and qualified names of the original."""
+def _placed_code(
+    made: CodeType, code: CodeType, shift: int, cut: int, around: CodeType | None = None
+) -> CodeType:
+    """Return compiled code with the file, lines and qualified names of the original.
+
+    The body of a loop has the name of the function `around` it.
+    """
+    own = around is not None and made.co_name.startswith(PREFIX)
+    owner = around if own and around is not None else made
     parts = made.co_consts
     if any(isinstance(part, CodeType) for part in parts):
         parts = tuple(
-            [_placed_code(p, code, shift, cut) if isinstance(p, CodeType) else p for p in parts]
+            [
+                _placed_code(p, code, shift, cut, owner) if isinstance(p, CodeType) else p
+                for p in parts
+            ]
         )
     return made.replace(
         co_consts=parts,
         co_filename=code.co_filename,
         co_firstlineno=made.co_firstlineno + shift,
-        co_qualname=code.co_qualname + made.co_qualname[cut:],
+        co_name=owner.co_name,
+        co_qualname=code.co_qualname + _without_bodies(owner.co_qualname[cut:]),
     )
+
+
+def _without_bodies(name: str) -> str:
+    """A qualified name without the bodies of loops in it."""
+    first, *parts = name.split(".")
+    for place in range(len(parts) - 1, -1, -1):
+        if parts[place].startswith(PREFIX):
+            del parts[place : place + 2]
+    return ".".join([first, *parts])

@@ -28,7 +28,13 @@ from axiomjit.functions.loop_calls import LOOPS
 from axiomjit.functions.message_calls import RECORDED
 from axiomjit.functions.objects import is_plain
 from axiomjit.functions.operators import BINARY, has_methods
-from axiomjit.functions.outside import container_kind, is_container, refuse
+from axiomjit.functions.outside import (
+    container_kind,
+    in_region,
+    is_container,
+    refuse,
+    refuse_in_region,
+)
 from axiomjit.functions.scipy_functions import is_object, is_step, public_name
 from axiomjit.functions.sources import MISSING, Fixed, Is, static_attribute
 from axiomjit.functions.texts import Text, is_computed, joined
@@ -52,6 +58,10 @@ class LibraryCalls(Calls):
 
     def library(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """A call of a function or class that is not the user's."""
+        if in_region():
+            lazy_import("axiomjit.functions.loop_hooks").refuse_changes(
+                self, function, args, kwargs
+            )
         special = _OURS.get(id(function))
         if special is not None:
             found = special(self, *args, **kwargs)
@@ -100,6 +110,8 @@ class LibraryCalls(Calls):
         self, owner: Any, name: str, found: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> Any:
         """A method in C of an object of a library's class."""
+        if not isinstance(owner, ModuleType | type):
+            refuse_in_region(f"{name} of a {type(owner).__name__}")
         known = kind_of_call(found)
         free = isinstance(owner, ModuleType | type) or known.kind is Kind.EFFECT
         if self.outside.is_outside(owner) and not free:

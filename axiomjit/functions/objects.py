@@ -34,8 +34,10 @@ from axiomjit.functions.outside import (
     CONTAINERS,
     Outside,
     container_kind,
+    in_region,
     is_container,
     refuse,
+    refuse_in_region,
 )
 from axiomjit.functions.sources import (
     ATOMS,
@@ -57,6 +59,7 @@ from axiomjit.numpy_rules.joins import INDEXED
 from axiomjit.tracing.creation import GRIDS, represented
 from axiomjit.tracing.generators import Represents
 from axiomjit.tracing.lengths import SymbolicNumber, known_numbers
+from axiomjit.tracing.operators import leaves_in
 from axiomjit.tracing.tracer import Tracer
 
 _COMPUTED: Final = (GetSetDescriptorType, property, MemberDescriptorType)
@@ -302,6 +305,7 @@ class Objects:
 
     def set_attribute(self, owner: Any, name: str, value: Any) -> None:
         """Do `owner.name = value`, or `del owner.name` if the value is MISSING."""
+        refuse_in_region("an assignment to an attribute")
         kind = type(owner)
         if isinstance(owner, ModuleType):
             if is_library_module(owner):
@@ -384,7 +388,8 @@ class Objects:
 
     def _item_inside(self, owner: Any, key: Any) -> Any:
         kind = type(owner)
-        if kind is np.ndarray and first_traced(key) is not None:
+        symbolic = kind is np.ndarray and in_region() and _has_symbolic_number(key)
+        if kind is np.ndarray and (symbolic or first_traced(key) is not None):
             traced: Any = Tracer(as_node(owner, "indexing"))
             return traced[key]
         maker = _maker_by_index(owner)
@@ -448,6 +453,9 @@ class Objects:
 
     def set_item(self, owner: Any, key: Any, value: Any) -> None:
         """Do `owner[key] = value`, or `del owner[key]` if the value is MISSING."""
+        if not is_plain(owner) and in_region():
+            self.known.want_traced(owner)
+            refuse_in_region(f"a write into a {type(owner).__name__}")
         deletes = value is MISSING
         kind = type(owner)
         special = self._class_part(owner, kind, "__delitem__" if deletes else "__setitem__")
@@ -504,6 +512,10 @@ _OF_CLASSES: Final = frozenset(
     {"__name__", "__qualname__", "__module__", "__mro__", "__bases__", "__doc__", "__class__"}
 )
 _FUNCTIONS: Final = (FunctionType, GetSetDescriptorType, MemberDescriptorType)
+
+
+def _has_symbolic_number(key: Any) -> bool:
+    return any(isinstance(one, SymbolicNumber) for one in leaves_in(key))
 
 
 def _how_item(value: Any) -> str:

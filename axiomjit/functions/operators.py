@@ -15,7 +15,14 @@ from axiomjit.functions.array_calls import first_traced, writing
 from axiomjit.functions.known_methods import is_generated
 from axiomjit.functions.libraries import is_users, users_function
 from axiomjit.functions.objects import Objects, is_plain
-from axiomjit.functions.outside import BY_IDENTITY, container_kind, is_container, refuse
+from axiomjit.functions.outside import (
+    BY_IDENTITY,
+    container_kind,
+    in_region,
+    is_container,
+    refuse,
+    refuse_in_region,
+)
 from axiomjit.functions.scipy_functions import is_object
 from axiomjit.functions.sources import (
     ATOMS,
@@ -180,6 +187,9 @@ class Operators(Objects):
                 if is_plain(right)
                 else self._in_place_plain(sign, left, right)
             )
+        if in_region() and not isinstance(left, tuple | frozenset):
+            self.known.want_traced(left)
+            refuse_in_region(f"a change of a {type(left).__name__}")
         method = self._special(left, f"__i{_STEMS[sign]}__")
         if method is not MISSING:
             found = self.call(method, left, right)
@@ -333,6 +343,8 @@ class Operators(Objects):
         """An iterator over a value."""
         if is_plain(value):
             return iter(value)
+        if hasattr(type(value), "__next__"):
+            refuse_in_region("an iterator")
         if is_users(type(value)) and static_attribute(type(value), "__iter__") is _BY_POSITION:
             self._class_part(value, type(value), "__iter__")
             return self._by_position(value)

@@ -29,7 +29,7 @@ from axiomjit.base.errors import NeedsValuesError
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
-from axiomjit.base.trace_context import refused
+from axiomjit.base.trace_context import current, refused
 from axiomjit.base.tree import cannot_be_hashed, form_of
 from axiomjit.functions.sources import (
     MISSING,
@@ -127,6 +127,21 @@ class Wanted:
         """True if arrays made of known values must have known values."""
         self.lines: set[str] = set()
         """Lines that make arrays of known values which are written with traced ones."""
+        self.repeated: dict[tuple[CodeType, bool], str] = {}
+        """Bodies of loops that are followed pass by pass, inside a region or not, and why."""
+        self.for_regions: dict[tuple[CodeType, bool], set[str]] = {}
+        """Those of `lines` that only regions need."""
+        self.may_have_regions, self.has_regions = True, False
+        """False if all loops are followed pass by pass; true if a trace has made a region."""
+
+    def forget_regions(self) -> bool:
+        """Follow all loops pass by pass from now on; False if none was a region."""
+        if not self.has_regions:
+            return False
+        self.has_regions = self.may_have_regions = False
+        for lines in self.for_regions.values():
+            self.lines -= lines
+        return True
 
 
 class TraceAgain(BaseException):
@@ -155,6 +170,22 @@ def refuse(seen: str, remedy: str = "do this outside the compiled function") -> 
     """
     asked = "follow a function once for all calls"
     raise refused(NeedsValuesError(asked, f"that it {seen}", remedy, user_location()))
+
+
+def in_region() -> bool:
+    """True while the body of a loop or branch is followed, perhaps more than once."""
+    following = current()
+    return following is not None and following.region is not None
+
+
+def refuse_in_region(seen: str) -> None:
+    """Refuse what changes an object of Python's, before it is done, in the body of a region.
+
+    Raises:
+        RegionRefused: a body is followed.
+    """
+    if in_region():
+        raise lazy_import("axiomjit.tracing.region_bodies").RegionRefused(seen)
 
 
 class Outside:
@@ -416,12 +447,14 @@ class Outside:
 
     def store(self, how: str, owner: Any, key: object, value: Any) -> None:
         """Store a part of an object from outside: in the overlay, and as an effect."""
+        refuse_in_region("a change outside the function")
         owner = self.owner(owner)
         self._parts.setdefault(id(owner), {})[key] = (value,)
         self.effect(how, owner, key, () if value is MISSING else (value,))
 
     def effect(self, how: str, target: Any, key: object, values: tuple[object, ...]) -> None:
         """Record an effect on an object from outside, or a call of a function (None)."""
+        refuse_in_region("an effect outside the function")
         target = self.owner(target)
         if len(self.effects) == MOST_EFFECTS:
             refuse(f"does more than {MOST_EFFECTS} changes outside it in one call")
@@ -490,6 +523,7 @@ class Outside:
 
     def change(self, owner: Any, name: str, given: tuple[Any, ...]) -> None:
         """Record a change of a container by a method whose result is not needed."""
+        refuse_in_region("a change of a container")
         owner = self.owner(owner)
         number = id(owner)
         if number in self._copies:

@@ -102,10 +102,24 @@ def parameters(arguments: ast.arguments) -> list[ast.arg]:
 
 def _bindings(node: Any, owner: str | None) -> tuple[set[str], set[str]]:
     """Return the names that a function binds, and those that it declares global."""
-    own = {one.arg for one in parameters(node.args)}
+    body = [node.body] if isinstance(node, ast.Lambda) else node.body
+    own, outside, free = _names(body)
+    own |= {one.arg for one in parameters(node.args)}
+    sets: list[Iterable[str]] = [own - outside - free, outside]
+    own, outside = ({mangled(name, owner) for name in names} for names in sets)
+    return own, outside
+
+
+def bound_names(body: Iterable[ast.AST]) -> set[str]:
+    """Return the names that statements bind, as the source has them."""
+    return _names(body)[0]
+
+
+def _names(body: Iterable[ast.AST]) -> tuple[set[str], set[str], set[str]]:
+    """Return the names that statements bind, declare global, and declare nonlocal."""
+    own: set[str] = set()
     outside: set[str] = set()
     free: set[str] = set()
-    body = [node.body] if isinstance(node, ast.Lambda) else node.body
     waiting: list[tuple[Any, bool]] = [(part, False) for part in body]
     while waiting:
         part, is_inside = waiting.pop()
@@ -128,9 +142,7 @@ def _bindings(node: Any, owner: str | None) -> tuple[set[str], set[str]]:
             own.update(_named(part))
             inside = is_inside or kind in _COMPREHENSIONS
             waiting += [(child, inside) for child in ast.iter_child_nodes(part)]
-    sets: list[Iterable[str]] = [own - outside - free, outside]
-    own, outside = ({mangled(name, owner) for name in names} for names in sets)
-    return own, outside
+    return own, outside, free
 
 
 def _evaluated_outside(node: Any) -> list[ast.expr]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 import __future__
 
 import ast
+from collections import Counter
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import Any, Final
 
 from axiomjit.base.locks import lazy_import
@@ -31,6 +33,11 @@ _ANNOTATIONS: Final = __future__.annotations.compiler_flag
 class Rewriter(Expressions):
     """Rewrites one function, whose tree it changes."""
 
+    reads: Counter[str] | None = None
+    """The numbers of reads of each name in the function, if it has a loop over a range."""
+    depth = 0
+    """The number of rewritten loops around a statement, in its function."""
+
     def module(self) -> ast.Module:
         """Return a module with a function that has the hooks as parameters, and ours inside."""
         node = self.node
@@ -50,7 +57,9 @@ class Rewriter(Expressions):
             node.returns = None
             # The line of the first one is that of the code; the factory is never called.
             node.decorator_list = [constant(None, mark) for mark in node.decorator_list[:1]]
-            node.body = self._block(node.body)
+            if _names_range(self.code):
+                self.reads = lazy_import("axiomjit.functions.loop_statements").reads(node)
+            node.body = self.block(node.body)
         hooks = [ast.arg(PREFIX + name, None, None, **place) for name in sorted(self.used)]
         arguments = ast.arguments([], hooks, None, [], [], None, [])
         factory: Any = ast.FunctionDef("factory", arguments, [inner], [], None, None, **place)
@@ -58,7 +67,8 @@ class Rewriter(Expressions):
             factory.type_params = []
         return ast.Module([factory], [])
 
-    def _block(self, statements: Sequence[Any]) -> list[ast.stmt]:
+    def block(self, statements: Sequence[Any]) -> list[ast.stmt]:
+        """Rewrite statements."""
         made: list[ast.stmt] = []
         for node in statements:
             visit = _STATEMENTS.get(node.__class__)
@@ -154,12 +164,23 @@ class Rewriter(Expressions):
             node.cause = self.expression(node.cause)
         return node
 
+    def _if(self, node: ast.If) -> Any:
+        if not self.depth:
+            return self._branches(node)
+        late = lazy_import("axiomjit.functions.loop_statements")
+        return late.branch_in_loop(self, node) or self._branches(node)
+
     def _branches(self, node: Any) -> ast.stmt:
         node.test = self.condition(node.test, node)
-        node.body, node.orelse = self._block(node.body), self._block(node.orelse)
+        node.body, node.orelse = self.block(node.body), self.block(node.orelse)
         return node  # type: ignore[no-any-return]
 
-    def _loop(self, node: ast.For) -> ast.stmt:
+    def _loop(self, node: ast.For) -> Any:
+        if self.reads is not None:
+            late = lazy_import("axiomjit.functions.loop_statements")
+            made = late.counted_loop(self, node)
+            if made is not None:
+                return made
         node.iter = self.iterated(node.iter, node)
         before: list[ast.stmt] = []
         if isinstance(node.target, UNPACKED):
@@ -168,7 +189,7 @@ class Rewriter(Expressions):
             node.target = item(STORE)
         else:
             node.target = self.target(node.target)
-        node.body, node.orelse = [*before, *self._block(node.body)], self._block(node.orelse)
+        node.body, node.orelse = [*before, *self.block(node.body)], self.block(node.orelse)
         return node
 
     def _with(self, node: ast.With) -> ast.stmt:
@@ -181,15 +202,15 @@ class Rewriter(Expressions):
                 item.optional_vars = held(STORE)
                 rest = node.items[place + 1 :]
                 inner = [placed(ast.With(rest, node.body), node)] if rest else node.body
-                node.items, node.body = node.items[: place + 1], [*before, *self._block(inner)]
+                node.items, node.body = node.items[: place + 1], [*before, *self.block(inner)]
                 return node
             if item.optional_vars is not None:
                 item.optional_vars = self.target(item.optional_vars)
-        node.body = self._block(node.body)
+        node.body = self.block(node.body)
         return node
 
     def _tried(self, node: ast.Try) -> ast.stmt:
-        node.body = self._block(node.body)
+        node.body = self.block(node.body)
         for handler in node.handlers:
             if handler.type is not None:
                 handler.type = self.expression(handler.type)
@@ -197,10 +218,10 @@ class Rewriter(Expressions):
                 handler.name = self.mangle(handler.name)
                 if self.scope.kind(handler.name) != "local":
                     raise self.refuse(handler, f"it catches as {handler.name}, not a local name")
-            handler.body = [self._caught(handler), *self._block(handler.body)]
-        node.orelse = self._block(node.orelse)
+            handler.body = [self._caught(handler), *self.block(handler.body)]
+        node.orelse = self.block(node.orelse)
         if node.finalbody:
-            node.finalbody = [self._caught(node.finalbody[0]), *self._block(node.finalbody)]
+            node.finalbody = [self._caught(node.finalbody[0]), *self.block(node.finalbody)]
         return node
 
     def _caught(self, at: Any) -> ast.stmt:
@@ -250,7 +271,7 @@ class Rewriter(Expressions):
                 target = self.target(placed(ast.Name(name, STORE), at))
                 bound.append(placed(ast.Assign([target], read()), at))
             guard = None if case.guard is None else self.condition(case.guard, case.guard)
-            body: list[ast.stmt] = [chosen, *self._block(case.body)]
+            body: list[ast.stmt] = [chosen, *self.block(case.body)]
             if guard is not None:
                 body = [placed(ast.If(guard, body, []), at)]
             made.append(placed(ast.If(test, [*bound, *body], []), at))
@@ -268,8 +289,10 @@ class Rewriter(Expressions):
             for one in parameters(node.args):
                 one.annotation = one.annotation and self.expression(one.annotation)
             node.returns = node.returns and self.expression(node.returns)
+        before, self.depth = self.depth, 0
         with inside:
-            node.body = self._block(node.body)
+            node.body = self.block(node.body)
+        self.depth = before
         return node
 
     def _decorator(self, node: ast.expr) -> ast.expr:
@@ -282,6 +305,11 @@ class Rewriter(Expressions):
         return placed(ast.Lambda(arguments, body), node)
 
 
+def _names_range(code: CodeType) -> bool:
+    inner = (part for part in code.co_consts if isinstance(part, CodeType))
+    return "range" in code.co_names or any(map(_names_range, inner))
+
+
 _STATEMENTS: Final[dict[type, Callable[[Rewriter, Any], Any]]] = {
     ast.Expr: Rewriter._with_value,
     ast.Return: Rewriter._with_value,
@@ -291,7 +319,7 @@ _STATEMENTS: Final[dict[type, Callable[[Rewriter, Any], Any]]] = {
     ast.Delete: Rewriter._delete,
     ast.Assert: Rewriter._asserted,
     ast.Raise: Rewriter._raised,
-    ast.If: Rewriter._branches,
+    ast.If: Rewriter._if,
     ast.While: Rewriter._branches,
     ast.For: Rewriter._loop,
     ast.With: Rewriter._with,

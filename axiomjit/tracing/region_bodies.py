@@ -149,9 +149,9 @@ class RegionBody:
     def end(self) -> None:
         """Put all storages back as they were; `finals` has their last versions."""
         for storage, state in self._before.items():
-            if not self.owns(storage):
+            if not self.owns(storage):  # else the body may return it, with what is written
                 self.finals[storage] = storage.version
-            storage.put_back(state)
+                storage.put_back(state)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import operator
 import sys
 import types
 
+from axiomjit.functions.loop_hooks import run_body
 from axiomjit.functions.pattern_hooks import PatternHooks
 
 BINARY = {
@@ -77,6 +78,33 @@ class PlainHooks(PatternHooks):
             if name in names:
                 return names[name]
         raise NameError(f"name {name!r} is not defined")
+
+    def repeat(self, body, name, carried, function, *ends):
+        for item in function(*ends):
+            run_body(body, item)
+
+    def branch(self, then, otherwise, carried, test):
+        run_body(then if test else otherwise)
+
+    def logical(self, is_and, *parts):
+        for part in parts[:-1]:
+            found = part()
+            if bool(found) is not is_and:
+                return found
+        return parts[-1]()
+
+    def ordered(self, signs, *operands):
+        left = operands[0]()
+        for sign, operand in zip(signs, operands[1:], strict=True):
+            right = operand()
+            found = self.compare(sign, left, right)
+            if not found:
+                break
+            left = right
+        return found
+
+    def negated(self, value):
+        return not value
 
     def cell(self, name):
         try:

@@ -15,6 +15,7 @@ import traceback
 import types
 
 from tests.functions.plain_hooks import PlainHooks, plain
+from tests.functions.random_ranges import lines_of, ranged
 
 ATTRIBUTES = ("n0", "n1", "_n2", "__n3")
 GLOBALS = ("g0", "g1", "g2")
@@ -445,7 +446,10 @@ class Writer:
         if depth <= 0 or self.maybe(0.5):
             return [at + line for line in self.simple()]
         return self.draw.choice(
-            [self.branch, self.loop, self.counted, self.tried, self.managed, self.inner]
+            [
+                *(self.branch, self.loop, self.counted, functools.partial(ranged, self)),
+                *(self.tried, self.managed, self.inner),
+            ]
         )(depth - 1, indent, at)
 
     def simple(self):
@@ -596,11 +600,11 @@ class Outcome:
             world.is_in_hook = True
             self.error = type(error).__name__, str(error) if isinstance(error, Boom) else ""
             frames = traceback.extract_tb(error.__traceback__)
-            self.lines = [
+            self.lines = lines_of(
                 (frame.name, frame.lineno)
                 for frame in frames
                 if frame.filename == file_name and frame.name != "<lambda>"
-            ]
+            )
         self.unseen, world.is_in_hook, world.fails_at = world.unseen, True, -1
         self.log = world.log
         self.names = {name: named(names.get(name, "deleted")) for name in GLOBALS}

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("in_numpy")
 def test_a_long_python_loop_warns_once_at_the_users_line():
     def loop(x):
         total = 0.0
-        for k in range(1500):
+        for k in list(range(1500)):
             total = total + x[0, 0] * k
         return total
 

@@ -1,0 +1,300 @@
+"""Loops of the source become regions of the program; what cannot is followed pass by pass."""
+
+import numpy as np
+import pytest
+
+import axiomjit
+from axiomjit.functions import calls, loop_hooks
+from tests.end_to_end import source_loops
+from tests.generator.budget import FACTOR
+from tests.generator.source_loops import failure
+
+X = np.random.default_rng(1).random(20)
+PROGRAMS = source_loops.arguments(12)
+
+
+def parts(value):
+    return value if isinstance(value, tuple) else (value,)
+
+
+def same(one, other):
+    """True for equal values of equal types, bit by bit."""
+    if len(parts(one)) != len(parts(other)):
+        return False
+    pairs = zip(parts(one), parts(other), strict=True)
+    return all(type(a) is type(b) and np.array_equal(a, b) for a, b in pairs)
+
+
+def outcome(function, *args):
+    """The result, or the type of the error, and the arguments afterwards."""
+    given = [one.copy() if isinstance(one, np.ndarray) else one for one in args]
+    try:
+        return parts(function(*given)), given
+    except Exception as error:
+        return (type(error).__name__,), given
+
+
+def agrees(function, *args, strict=False):
+    """The compiled function, after two calls that do what Python does."""
+    compiled = axiomjit.jit(function, strict=strict)
+    expected, after = outcome(function, *args)
+    for _ in range(2):
+        found, given = outcome(compiled, *args)
+        assert same(found, expected)
+        assert same(tuple(given), tuple(after))
+    return compiled
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_programs_are_regions(program):
+    compiled = agrees(program, *PROGRAMS[program], strict=True)
+    assert compiled._wanted.has_regions
+    assert not compiled._wanted.repeated
+
+
+def test_other_lengths_compile_nothing():
+    compiled = axiomjit.jit(source_loops.prefix_sums, strict=True)
+    for n in (20, 30, 9, 100):
+        x = np.random.default_rng(n).random(n)
+        assert same(compiled(x), source_loops.prefix_sums(x))
+    assert compiled._wanted.has_regions
+
+
+def appended(x):
+    out = []
+    for i in range(x.shape[0]):
+        out.append(x[i] * 2)
+    return np.array(out)
+
+
+class Held:
+    """Holds a number."""
+
+
+def attribute(x):
+    held = Held()
+    held.v = 0.0
+    for i in range(20):
+        held.v += x[i]
+    return held.v
+
+
+def make_counter():
+    count = 0
+
+    def counter():
+        nonlocal count
+        count += 1
+        return count
+
+    return counter
+
+
+def counted(x):
+    counter, y = make_counter(), np.zeros_like(x)
+    for i in range(20):
+        y[i] = x[i] * counter()
+    return y
+
+
+def as_key(x):
+    found = {}
+    for i in range(20):
+        found[i] = x[i]
+    return found[3] + found[7]
+
+
+def taken(x):
+    numbers, s = iter(range(100)), 0.0
+    for i in range(20):
+        s += next(numbers) * x[i]
+    return s
+
+
+def caught(x):
+    kept = []
+
+    def bad(value):
+        try:
+            kept.append(value)
+        except Exception:
+            return -1.0
+        return value
+
+    s = 0.0
+    for i in range(20):
+        s += bad(x[i])
+    return s + len(kept)
+
+
+def changed_list(x):
+    found = [0.0, 1.0]
+    for i in range(20):
+        found += [x[i]]
+    return found[-1] + len(found)
+
+
+def beyond(x):
+    y = x.copy()
+    for i in range(20):
+        y[i] = x[i + 1]
+    return y
+
+
+@pytest.mark.parametrize(
+    "function",
+    [appended, attribute, counted, as_key, taken, caught, changed_list, beyond],
+    ids=lambda function: function.__name__,
+)
+def test_effects_on_python_objects_are_followed_pass_by_pass(function):
+    assert agrees(function, X)._wanted.repeated
+
+
+def last_index(x):
+    for i in range(x.shape[0]):
+        t = x[i]
+    return t + i
+
+
+def swapped(x):
+    a, b = 0.0, 1.0
+    for i in range(20):
+        a, b = b, a + x[i]
+    return a, b
+
+
+def with_else(x):
+    s = 0.0
+    for i in range(20):
+        s += x[i]
+    else:
+        s *= 2
+    return s
+
+
+def no_trips(x):
+    s, i = 5.0, 7
+    for i in range(x.shape[0] - 20):  # noqa: B007
+        s += x[i]
+    return s + i
+
+
+def by_parts(x):
+    s = 0.0
+    for i in range(20):
+        if 0.2 < x[i] < 0.9 and (x[i] > 0.5 or not x[i] > 0.3):
+            s += x[i]
+        elif x[i] > 0.95:
+            s -= 1.0
+    return s
+
+
+def negative_positions(x):
+    y = np.zeros_like(x)
+    for i in range(20):
+        y[i - 5] = x[-1 - i]
+    return y
+
+
+def bound_anew(x):
+    u = x
+    for _ in range(20):
+        v = u * 1.0
+        v[1:-1] = u[2:] + u[:-2]
+        u = v
+    return u
+
+
+@pytest.mark.parametrize(
+    "function",
+    [last_index, swapped, with_else, no_trips, by_parts, negative_positions, bound_anew],
+    ids=lambda function: function.__name__,
+)
+def test_names_and_positions_are_those_of_python(function):
+    agrees(function, X, strict=True)
+
+
+def early(x):
+    for i in range(20):
+        if x[i] > 0.9:
+            return i
+    return -1
+
+
+def in_one_branch(x):
+    for i in range(20):
+        if x[i] > 0.9:
+            v = x[i]
+    return v
+
+
+def unbound(x):
+    for i in range(20):
+        if x[i] > 2.0:
+            v = x[i]
+    return v
+
+
+def known_numbers(x):
+    v = 1
+    for _ in range(70):
+        v = v * 3
+    return v + x[0]
+
+
+def growing(x):
+    v = 1
+    for i in range(20):
+        if x[i] > 0.0:
+            v = v * 100000
+    return v
+
+
+def read_only_list(x):
+    w, s = [1.0, 2.0] * 10, 0.0
+    for i in range(20):
+        s += w[i] * x[i]
+    return s
+
+
+@pytest.mark.parametrize(
+    "function",
+    [early, in_one_branch, unbound, known_numbers, growing, read_only_list],
+    ids=lambda function: function.__name__,
+)
+@pytest.mark.filterwarnings("ignore::axiomjit.base.errors.FallbackWarning")
+def test_what_is_no_region_is_done_as_python_does_it(function):
+    agrees(function, X)
+
+
+FAULTS = {
+    "effects in trips are not seen": (
+        [(calls, "refuse_in_region")],
+        (counted,),
+    ),
+}
+
+
+@pytest.mark.parametrize("number", range(12 * FACTOR))
+def test_random_loops_do_what_python_does(number):
+    assert failure(0, number) is None
+
+
+@pytest.mark.filterwarnings("ignore::axiomjit.base.errors.FallbackWarning")
+@pytest.mark.parametrize("fault", FAULTS)
+def test_planted_faults_are_found(fault, monkeypatch):
+    places, functions = FAULTS[fault]
+    for module, name in places:
+        monkeypatch.setattr(module, name, lambda *args: None)
+    for function in functions:
+        with pytest.raises(AssertionError):
+            agrees(function, X)
+
+
+def test_values_after_a_loop_are_put_back(monkeypatch):
+    put = loop_hooks._Shared.put
+    monkeypatch.setattr(
+        loop_hooks._Shared, "put", lambda self, values, unbound: put(self, values[::-1], unbound)
+    )
+    with pytest.raises(AssertionError):
+        agrees(swapped, X)
