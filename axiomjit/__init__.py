@@ -125,6 +125,10 @@ if _TYPE_CHECKING:
     from axiomjit.dispatch.pullbacks import vjp as vjp
     from axiomjit.dispatch.pullbacks import vmap as vmap
     from axiomjit.dispatch.tensor_gradients import deriv as deriv
+    from axiomjit.functions.loop_functions import cond as cond
+    from axiomjit.functions.loop_functions import fori_loop as fori_loop
+    from axiomjit.functions.loop_functions import scan as scan
+    from axiomjit.functions.loop_functions import while_loop as while_loop
     from axiomjit.graph.powers import erf as erf
     from axiomjit.graph.powers import erfc as erfc
     from axiomjit.interop.containers import filled as filled
@@ -139,10 +143,6 @@ if _TYPE_CHECKING:
     from axiomjit.numpy.explaining import explain_last as explain_last
     from axiomjit.runtime.execution.workers import threads as threads
     from axiomjit.runtime.memory.allocation import trim as trim
-    from axiomjit.tracing.loop_functions import cond as cond
-    from axiomjit.tracing.loop_functions import fori_loop as fori_loop
-    from axiomjit.tracing.loop_functions import scan as scan
-    from axiomjit.tracing.loop_functions import while_loop as while_loop
 
 _IMPORTED = ("ShapeError", "SpecError", "config", "jit", "spec", "stats")
 _MODULES = {
@@ -189,7 +189,7 @@ _MODULES = {
     "axiomjit.numpy.explaining": "explain_last",
     "axiomjit.runtime.execution.workers": "threads",
     "axiomjit.runtime.memory.allocation": "trim",
-    "axiomjit.tracing.loop_functions": "cond fori_loop scan while_loop",
+    "axiomjit.functions.loop_functions": "cond fori_loop scan while_loop",
     "axiomjit.transformers": "transformers",
 }
 _LATE = {name: module for module, names in _MODULES.items() for name in names.split()}

@@ -92,7 +92,7 @@ def is_users_frame(frame: FrameType) -> bool:
     name = frame.f_code.co_filename
     if name.startswith(_OURS) or name.startswith("<frozen"):
         return False
-    return _top_of(frame) not in _LABELLING
+    return "pandas" not in sys.modules or _top_of(frame) not in _LABELLING  # xarray imports it
 
 
 def _top_of(frame: FrameType) -> str:

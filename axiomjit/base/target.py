@@ -223,10 +223,15 @@ def _native(here: str, host: dict[str, bool], environment: Mapping[str, str]) ->
     cpu = environment.get("NUMBA_CPU_NAME") or here
     given = environment.get("NUMBA_CPU_FEATURES", "" if cpu == GENERIC else None)
     if given is not None:
-        return cpu, given
+        return cpu, ",".join(filter(None, (_hidden(host) if cpu == here else "", given)))
     if environment.get("NUMBA_ENABLE_AVX", "1") == "0":
         host = {f: on and not f.startswith("avx") and f not in NEEDS_AVX for f, on in host.items()}
     return cpu, _written(host)
+
+
+def _hidden(host: Mapping[str, bool]) -> str:
+    """The features that the name of this CPU promises and that a virtual machine hides."""
+    return _written({f: on for f, on in host.items() if not on and not re.fullmatch(UNUSED, f)})
 
 
 def _overrides(environment: Mapping[str, str]) -> str:

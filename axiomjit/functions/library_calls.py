@@ -24,7 +24,6 @@ from axiomjit.functions.asked_methods import ALL, COMPARISONS
 from axiomjit.functions.calls import Calls
 from axiomjit.functions.known_calls import CallKind, Kind, kind_of_call
 from axiomjit.functions.libraries import is_users
-from axiomjit.functions.loop_calls import LOOPS
 from axiomjit.functions.message_calls import RECORDED
 from axiomjit.functions.objects import is_plain
 from axiomjit.functions.operators import BINARY, has_methods
@@ -681,7 +680,7 @@ _BUILTINS: Final[dict[Any, Callable[..., Any]]] = {
     warnings.filterwarnings: lambda c, *a, **k: c._set_filter(warnings.filterwarnings, *a, **k),
 }
 """Python's functions that may run methods of users' classes, or ask what is outside."""
-_OURS: Final = {id(function): ours for function, ours in {**_BUILTINS, **RECORDED, **LOOPS}.items()}
+_OURS: Final = {id(function): ours for function, ours in {**_BUILTINS, **RECORDED}.items()}
 _HOOKS: Final[dict[str, Callable[..., Any]]] = {
     "binary": LibraryCalls.binary,
     "in_place": LibraryCalls.in_place,

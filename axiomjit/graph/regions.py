@@ -110,7 +110,8 @@ def overwritten(node: Node) -> int:
     """The number of leading operands whose memory a node overwrites."""
     if isinstance(node, Update):
         return 1
-    return overwritten_by(node.primitive) if isinstance(node, Op) else 0
+    region = node.primitive if isinstance(node, Op) else None
+    return region.overwrites if isinstance(region, Region) else 0
 
 
 def overwritten_by(primitive: object) -> int:

@@ -327,6 +327,11 @@ class Nest(Record):
         """Every statement of both parts, each loop or select followed by those inside it."""
         return (*walk(self.body), *walk(self.combine))
 
+    @cached_property
+    def is_serial(self) -> bool:
+        """True if a loop of the nest runs its trips in order, as those of a region do."""
+        return "serial" in [s.kind for s in self.statements if isinstance(s, For)]
+
 
 class LibraryCall(Record):
     """An operation of a library on views, into a storage.

@@ -187,7 +187,7 @@ ReadOperand = View | Value | Number
 def overwritten_storages(primitive: Primitive, operands: Sequence[ReadOperand]) -> tuple[str, ...]:
     """The names of the storages that a region overwrites; none for other primitives."""
     count = overwritten_by(primitive)
-    return tuple(one.storage.name for one in operands[:count] if isinstance(one, View))
+    return tuple([one.storage.name for one in operands[:count] if isinstance(one, View)])
 
 
 class Library(Record):

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from axiomjit.base.dtypes import INT, DType, cast_name, code, is_float, part_dtype, resolve_loop
+from axiomjit.base.locks import lazy_import
 from axiomjit.base.records import Record
 from axiomjit.base.target import ChosenTarget
 from axiomjit.graph.nodes import Node, Op, Scalar
@@ -38,7 +39,6 @@ from axiomjit.passes.ir.loop_ir import (
     When,
 )
 from axiomjit.passes.ir.plan_ir import Kernel, Parameter, Traits, kernel_key
-from axiomjit.passes.ir.serial_lengths import serial_length
 from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Number, Storage
 from axiomjit.symbolic.dims import SMALL, Dim, dim
 
@@ -98,7 +98,7 @@ class _Writer:
         loops = [s for s in nest.statements if isinstance(s, For) and s.block is not None]
         self.over_blocks = {loop.iterator: loop for loop in loops}
         self.calls = _functions_of(nest) > 0
-        self.serial = any(isinstance(s, For) and s.kind == "serial" for s in nest.statements)
+        self.serial = nest.is_serial
         lines = [*self.tiles(nest.tiles), *self.body(nest.body, 1, grid=True)]
         traits = Traits(_functions_of(nest), self.strips)
         if nest.combine:
@@ -156,13 +156,8 @@ class _Writer:
         if storage in self.scratch:
             return self.scratch[storage]
         if storage not in self.buffers:
-            letter = (
-                "p"
-                if storage.role is ArrayRole.PARTIAL
-                else "o"
-                if storage in self.written
-                else "a"
-            )
+            stored = "o" if storage in self.written else "a"
+            letter = "p" if storage.role is ArrayRole.PARTIAL else stored
             self.buffers[storage] = self.fresh(letter)
         return self.buffers[storage]
 
@@ -171,9 +166,10 @@ class _Writer:
         constant = value if isinstance(value, int) else value.constant
         if isinstance(value, int) or (constant is not None and -baked <= constant <= baked):
             return str(constant)
-        known = self.serial and serial_length(dim(value), partial(self.named, "i"), self.length)
-        if known:
-            return known
+        if self.serial:
+            late = lazy_import("axiomjit.passes.ir.serial_lengths")
+            if known := late.serial_length(dim(value), partial(self.named, "i"), self.length):
+                return str(known)
         if value not in self.lengths:
             self.lengths[value] = self.fresh("n")
         return self.lengths[value]

@@ -118,7 +118,7 @@ def test_every_function_with_axes_is_here():
     tried = {name.split(" ")[0].removeprefix("x.") for name in (*DOORS, *SLIDING, *ADDED)}
     parameters = {"axis", "axes", "reduction_axes", "out_axes", "normalization_axes", "windows"}
     makes_axes = {"constant", "placeholder", "variable", "persistent_tensor", "temporary"}
-    makes_axes |= {"make_axes"}
+    makes_axes |= {"make_axes", "vmap"}
     for name in aj.__all__:
         value = getattr(aj, name)
         if inspect.isfunction(value) and parameters & set(inspect.signature(value).parameters):

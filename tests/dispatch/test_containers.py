@@ -246,6 +246,8 @@ def of_jax(jax):
 @pytest.mark.filterwarnings("ignore")
 def test_refusals(name, golden):
     library = pytest.importorskip(name)
+    if name == "pandas":
+        pytest.importorskip("pyarrow")  # one of its columns is kept by Arrow
     given = globals()[f"of_{name}"](library)
     texts = []
     for kind, values in given.items():

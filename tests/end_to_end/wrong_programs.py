@@ -399,7 +399,7 @@ def value_as_axis():
     def f(x, axes):
         return x.sum(axis=axes[0])
 
-    f(X, np.array([0, 1]))
+    f(X, np.array([0.0, 1.0]))
 
 
 @raises(TypeError)

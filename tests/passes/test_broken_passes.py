@@ -12,13 +12,13 @@ import pytest
 from axiomjit.accumulators.fold import fold
 from axiomjit.base.config import config
 from axiomjit.base.errors import VerifyError
+from axiomjit.functions.loop_functions import fori_loop
 from axiomjit.graph.primitives import COPY, SAVE, SUM, VIEW, WHERE
 from axiomjit.passes import pipeline
 from axiomjit.passes.ir.loop_ir import For, Load, Nest, Store, rewrite_body
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.symbolic.dims import dim
 from axiomjit.symbolic.index_maps import affine, identity
-from axiomjit.tracing.loop_functions import fori_loop
 from tests.passes import spoiling
 from tests.passes.examples import centred, numbers, rows_and_columns, undone
 from tests.passes.folded import MEANT

@@ -7,12 +7,29 @@ followed); a loop that cannot be one is followed pass by pass. Elsewhere Python 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.trace_context import current
+from axiomjit.functions.transforms import has_form
+
+AnyFunction = TypeVar("AnyFunction", bound=Callable[..., Any])
+
+
+def _has_bodies(function: AnyFunction) -> AnyFunction:
+    """Decorate a function of functions: in a trace, those are traced as they are called."""
+
+    def form(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        def traced(one: Any) -> Any:
+            return partial(call, one) if callable(one) else one
+
+        return function(*map(traced, args), **{name: traced(one) for name, one in kwargs.items()})
+
+    has_form(form)(function)
+    return function
 
 
 def _traced(name: str, *args: Any) -> list[Any]:
@@ -26,6 +43,7 @@ def _traced(name: str, *args: Any) -> list[Any]:
         return []
 
 
+@_has_bodies
 def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any) -> Any:
     """Return the value after `for i in range(lower, upper): value = body(i, value)`.
 
@@ -46,6 +64,7 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
     return value
 
 
+@_has_bodies
 def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any) -> Any:
     """Return the value after `while cond(value): value = body(value)`.
 
@@ -65,6 +84,7 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any
     return value
 
 
+@_has_bodies
 def cond(
     pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Any
 ) -> Any:
@@ -86,6 +106,7 @@ def cond(
     return true_fn(*operands) if pred else false_fn(*operands)
 
 
+@_has_bodies
 def scan(
     f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any, length: int | None = None
 ) -> tuple[Any, Any]:
