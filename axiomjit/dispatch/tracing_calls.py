@@ -245,7 +245,7 @@ class _TraceOnce:
             outside.fixed(inner.__self__, "self")
         labels = [(one, labels_of(one)) for one in (*whole[0], *whole[1].values())]
         returned = self._calls.call(function, *whole[0], **whole[1])
-        if any([labels_of(one) != before for one, before in labels]):
+        if [one for one, before in labels if labels_of(one) != before]:
             refuse("changes the labels of an argument", "return the changed object instead")
         refuse_traps()
         if not outside.effects:
