@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from types import CellType, FunctionType
 from typing import Any, Final
@@ -25,6 +26,11 @@ from axiomjit.tracing.tracer import Tracer
 
 SHORT: Final = 8
 """Loops of fewer trips are followed pass by pass: their kernels are not serial."""
+MANY: Final = 256
+"""Loops of this number of trips are regions, however long a trip takes."""
+MOST_ELEMENTS: Final = 2**16
+"""The most elements that a trip of a shorter loop computes at once: threads share larger kernels,
+and Ctrl-C is heard between them."""
 MOST_REFUSED: Final = 6
 """The most loops of a function that are tried and refused; each is one more trace."""
 
@@ -122,8 +128,10 @@ class LoopHooks:
         key = body.__code__, following.region is not None
         if key in wanted.repeated or not wanted.may_have_regions:
             return False
-        if _trips_at_hand(start, stop, step) < SHORT:
+        trips = _trips_at_hand(start, stop, step)
+        if trips < SHORT:
             return False
+        most = MOST_ELEMENTS if following.region is None and trips < MANY else math.inf
         late = lazy_import("axiomjit.tracing.control_flow")
         shared = _Shared(body, carried)
         trip = shared.called(late.UNBOUND)
@@ -133,7 +141,8 @@ class LoopHooks:
             if any(map(is_traced, ends)):
                 last, made = late.UNBOUND, _counted_by_values((start, stop, step), trip, before)
             else:
-                last, *made = late.trace_loop((start, stop, step), trip, before)
+                span = start, stop, step
+                last, *made = late.trace_loop(span, trip, before, most_elements=most)
             if following.region is None and not shared.depends(made) and _are_known(ends):
                 raise late.RegionRefused("all its values are known")
         except late.RegionRefused as error:

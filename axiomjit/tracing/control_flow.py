@@ -10,6 +10,7 @@ is a branch by such a truth.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -25,7 +26,18 @@ from axiomjit.base.trace_context import Following, current
 from axiomjit.base.tree import Structure, flatten_tree, unflatten_tree
 from axiomjit.graph.builder import as_node, broadcast_to, cast, elementwise, python_number, strong
 from axiomjit.graph.indexing_ops import as_mask
-from axiomjit.graph.nodes import Input, Node, Saved, Scalar, Token, base_of, root_of
+from axiomjit.graph.nodes import (
+    Graph,
+    Input,
+    Node,
+    Op,
+    Saved,
+    Scalar,
+    Token,
+    base_of,
+    post_order,
+    root_of,
+)
 from axiomjit.graph.primitives import COPY, PRIMITIVES, SAVE
 from axiomjit.graph.regions import Cond, Loop, Written, region_fields, region_node, written_versions
 from axiomjit.graph.storages import update
@@ -77,6 +89,7 @@ def trace_loop(
     carried: Sequence[Any],
     *,
     condition: Callable[..., Any] | None = None,
+    most_elements: float = math.inf,
 ) -> tuple[Any, ...]:
     """Follow a loop; return its last index and the carried values after it.
 
@@ -86,6 +99,8 @@ def trace_loop(
         carried: Traced arrays and numbers, numbers, `UNBOUND`. Any other object must come back
             unchanged.
         condition: `condition(*carried)` is asked before each trip; the loop ends where it is false.
+        most_elements: The most elements of a value that a trip may compute, with the lengths of the
+            traced call.
 
     Returns:
         The last index, then the carried values. The index is UNBOUND if there was no trip, for a
@@ -104,6 +119,7 @@ def trace_loop(
             return (UNBOUND, *carried)
         known, span = condition is None and not empty, (start, step, count)
         made = _Loop(following, scope, span, body, carried, condition, known)
+        made.most_elements = most_elements
         before = scope.indices
         if empty and isinstance(before, IndexRanges):
             scope.indices = before.limited(count)
@@ -357,6 +373,7 @@ class _Loop(_Carrying):
     ) -> None:
         super().__init__(following, scope, carried)
         self.span, self.body, self.condition, self.has_trips = span, body, condition, has_trips
+        self.most_elements = math.inf
         self.index = None if span is None else Symbol(f"l{self.number()}", INDEX)
 
     def traced(self) -> list[Any]:
@@ -434,11 +451,23 @@ class _Loop(_Carrying):
             raise RegionRefused("a number of trips that a mask decides")
         with self.within():
             body = close_bodies(self.scope, carried, ends, self.index, self.since)
+            if max(self.elements(body.graphs[0])) > self.most_elements:
+                raise RegionRefused("a loop of few trips over large arrays")
         operands = [*self.operands(checked), *body.captured]
         name = "loop" if span is not None else "while"
         fields = region_fields(name, operands, len(carried), body.graphs)
         node = region_node(Loop(**fields, index=self.index, trips=count), operands)
         return self.results(written_versions(node), checked, self.has_trips)
+
+    def elements(self, body: Graph) -> Iterator[int]:
+        """The numbers of elements of the values in a body, in the trip with the most of them."""
+        yield 0
+        for node in post_order(body.outputs):
+            is_region = isinstance(node, Op) and isinstance(node.primitive, Loop | Cond)
+            extents = node.extents if isinstance(node, Op) and not is_region else ()
+            ranges = self.scope.indices
+            ends = [ranges.ends(n) if isinstance(ranges, IndexRanges) else [n] for n in extents]
+            yield math.prod(max(map(self.scope.value, each)) for each in ends)
 
 
 class _Branch(_Carrying):

@@ -298,3 +298,21 @@ def test_values_after_a_loop_are_put_back(monkeypatch):
     )
     with pytest.raises(AssertionError):
         agrees(swapped, X)
+
+
+def smoothed(u):
+    for _ in range(9):
+        u[1:-1] += u[2:] - u[:-2]
+
+
+def swept(u):
+    for _ in range(9):
+        for i in range(1, u.shape[0] - 1):
+            u[i] += u[i - 1]
+
+
+@pytest.mark.parametrize(("function", "size"), [(smoothed, 2**17), (smoothed, 50), (swept, 2**17)])
+def test_few_trips_over_large_arrays_are_kernels_of_their_own(function, size):
+    """Threads share large kernels, and Ctrl-C is heard between them."""
+    graph = str(axiomjit.jit(function, strict=True).lower(np.ones(size)).graph)
+    assert ("loop l" in graph) is (function is swept or size == 50)
