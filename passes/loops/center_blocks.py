@@ -58,18 +58,24 @@ def _is_moment(fold: Fold) -> bool:
     return isinstance(fold.state.accumulator, WelfordFold)
 
 
-def _centered(body: tuple[Stmt, ...], numbers: Iterator[int]) -> tuple[Stmt, ...]:
-    """The statements with two loops instead of each loop that folds the moments of elements."""
+def _centered(
+    body: tuple[Stmt, ...], numbers: Iterator[int], in_fold: bool = False
+) -> tuple[Stmt, ...]:
+    """The statements with two loops instead of each loop that folds the moments of elements.
+
+    Results of blocks are folded in a loop over blocks: a loop that is not in one stays.
+    """
     result: list[Stmt] = []
     for stmt in body:
         if isinstance(stmt, For):
             inner = chain_of(stmt)[1]
             folds = [s for s in inner if isinstance(s, Fold) and _is_moment(s)]
             plain = stmt.kind == "fold" and not any(isinstance(s, For | If) for s in inner)
-            if plain and len(folds) == 1:
+            if plain and in_fold and len(folds) == 1:
                 result += _Block(stmt, folds[0], f"m{next(numbers)}").statements()
                 continue
-            stmt = stmt.replace(body=_centered(stmt.body, numbers))
+            within = in_fold or stmt.kind == "fold"
+            stmt = stmt.replace(body=_centered(stmt.body, numbers, within))
         result.append(stmt)
     return tuple(result)
 

@@ -86,11 +86,14 @@ def fits_integers(value, dtype):
 
 
 def _extreme(step, operands, result):
-    """Rows "maximum, minimum, ... of 0.0 and -0.0" and "max, min, ptp ... with several NaN"."""
+    """Rows "maximum, minimum, ... of 0.0 and -0.0" and "max, min, ptp of complex numbers"."""
     options = dict(step.options)
     others = [np.asarray(options[k]) for k in ("initial", "min", "max") if k in options]
     folds = step.name not in EITHER_ZERO
-    several = operands[0].dtype.kind == "c" and np.count_nonzero(np.isnan(operands[0])) > 1
+    first = operands[0]
+    several = first.dtype.kind == "c" and (
+        np.count_nonzero(np.isnan(first)) > 1 or any(map(has_both_zeros, parts(first)))
+    )
     return not has_both_zeros(*operands, *others) and not (folds and several)
 
 

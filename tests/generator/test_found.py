@@ -187,6 +187,11 @@ SMALL = {
         lambda x: (np.linspace(x, 7.5, 1), np.linspace(1.0, x, 1)),
         [np.array(np.inf)],
     ),
+    # center_blocks: rows whose loop also writes have no blocks
+    "variance beside a join": (
+        lambda x, y: (np.dstack((x, x, x)), np.var(y, axis=1)),
+        [np.ones((5, 5)), np.full((5, 5), True)],
+    ),
     # execute: no element is written for many where there are none
     "product of nothing": (lambda x, y: x.dot(y), [np.zeros((2, 0, 1)), np.zeros((1, 0))]),
 }
