@@ -82,7 +82,7 @@ class CustomGradient(Transform):
     def _cotangents(
         self, made: Any, places: Sequence[Sequence[int | None]], inputs: Sequence[Node]
     ) -> list[Node | None]:
-        """The nodes of what a pullback returns, one per input."""
+        """The nodes that a pullback returns, one per input."""
         if len(places) == 1 and not isinstance(made, tuple):
             made = (made,)
         found: list[Node | None] = [None] * len(inputs)

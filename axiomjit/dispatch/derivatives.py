@@ -1,4 +1,4 @@
-"""What the compiled derivatives share: marked arguments, and a table of those that exist."""
+"""Parts of all compiled derivatives: marked arguments, and the table of existing derivatives."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ LABELLED_FILES: Final = frozenset(
         *("orc", "stata", "gbq", "clipboard", "html", "xml", "latex", "markdown", "iris", "cdms2"),
     }
 )
-"""What methods named `to_...` of these packages write."""
+"""The formats of methods `to_...` that write files, in these packages."""
 DENIED: Final[dict[str, str]] = {
     "numpy.testing": """
         assert_no_warnings assert_warns break_cycles clear_and_catch_warnings

@@ -191,7 +191,7 @@ def _is_inside(node: ast.AST, in_loop: bool) -> bool:
 
 
 def _first(statements: Sequence[ast.stmt], name: str) -> str:
-    """What a block does first with a name: "read", "bind" it in any case, or neither, ""."""
+    """The first use of a name in a block: "read", "bind" on every path, or "" for neither."""
     for node in statements:
         found = _first_in(node, name)
         if found:

@@ -130,7 +130,7 @@ class Wanted:
         self.repeated: dict[tuple[CodeType, bool], str] = {}
         """Bodies of loops that are followed pass by pass, inside a region or not, and why."""
         self.for_regions: dict[tuple[CodeType, bool], set[str]] = {}
-        """Those of `lines` that only regions need."""
+        """By loop, the lines of `lines` that only its region needs."""
         self.may_have_regions, self.has_regions = True, False
         """False if all loops are followed pass by pass; true if a trace has made a region."""
 

@@ -75,7 +75,7 @@ class Cotangent(Record):
         return self.replace(value=builder.cast(value, node.dtype))
 
     def through(self, index: IndexMap, extents: Shape, shape: Shape) -> Cotangent:
-        """What the elements of an operand get that an operation reads by a map."""
+        """The cotangent of the elements of an operand that an operation reads by a map."""
         if is_identity(index, extents, shape):
             return self
         merged = merged_group(index, extents, shape)

@@ -113,7 +113,7 @@ def has_none(lengths: Sequence[Dim]) -> bool:
 
 
 def _masked(op: Op, here: Cotangent) -> Cotangent:
-    """What the only operand of a fold gets of a cotangent at all points."""
+    """The cotangent of the only operand of a fold, from a cotangent at all points."""
     if not op.conditions:
         return here.through(op.maps[0], op.extents, op.operands[0].shape)
     reads = [(here.settled(), identity(len(op.extents)))]

@@ -284,7 +284,7 @@ def _of_parts(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
 
 
 def _through(op: Op, k: int, g: Cotangent) -> Cotangent:
-    """What operand k gets of a cotangent at the points of the operation."""
+    """The cotangent of operand k, from a cotangent at the points of the operation."""
     return g.through(op.maps[k], op.extents, op.operands[k].shape)
 
 

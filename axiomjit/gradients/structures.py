@@ -38,7 +38,7 @@ def of_join(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
 
 
 def of_gather(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
-    """What was read at positions is added there."""
+    """The cotangent of a gathered array: each element is added at the position it was read from."""
     values, *nodes = op.operands
     positions = list(zip(nodes, op.maps[1:], strict=True))
     extents, lengths = op.extents[: op.rank], op.extents[op.rank :]

@@ -63,7 +63,7 @@ def _region_text(region: Region, names: list[str]) -> str:
 
 
 _HEADS = {True: ("do", "while"), False: ("then", "else")}
-"""What stands before the bodies of a loop, and before those of a branch."""
+"""The words before the bodies of a loop, and before those of a branch."""
 
 
 def _node_text(node: Node, numbers: dict[Node, int]) -> str:

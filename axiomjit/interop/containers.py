@@ -311,4 +311,4 @@ _ARRAYS: Final[Mapping[str, Callable[[Any], Any]]] = {
 _FILLED: Final[Mapping[str, Callable[..., Any]]] = {
     name: _ARRAYS[name] for name in ("pandas", "polars", "pyarrow")
 }
-"""Those of containers whose elements may be missing."""
+"""How a container is filled whose elements may be missing, by the library of its class."""

@@ -178,7 +178,7 @@ def _dataset_apart(value: Any) -> Apart:
 
 
 class _Whole(ComparedByValue):
-    """What a Dataset has beside its variables; the labels compare it."""
+    """The names, attributes and encoding of a Dataset; its labels compare them."""
 
     __slots__ = ("attrs", "encoding", "names")
 

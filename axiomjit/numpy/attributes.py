@@ -340,7 +340,7 @@ def _copied(self: Any, memo: Any = None) -> Any:
 
 
 def _reduced(self: Any, protocol: Any) -> Any:
-    """What pickle needs; from protocol 5 on, a buffer of the memory, which others may keep."""
+    """The values that pickle stores; from protocol 5 on, a buffer, which may outlive the call."""
     return (look(self) if _is_number(self) else handed_out(self)).__reduce_ex__(protocol)
 
 

@@ -168,7 +168,7 @@ def arguments(function, given):
 
 
 def kind_of(function, given):
-    """What becomes of an operation: "fused", "step" or "refused"."""
+    """The way in which an operation is compiled: "fused", "step" or "refused"."""
     try:
         lowered = jit(function, strict=True).lower(*arguments(function, given))
     except NeedsValuesError:

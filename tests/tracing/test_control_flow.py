@@ -77,7 +77,7 @@ def test_the_evaluator_gives_the_meaning_of_regions(name):
 
 
 def run(function, *arguments):
-    """What a function returns or raises, and its arguments afterwards."""
+    """The result or error of a function, and its arguments after the call."""
     given = copies(arguments)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FallbackWarning)
@@ -194,7 +194,7 @@ def test_swapped_arrays_are_not_a_region_yet():
 
 
 def followed(call):
-    """What a call does in a trace without a function."""
+    """The result of a call in a trace without a function."""
     following = Following()
     with entered(following), bound(Scope({})):
         return call()

@@ -56,7 +56,7 @@ def test_conditions_and_branches_stay_in_the_kernel():
 
 
 def differs(name):
-    """Whether a compiled program gives something else than Python."""
+    """True if a compiled program and Python give different results."""
     function, make = PROGRAMS[name]
     mine, plain = (make(9, np.random.default_rng(3)) for _ in range(2))
     aj.jit(function)(*mine)
