@@ -263,8 +263,15 @@ def _without_nan(rule, neutral):
 
 
 def _nan_spread(step, operands, result):
-    """As of var and std, where nothing is left out and degrees of freedom are left."""
-    return not np.any(np.isnan(operands[0])) and _spread(step, operands, result)
+    """As of var and std, where nothing is left out and degrees of freedom are left.
+
+    NumPy divides complex sums by a complex count, which rounds unless it is a power of two.
+    """
+    own = operands[0]
+    count = own.size // max(1, np.size(result))
+    if own.dtype.kind == "c" and count & (count - 1):
+        return False
+    return not np.any(np.isnan(own)) and _spread(step, operands, result)
 
 
 SMALL_BLOCK = 8
