@@ -18,9 +18,11 @@ from typing import Any, Final, Self
 from llvmlite import ir
 from numba import from_dtype
 from numba.core import types
+from numba.core.errors import NumbaNotImplementedError
 from numba.extending import models, register_model
 
-from axiomjit.base.dtypes import DTYPES, HALF, code, is_complex, part_dtype
+from axiomjit.base.dtypes import DTYPES, HALF, DType, code, is_complex, part_dtype
+from axiomjit.base.errors import UnsupportedError
 
 
 class HalfType(types.Type):
@@ -53,9 +55,28 @@ class _FlagModel(models.PrimitiveModel):
         super().__init__(manager, fe_type, ir.IntType(64).as_pointer())
 
 
+def kernel_type(name: str, dtype: DType) -> types.Type:
+    """The type that kernels have for the elements of a dtype.
+
+    Raises:
+        UnsupportedError: a row of `DTYPES` has no type here.
+    """
+    if dtype == HALF:
+        return HalfType()
+    try:
+        return from_dtype(dtype)
+    except NumbaNotImplementedError as error:
+        raise UnsupportedError(
+            f"the row {name!r} of axiomjit/base/dtypes.py",
+            f"Numba has no type for {dtype}",
+            "define its type in runtime/codegen/kernel_types.py, as HalfType, and its casts in "
+            "cast_builtins.py",
+        ) from error
+
+
 FLAG = FlagType()
 NUMBA_TYPES: dict[str, types.Type] = {
-    name: HalfType() if dtype == HALF else from_dtype(dtype) for name, dtype in DTYPES.items()
+    name: kernel_type(name, dtype) for name, dtype in DTYPES.items()
 }
 CODES: dict[types.Type, str] = {ty: name for name, ty in NUMBA_TYPES.items()}
 PARTS: dict[str, str] = {c: code(part_dtype(d)) for c, d in DTYPES.items() if is_complex(d)}
