@@ -62,8 +62,12 @@ class Operation:
         return key in SETTINGS or (self in VIEWS and key in self.parameters[1:])
 
     def text(self, args: Texts, kwargs: Mapping[str, str]) -> str:
-        """A call of the operation in Python."""
-        if self.sign and not kwargs and len(args) <= 2:
+        """A call of the operation in Python.
+
+        The sign `*` would repeat a list or tuple instead of multiplying its elements.
+        """
+        lists = any(text.startswith(("[", "(")) for text in args)
+        if self.sign and not kwargs and len(args) <= 2 and not lists:
             return f"{args[0]} {self.sign} {args[1]}" if args[1:] else f"{self.sign}{args[0]}"
         if self is GET:
             return f"{args[0]}[{args[1]}]"

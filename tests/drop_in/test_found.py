@@ -30,6 +30,13 @@ FOUND = {
             Step("tell(c.tolist())"),
         )
     ),
+    "a number times a list": Sequence(
+        (
+            Step("a = wrap(made('i8', (2, 3, 4), 0))"),
+            Step("x = np.multiply(np.min(a), [1, 2, 3, 4])"),
+            Step("y = np.multiply((1, 2), np.min(a))"),
+        )
+    ),
     "a function that writes what pending operations read": Sequence(
         (
             Step("b = wrap(made('f8', (6,), 2))"),
