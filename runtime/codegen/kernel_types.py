@@ -64,7 +64,7 @@ def kernel_type(name: str, dtype: DType) -> types.Type:
     if dtype == HALF:
         return HalfType()
     try:
-        return from_dtype(dtype)
+        found: types.Type = from_dtype(dtype)
     except NumbaNotImplementedError as error:
         raise UnsupportedError(
             f"the row {name!r} of axiomjit/base/dtypes.py",
@@ -72,6 +72,7 @@ def kernel_type(name: str, dtype: DType) -> types.Type:
             "define its type in runtime/codegen/kernel_types.py, as HalfType, and its casts in "
             "cast_builtins.py",
         ) from error
+    return found
 
 
 FLAG = FlagType()
