@@ -58,7 +58,8 @@ class Call:
     def varying(self) -> Sequence[int | float]:
         """The numbers in the call that may differ from one call of its pattern to the next."""
         if self.operation in (GET, SET):
-            return numbers_in(self.args)
+            is_number = isinstance(self.args[0], Handle) and self.args[0]._facts.is_number
+            return () if is_number else numbers_in(self.args)
         found = numbers_in(self.args) if self.operation.sign else ()
         return found if all(isinstance(one, float) for one in found) else ()
 

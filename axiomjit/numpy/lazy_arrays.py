@@ -33,8 +33,6 @@ from axiomjit.numpy.handles import (
     let_escape,
 )
 from axiomjit.numpy.operations import (
-    EXACT_POWERS,
-    FLOATS,
     FUNCTIONS,
     GET,
     IN_PLACE,
@@ -42,10 +40,10 @@ from axiomjit.numpy.operations import (
     SET,
     UFUNC_METHODS,
     VIEWS,
-    WHOLE_POWERS,
     WRITES,
     WRITING_FUNCTIONS,
     Operation,
+    is_short_power,
 )
 from axiomjit.numpy.quick import add_quick_ways
 from axiomjit.numpy.segments import (
@@ -179,12 +177,8 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
     def _operate(self, name: str, *operands: Any) -> Any:
         if not all(map(_is_operand, operands)):
             return at_once(_PYTHON[name], operands, {}, reason=ARGUMENTS)
-        if name == "pow" and len(operands) == 2:
-            exponent = operands[1]
-            is_float = getattr(operands[0], "dtype", None) in FLOATS
-            powers = EXACT_POWERS if is_float else WHOLE_POWERS
-            if type(exponent) in (int, float) and exponent in powers:
-                return run(POWER, operands, {})
+        if name == "pow" and len(operands) == 2 and is_short_power(*operands):
+            return run(POWER, operands, {})
         return self._ufunc(OPERATOR_UFUNCS[name], "__call__", operands, {})
 
     def _operate_in_place(self, name: str, other: Any) -> Any:

@@ -93,12 +93,22 @@ def _set(array: Any, index: Any, value: Any) -> None:
 
 
 POWER: Final = Operation(operator.pow, "np.power", True)
-"""The operator `**` with an exponent of `EXACT_POWERS`."""
-EXACT_POWERS: Final = (2, 1, 0.5, -1, 0)
-"""Exponents for which the operator of floats does not call `np.power`."""
-WHOLE_POWERS: Final = (2, 1)
-"""The same for all dtypes."""
-FLOATS: Final = frozenset({np.dtype("f8"), np.dtype("f4"), np.dtype("f2")})
+"""The operator `**` with the exponents of `is_short_power`."""
+_SHORT_POWERS: Final = (2, 1, 0.5, -1, 0)
+_FLOATS: Final = frozenset({np.dtype("f8"), np.dtype("f4"), np.dtype("f2")})
+
+
+def is_short_power(base: Any, exponent: Any) -> bool:
+    """True for a number for which the operator of NumPy's arrays does not call `np.power`.
+
+    Of complex arrays these are integers and 0.5, of integers 1 and 2.
+    """
+    if type(exponent) not in (int, float) or exponent not in _SHORT_POWERS:
+        return False
+    dtype = getattr(base, "dtype", None)
+    if dtype in _FLOATS or exponent in (1, 2):
+        return True
+    return getattr(dtype, "kind", "") == "c" and (type(exponent) is int or exponent == 0.5)
 
 
 def _words(text: str) -> list[str]:

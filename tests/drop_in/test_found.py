@@ -30,6 +30,23 @@ FOUND = {
             Step("tell(c.tolist())"),
         )
     ),
+    "a write into a number that another thread computed": Sequence(
+        (
+            Step("a = wrap(made('i2', (4,), 1))"),
+            Step("b = wrap(made('u8', (), 2))"),
+            Step("a = np.sum(a, axis=-1)"),
+            Step("d = (b * a) ** -1", "worker", ("d",)),
+            Step("y = d + j * 0.5", "", ("d", "y")),
+            Step("y[99] = 1", "worker", ("d", "y")),
+        )
+    ),
+    "a reciprocal of complex numbers that fails": Sequence(
+        (
+            Step("a = wrap(made('c16', (6,)) * 0)"),
+            Step("with np.errstate(all='raise'):\n    b = a ** -1"),
+            Step("b = a[:1] ** 0.5", "", ("b",)),
+        )
+    ),
     "a number times a list": Sequence(
         (
             Step("a = wrap(made('i8', (2, 3, 4), 0))"),
