@@ -227,7 +227,7 @@ class _Shared:
             self._region = current().region  # type: ignore[union-attr]
             found = self.values(unbound)
             if count and any(map(_becomes_integer, given[count:], found)):
-                raise lazy_import("axiomjit.tracing.region_bodies").RegionRefused(
+                raise lazy_import("axiomjit.graph.closing").RegionRefused(
                     "a float that is an integer after a trip"
                 )
             return found

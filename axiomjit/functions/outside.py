@@ -185,7 +185,7 @@ def refuse_in_region(seen: str) -> None:
         RegionRefused: a body is followed.
     """
     if in_region():
-        raise lazy_import("axiomjit.tracing.region_bodies").RegionRefused(seen)
+        raise lazy_import("axiomjit.graph.closing").RegionRefused(seen)
 
 
 class Outside:

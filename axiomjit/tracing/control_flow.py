@@ -25,6 +25,7 @@ from axiomjit.base.records import Record
 from axiomjit.base.trace_context import Following, current
 from axiomjit.base.tree import Structure, flatten_tree, unflatten_tree
 from axiomjit.graph.builder import as_node, broadcast_to, cast, elementwise, python_number, strong
+from axiomjit.graph.closing import RegionRefused, close_bodies
 from axiomjit.graph.indexing_ops import as_mask
 from axiomjit.graph.nodes import (
     Graph,
@@ -58,8 +59,6 @@ from axiomjit.tracing.operators import TracedStorage, node_of
 from axiomjit.tracing.region_bodies import (
     Kind,
     RegionBody,
-    RegionRefused,
-    close_bodies,
     followed,
     joined,
     kind_of,

@@ -1,0 +1,163 @@
+"""Bodies of regions as closed graphs.
+
+A body is made with placeholders for the values of any trip. Closing makes a graph of it, whose
+inputs are the placeholders and what the body captures: values that do not depend on the trip, which
+are computed once, before the region.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from axiomjit.base.errors import amount
+from axiomjit.base.records import Record
+from axiomjit.graph.external_calls import stored
+from axiomjit.graph.indexing_ops import lengths_of
+from axiomjit.graph.library_operations import LibraryOperation
+from axiomjit.graph.nodes import (
+    Graph,
+    Input,
+    LengthNode,
+    Node,
+    Op,
+    Saved,
+    Scalar,
+    is_scan,
+    is_view,
+    post_order,
+    with_operands,
+)
+from axiomjit.graph.regions import Loop, Region, overwritten
+from axiomjit.symbolic.dims import INDEX, Scope, Symbol
+from axiomjit.symbolic.index_ranges import IndexRanges
+
+MAX_OPERATIONS: Final = 400
+"""The most operations of a body; a kernel of more takes long to compile."""
+
+
+class RegionRefused(Exception):
+    """A loop or branch that cannot be a region; `reason` says why. Nothing was recorded."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Body(Record):
+    """A closed body: graphs over the same inputs, and the operands that they capture."""
+
+    graphs: tuple[Graph, ...]
+    captured: tuple[Node, ...]
+
+
+def close_bodies(
+    scope: Scope,
+    placeholders: Sequence[Input],
+    ends: Sequence[Mapping[int, Node]],
+    index: Symbol | None,
+    since: int,
+    captured: Sequence[Node] = (),
+) -> Body:
+    """Make a graph of each set of outputs.
+
+    Args:
+        scope: The scope of the trace, with the range of the index.
+        placeholders: The inputs that represent carried values, by position.
+        ends: For each graph its outputs, by the position of the input that each one replaces; a
+            result that replaces none has the position -1.
+        index: The index of the loop.
+        since: The number of regions before; later copies are made in the body.
+        captured: Operands behind the carried ones, whatever bodies read.
+
+    Raises:
+        RegionRefused: a body has a step that no loop computes.
+        UndecidedError: the lengths of a body have no limit known before the loop.
+    """
+    everything = [node for outputs in ends for node in outputs.values()]
+    inner = _inside(everything, placeholders, index, since)
+    taken: dict[Node, None] = {}
+    for node in inner:
+        _refuse_step(node, scope)
+        taken |= {child: None for child in node.children if _is_captured(child, inner)}
+    taken |= {node: None for node in everything if _is_captured(node, inner)}
+    if len(inner) > MAX_OPERATIONS:
+        raise RegionRefused(f"{amount(len(inner), 'operation')} in a trip")
+    operands = [*map(stored, captured), *map(stored, taken)]
+    first = len(placeholders)
+    inputs = tuple(
+        Input(node.dtype, k, node.shape) for k, node in enumerate((*placeholders, *operands))
+    )
+    new: dict[Node, Node] = dict(zip(placeholders, inputs[:first], strict=True))
+    new |= dict(zip(taken, inputs[first + len(captured) :], strict=True))
+    for node in post_order(tuple(everything), lambda n: () if n in new else n.children):
+        if node not in new:
+            _refuse_other_index(node, scope)
+            new[node] = with_operands(node, [new[child] for child in node.children])
+    graphs = []
+    for outputs in ends:
+        writes = tuple(sorted(position for position in outputs if position >= 0))
+        order = (*(position for position in outputs if position < 0), *writes)
+        graphs.append(Graph(inputs, tuple(new[outputs[k]] for k in order), writes))
+    return Body(tuple(graphs), tuple(operands))
+
+
+def _is_captured(node: Node, inner: Mapping[Node, None]) -> bool:
+    return node not in inner and not isinstance(node, Scalar | LengthNode)
+
+
+def _inside(
+    outputs: Sequence[Node], placeholders: Sequence[Node], index: Symbol | None, since: int
+) -> dict[Node, None]:
+    """The nodes that each trip computes: those that depend on it, and memory that it writes."""
+    order = post_order(tuple(outputs))
+    inner: dict[Node, None] = dict.fromkeys(placeholders)
+    for node in order:
+        own = index is not None and index in symbols_of(node)
+        own = own or (isinstance(node, Saved) and node.number < -since)
+        if own or any(child in inner for child in node.children):
+            inner[node] = None
+    waiting = list(inner)
+    while waiting:
+        node = waiting.pop()
+        for k, child in enumerate(node.children):
+            seen = is_view(child) or k < overwritten(node)
+            if seen and child not in inner and not isinstance(child, Input):
+                inner[child] = None
+                waiting.append(child)
+    return {node: None for node in (*placeholders, *order) if node in inner}
+
+
+def symbols_of(node: Node) -> frozenset[Symbol]:
+    """The symbols in the lengths of a node, and of the bodies of a region."""
+    found = frozenset[Symbol]().union(*(length.symbols for length in lengths_of(node)))
+    region = node.primitive if isinstance(node, Op) else None
+    if isinstance(region, Region):
+        for body in region.bodies:
+            found = found.union(*map(symbols_of, body.nodes))
+        if isinstance(region, Loop) and region.trips is not None:
+            found |= region.trips.symbols
+    return found
+
+
+def _refuse_step(node: Node, scope: Scope) -> None:
+    """Refuse a node that the loops of a body cannot compute."""
+    if not isinstance(node, Op) or isinstance(node.primitive, Region):
+        return
+    ranges = scope.indices
+    if isinstance(ranges, IndexRanges):
+        for extent in node.extents:
+            ranges.ends(extent)
+    if isinstance(node.primitive, LibraryOperation):
+        raise RegionRefused(f"{node.primitive}, which a library computes, in each trip")
+    if node.regions or node.conditions or is_scan(node):
+        raise RegionRefused(f"a {node.primitive} of parts in each trip")
+
+
+def _refuse_other_index(node: Node, scope: Scope) -> None:
+    """Refuse the index of a loop that has ended."""
+    ranges = scope.indices
+    known = {one for one, _, _ in ranges.ranges} if isinstance(ranges, IndexRanges) else set()
+    named = (symbol for length in lengths_of(node) for symbol in length.symbols)
+    if any(symbol.kind == INDEX and symbol not in known for symbol in named):
+        raise RegionRefused("the index of a loop outside of it")
