@@ -33,6 +33,7 @@ class Following:
             "handles",
             "input_names",
             "is_made",
+            "kept",
             "last",
         ),
         *("lives_outside", "may_fail", "may_know", "name", "refusal", "region", "regions"),
@@ -88,6 +89,8 @@ class Following:
         """The code of the frame that runs the function; frames inside it belong to this trace."""
         self.rules: dict[Any, Any] = {}
         """Derivatives given by the user, by the nodes of the results that they are for."""
+        self.kept: dict[Any, Any] = {}
+        """For values after a region the same values after one that keeps more for a gradient."""
         self.count = 0
         self.thread = threading.get_ident()
 
@@ -129,6 +132,7 @@ def entered(following: Following) -> Iterator[None]:
         following.ended = True
         following.arguments = following.represent_input = following.input_names = None
         following.rules.clear()
+        following.kept.clear()
         _following.reset(token)
 
 

@@ -17,7 +17,7 @@ from axiomjit.dispatch.derivatives import derived, leaves_of, name_of
 from axiomjit.dispatch.pullbacks import GradientOfSum, Pullback
 from axiomjit.functions.transforms import Transform
 from axiomjit.gradients.libraries import give_rule
-from axiomjit.gradients.reverse import GivenRule, ruled, stopped
+from axiomjit.gradients.marks import GivenRule, ruled, stopped
 from axiomjit.gradients.transposes import zeros
 from axiomjit.graph import builder
 from axiomjit.graph.describe import describe_type

@@ -18,7 +18,7 @@ from axiomjit.base.trace_context import current
 from axiomjit.base.tree import Structure, flatten_tree, unflatten_tree
 from axiomjit.dispatch.jit import Jitted
 from axiomjit.functions.transforms import Transform
-from axiomjit.gradients.reverse import Marked, marked, unmarked
+from axiomjit.gradients.marks import Marked, marked, unmarked
 from axiomjit.graph import builder
 from axiomjit.graph.describe import describe_type
 from axiomjit.graph.nodes import Node, Op, base_of

@@ -25,7 +25,8 @@ from axiomjit.dispatch.gradients import grad
 from axiomjit.dispatch.jit import Jitted
 from axiomjit.functions.transforms import has_form
 from axiomjit.gradients.lifting import lifted
-from axiomjit.gradients.reverse import gradients, marked
+from axiomjit.gradients.marks import marked
+from axiomjit.gradients.reverse import gradients
 from axiomjit.gradients.transposes import zeros
 from axiomjit.graph import builder
 from axiomjit.graph.describe import describe_type

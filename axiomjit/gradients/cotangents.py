@@ -2,6 +2,9 @@
 
 A cotangent keeps the condition of a `where`, mask or padding until it is summed, so that a factor
 that is infinite or NaN elsewhere changes nothing.
+
+In the body of a loop, that of a part of an array keeps its place until it is added to the rest: the
+trip then writes that part, not the array.
 """
 
 from __future__ import annotations
@@ -11,39 +14,76 @@ from collections.abc import Callable, Sequence
 from axiomjit.base.dtypes import is_complex
 from axiomjit.base.records import Record
 from axiomjit.gradients.transposes import (
+    ADD,
+    covers,
     is_plain,
     mask_of_reads,
     merged_group,
     multiplied,
+    owned,
     pull,
+    summed,
     zeros,
 )
 from axiomjit.graph import builder
+from axiomjit.graph.contractions import Read
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import PRIMITIVES, WHERE
 from axiomjit.graph.shape_ops import split
-from axiomjit.symbolic.dims import Dim
-from axiomjit.symbolic.index_maps import IndexMap, identity, is_identity, iterators_of
+from axiomjit.graph.storages import update
+from axiomjit.symbolic.dims import Dim, in_body
+from axiomjit.symbolic.index_maps import (
+    IndexMap,
+    compose,
+    fixed,
+    identity,
+    is_identity,
+    iterator,
+    iterators_of,
+)
 
 Shape = tuple[Dim, ...]
+
+
+class Place(Record):
+    """A part of an array: the element of each point of a space, as in `graph.storages.update`."""
+
+    target: IndexMap
+    extents: Shape
+    shape: Shape
+    positions: tuple[Read, ...] = ()
+    lengths: Shape = ()
 
 
 class Cotangent(Record):
     """The derivative by a node; it counts where one of the masks `within` holds, all if None.
 
-    With `exact` it is zero elsewhere; otherwise it is undefined there.
+    With `exact` it is zero elsewhere; otherwise it is undefined there. With a `place` the value is
+    that of a part, and the rest is zero.
     """
 
     value: Node
     within: tuple[Node, ...] | None = None
     exact: bool = True
+    place: Place | None = None
 
     def settled(self) -> Node:
         """The values, zero where they do not count."""
+        if self.place is not None:
+            return self.onto(zeros(self.value.dtype, self.place.shape)).value
         if self.exact or self.within is None:
             return self.value
         zero = zeros(self.value.dtype, self.value.shape)
         return builder.elementwise(WHERE, _any_of(self.within), self.value, zero)
+
+    def onto(self, rest: Node) -> Cotangent:
+        """The sum of this one, of a part, and the values of the array."""
+        at = self.place
+        assert at is not None
+        whole = identity(len(at.extents))
+        space = at.target, self.value, whole, at.extents
+        made = update(owned(rest), *space, at.positions, at.lengths, combine=ADD)
+        return Cotangent(made)
 
     def times(self, factor: Node) -> Cotangent:
         """The product with a factor, which may be undefined where this does not count."""
@@ -81,7 +121,14 @@ class Cotangent(Record):
         merged = merged_group(index, extents, shape)
         if merged is not None:
             made = self.through(merged.index, extents, merged.shape)
+            made = made if made.place is None else Cotangent(made.settled())
             return made.seen(lambda node: split(node, merged.first, merged.lengths))
+        if in_body() and not covers(index, extents, shape):
+            kept = sorted(iterators_of(index))
+            value = summed([self._read()], extents, kept)
+            turned = {k: iterator(new) for new, k in enumerate(kept)}
+            target = compose(index, [turned.get(k, fixed(0)) for k in range(len(extents))])
+            return Cotangent(value, place=Place(target, value.shape, shape))
         if not is_plain(index, extents, shape):
             return Cotangent(pull([self._read()], extents, index, shape))
         sums = len(iterators_of(index)) < len(extents)

@@ -41,7 +41,7 @@ from axiomjit.graph.reductions import (
     scan_states,
 )
 from axiomjit.graph.shape_ops import flip, merge, padded, split
-from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.dims import Dim, dim, in_body
 from axiomjit.symbolic.index_maps import identity
 
 _MULTIPLY, _ADD = PRIMITIVES["multiply"], PRIMITIVES["add"]
@@ -64,7 +64,7 @@ def _of_sum(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
     for k in wanted:
         others = [j for j in range(len(op.operands)) if j != k]
         shape = op.operands[k].shape
-        if g.within is not None and not op.conditions:
+        if (g.within is not None or in_body()) and not op.conditions:
             here = _over(op, g)
             for j in others:
                 here = here.times(_conjugate(_read(op, j)))

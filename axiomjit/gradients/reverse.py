@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
 
 from axiomjit.base.dtypes import DType, is_complex, is_inexact, part_dtype
 from axiomjit.base.errors import GradientError
 from axiomjit.base.origins import user_location
-from axiomjit.base.records import Record
-from axiomjit.base.trace_context import current
 from axiomjit.gradients.cotangents import Cotangent
 from axiomjit.gradients.folds import FOLDS, SCANS, is_sum_of_squares, of_log_sum_exp, of_state
 from axiomjit.gradients.libraries import of_library
+from axiomjit.gradients.marks import Stopped, rule_of
+from axiomjit.gradients.regions import Seeds, of_region
 from axiomjit.gradients.rules import (
     ELEMENTWISE,
     NOT_OF_COMPLEX,
@@ -27,100 +25,14 @@ from axiomjit.gradients.structures import Contributions, Wanted, of_gather, of_j
 from axiomjit.gradients.values import NodeArray, node_of
 from axiomjit.graph import builder
 from axiomjit.graph.library_operations import LibraryOperation
-from axiomjit.graph.nodes import Node, Op, Update, base_of, note, origin, post_order, with_operands
-from axiomjit.graph.primitives import COPY, GATHER, NUMBER, PRIMITIVES, WHERE, UfuncFold
+from axiomjit.graph.nodes import Node, Op, Update, base_of, origin, post_order
+from axiomjit.graph.primitives import COPY, GATHER, PRIMITIVES, WHERE, UfuncFold
 from axiomjit.graph.reductions import StateFold
-from axiomjit.graph.regions import Region, Written, after_region, overwritten
+from axiomjit.graph.regions import Region, Written
 from axiomjit.graph.storages import Materialized, Sequential
-from axiomjit.symbolic.index_maps import identity
-
-_numbers: Final = itertools.count(1)
 
 
-class Marked(Op):
-    """A value that gradients are taken by; the number tells it from equal values.
-
-    It is a copy, so that a function that writes into it writes into no argument, and other uses of
-    the same value do not count.
-    """
-
-    number: int = 0
-
-
-class Stopped(Op):
-    """A value that is a constant of all derivatives."""
-
-
-def stopped(node: Node) -> Stopped:
-    """A copy of a node that cotangents do not pass."""
-    rank = len(node.shape)
-    primitive = NUMBER if node.weak else COPY
-    return note(Stopped(node.dtype, primitive, None, (node,), (identity(rank),), node.shape, rank))
-
-
-class GivenRule(Record):
-    """A derivative given by the user: `pull(g)` gives the cotangents of `inputs`, or None."""
-
-    inputs: tuple[Node, ...]
-    pull: Callable[[Node], Sequence[Node | None]]
-
-
-def ruled(node: Node, rule: GivenRule) -> Marked:
-    """A copy of a node whose cotangent goes through a rule while this trace runs."""
-    new = marked(node)
-    _rules()[new] = rule
-    return new
-
-
-def _rules() -> dict[Any, Any]:
-    """The rules of the current trace."""
-    following = current()
-    return {} if following is None else following.rules
-
-
-def _rule_of(node: Node) -> GivenRule | None:
-    return _rules().get(node)
-
-
-def marked(node: Node) -> Marked:
-    """A new node with the values of a node."""
-    rank = len(node.shape)
-    primitive = NUMBER if node.weak else COPY
-    parts = (node,), (identity(rank),), node.shape, rank
-    return note(Marked(node.dtype, primitive, None, *parts, number=next(_numbers)))
-
-
-def unmarked(outputs: Sequence[Node], marks: Sequence[Marked]) -> tuple[Node, ...]:
-    """The outputs without the marks: their values stand there, copied where they are written."""
-    own = set(marks)
-    new: dict[Node, Node] = {}
-    for node in post_order(tuple(outputs), _with_inputs):
-        operands = [new[child] for child in node.children]
-        if node in own:
-            new[node] = operands[0]
-        elif isinstance(node, Written):
-            new[node] = after_region(node.replace(operands=tuple(operands)))
-        elif not own.isdisjoint(node.children[: overwritten(node)]):
-            for k, child in enumerate(node.children[: overwritten(node)]):
-                if child in own:
-                    operands[k] = builder.elementwise(COPY, operands[k])
-            new[node] = with_operands(node, operands)
-        else:
-            new[node] = with_operands(node, operands)
-            rule = _rule_of(node)
-            if rule is not None:
-                inputs = tuple(new[one] for one in rule.inputs)
-                _rules()[new[node]] = rule.replace(inputs=inputs)
-    return tuple(new[node] for node in outputs)
-
-
-def _with_inputs(node: Node) -> tuple[Node, ...]:
-    """The operands of a node, and the inputs of its rule."""
-    rule = _rule_of(node)
-    return node.children if rule is None else (*node.children, *rule.inputs)
-
-
-def adjoint(seeds: Sequence[tuple[Node, Node]], arguments: Sequence[Node]) -> dict[Node, Cotangent]:
+def adjoint(seeds: Seeds, arguments: Sequence[Node]) -> dict[Node, Cotangent]:
     """The cotangents of the arguments that have any.
 
     Args:
@@ -136,9 +48,10 @@ def adjoint(seeds: Sequence[tuple[Node, Node]], arguments: Sequence[Node]) -> di
 class _Reverse:
     """One walk from results to arguments."""
 
-    def __init__(self, seeds: Sequence[tuple[Node, Node]], arguments: Sequence[Node]) -> None:
+    def __init__(self, seeds: Seeds, arguments: Sequence[Node]) -> None:
         self._leaves = frozenset(arguments)
         self._found: dict[Node, Cotangent] = {}
+        self._parts: dict[Node, list[Cotangent]] = {}
         self._states: dict[Node, dict[int, Cotangent]] = {}
         self._order = post_order(tuple(node for node, _ in seeds), self._children)
         self._active: set[Node] = set()
@@ -155,7 +68,7 @@ class _Reverse:
     def _children(self, node: Node) -> tuple[Node, ...]:
         if node in self._leaves:
             return ()
-        rule = _rule_of(node)
+        rule = rule_of(node)
         return node.children if rule is None else rule.inputs
 
     def run(self) -> dict[Node, Cotangent]:
@@ -167,10 +80,10 @@ class _Reverse:
             if not isinstance(node, Op):
                 self._of_effect(node)
                 continue
-            g, states = self._found.pop(node, None), self._states.pop(node, None)
+            g, states = self._whole(node), self._states.pop(node, None)
             if g is None and states is None:
                 continue
-            rule = _rule_of(node)
+            rule = rule_of(node)
             if rule is not None and g is not None:
                 for one, value in zip(rule.inputs, rule.pull(g.settled()), strict=True):
                     if value is not None:
@@ -179,11 +92,12 @@ class _Reverse:
             wanted = frozenset(k for k, c in enumerate(node.operands) if c in self._active)
             for k, contribution in self._contributions(node, g, states, wanted).items():
                 self._add(node.operands[k], contribution)
-        return {node: self._found[node] for node in self._leaves if node in self._found}
+        found = {node: self._whole(node) for node in self._leaves}
+        return {node: g for node, g in found.items() if g is not None}
 
     def _of_effect(self, node: Node) -> None:
         """Pass the cotangent of a node of the axis language on to its value."""
-        g = self._found.pop(node, None)
+        g = self._whole(node)
         if g is None:
             return
         if isinstance(node, Materialized):
@@ -205,7 +119,9 @@ class _Reverse:
         states: dict[int, Cotangent] | None,
         wanted: Wanted,
     ) -> Contributions:
-        if isinstance(op.fold, StateFold):
+        if isinstance(op.primitive, Region):
+            made = of_region(op, states or {}, wanted, adjoint)
+        elif isinstance(op.fold, StateFold):
             given = states if g is None else {0: g}
             made = of_state(op, given or {}, wanted, gradients)
         else:
@@ -214,6 +130,9 @@ class _Reverse:
             if whole is not None:
                 operand, cotangent = whole
                 self._add(operand, cotangent)
+                return {}
+            if isinstance(op, Written):
+                self._states.setdefault(op.operands[1], {})[op.place] = g
                 return {}
             if op.primitive.name == "part":
                 self._states.setdefault(op.operands[0], {})[int(op.primitive.source)] = g
@@ -227,8 +146,18 @@ class _Reverse:
         if node not in self._active:
             return
         contribution = contribution.cast_to(node)
+        if contribution.place is not None:
+            self._parts.setdefault(node, []).append(contribution)
+            return
         known = self._found.get(node)
         self._found[node] = contribution if known is None else known.plus(contribution)
+
+    def _whole(self, node: Node) -> Cotangent | None:
+        """The sum of the contributions to a node; those to parts of it are added last, in place."""
+        g = self._found.pop(node, None)
+        for part in self._parts.pop(node, ()):
+            g = Cotangent(part.settled()) if g is None else part.onto(g.settled())
+        return g
 
 
 def _without(found: dict[Node, Cotangent], node: Node) -> dict[Node, Cotangent]:
@@ -243,8 +172,6 @@ def is_differentiable(node: Node) -> bool:
 
 
 def _of_op(op: Op, g: Cotangent, wanted: Wanted) -> Contributions | Refused:
-    if isinstance(op, Written):
-        return Refused("a loop or branch that runs as one step, which has no derivative rule")
     if isinstance(op, Update):
         return of_update(op, g, wanted)
     if op.regions:

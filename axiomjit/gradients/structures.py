@@ -7,16 +7,16 @@ from functools import partial
 from typing import Final
 
 from axiomjit.base.dtypes import INT
-from axiomjit.gradients.cotangents import Cotangent
+from axiomjit.gradients.cotangents import Cotangent, Place
 from axiomjit.gradients.rules import Refused
-from axiomjit.gradients.transposes import ADD, copied, zeros
+from axiomjit.gradients.transposes import ADD, copied, owned, zeros
 from axiomjit.graph import builder
 from axiomjit.graph.indexing_ops import gather
-from axiomjit.graph.nodes import Node, Op, Scalar, Update, is_view
+from axiomjit.graph.nodes import Node, Op, Scalar, Update
 from axiomjit.graph.primitives import COPY, PRIMITIVES, WHERE
 from axiomjit.graph.reductions import positions_along
 from axiomjit.graph.storages import update
-from axiomjit.symbolic.dims import product
+from axiomjit.symbolic.dims import in_body, product
 from axiomjit.symbolic.index_maps import identity, is_identity, shift
 
 Contributions = dict[int, Cotangent]
@@ -42,8 +42,11 @@ def of_gather(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
     values, *nodes = op.operands
     positions = list(zip(nodes, op.maps[1:], strict=True))
     extents, lengths = op.extents[: op.rank], op.extents[op.rank :]
-    into = copied(zeros(values.dtype, values.shape))
     value = g.settled()
+    if in_body():
+        place = Place(op.maps[0], extents, values.shape, tuple(positions), lengths)
+        return {0: Cotangent(value, place=place)}
+    into = copied(zeros(values.dtype, values.shape))
     made = update(
         into, op.maps[0], value, identity(op.rank), extents, positions, lengths, combine=ADD
     )
@@ -76,9 +79,8 @@ def _written(op: Op, old: Node, value: Node, combine: bool = False) -> Node:
     extents, lengths = op.extents[: op.rank], op.extents[op.rank :]
     source = identity(op.rank)
     how = ADD if combine else None
-    own = isinstance(old, Op) and not is_view(old)
     return update(
-        old if own else copied(old),
+        owned(old),
         op.maps[0],
         value,
         source,
@@ -103,7 +105,7 @@ def _overwritten(op: Op, g: Node, wanted: Wanted) -> Contributions:
         found[0] = Cotangent(_written(op, g, zero))
     if 1 in wanted:
         there = _at(op, g)
-        if len(op.operands) > 2:  # of several values at one position the last one stays
+        if len(op.operands) > 2 and extents:  # of several values at one position the last one stays
             number = positions_along(extents, range(op.rank))
             count = builder.as_node(product(extents), "a gradient")
             none = builder.broadcast_to(builder.cast(builder.strong(count), INT), g.shape)

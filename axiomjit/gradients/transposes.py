@@ -18,7 +18,7 @@ from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.builder import MULTIPLY
 from axiomjit.graph.contractions import Read, sum_of_products
-from axiomjit.graph.nodes import Node, Scalar, base_of
+from axiomjit.graph.nodes import Input, Node, Op, Scalar, base_of, is_view
 from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.graph.shape_ops import flip, insert_dimensions, merge, padded, split
 from axiomjit.graph.storages import update
@@ -157,7 +157,17 @@ def _plain(
     reads: Sequence[Read], extents: Shape, index: IndexMap, shape: Shape, conditions: Conditions
 ) -> Node:
     kept = [k for order in _orders(index, extents) for k in order]
-    return arranged(_summed(reads, extents, kept, conditions), index, extents, shape)
+    return arranged(summed(reads, extents, kept, conditions), index, extents, shape)
+
+
+def covers(index: IndexMap, extents: Shape, shape: Shape) -> bool:
+    """True if a plain map reads all elements, so that its adjoint has no zeros."""
+    return is_plain(index, extents, shape) and all(
+        function.offset.constant == 0
+        and _points(function, extents) is length
+        and all(step.constant != -1 or len(function.terms) > 1 for _, step in function.terms)
+        for function, length in zip(index, shape, strict=True)
+    )
 
 
 def _orders(index: IndexMap, extents: Shape) -> list[list[int]]:
@@ -184,8 +194,8 @@ def mask_of_reads(index: IndexMap, extents: Shape, shape: Shape) -> Node | None:
     return None if is_number(made, 1) else made
 
 
-def _summed(
-    reads: Sequence[Read], extents: Shape, kept: Sequence[int], conditions: Conditions
+def summed(
+    reads: Sequence[Read], extents: Shape, kept: Sequence[int], conditions: Conditions = ()
 ) -> Node:
     """The sum of products, with the iterators `kept` in this order as its dimensions."""
     every = range(len(extents))
@@ -320,6 +330,16 @@ def copied(node: Node) -> Node:
     return builder.elementwise(PRIMITIVES["copy"], node)
 
 
+class Carried(Input):
+    """A cotangent that a loop carries from trip to trip, in memory of its own."""
+
+
+def owned(node: Node) -> Node:
+    """A node that writes may replace in part: itself, if it has memory, or a copy."""
+    own = isinstance(node, Carried) or (isinstance(node, Op) and not is_view(node))
+    return node if own else copied(node)
+
+
 def _written(
     reads: Sequence[Read], extents: Shape, index: IndexMap, shape: Shape, conditions: Conditions
 ) -> Node:
@@ -332,7 +352,7 @@ def _written(
             user_location(),
         )
     kept = sorted(iterators_of(index))
-    value = _summed(reads, extents, kept, conditions)
+    value = summed(reads, extents, kept, conditions)
     places: list[Affine] = [fixed(0)] * len(extents)
     for new, k in enumerate(kept):
         places[k] = iterator(new)

@@ -58,6 +58,7 @@ def close_bodies(
     index: Symbol | None,
     since: int,
     captured: Sequence[Node] = (),
+    most: int = MAX_OPERATIONS,
 ) -> Body:
     """Make a graph of each set of outputs.
 
@@ -69,6 +70,7 @@ def close_bodies(
         index: The index of the loop.
         since: The number of regions before; later copies are made in the body.
         captured: Operands behind the carried ones, whatever bodies read.
+        most: The most operations of all bodies.
 
     Raises:
         RegionRefused: a body has a step that no loop computes.
@@ -81,7 +83,7 @@ def close_bodies(
         _refuse_step(node, scope)
         taken |= {child: None for child in node.children if _is_captured(child, inner)}
     taken |= {node: None for node in everything if _is_captured(node, inner)}
-    if len(inner) > MAX_OPERATIONS:
+    if len(inner) > most:
         raise RegionRefused(f"{amount(len(inner), 'operation')} in a trip")
     operands = [*map(stored, captured), *map(stored, taken)]
     first = len(placeholders)

@@ -9,15 +9,24 @@ INDEX, which stands in the lengths and index maps of the body.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from axiomjit.base.dtypes import INT
 from axiomjit.base.errors import amount
 from axiomjit.graph.library_operations import LibraryOperation
-from axiomjit.graph.nodes import Graph, Node, Op, Update, note
+from axiomjit.graph.nodes import (
+    Graph,
+    Node,
+    Op,
+    Update,
+    map_fields,
+    note,
+    post_order,
+    with_operands,
+)
 from axiomjit.graph.primitives import ALL, UPDATE
-from axiomjit.symbolic.dims import Dim, Symbol
+from axiomjit.symbolic.dims import Dim, Symbol, substitute
 from axiomjit.symbolic.index_maps import identity, iterator
 
 REGION_WEIGHT: Final = 30
@@ -82,6 +91,44 @@ def after_region(node: Written) -> Written:
     """The version with the operand of its region as the version before."""
     region = node.operands[1]
     return node.replace(operands=(region.children[node.place], region))
+
+
+def rebuilt(
+    outputs: Sequence[Node],
+    given: Mapping[Node, Node],
+    lengths: Mapping[Symbol, Dim] | None = None,
+) -> list[Node]:
+    """The outputs with other nodes in place of those in `given`, and other lengths.
+
+    Args:
+        outputs: Nodes of a graph.
+        given: For nodes below them the nodes to stand in their places.
+        lengths: For symbols of other nodes, also in the bodies of regions, what they stand for.
+    """
+    new = dict(given)
+    for node in post_order(tuple(outputs), lambda n: () if n in given else n.children):
+        if node not in new:
+            made = with_operands(node, [new[child] for child in node.children])
+            new[node] = made if lengths is None else _with_lengths(made, lengths)
+    return [new[node] for node in outputs]
+
+
+def _with_lengths(node: Node, lengths: Mapping[Symbol, Dim]) -> Node:
+    made = map_fields(node, lambda child: child, lambda length: substitute(length, lengths))
+    region = node.primitive if isinstance(node, Op) else None
+    if not isinstance(region, Region):
+        return made
+    bodies = tuple(with_lengths(body, lengths) for body in region.bodies)
+    region = region.replace(bodies=bodies)
+    if isinstance(region, Loop) and region.trips is not None:
+        region = region.replace(trips=substitute(region.trips, lengths))
+    return made.replace(primitive=region)
+
+
+def with_lengths(body: Graph, lengths: Mapping[Symbol, Dim]) -> Graph:
+    """The body with other lengths in place of symbols."""
+    inputs: Any = rebuilt(body.inputs, {}, lengths)
+    return Graph(tuple(inputs), tuple(rebuilt(body.outputs, {}, lengths)), body.writes)
 
 
 def region_fields(

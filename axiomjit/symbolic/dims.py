@@ -458,6 +458,12 @@ def current_scope() -> Scope:
     return scope
 
 
+def in_body() -> bool:
+    """True while the body of a loop or branch is made: lengths are compared for all its trips."""
+    scope = _scope.get()
+    return scope is not None and scope.indices is not None
+
+
 @contextmanager
 def bound(scope: AnyScope) -> Iterator[AnyScope]:
     """Make `scope` the ambient scope; None for none."""
@@ -547,6 +553,11 @@ def smaller(left: int | Dim, right: int | Dim) -> Dim:
 def larger(left: int | Dim, right: int | Dim) -> Dim:
     """The larger length, as a Dim; no guard is recorded."""
     return _min_or_max("max", dim(left), dim(right))
+
+
+def largest_of(lengths: Sequence[Dim]) -> Dim:
+    """The largest of several lengths; no guard is recorded."""
+    return functools.reduce(larger, lengths)
 
 
 def _min_or_max(sign: str, left: Dim, right: Dim) -> Dim:

@@ -6,10 +6,14 @@ there is its sign in every trip. Guards name these ends, never the value of an i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from axiomjit.base.records import Record
 from axiomjit.symbolic.dims import (
     INDEX,
     Dim,
+    Scope,
     Symbol,
     choices,
     compare,
@@ -96,6 +100,21 @@ class IndexRanges(Record):
     def within(self, symbol: Symbol, trips: Dim) -> IndexRanges:
         """The ranges with one more index, from 0 to the number of trips."""
         return IndexRanges((*self.ranges, (symbol, dim(0), trips - 1)))
+
+
+@contextmanager
+def within_body(scope: Scope, index: Symbol | None, trips: Dim | None) -> Iterator[None]:
+    """Compare lengths as the body of a loop or branch does: for all trips, if it has an index."""
+    before = scope.indices
+    ranges = before if isinstance(before, IndexRanges) else IndexRanges()
+    if index is not None and trips is not None:
+        scope.values[index] = 0
+        ranges = ranges.within(index, trips)
+    scope.indices = ranges
+    try:
+        yield
+    finally:
+        scope.indices = before
 
 
 def is_surely(length: Dim, value: int) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any, Final
 
@@ -53,7 +53,7 @@ from axiomjit.symbolic.dims import (
     larger,
 )
 from axiomjit.symbolic.index_maps import identity
-from axiomjit.symbolic.index_ranges import IndexRanges, UndecidedError
+from axiomjit.symbolic.index_ranges import IndexRanges, UndecidedError, within_body
 from axiomjit.tracing.lengths import SymbolicInt, length, unwrap
 from axiomjit.tracing.operators import TracedStorage, node_of
 from axiomjit.tracing.region_bodies import (
@@ -400,18 +400,9 @@ class _Loop(_Carrying):
             returned, changed = self.kept(values, self.body(at, *values))
         return _Pass(region, returned, changed, truth, asked)
 
-    @contextmanager
-    def within(self) -> Iterator[None]:
+    def within(self) -> AbstractContextManager[None]:
         """Give the index its range."""
-        before = self.scope.indices
-        if self.index is not None and self.span is not None:
-            self.scope.values[self.index] = 0
-            ranges = before if isinstance(before, IndexRanges) else IndexRanges()
-            self.scope.indices = ranges.within(self.index, self.span[2])
-        try:
-            yield
-        finally:
-            self.scope.indices = before
+        return within_body(self.scope, self.index, self.span and self.span[2])
 
     def grow(self, one: _Pass) -> bool:
         """Carry what the pass has written or bound anew; True if that changes the types."""
@@ -494,7 +485,8 @@ class _Branch(_Carrying):
 
     def passed(self, side: Callable[..., Any]) -> _Pass:
         """Follow one side."""
-        with followed(self.following, self.places) as region:
+        within = within_body(self.scope, None, None)
+        with followed(self.following, self.places) as region, within:
             returned, changed = self.kept(self.carried, side(*self.carried))
         return _Pass(region, returned, changed)
 

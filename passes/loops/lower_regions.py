@@ -37,7 +37,7 @@ from axiomjit.passes.loops.lower_to_loops import lower_to_loops
 from axiomjit.passes.loops.order_loops import order_loops
 from axiomjit.passes.views.lower_to_views import lower_to_views
 from axiomjit.symbolic.data_dependent import HeuristicScope
-from axiomjit.symbolic.dims import INDEX, Dim, Scope, dim, evaluate, larger, product, symbols_in
+from axiomjit.symbolic.dims import INDEX, Dim, Scope, dim, evaluate, largest_of, product, symbols_in
 from axiomjit.symbolic.index_ranges import IndexRanges
 
 MAX_CELLS: Final = 64
@@ -188,7 +188,7 @@ class _Lowering:
 
     def temporary(self, storage: Storage, ranges: IndexRanges) -> _Memory:
         """Memory for a temporary of a body: cells, or a storage with room for every trip."""
-        room = product(tuple(_largest(ranges.ends(length)) for length in storage.shape))
+        room = product(tuple(largest_of(ranges.ends(length)) for length in storage.shape))
         if room.constant is not None and room.constant <= MAX_CELLS:
             return self.cell(storage, room.constant)
         name = f"w{self.first[0] + len(self.memories)}"
@@ -238,11 +238,3 @@ class _Lowering:
 def _memory_of(view: View, memory: _Memory) -> _Memory:
     """The part of a memory that a view shows."""
     return _Memory(memory.storage, memory.offset + view.offset, view.strides)
-
-
-def _largest(lengths: Sequence[Dim]) -> Dim:
-    """The largest of several lengths."""
-    found = lengths[0]
-    for length in lengths[1:]:
-        found = larger(found, length)
-    return found

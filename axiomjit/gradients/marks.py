@@ -1,0 +1,132 @@
+"""Marks of a trace: what gradients are taken by, constants, and derivatives that are given."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from axiomjit.base.records import Record
+from axiomjit.base.trace_context import current
+from axiomjit.graph import builder
+from axiomjit.graph.nodes import Node, Op, note, post_order, with_operands
+from axiomjit.graph.primitives import COPY, NUMBER
+from axiomjit.graph.regions import Written, after_region, overwritten
+from axiomjit.symbolic.index_maps import identity
+
+_numbers: Final = itertools.count(1)
+
+
+class Marked(Op):
+    """A value that gradients are taken by; the number tells it from equal values.
+
+    It is a copy, so that a function that writes into it writes into no argument, and other uses of
+    the same value do not count.
+    """
+
+    number: int = 0
+
+
+class Stopped(Op):
+    """A value that is a constant of all derivatives."""
+
+
+def stopped(node: Node) -> Stopped:
+    """A copy of a node that cotangents do not pass."""
+    rank = len(node.shape)
+    primitive = NUMBER if node.weak else COPY
+    return note(Stopped(node.dtype, primitive, None, (node,), (identity(rank),), node.shape, rank))
+
+
+class GivenRule(Record):
+    """A derivative given by the user: `pull(g)` gives the cotangents of `inputs`, or None."""
+
+    inputs: tuple[Node, ...]
+    pull: Callable[[Node], Sequence[Node | None]]
+
+
+def ruled(node: Node, rule: GivenRule) -> Marked:
+    """A copy of a node whose cotangent goes through a rule while this trace runs."""
+    new = marked(node)
+    _rules()[new] = rule
+    return new
+
+
+def kept_regions() -> dict[Any, Any]:
+    """For values after a region in this trace, the same values after one that keeps states."""
+    following = current()
+    return {} if following is None else following.kept
+
+
+def _rules() -> dict[Any, Any]:
+    """The rules of the current trace."""
+    following = current()
+    return {} if following is None else following.rules
+
+
+def rule_of(node: Node) -> GivenRule | None:
+    """The rule of a node, if the user has given one."""
+    return _rules().get(node)
+
+
+def marked(node: Node) -> Marked:
+    """A new node with the values of a node."""
+    rank = len(node.shape)
+    primitive = NUMBER if node.weak else COPY
+    parts = (node,), (identity(rank),), node.shape, rank
+    return note(Marked(node.dtype, primitive, None, *parts, number=next(_numbers)))
+
+
+def unmarked(outputs: Sequence[Node], marks: Sequence[Marked]) -> tuple[Node, ...]:
+    """The outputs without the marks: their values stand there, copied where they are written."""
+    own, kept = set(marks), kept_regions()
+    new: dict[Node, Node] = {}
+    for node in post_order(tuple(outputs), _with_inputs):
+        if node in kept:
+            new[node] = new[kept[node]]
+            continue
+        operands = [new[child] for child in node.children]
+        if node in own:
+            new[node] = operands[0]
+        elif isinstance(node, Written):
+            new[node] = after_region(node.replace(operands=tuple(operands)))
+        elif not own.isdisjoint(node.children[: overwritten(node)]):
+            for k, child in enumerate(node.children[: overwritten(node)]):
+                if child in own:
+                    operands[k] = builder.elementwise(COPY, operands[k])
+            new[node] = with_operands(node, operands)
+        else:
+            new[node] = with_operands(node, operands)
+            rule = rule_of(node)
+            if rule is not None:
+                inputs = tuple(new[one] for one in rule.inputs)
+                _rules()[new[node]] = rule.replace(inputs=inputs)
+    return tuple(new[node] for node in outputs)
+
+
+def has_given_rule(node: Node) -> bool:
+    """True if a rule of this trace is for a mark with the number of a node."""
+    return isinstance(node, Marked) and any(node.number == one.number for one in _rules())
+
+
+def with_kept_regions(outputs: Sequence[Node]) -> list[Node]:
+    """The outputs with the values of regions that keep states in place of those of others."""
+    kept = kept_regions()
+
+    def children(node: Node) -> tuple[Node, ...]:
+        return (kept[node],) if node in kept else node.children
+
+    new: dict[Node, Node] = {}
+    for node in post_order(tuple(outputs), children):
+        read = [new[child] for child in children(node)]
+        new[node] = read[0] if node in kept else with_operands(node, read)
+    return [new[node] for node in outputs]
+
+
+def _with_inputs(node: Node) -> tuple[Node, ...]:
+    """The operands of a node, and the inputs of its rule; or the node that stands for it."""
+    other = kept_regions().get(node)
+    if other is not None:
+        return (other,)
+    rule = rule_of(node)
+    return node.children if rule is None else (*node.children, *rule.inputs)
