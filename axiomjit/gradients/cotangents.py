@@ -10,12 +10,14 @@ trip then writes that part, not the array.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import is_
 
 from axiomjit.base.dtypes import is_complex
 from axiomjit.base.records import Record
 from axiomjit.gradients.transposes import (
     ADD,
     covers,
+    is_number,
     is_plain,
     mask_of_reads,
     merged_group,
@@ -27,12 +29,13 @@ from axiomjit.gradients.transposes import (
 )
 from axiomjit.graph import builder
 from axiomjit.graph.contractions import Read
-from axiomjit.graph.nodes import Node
+from axiomjit.graph.nodes import Node, Update
 from axiomjit.graph.primitives import PRIMITIVES, WHERE
 from axiomjit.graph.shape_ops import split
 from axiomjit.graph.storages import update
 from axiomjit.symbolic.dims import Dim, in_body
 from axiomjit.symbolic.index_maps import (
+    Affine,
     IndexMap,
     compose,
     fixed,
@@ -76,11 +79,18 @@ class Cotangent(Record):
         zero = zeros(self.value.dtype, self.value.shape)
         return builder.elementwise(WHERE, _any_of(self.within), self.value, zero)
 
+    def replaces(self, rest: Cotangent | None) -> bool:
+        """True if this one, of a part, stands where the rest has been set to zero."""
+        return rest is not None and self.place is not None and _is_zeroed(rest.value, self.place)
+
     def onto(self, rest: Node) -> Cotangent:
         """The sum of this one, of a part, and the values of the array."""
         at = self.place
         assert at is not None
         whole = identity(len(at.extents))
+        if _is_zeroed(rest, at):  # the value takes the place of the zeros
+            assert isinstance(rest, Update)
+            return Cotangent(update(rest.operands[0], at.target, self.value, whole, at.extents))
         space = at.target, self.value, whole, at.extents
         made = update(owned(rest), *space, at.positions, at.lengths, combine=ADD)
         return Cotangent(made)
@@ -149,6 +159,30 @@ class Cotangent(Record):
 
     def _read(self) -> tuple[Node, IndexMap]:
         return self.settled(), identity(len(self.value.shape))
+
+
+def _is_zeroed(node: Node, place: Place) -> bool:
+    """True if the last write into a node was that of zeros at a place."""
+    return (
+        isinstance(node, Update)
+        and node.combine is None
+        and len(node.operands) == 2
+        and not place.positions
+        and is_number(node.operands[1], 0)
+        and len(node.extents) == len(place.extents)
+        and all(map(is_, node.extents, place.extents))
+        and all(map(_is_same, node.maps[0], place.target))
+    )
+
+
+def _is_same(one: Affine, other: Affine) -> bool:
+    """True if two functions are equal as they stand; no guard is recorded."""
+    steps = dict(other.terms)
+    return (
+        one.offset is other.offset
+        and len(one.terms) == len(steps)
+        and all(steps.get(k) is step for k, step in one.terms)
+    )
 
 
 def _any_of(masks: Sequence[Node]) -> Node:

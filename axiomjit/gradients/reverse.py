@@ -155,7 +155,8 @@ class _Reverse:
     def _whole(self, node: Node) -> Cotangent | None:
         """The sum of the contributions to a node; those to parts of it are added last, in place."""
         g = self._found.pop(node, None)
-        for part in self._parts.pop(node, ()):
+        parts = self._parts.pop(node, [])
+        for part in sorted(parts, key=lambda one: not one.replaces(g)):
             g = Cotangent(part.settled()) if g is None else part.onto(g.settled())
         return g
 

@@ -145,8 +145,8 @@ class _Lowering:
             sides = [self.body(body, operands, scope, ranges)[0] for body in region.bodies]
             return load, When(name, *sides)
         if region.index is not None and region.trips is not None:
-            trips = evaluate(region.trips, scope.values)
-            values = {**scope.values, region.index: max(trips // 2, 0)}
+            middle = evaluate(region.trips, scope.values) // 2
+            values = {**scope.values, region.index: max(middle, 0)}
             scope = HeuristicScope(scope)
             scope.values = values
             ranges = ranges.within(region.index, region.trips)
@@ -158,7 +158,8 @@ class _Lowering:
             inner = (*inner, *statements, load, Leave(name))
         inner += self.body(region.bodies[0], operands, scope, ranges)[0]
         iterator = self.fresh("w") if region.index is None else region.index.name
-        return (For(iterator, region.trips or dim(ENDLESS), "serial", inner),)
+        trips = dim(ENDLESS) if region.trips is None else region.trips
+        return (For(iterator, trips, "serial", inner),)
 
     def body(
         self, body: Graph, operands: Sequence[_Memory], scope: Scope, ranges: IndexRanges
