@@ -23,6 +23,7 @@ from axiomjit.graph import builder
 from axiomjit.graph.describe import describe_type
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.traced_values import AxisValue
+from axiomjit.symbolic.dims import in_body
 from axiomjit.tracing.tracer import Tracer, represented
 
 Call = functools.partial[Any]
@@ -75,7 +76,8 @@ class CustomGradient(Transform):
 
         new = list(leaves)
         for k in numbers:
-            node = ruled(leaves[k].node, GivenRule(tuple(inputs), functools.partial(pull, k)))
+            rule = GivenRule(tuple(inputs), functools.partial(pull, k), in_body())
+            node = ruled(leaves[k].node, rule)
             new[k] = represented(node, leaves[k].is_array)
         return unflatten_tree(structure, iter(new))
 

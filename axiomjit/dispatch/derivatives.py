@@ -24,6 +24,7 @@ from axiomjit.graph.describe import describe_type
 from axiomjit.graph.nodes import Node, Op, base_of
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.traced_values import AxisValue
+from axiomjit.symbolic.dims import Symbol, current_scope
 from axiomjit.tracing.holders import traced_inside
 from axiomjit.tracing.lengths import SymbolicNumber
 from axiomjit.tracing.tracer import Tracer, new_array, represented
@@ -112,10 +113,26 @@ class Marks:
         """The tree with the values that the marks stand for."""
         leaves, structure = leaves_of(tree)
         places = [k for k, leaf in enumerate(leaves) if isinstance(leaf, _TRACED)]
-        nodes = unmarked([leaves[k].node for k in places], self.nodes)
-        for k, node in zip(places, nodes, strict=True):
+        keys = [key for key in _counts() if isinstance(key, Node)]
+        nodes = unmarked([*(leaves[k].node for k in places), *keys], self.nodes)
+        for k, node in zip(places, nodes, strict=False):
             leaves[k] = rewrapped(leaves[k], node)
+        _rename_counts(dict(zip(keys, nodes[len(places) :], strict=True)))
         return unflatten_tree(structure, iter(leaves))
+
+
+def _counts() -> dict[object, Symbol]:
+    """The numbers that the program computes before others, by their nodes or masks."""
+    return current_scope().data_dependent if current() is not None else {}
+
+
+def _rename_counts(new: Mapping[Node, Node]) -> None:
+    """Let the counts of a trace be those of other nodes, with the same values."""
+    counts = _counts()
+    renamed = {new.get(key, key) if isinstance(key, Node) else key: s for key, s in counts.items()}
+    if len(renamed) == len(counts):
+        counts.clear()
+        counts.update(renamed)
 
 
 def gradient_array(node: Node, like: Any) -> Any:

@@ -39,10 +39,14 @@ def stopped(node: Node) -> Stopped:
 
 
 class GivenRule(Record):
-    """A derivative given by the user: `pull(g)` gives the cotangents of `inputs`, or None."""
+    """A derivative given by the user: `pull(g)` gives the cotangents of `inputs`, or None.
+
+    `in_body` is True if the function was called in the body of a loop or branch.
+    """
 
     inputs: tuple[Node, ...]
     pull: Callable[[Node], Sequence[Node | None]]
+    in_body: bool = False
 
 
 def ruled(node: Node, rule: GivenRule) -> Marked:

@@ -53,6 +53,7 @@ from axiomjit.symbolic.dims import (
     in_body,
     largest_of,
     product,
+    symbols_in,
 )
 from axiomjit.symbolic.index_maps import fixed, identity, iterator
 from axiomjit.symbolic.index_ranges import IndexRanges, UndecidedError, within_body
@@ -65,6 +66,7 @@ MOST_OPERATIONS: Final = 2000
 """The most operations of a trip of an adjoint."""
 MOST_KEPT: Final = 2**16
 """Numbers that are kept per trip, however small the operands are."""
+GIVEN_IN_BODY: Final = "a function with custom_grad in the body of a loop or branch"
 BLOCK: Final = "block"
 """The name of a loop that is a block of trips, or of blocks: it is not cut again."""
 
@@ -85,7 +87,7 @@ def of_region(
     following = current()
     assert following is not None, "regions are made in a trace"
     if _has_rules(region):
-        return Refused("a derivative given by custom_grad in the body of a loop or branch")
+        return Refused(GIVEN_IN_BODY)
     make = _OfLoop if isinstance(region, Loop) else _OfBranch
     try:
         return make(following, op, given, wanted, adjoint).contributions()
@@ -237,7 +239,8 @@ class _OfLoop(_OfRegion):
 
     def must_cut(self, trips: Dim, plan: Plan) -> bool:
         """True if the kept values exceed the operands, in the traced call."""
-        if self.region.name == BLOCK or len(self.region.bodies) > 1:
+        varies = any(symbol.kind is INDEX for symbol in symbols_in(trips))
+        if self.region.name == BLOCK or len(self.region.bodies) > 1 or varies:
             return False
         room = sum(self.scope.value(product(node.shape)) for node in self.op.operands)
         count = self.scope.value(trips)

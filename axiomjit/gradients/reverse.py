@@ -10,8 +10,8 @@ from axiomjit.base.origins import user_location
 from axiomjit.gradients.cotangents import Cotangent
 from axiomjit.gradients.folds import FOLDS, SCANS, is_sum_of_squares, of_log_sum_exp, of_state
 from axiomjit.gradients.libraries import of_library
-from axiomjit.gradients.marks import Stopped, rule_of
-from axiomjit.gradients.regions import Seeds, of_region
+from axiomjit.gradients.marks import Marked, Stopped, rule_of
+from axiomjit.gradients.regions import GIVEN_IN_BODY, Seeds, of_region
 from axiomjit.gradients.rules import (
     ELEMENTWISE,
     NOT_OF_COMPLEX,
@@ -30,6 +30,7 @@ from axiomjit.graph.primitives import COPY, GATHER, PRIMITIVES, WHERE, UfuncFold
 from axiomjit.graph.reductions import StateFold
 from axiomjit.graph.regions import Region, Written
 from axiomjit.graph.storages import Materialized, Sequential
+from axiomjit.symbolic.dims import in_body
 
 
 def adjoint(seeds: Seeds, arguments: Sequence[Node]) -> dict[Node, Cotangent]:
@@ -85,6 +86,8 @@ class _Reverse:
                 continue
             rule = rule_of(node)
             if rule is not None and g is not None:
+                if rule.in_body and not in_body():
+                    raise _refusal(node, Refused(GIVEN_IN_BODY))
                 for one, value in zip(rule.inputs, rule.pull(g.settled()), strict=True):
                     if value is not None:
                         self._add(one, Cotangent(value))
@@ -275,8 +278,9 @@ def _not_holomorphic(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
 
 def _refusal(op: Op, row: Refused) -> GradientError:
     where = origin(op) or origin(base_of(op)) or user_location()
+    through = "a given derivative" if isinstance(op, Marked) else op.primitive.name
     return GradientError(
-        f"a gradient through {op.primitive.name}",
+        f"a gradient through {through}",
         row.reason,
         "give it a derivative with axiomjit.custom_grad, or keep it out of the gradient with "
         "axiomjit.stop_gradient",

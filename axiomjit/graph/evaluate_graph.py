@@ -302,7 +302,7 @@ def _changed(
         target[places] = value.reshape(-1)
     else:
         assert op.combine.ufunc is not None
-        op.combine.ufunc.at(target, places, value.reshape(-1))
+        op.combine.ufunc.at(target, places, value.reshape(-1) if places else value)
     return changed
 
 

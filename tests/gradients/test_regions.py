@@ -1,0 +1,219 @@
+"""Gradients of loops and branches that are regions of the program."""
+
+import re
+
+import numpy as np
+import pytest
+
+import axiomjit as aj
+from axiomjit.base.errors import GradientError
+from axiomjit.gradients import regions
+from axiomjit.gradients.cotangents import Cotangent
+from axiomjit.gradients.kept_values import with_stand_ins
+from axiomjit.gradients.transposes import zeros
+from axiomjit.graph.closing import close_bodies
+from axiomjit.graph.regions import rebuilt, written_versions
+from axiomjit.symbolic.dims import INDEX, dim
+from tests.gradients import loops
+from tests.gradients.programs import directional
+
+R = np.random.default_rng(7)
+X = R.uniform(0.2, 1.3, size=11) * np.resize([1, -1, -1], 11)
+V = R.normal(size=11)
+
+
+@pytest.fixture(autouse=True)
+def _in_numpy(monkeypatch, request):
+    """The evaluator runs programs, unless a test is about compiled ones."""
+    if "compiled" not in request.node.name:
+        monkeypatch.setattr(aj.config, "disable", True)
+
+
+def copying(function):
+    """The function of a copy of its argument."""
+    return lambda x: function(x.copy())
+
+
+def error_of(function, x=X, v=V):
+    """The relative error of a gradient along a direction."""
+    wanted = directional(copying(function), x, v, 1e-3)
+    found = (aj.grad(function)(x.copy()) * v).sum()
+    return abs(found - wanted) / max(1.0, abs(wanted))
+
+
+def has_region(function, x=X):
+    text = str(aj.grad(function).lower(x).graph)
+    return any(name in text for name in (" loop ", " while ", " branch "))
+
+
+@pytest.mark.parametrize("function", loops.LOOPS, ids=lambda f: f.__name__)
+def test_gradients_of_loops_are_slopes(function):
+    before = X.copy()
+    assert error_of(function) < 1e-6
+    assert has_region(function)
+    value, _ = aj.value_and_grad(function)(X)
+    assert value == pytest.approx(function(X.copy()))
+    assert np.array_equal(X, before)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [loops.elimination, loops.paths, loops.newton, loops.positions, loops.scanned],
+    ids=lambda f: f.__name__,
+)
+def test_compiled_gradients_of_loops_are_slopes(function):
+    assert error_of(function) < 1e-6
+
+
+@pytest.mark.parametrize(
+    "function",
+    [loops.recurrence, loops.stencil, loops.scanned, loops.swapped, loops.triangle, loops.branches],
+    ids=lambda f: f.__name__,
+)
+def test_second_derivatives(function):
+    gradient = aj.grad(function)
+    wanted = directional(lambda x: (gradient(x) * V).sum(), X, V, 1e-3)
+    found = aj.grad(lambda x: (aj.grad(function)(x) * V).sum())(X)
+    assert (found * V).sum() == pytest.approx(wanted, rel=1e-6, abs=1e-6)
+    _, tangent = aj.jvp(function, (X,), (V,))
+    assert tangent == pytest.approx((gradient(X) * V).sum(), rel=1e-10)
+
+
+@pytest.mark.parametrize("length", [9, 20])
+@pytest.mark.parametrize("name", ["stencil", "recurrence", "scanned", "swapped", "elimination"])
+def test_blocks_of_trips(name, length, monkeypatch):
+    monkeypatch.setattr(regions, "MOST_KEPT", 0)
+    x = R.normal(size=length) * 0.3
+    function = copying(getattr(loops, name))
+    assert error_of(function, x, R.normal(size=length)) < 1e-6
+
+
+def decay(x, steps):
+    u = x * 1.0
+    for _ in range(steps):
+        u[1:-1] = u[1:-1] + 0.1 * (u[2:] - 2 * u[1:-1] + u[:-2]) - 0.01 * u[1:-1] ** 3
+    return (u * u).sum()
+
+
+def test_compiled_blocks_keep_states_of_about_the_root_of_the_trips():
+    x = np.sin(np.arange(3000) / 50)
+    function = aj.grad(decay)
+    graph = str(function.lower(x, 2500).graph)
+    assert "block" in graph
+    assert "f8[50, n0 - 2]" in graph
+    assert "f8[2500" not in graph
+    v = np.cos(np.arange(3000) * 1.7)
+    wanted = directional(lambda y: decay(y, 2500), x, v, 1e-3)
+    assert (function(x, 2500) * v).sum() == pytest.approx(wanted, rel=1e-6)
+    assert (function(x, 77) * v).sum() == pytest.approx(
+        directional(lambda y: decay(y, 77), x, v, 1e-3), rel=1e-6
+    )
+
+
+def test_linear_steps_keep_nothing():
+    def linear(x):
+        u = x * 1.0
+        for _ in range(20):
+            u[1:-1] += 0.1 * (u[2:] - 2 * u[1:-1] + u[:-2])
+        return u[3]
+
+    assert str(aj.grad(linear).lower(X).graph).count(" loop ") == 1
+    assert error_of(linear) < 1e-9
+
+
+def test_an_element_is_kept_per_trip_not_the_array():
+    graph = str(aj.grad(loops.recurrence).lower(X).graph)
+    assert "f8[n0 - 1]" in graph
+    assert "f8[n0 - 1, n0]" not in graph
+
+
+def test_loops_without_trips():
+    def function(x):
+        return aj.fori_loop(0, x.shape[0] - 11, lambda i, y: y * x[0], x[1])
+
+    assert aj.grad(function)(X).tolist() == [0, 1] + [0] * 9
+
+
+def test_dtypes():
+    def single(x):
+        return aj.fori_loop(0, 9, lambda i, y: np.tanh(y) * x[0], x[1])
+
+    assert aj.grad(single)(X.astype("f4")).dtype == np.float32
+
+    def squared(z):
+        return abs(aj.fori_loop(0, 9, lambda i, y: y * y * 0.5 + z.sum(), z[0])) ** 2
+
+    z, v = np.array([0.1 + 0.2j, 0.05 - 0.1j]), np.array([0.3 - 1j, 1 + 0.2j])
+    wanted = directional(squared, z, v, 1e-3)
+    assert (aj.grad(squared)(z).conj() * v).sum().real == pytest.approx(wanted, rel=1e-6)
+
+
+def test_refusals(golden):
+    def nested(x):
+        def trip(i, s):
+            return aj.while_loop(lambda y: abs(y * y - s) > 1e-9, lambda y: (y + s / y) / 2, s)
+
+        return aj.fori_loop(0, 4, trip, x[0] ** 2 + 1)
+
+    def products(x):
+        return aj.fori_loop(0, 9, lambda i, y: y + np.prod(x[: i + 1]), 0.0)
+
+    @aj.custom_grad
+    def ruled(x):
+        return x * 1.0, lambda g: g
+
+    def custom(x):
+        return aj.fori_loop(0, 9, lambda i, y: y * ruled(y), x[0])
+
+    def custom_outside(x):
+        return aj.fori_loop(0, 9, lambda i, y: y * ruled(x[1]), x[0])
+
+    messages = []
+    for function in (nested, products, custom, custom_outside):
+        with pytest.raises(GradientError) as caught:
+            aj.grad(function)(X)
+        messages.append(re.sub(r"^.*?: ", "", str(caught.value)))
+    golden("\n\n".join(messages))
+
+
+def _forwards(nodes, given, lengths=None):
+    """As `rebuilt`, with the trips of an adjoint in the order of the loop."""
+    turned = dict(lengths or {})
+    for symbol, value in turned.items():
+        for one in value.symbols:
+            if one.kind is INDEX and one not in (value + dim(one)).symbols:
+                turned[symbol] = dim(one)
+    return rebuilt(nodes, given, turned)
+
+
+def _without_kept(ends, plan, stand_in):
+    """As `with_stand_ins`, with zeros in place of what is kept."""
+    return with_stand_ins(ends, plan, lambda value, _: zeros(value.dtype, value.shape))
+
+
+def _one_side(scope, placeholders, ends, *rest, **named):
+    """As `close_bodies`, with the first side of a branch on both."""
+    return close_bodies(scope, placeholders, [ends[0]] * len(ends), *rest, **named)
+
+
+def _without_captured(self, node):
+    """As `result`, without the cotangents of what a body captures."""
+    made = zip(self.places, written_versions(node), strict=True)
+    return {k: Cotangent(one) for k, one in made if k in self.wanted and k < self.written}
+
+
+FAULTS = {
+    "order": (regions, "rebuilt", _forwards, loops.recurrence),
+    "kept": (regions, "with_stand_ins", _without_kept, loops.argument),
+    "sides": (regions, "close_bodies", _one_side, loops.branches),
+    "sums": (regions._OfRegion, "result", _without_captured, loops.triangle),
+}
+"""For each fault the attribute that it replaces, and a function whose gradient is then wrong."""
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_wrong_adjoints_are_found(fault, monkeypatch):
+    owner, name, wrong, function = FAULTS[fault]
+    assert error_of(function) < 1e-6
+    monkeypatch.setattr(owner, name, wrong)
+    assert error_of(copying(function)) > 1e-3
