@@ -115,6 +115,7 @@ if _TYPE_CHECKING:
     from axiomjit.axis.views import tensor_slice as tensor_slice
     from axiomjit.axis.views import unflatten as unflatten
     from axiomjit.dispatch.custom_gradients import check_grad as check_grad
+    from axiomjit.dispatch.custom_gradients import checkpoint as checkpoint
     from axiomjit.dispatch.custom_gradients import custom_grad as custom_grad
     from axiomjit.dispatch.custom_gradients import stop_gradient as stop_gradient
     from axiomjit.dispatch.gradients import grad as grad
@@ -170,7 +171,7 @@ _MODULES = {
     "axiomjit.axis.tensors": "Tensor constant placeholder",
     "axiomjit.axis.views": "expand_dims flatten flatten_at slice_along_axis tensor_slice unflatten",
     "axiomjit.descriptions": "descriptions",
-    "axiomjit.dispatch.custom_gradients": "check_grad custom_grad stop_gradient",
+    "axiomjit.dispatch.custom_gradients": "check_grad checkpoint custom_grad stop_gradient",
     "axiomjit.dispatch.gradients": "grad value_and_grad",
     "axiomjit.dispatch.pullbacks": "hessian jacobian jvp vjp vmap",
     "axiomjit.dispatch.tensor_gradients": "deriv",

@@ -13,15 +13,17 @@ from axiomjit.base.errors import GradientError
 from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.base.trace_context import current
 from axiomjit.base.tree import unflatten_tree
-from axiomjit.dispatch.derivatives import derived, leaves_of, name_of
+from axiomjit.dispatch.derivatives import derived, has_floats, leaves_of, name_of, rewrapped
 from axiomjit.dispatch.pullbacks import GradientOfSum, Pullback
 from axiomjit.functions.transforms import Transform
 from axiomjit.gradients.libraries import give_rule
 from axiomjit.gradients.marks import GivenRule, ruled, stopped
+from axiomjit.gradients.recomputing import Recomputed
+from axiomjit.gradients.reverse import adjoint
 from axiomjit.gradients.transposes import zeros
 from axiomjit.graph import builder
 from axiomjit.graph.describe import describe_type
-from axiomjit.graph.nodes import Node
+from axiomjit.graph.nodes import Node, is_view
 from axiomjit.graph.traced_values import AxisValue
 from axiomjit.symbolic.dims import in_body
 from axiomjit.tracing.tracer import Tracer, represented
@@ -114,6 +116,53 @@ class CustomGradient(Transform):
             "return a tuple with one cotangent, or None, for each argument, in its shape",
             user_location(),
         )
+
+
+class Checkpoint(Transform):
+    """A function whose intermediates a gradient computes once more."""
+
+    def in_numpy(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """The result."""
+        if current() is not None:
+            return self.run(functools.partial(_called, self.function), args, kwargs)
+        return self.function(*args, **kwargs)
+
+    def run(self, call: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """The result, whose cotangents are those of the function called again."""
+        result = call(*args, **kwargs)
+        if in_body():  # the adjoint of a trip computes it again
+            return result
+        leaves, structure = leaves_of(result)
+        given = leaves_of((tuple(args), dict(kwargs)))[0]
+        places = [k for k, one in enumerate(leaves) if has_floats(one)]
+        nodes = [leaves[k].node for k in places]
+        inputs = [one.node for one in given if has_floats(one)]
+        recomputed = Recomputed(inputs, nodes, adjoint)
+        for number, (k, node) in enumerate(zip(places, nodes, strict=True)):
+            if node in recomputed.depending and not is_view(node):
+                pull = functools.partial(recomputed.pull, number)
+                rule = GivenRule(recomputed.inputs, pull)
+                leaves[k] = rewrapped(leaves[k], ruled(node, rule))
+        return unflatten_tree(structure, iter(leaves))
+
+
+@hides_frames
+def checkpoint(function: Callable[..., Any]) -> Any:
+    """Let gradients compute what is inside a function once more, instead of keeping it.
+
+    Random numbers are drawn once. A result that is a view, such as a transpose, is kept.
+
+    Args:
+        function: The function of arrays, numbers, tensors and containers of them.
+
+    Returns:
+        The same function, for use in functions that gradients are taken of.
+
+    Examples:
+        >>> aj.grad(aj.checkpoint(lambda x: np.exp(np.sin(x)).sum()))(np.zeros(2))
+        array([1., 1.])
+    """
+    return Checkpoint(function)
 
 
 def _called(function: Any, *args: Any, **kwargs: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from axiomjit.base.records import Record
@@ -101,11 +101,29 @@ def unmarked(outputs: Sequence[Node], marks: Sequence[Marked]) -> tuple[Node, ..
             new[node] = with_operands(node, operands)
         else:
             new[node] = with_operands(node, operands)
-            rule = rule_of(node)
-            if rule is not None:
-                inputs = tuple(new[one] for one in rule.inputs)
-                _rules()[new[node]] = rule.replace(inputs=inputs)
+            _copy_rule(node, new)
     return tuple(new[node] for node in outputs)
+
+
+def again(outputs: Sequence[Node], given: Mapping[Node, Node]) -> list[Node]:
+    """The outputs with other nodes in place of those in `given`, and with the rules of the user."""
+    kept, new = kept_regions(), dict(given)
+    for node in post_order(tuple(outputs), lambda n: () if n in given else _with_inputs(n)):
+        if node in new:
+            continue
+        if node in kept:
+            new[node] = new[kept[node]]
+            continue
+        new[node] = with_operands(node, [new[child] for child in node.children])
+        _copy_rule(node, new)
+    return [new[node] for node in outputs]
+
+
+def _copy_rule(node: Node, new: Mapping[Node, Node]) -> None:
+    """Give the new form of a node the rule of the old one, of the new inputs."""
+    rule = rule_of(node)
+    if rule is not None:
+        _rules()[new[node]] = rule.replace(inputs=tuple(new[one] for one in rule.inputs))
 
 
 def has_given_rule(node: Node) -> bool:
