@@ -43,6 +43,9 @@ class Accumulator:
             the reduced axes, in their listed order.
         has_identity: True if combining with `init` changes nothing, so that it may be used more
             than once.
+        pullback: The adjoint of `combine` for gradients, which otherwise is derived from it. It
+            takes the cotangent of the combined state, that state, and both states, and returns the
+            cotangents of both; it is linear in the first one. Folds by groups derive theirs.
 
     The functions are traced once per dtypes: they use operators, NumPy's ufuncs and `np.where`.
     dtypes follow NumPy: a state has the dtype of the lifted elements, or the wider one that
@@ -59,6 +62,7 @@ class Accumulator:
 
     __slots__ = (
         *("_traced", "cache", "combine", "commutative", "final", "has_identity", "init", "lift"),
+        "pullback",
     )
 
     init: Start | None
@@ -67,6 +71,7 @@ class Accumulator:
     final: Callable[..., Any] | None
     commutative: bool
     has_identity: bool
+    pullback: Callable[..., Any] | None
     cache: BoundedTable[Hashable, Any]
 
     @hides_frames
@@ -78,10 +83,12 @@ class Accumulator:
         final: Callable[..., Any] | None = None,
         commutative: bool = False,
         has_identity: bool = False,
+        pullback: Callable[..., Any] | None = None,
     ) -> None:
         """Store the functions; the first fold of operands of new dtypes traces them."""
         self.init = None if init is None else _checked_start(init)
-        for name, function in (("combine", combine), ("lift", lift), ("final", final)):
+        functions = ("combine", combine), ("lift", lift), ("final", final), ("pullback", pullback)
+        for name, function in functions:
             if not callable(function) and (function is not None or name == "combine"):
                 raise GraphTypeError(
                     f"Accumulator(..., {name}={function!r})",
@@ -89,7 +96,7 @@ class Accumulator:
                     f"give a function of states as {name}",
                     user_location(),
                 )
-        self.combine, self.lift, self.final = combine, lift, final
+        self.combine, self.lift, self.final, self.pullback = combine, lift, final, pullback
         self.commutative, self.has_identity = bool(commutative), bool(has_identity)
         self._traced = lru_cache(maxsize=LARGEST)(self._trace)
         self.cache = BoundedTable()
@@ -140,7 +147,7 @@ class Accumulator:
                 outputs = tuple(cast(n, d) for n, d in zip(found, parts, strict=True))
                 values = tuple(_as_start(v, d) for v, d in zip(start, parts, strict=True))
                 flags = self.commutative, self.has_identity, self.init is not None
-                return StateFold(outputs, values, *flags)
+                return StateFold(outputs, values, *flags, self._pullback(parts, grouped))
             parts = wider
         raise GraphTypeError(
             asked,
@@ -148,6 +155,32 @@ class Accumulator:
             "convert the result of combine with .astype(...)",
             user_location(),
         )
+
+    def _pullback(self, parts: Sequence[DType], grouped: bool) -> tuple[Node, ...]:
+        """The graph of the pullback, for states of these dtypes; empty without one."""
+        pullback = self.pullback
+        if pullback is None:
+            return ()
+
+        def both(*given: Any) -> Any:
+            made = pullback(*given)
+            if not grouped or not isinstance(made, tuple):
+                return made
+            return tuple(
+                one for each in made for one in (each if isinstance(each, tuple) else (each,))
+            )
+
+        asked = f"pullback of {self!r}"
+        found, is_tuple = trace_scalars(both, [parts] * 4, grouped, asked)
+        if not is_tuple or len(found) != 2 * len(parts):
+            kind = f"tuple of {amount(len(parts), 'number')}" if grouped else "number"
+            raise GraphValueError(
+                asked,
+                amount(len(found), "number"),
+                f"return the cotangents of both states, each a {kind}",
+                user_location(),
+            )
+        return tuple(cast(node, part) for node, part in zip(found, (*parts, *parts), strict=True))
 
     def _check_state(
         self, found: Sequence[Node], is_tuple: bool, wanted: int | None, asked: str

@@ -307,10 +307,21 @@ def _partials(
     rows: list[list[Node]] = []
     for k in parts:
         one = Scalar(fold.parts[k], fold.parts[k].type(1), False)
-        made = derive([(fold.outputs[k], one)], asked)
-        nodes = in_nodes([made[node] for node in asked], given)
+        if fold.pullback:
+            nodes = _pulled(fold, parts, k, given)
+        else:
+            made = derive([(fold.outputs[k], one)], asked)
+            nodes = in_nodes([made[node] for node in asked], given)
         rows.append([_conjugate(builder.broadcast_to(node, shape)) for node in nodes])
     return [row[: len(parts)] for row in rows], [row[len(parts) :] for row in rows]
+
+
+def _pulled(fold: StateFold, parts: Sequence[int], k: int, given: Sequence[Node]) -> Sequence[Node]:
+    """The derivatives of value k of a state, by the pullback that the user has given."""
+    count = len(fold.parts)
+    unit = [Scalar(part, part.type(j == k), False) for j, part in enumerate(fold.parts)]
+    found = in_nodes(fold.pullback, [*unit, *in_nodes(fold.outputs, given), *given])
+    return [found[j + side] for side in (0, count) for j in parts]
 
 
 Rule = Callable[[Op, Cotangent, Wanted], Contributions]

@@ -59,11 +59,16 @@ from axiomjit.symbolic.index_maps import IndexMap, affine, identity, permutation
 
 
 class StateFold(FoldRule):
-    """A fold whose combining function is a graph of scalars; `start` is the initial state."""
+    """A fold whose combining function is a graph of scalars; `start` is the initial state.
+
+    `pullback`, if the user gives one, is the graph of its adjoint: of the cotangent of the new
+    state, the new state and both states it gives the cotangents of both.
+    """
 
     outputs: tuple[Node, ...]
     start: tuple[np.generic, ...]
     starts: bool
+    pullback: tuple[Node, ...]
 
     def __init__(
         self,
@@ -72,13 +77,14 @@ class StateFold(FoldRule):
         commutative: bool = False,
         has_identity: bool = False,
         starts: bool = True,
+        pullback: tuple[Node, ...] = (),
     ) -> None:
         """Make a fold; `outputs` is the graph that combines two states of the dtypes of `start`.
 
         With `starts`, reductions begin with these values, otherwise with their first element.
         """
         given: tuple[Any, ...] = ("fold", True, has_identity, ALL, commutative)
-        given += (outputs, start, starts)
+        given += (outputs, start, starts, pullback)
         super().__init__(*given)
 
     @property
@@ -294,7 +300,7 @@ class WelfordFold(StateFold):
 
     def __init__(self) -> None:
         start = (np.float64(0.0),) * 4
-        rule: tuple[Any, ...] = ("moments", True, False, ALL, False, _merged(), start, False)
+        rule: tuple[Any, ...] = ("moments", True, False, ALL, False, _merged(), start, False, ())
         super(StateFold, self).__init__(*rule)
 
     def __repr__(self) -> str:
@@ -338,7 +344,7 @@ class ArgReduceFold(StateFold):
         lowest = np.asarray(extreme.initial(dtype)).astype(dtype)[()]
         start, outputs = (lowest, INT.type(NOWHERE)), _combined(extreme, dtype)
         rule: tuple[Any, ...] = (f"arg{extreme.name}", False, True, ALL, True)
-        rule += (outputs, start, False, extreme)
+        rule += (outputs, start, False, (), extreme)
         super(StateFold, self).__init__(*rule)
 
     @property

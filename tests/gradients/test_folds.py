@@ -5,6 +5,7 @@ import pytest
 
 import axiomjit as aj
 from axiomjit.accumulators.fold import accumulator_of, fold_nodes
+from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.gradients.values import NodeArray
 from axiomjit.numpy_rules.table import SCANS
 from tests.gradients.evaluated import check, differences, gradients_of
@@ -155,3 +156,53 @@ def _scan(ufunc, x):
     if isinstance(x, np.ndarray):
         return ufunc.accumulate(x, axis=1)
     return NodeArray(SCANS[ufunc](x.node, 1))
+
+
+def scaled(factor):
+    """A pair fold of affine functions, whose pullback scales one cotangent of its elements."""
+    return aj.Accumulator(
+        (1.0, 0.0),
+        lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1]),
+        lift=lambda p, q: (p, q),
+        final=lambda s: s[1],
+        pullback=lambda g, y, a, b: (
+            (g[0] * b[0], g[1] * b[0]),
+            (g[0] * a[0] + g[1] * a[1], factor * g[1]),
+        ),
+    )
+
+
+@pytest.mark.parametrize("running", [False, True])
+def test_pullbacks_of_accumulators(running):
+    right, wrong = scaled(1), scaled(3)
+    derived = aj.Accumulator((1.0, 0.0), right.combine, right.lift, right.final)
+    found = [
+        aj.grad(
+            lambda x, acc=acc: (aj.fold(acc, x, np.cos(x) * 2, axes=1, running=running) ** 2).sum()
+        )(X)
+        for acc in (derived, right, wrong)
+    ]
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-12)
+    assert abs(found[2] - found[0]).max() > 1e-3
+
+
+def test_a_pullback_of_a_number():
+    product = aj.Accumulator(1.0, lambda a, b: a * b, pullback=lambda g, y, a, b: (g * b, g * a))
+    wanted = aj.grad(lambda x: (np.prod(x, axis=1) ** 2).sum())(X)
+    found = aj.grad(lambda x: (aj.fold(product, x, axes=1) ** 2).sum())(X)
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def test_a_pullback_returns_the_cotangents_of_both_states(golden):
+    pair = scaled(1)
+    single = aj.Accumulator(1.0, np.maximum, pullback=lambda g, y, a, b: g)
+    double = aj.Accumulator((1.0, 0.0), pair.combine, pair.lift, pullback=lambda *_: (1, 2))
+    messages = []
+    for wrong, operands in ((single, [X]), (double, [X, X])):
+        with pytest.raises(GraphValueError) as caught:
+            aj.fold(wrong, *operands)
+        messages.append(str(caught.value).split(": ", 1)[1])
+    with pytest.raises(GraphTypeError) as caught:
+        aj.Accumulator(1.0, np.maximum, pullback=3)
+    messages.append(str(caught.value).split(": ", 1)[1])
+    golden("\n\n".join(messages))
