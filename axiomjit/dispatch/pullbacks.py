@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.axis.axis import Axis
 from axiomjit.base.errors import GradientError, GraphValueError, amount
 from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.base.trace_context import current
@@ -23,6 +24,7 @@ from axiomjit.dispatch.derivatives import (
 )
 from axiomjit.dispatch.gradients import grad
 from axiomjit.dispatch.jit import Jitted
+from axiomjit.dispatch.named_maps import MappedAxis
 from axiomjit.functions.transforms import has_form
 from axiomjit.gradients.lifting import lifted
 from axiomjit.gradients.marks import marked
@@ -515,7 +517,9 @@ def _wrong_axes(name: str, seen: str) -> GraphValueError:
 
 
 @hides_frames
-def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: int = 0) -> Jitted[..., Any]:
+def vmap(
+    fn: Callable[..., Any], in_axes: Any = 0, out_axes: int = 0, axis: str | Axis | None = None
+) -> Jitted[..., Any]:
     """The compiled function for many values of its arguments at once.
 
     Args:
@@ -523,17 +527,22 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: int = 0) -> Jitted[
         in_axes: The axis along which the values of an argument are: one for all, or a tuple with
             one for each and None for those that are the same for all values.
         out_axes: The position of that axis in the results.
+        axis: An axis of named arrays, or its name, instead: the function gets those that have it
+            without it, and the results have it in front.
 
     Returns:
         A compiled function of the same arguments, each with one dimension more.
 
     Raises, when called:
-        GraphValueError: the axes have different lengths, or an argument has no dimensions.
+        GraphValueError: the axes have different lengths, an argument has no dimensions, or no
+            named array has the axis.
         UnsupportedError: a library function in it has no form for stacks.
 
     Examples:
         >>> aj.vmap(np.dot, (0, None))(np.ones((3, 2)), np.array([1.0, 2.0]))
         array([3., 3., 3.])
     """
+    if axis is not None:
+        return derived(fn, MappedAxis, axis)
     axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
     return derived(fn, Mapped, axes, out_axes)

@@ -18,7 +18,8 @@ from axiomjit.gradients.values import NodeArray, node_of
 from axiomjit.graph import builder
 from axiomjit.graph.external_calls import ArrayFunction
 from axiomjit.graph.library_operations import LibraryOperation
-from axiomjit.graph.nodes import Node, Op, Update, note, origin, post_order
+from axiomjit.graph.nodes import Graph, Input, Node, Op, Update, note, origin, post_order
+from axiomjit.graph.regions import Cond, Region, Written, region_node, written_versions
 from axiomjit.numpy_rules.table import FUNCTIONS
 from axiomjit.symbolic.dims import Dim, dim
 from axiomjit.symbolic.index_maps import IndexMap, compose, iterator, through
@@ -56,7 +57,13 @@ def lifted(outputs: Sequence[Node], given: Mapping[Node, Node], length: Dim) -> 
         operands = [new.get(child, single.get(child, child)) for child in node.operands]
         many = [child in new for child in node.operands]
         if any(many):
-            if (
+            if isinstance(node, Written):
+                _, region = operands
+                assert isinstance(region, Op)
+                new[node] = written_versions(region)[node.place]
+            elif isinstance(node.primitive, Region):
+                new[node] = _lifted_region(node, operands, many, length)
+            elif (
                 isinstance(node.primitive, LibraryOperation)
                 and node.primitive.may_raise
                 and (node.primitive.name.startswith(("positions_", "ends_")))
@@ -100,6 +107,33 @@ def _lift(op: Op, operands: list[Node], many: Sequence[bool], length: Dim) -> No
         regions=tuple(((dim(0), length), *region) for region in op.regions),
         conditions=through(op.conditions, places),
     )
+
+
+def _lifted_region(op: Op, operands: Sequence[Node], many: Sequence[bool], length: Dim) -> Op:
+    """A region whose bodies compute all values in each trip, which are as many for all of them."""
+    region = op.primitive
+    assert isinstance(region, Region)
+    first = region.overwrites
+    decides = many[first] if isinstance(region, Cond) else len(region.bodies) > 1
+    if decides:
+        raise GradientError(
+            "a loop or branch under vmap or in a Jacobian",
+            "a condition that may differ between the mapped values",
+            "choose with np.where, or run a number of trips that is the same for all values",
+            origin(op) or user_location(),
+        )
+    given, every = list(operands), [k < first or each for k, each in enumerate(many)]
+    for k, each in enumerate(many[:first]):
+        if not each:
+            given[k] = copied(builder.broadcast_to(given[k], (length, *given[k].shape)))
+    inputs = tuple(Input(node.dtype, k, node.shape) for k, node in enumerate(given))
+    bodies = []
+    for body in region.bodies:
+        pairs = zip(body.inputs, inputs, every, strict=True)
+        stacked = dict[Node, Node]((old, new) for old, new, each in pairs if each)
+        bodies.append(Graph(inputs, tuple(lifted(body.outputs, stacked, length)), body.writes))
+    ranks = tuple(len(node.shape) for node in given)
+    return region_node(region.replace(bodies=tuple(bodies), ranks=ranks), given)
 
 
 def _check(op: Op, operands: Sequence[Node], many: Sequence[bool], length: Dim) -> Node:

@@ -148,6 +148,27 @@ def test_dtypes():
     assert (aj.grad(squared)(z).conj() * v).sum().real == pytest.approx(wanted, rel=1e-6)
 
 
+@pytest.mark.parametrize("name", ["stencil", "scanned", "captured", "recurrence", "triangle"])
+def test_many_loops_at_once(name):
+    function = getattr(loops, name)
+    rows = R.normal(size=(3, 11)) * 0.5
+    gradient = aj.grad(function)
+    assert " loop " in str(aj.vmap(function).lower(rows).graph)
+    np.testing.assert_allclose(aj.vmap(function)(rows), [function(x) for x in rows])
+    np.testing.assert_allclose(aj.vmap(gradient)(rows), [gradient(x) for x in rows], rtol=1e-10)
+
+
+def test_hessians_of_loops():
+    wanted = directional(aj.grad(loops.scanned), X, V, 1e-3)
+    np.testing.assert_allclose(aj.hessian(loops.scanned)(X) @ V, wanted, rtol=1e-6, atol=1e-6)
+
+
+def test_conditions_differ_between_many_loops():
+    for function in (loops.newton, loops.sides):
+        with pytest.raises(GradientError, match="may differ between the mapped values"):
+            aj.vmap(function)(np.stack([X, X]))
+
+
 def test_refusals(golden):
     def nested(x):
         def trip(i, s):

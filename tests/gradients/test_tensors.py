@@ -94,3 +94,34 @@ def test_functions_of_named_arrays():
         aj.grad(lambda x: x * 2)(x)
     maximum = aj.grad(lambda x: aj.sum(aj.max(x, reduction_axes=[W]) * aj.prod(x, out_axes=[H])))(x)
     assert maximum.axes == x.axes
+
+
+def test_vmap_along_an_axis(golden):
+    x, y = aj.NamedArray(X, [H, W]), aj.NamedArray(Y, [W, N])
+    rows = aj.vmap(lambda x, y: aj.dot(x, y), axis=H.name)(x, y)
+    assert rows.axes == aj.make_axes([H, N])
+    np.testing.assert_allclose(rows.values, X @ Y)
+    each = aj.vmap(aj.grad(lambda x, y: aj.sum(aj.dot(x, y) ** 2)), axis=H)(x, y)
+    assert each.axes == x.axes
+    np.testing.assert_allclose(each.values, 2 * X @ Y @ Y.T)
+    parts = aj.vmap(lambda x: {"twice": x * 2, "most": aj.max(x)}, axis=W)(x)
+    assert parts["most"].axes == aj.make_axes([W])
+    np.testing.assert_allclose(parts["most"].values, X.max(0))
+    np.testing.assert_allclose(parts["twice"].values, 2 * X.T)
+    other = aj.NamedArray(X, aj.make_axes({H.name: X.shape[0], "other": X.shape[1]}))
+    messages = []
+    for mapped, given in (
+        (aj.vmap(aj.sum, axis="nowhere"), (x,)),
+        (aj.vmap(aj.sum, axis=H.name), (X,)),
+        (aj.vmap(lambda x, y: aj.sum(x) + aj.sum(y), axis=H.name), (x, other)),
+        (aj.vmap(lambda x: aj.sum(x) * x_of(H), axis=H), (x,)),
+    ):
+        with pytest.raises(GraphValueError) as caught:
+            mapped(*given)
+        messages.append(str(caught.value).split(": ", 1)[1])
+    golden("\n\n".join(messages))
+
+
+def x_of(axis):
+    """A tensor with the axis itself."""
+    return aj.constant(np.ones(axis.length), [axis])
