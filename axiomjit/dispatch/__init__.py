@@ -29,7 +29,7 @@ of the computation, or hold data, and are freed with the object.
 Shared by equal programs and kernels, limited or small.
 
 - `axiomjit/dispatch/programs.py` `_programs`: programs of graphs; graphs of one form share one
-- `axiomjit/dispatch/derivatives.py` `_KEPT`: derivatives by function and options, 64 at most
+- `axiomjit/dispatch/derivatives.py` `_KEPT`: derivatives of methods and ufuncs, 64 at most
 - `axiomjit/numpy/programs.py` `_programs`: programs of segments by their text, 2,000 at most
 - `axiomjit/numpy_rules/statistics.py` `_REGISTRIES`: by file, the warnings that were shown
 - `runtime/codegen/kernel_cache.py` `KERNELS`: machine code by the text of its kernel

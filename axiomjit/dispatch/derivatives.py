@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
+from types import FunctionType
 from typing import Any, Final
 from weakref import ref
 
@@ -17,7 +18,7 @@ from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import current
 from axiomjit.base.tree import Structure, flatten_tree, unflatten_tree
 from axiomjit.dispatch.jit import Jitted
-from axiomjit.functions.transforms import Transform
+from axiomjit.functions.transforms import DERIVATIVES, Transform
 from axiomjit.gradients.marks import Marked, marked, unmarked
 from axiomjit.graph import builder
 from axiomjit.graph.describe import describe_type
@@ -199,7 +200,35 @@ def name_of(function: object) -> str:
 
 
 _KEPT: Final[BoundedTable[Hashable, Jitted[..., Any]]] = BoundedTable()
-"""Compiled derivatives by function and options, so that `grad(f)(x)` in a loop compiles once."""
+"""Derivatives of methods, ufuncs and other callables, which have no place for their own."""
+
+
+class _Derivatives(BoundedTable[Hashable, Jitted[..., Any]]):
+    """The derivatives of one function by options, so that `grad(f)(x)` in a loop compiles once.
+
+    A wrapper that copies the attributes of a function is another owner. Copies are empty.
+    """
+
+    def __init__(self, owner: object = None) -> None:
+        """Belong to a function."""
+        super().__init__()
+        self.owner = owner if owner is None else ref(owner)
+
+    def __reduce__(self) -> Any:
+        return _Derivatives, ()
+
+    def __deepcopy__(self, memo: object) -> _Derivatives:
+        return _Derivatives()
+
+
+def _kept_by(function: Any) -> BoundedTable[Hashable, Jitted[..., Any]]:
+    """The table of the derivatives of a function."""
+    if not isinstance(function, FunctionType | Jitted | Transform):
+        return _KEPT
+    found = vars(function).get(DERIVATIVES)
+    if found is None or found.owner is None or found.owner() is not function:
+        found = vars(function)[DERIVATIVES] = _Derivatives(function)
+    return found
 
 
 def derived(
@@ -207,16 +236,22 @@ def derived(
     make: Callable[..., Transform],
     *options: Any,
 ) -> Jitted[..., Any]:
-    """The compiled derivative of a function, the same one for the same options."""
-    key = id(function), make, options
-    known = _KEPT.get(key)
+    """The compiled derivative of a function, the same one for the same options.
+
+    It lives as long as the function; 64 for one function, and 64 for all methods and the like.
+    """
+    table = _kept_by(function)
+    key: Hashable = make, options
+    if table is _KEPT:
+        key = function if isinstance(function, Hashable) else id(function), make, options
+    known = table.get(key)
     if known is not None:
         return known
     static: Sequence[str] = ()
     inner = function
     if isinstance(function, Jitted):
         static, inner = tuple(function._static), function._function
-    return _KEPT.keep(key, CompiledDerivative(make(function, *options), inner, static))
+    return table.keep(key, CompiledDerivative(make(function, *options), inner, static))
 
 
 class CompiledDerivative(Jitted[..., Any]):

@@ -52,6 +52,8 @@ def innermost(function: Any) -> Any:
     return function
 
 
+DERIVATIVES: Final = "_axiomjit_derivatives"
+"""The attribute of a function with its derivatives: a cycle, so that both are freed at once."""
 Form = Callable[..., Any]
 """`form(call, *args, **kwargs)`: the call of a function in a trace; `call` traces functions."""
 FORMS: Final[dict[int, Form]] = {}

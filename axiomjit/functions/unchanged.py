@@ -30,6 +30,7 @@ from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.reachable import Path, reachable
 from axiomjit.functions.libraries import is_library_module, is_users, users_function
 from axiomjit.functions.sources import ATOMS, own_dict
+from axiomjit.functions.transforms import DERIVATIVES
 from axiomjit.graph.captured import owner_of
 from axiomjit.tracing.generators import is_generator
 
@@ -146,7 +147,7 @@ def _held(value: Any) -> Steps:
 def _of_function(function: FunctionType) -> Steps:
     for name in ("__code__", "__defaults__", "__kwdefaults__"):
         yield name, getattr(function, name)
-    yield from dict(vars(function)).items()
+    yield from ((name, held) for name, held in dict(vars(function)).items() if name != DERIVATIVES)
     yield from zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     waiting, space = [function.__code__], function.__globals__
     while waiting:

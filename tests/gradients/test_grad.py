@@ -2,8 +2,11 @@
 
 import copy
 import dataclasses
+import functools
+import gc
 import pickle
 import re
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -280,6 +283,50 @@ def test_gradients_in_the_body_of_a_loop():
     for _ in range(3):
         wanted = wanted - 0.3 * wanted**2
     np.testing.assert_allclose(descended(Y), wanted)
+
+
+def made():
+    """A new function."""
+    return lambda x: (x**3).sum()
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda f: aj.grad(f)(Y),
+        lambda f: aj.vjp(f, Y)[1](1.0),
+        lambda f: aj.grad(aj.jit(f))(Y),
+        lambda f: aj.hessian(aj.checkpoint(f))(Y),
+    ],
+)
+def test_derivatives_are_freed_with_their_function(use):
+    function = made()
+    alive = weakref.ref(function)
+    use(function)
+    del function
+    gc.collect()
+    assert alive() is None
+
+
+def test_each_function_has_derivatives_of_its_own():
+    function, others = made(), [made() for _ in range(70)]
+    gradient = aj.grad(function)
+    for other in others:
+        assert aj.grad(other) is not gradient
+    assert aj.grad(function) is gradient
+    assert aj.grad(function, argnums=(0,)) is not gradient
+    twice = functools.wraps(function)(lambda x: 2 * function(x))
+    np.testing.assert_allclose(aj.grad(twice)(Y), 2 * gradient(Y))
+    assert aj.grad(aj.jit(function)) is not gradient
+    assert copy.deepcopy(vars(function))["_axiomjit_derivatives"] == {}
+
+    class Model:
+        def loss(self, x):
+            return (x * x).sum()
+
+    model = Model()
+    assert aj.grad(model.loss) is aj.grad(model.loss)
+    assert vars(model) == {}
 
 
 def test_the_page_runs_compiled(tmp_path):
