@@ -34,6 +34,7 @@ class Following:
             "input_names",
             "is_made",
             "kept",
+            "values",
             "last",
         ),
         *("lives_outside", "may_fail", "may_know", "name", "refusal", "region", "regions"),
@@ -91,6 +92,8 @@ class Following:
         """Derivatives given by the user, by the nodes of the results that they are for."""
         self.kept: dict[Any, Any] = {}
         """For values after a region the same values after one that keeps more for a gradient."""
+        self.values: Callable[[Any], Any] | None = None
+        """A function that returns the value of a node, if this trace is for one call only."""
         self.count = 0
         self.thread = threading.get_ident()
 
@@ -131,6 +134,7 @@ def entered(following: Following) -> Iterator[None]:
     finally:
         following.ended = True
         following.arguments = following.represent_input = following.input_names = None
+        following.values = None
         following.rules.clear()
         following.kept.clear()
         _following.reset(token)

@@ -13,10 +13,12 @@ import numpy as np
 
 from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.dtypes import is_inexact
-from axiomjit.base.errors import GradientError, NeedsValuesError
+from axiomjit.base.errors import AxiomError, GradientError, NeedsValuesError
+from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import current
 from axiomjit.base.tree import Structure, flatten_tree, unflatten_tree
+from axiomjit.dispatch.fallbacks import WHOLE, falls_back, short_reason
 from axiomjit.dispatch.jit import Jitted
 from axiomjit.functions.transforms import DERIVATIVES, Transform
 from axiomjit.gradients.marks import Marked, marked, unmarked
@@ -163,7 +165,12 @@ _last: Final = _Last()
 
 
 class Derivative(Transform):
-    """A function with derivatives; it runs only while it is traced."""
+    """A function with derivatives; it runs only while it is traced.
+
+    A call that no program serves is followed with its own values, unless `strict`.
+    """
+
+    strict = False
 
     def run(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """As `follow`; the error is kept, as it is no error of the function's own in NumPy."""
@@ -179,19 +186,33 @@ class Derivative(Transform):
         raise NotImplementedError
 
     def in_numpy(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Trace where a trace runs that has not seen the call; refuse otherwise."""
+        """Trace where a trace runs that has not seen the call; otherwise follow this call alone.
+
+        Raises:
+            NeedsValuesError: the derivative is `strict`.
+        """
         leaves, _ = flatten_tree((args, kwargs))
         if current() is not None or any(isinstance(leaf, AxisValue) for leaf in leaves):
             return self.run(partial(_called, self.function), args, kwargs)
         kept, _last.error = _last.error, None
-        if kept is not None and kept[0]() is self:
-            raise kept[1]
-        raise NeedsValuesError(
-            f"a derivative of {name_of(self.function)} in NumPy",
-            "np.errstate that asks for errors, or config.fallback",
-            "call it without np.errstate; derivatives are always compiled",
-            user_location(),
-        )
+        error = kept[1] if kept is not None and kept[0]() is self else None
+        if error is not None and (self.strict or not isinstance(error, NeedsValuesError)):
+            raise error
+        if self.strict:
+            raise NeedsValuesError(
+                f"a derivative of {name_of(self.function)} in NumPy",
+                "np.errstate that asks for errors, or config.fallback",
+                "call it without np.errstate, or give the derivative without strict=True",
+                user_location(),
+            )
+        late = lazy_import("axiomjit.dispatch.followed_once")
+        run = partial(self.follow, partial(_called, self.function))
+        return late.follow_once(name_of(self.function), _by_name(run), args, kwargs)
+
+
+def _by_name(run: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of arguments that are given as in a call."""
+    return lambda *args, **kwargs: run(args, kwargs)
 
 
 def name_of(function: object) -> str:
@@ -233,17 +254,19 @@ def _kept_by(function: Any) -> BoundedTable[Hashable, Jitted[..., Any]]:
 
 def derived(
     function: Callable[..., Any],
-    make: Callable[..., Transform],
+    make: Callable[..., Derivative],
     *options: Any,
+    strict: bool = False,
 ) -> Jitted[..., Any]:
     """The compiled derivative of a function, the same one for the same options.
 
     It lives as long as the function; 64 for one function, and 64 for all methods and the like.
+    With `strict`, a call that no program serves is an error.
     """
     table = _kept_by(function)
-    key: Hashable = make, options
+    key: Hashable = make, options, strict
     if table is _KEPT:
-        key = function if isinstance(function, Hashable) else id(function), make, options
+        key = function if isinstance(function, Hashable) else id(function), key
     known = table.get(key)
     if known is not None:
         return known
@@ -251,7 +274,9 @@ def derived(
     inner = function
     if isinstance(function, Jitted):
         static, inner = tuple(function._static), function._function
-    return table.keep(key, CompiledDerivative(make(function, *options), inner, static))
+    transform = make(function, *options)
+    transform.strict = strict
+    return table.keep(key, CompiledDerivative(transform, inner, static))
 
 
 class CompiledDerivative(Jitted[..., Any]):
@@ -265,3 +290,15 @@ class CompiledDerivative(Jitted[..., Any]):
     ) -> None:
         super().__init__(transform, static, True)
         self._of = inner
+
+    def _falls_back(self, error: AxiomError) -> bool:
+        """True if calls are followed one by one from now on; otherwise raise the error."""
+        transform: Any = self._function
+        if transform.strict or not isinstance(error, NeedsValuesError):
+            return super()._falls_back(error)
+        if falls_back(self._name, error, False, False):
+            self._whole.refuse_pieces("is a derivative")
+            self._numpy_calls.reasons[WHOLE] = short_reason(error)
+            self._in_numpy = True
+            self.drop_tables()
+        return self._in_numpy

@@ -181,6 +181,7 @@ def grad(
     argnames: str | Sequence[str] | None = None,
     has_aux: bool = False,
     holomorphic: bool = False,
+    strict: bool = False,
 ) -> Jitted[..., Any]:
     """The compiled gradient of a function that returns one float.
 
@@ -190,6 +191,8 @@ def grad(
         argnames: Their names instead.
         has_aux: True if the function returns (value, aux); the result is then (gradient, aux).
         holomorphic: True to get f'(z) of a holomorphic function of complex arguments.
+        strict: True to raise an error where the function asks for values that no program knows.
+            Otherwise such calls are followed one by one, slowly, with one warning.
 
     Returns:
         A compiled function of the same arguments. Its result has the containers, shapes and dtypes
@@ -204,7 +207,7 @@ def grad(
         array([ 3., 12.])
     """
     options = _options(argnums, argnames, has_aux, holomorphic)
-    return derived(fn, Gradient, *options, False)
+    return derived(fn, Gradient, *options, False, strict=strict)
 
 
 @hides_frames
@@ -214,6 +217,7 @@ def value_and_grad(
     argnames: str | Sequence[str] | None = None,
     has_aux: bool = False,
     holomorphic: bool = False,
+    strict: bool = False,
 ) -> Jitted[..., Any]:
     """The compiled function that returns (value, gradient); see `grad`.
 
@@ -226,4 +230,4 @@ def value_and_grad(
         (5.0, array([0.6, 0.8]))
     """
     options = _options(argnums, argnames, has_aux, holomorphic)
-    return derived(fn, Gradient, *options, True)
+    return derived(fn, Gradient, *options, True, strict=strict)

@@ -73,6 +73,10 @@ class WholeCalls:
         run, cause = self._call(args, kwargs, strict)
         return (*run_untraceable(run, errors, strict, changes), cause)
 
+    def refuse_pieces(self, reason: str) -> None:
+        """Let NumPy run all calls as a whole."""
+        self._known = reason
+
     def take_over(self, error: AxiomError, strict: bool) -> bool:
         """True if all calls come here from now on; otherwise the error is raised."""
         if not falls_back(self._name, error, strict, not isinstance(self._harmless(), str)):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import math
+import operator
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NoReturn, ParamSpec, TypeVar
 
@@ -136,6 +138,20 @@ def refuse_method(name: str, described: str, compiled: Iterable[str]) -> NoRetur
     )
 
 
+def knows_values() -> bool:
+    """True if the function is followed for one call only, outside of the bodies of regions."""
+    following = current()
+    return following is not None and following.values is not None and following.region is None
+
+
+def value_of(value: Any) -> Any:
+    """The value of a traced array or number, an array or NumPy's number; None if not known."""
+    following = current()
+    if following is None or following.values is None or not knows_values():
+        return None
+    return following.values(value.node)
+
+
 class WithoutValues:
     """Refuses operations that need the values of a represented array or number."""
 
@@ -149,7 +165,10 @@ class WithoutValues:
         """The type and the origin of the value, for a line of a message."""
         raise NotImplementedError
 
-    def _value(self, use: str) -> NoReturn:
+    def _value(self, use: str) -> Any:
+        found = value_of(self) if use in ("bool", "int") else None
+        if found is not None:
+            return found
         note_asked(self)
         if use == "bool":
             refuse_value(
@@ -166,21 +185,25 @@ class WithoutValues:
             NotDispatchedError,
         )
 
-    def __index__(self) -> NoReturn:
-        self._value("int")
+    def __index__(self) -> int:
+        return operator.index(self._value("int"))
 
-    def _rounded(self) -> NoReturn:
+    def _rounded(self, function: Callable[..., Any], *options: Any) -> Any:
         if isinstance(self, np.ndarray):
             raise TypeError("type numpy.ndarray doesn't define this method")
-        self._value("int")
+        return function(self._value("int"), *options)
 
     def __round__(self, digits: Any = None) -> Any:
-        self._rounded()
+        return self._rounded(round, digits)
 
     def __trunc__(self) -> Any:
-        self._rounded()
+        return self._rounded(math.trunc)
 
-    __floor__ = __ceil__ = __trunc__
+    def __floor__(self) -> Any:
+        return self._rounded(math.floor)
+
+    def __ceil__(self) -> Any:
+        return self._rounded(math.ceil)
 
     def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
         note_asked(self)
@@ -209,6 +232,9 @@ class WithoutValues:
         self.__array__()
 
     def __str__(self) -> str:
+        found = value_of(self)
+        if found is not None:
+            return str(found)
         note_asked(self)
         refuse_value(
             "an array's values as text",
@@ -217,7 +243,8 @@ class WithoutValues:
         )
 
     def __format__(self, form: str) -> str:
-        return str(self)
+        found = value_of(self)
+        return str(self) if found is None else format(found, form)
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         refuse_value(

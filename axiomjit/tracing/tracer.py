@@ -38,7 +38,14 @@ from axiomjit.tracing.numpy_calls import (
     ufunc_calls,
 )
 from axiomjit.tracing.operators import TracedOperators, TracedStorage, node_of, result_of
-from axiomjit.tracing.refusals import VALUES, WithoutValues, recorded, refuse_method, refuse_write
+from axiomjit.tracing.refusals import (
+    VALUES,
+    WithoutValues,
+    knows_values,
+    recorded,
+    refuse_method,
+    refuse_write,
+)
 from axiomjit.tracing.writes import WRITERS, FlatElements, node_to_write, set_item, store_exactly
 
 
@@ -253,6 +260,8 @@ class Tracer(WithoutValues, TracedOperators):
         if name.startswith("__") or not hasattr(stands_for, name):
             raise AttributeError(f"{_kind(self)!r} object has no attribute {name!r}")
         method, asked = getattr(stands_for, name), f"numpy.{stands_for.__name__}.{name}"
+        if name in ("item", "tolist") and knows_values():
+            return partial(_numbers_of, self) if name == "tolist" else partial(_item_of, self)
         if name in METHODS:
             row = partial(called, name, METHODS[name])
             return lambda *args, **kwargs: or_external_call(
@@ -321,6 +330,23 @@ class Tracer(WithoutValues, TracedOperators):
 
     def __repr__(self) -> str:
         return f"Traced({lazy_import('axiomjit.graph.print_graph').type_text(self._held)})"
+
+
+def _item_of(array: Tracer, *place: Any) -> Any:
+    """The number at a place of an array, as Python's, of a function that is followed once."""
+    whole = array.reshape(-1)
+    if not place and whole.shape != (1,):
+        raise ValueError("can only convert an array of size 1 to a Python scalar")
+    at = place[0] if len(place) == 1 and isinstance(place[0], tuple) else place
+    found = (array if len(at) > 1 else whole)[at or 0]
+    return Tracer(builder.python_number(found.node))
+
+
+def _numbers_of(array: Tracer) -> Any:
+    """The numbers of an array in nested lists."""
+    if not array.shape:
+        return _item_of(array)
+    return [_numbers_of(row) for row in array]
 
 
 class TracedScalar(Tracer):
