@@ -206,13 +206,7 @@ class Derivative(Transform):
                 user_location(),
             )
         late = lazy_import("axiomjit.dispatch.followed_once")
-        run = partial(self.follow, partial(_called, self.function))
-        return late.follow_once(name_of(self.function), _by_name(run), args, kwargs)
-
-
-def _by_name(run: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of arguments that are given as in a call."""
-    return lambda *args, **kwargs: run(args, kwargs)
+        return late.follow_once(self, name_of(self.function), args, kwargs)
 
 
 def name_of(function: object) -> str:

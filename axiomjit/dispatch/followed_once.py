@@ -7,99 +7,61 @@ of the rest, so that nothing is computed twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from axiomjit.base.dtypes import CODES
-from axiomjit.base.trace_context import Following
-from axiomjit.base.tree import flatten_tree, unflatten_tree
-from axiomjit.dispatch.caches import CompiledCall, run_and_unflatten
-from axiomjit.graph.builder import as_node, elementwise
-from axiomjit.graph.captured import Captured, capturing
-from axiomjit.graph.evaluate_graph import evaluate_graph
-from axiomjit.graph.nodes import Constant, Graph, Node, Op, is_view, post_order
-from axiomjit.graph.primitives import COPY
-from axiomjit.graph.regions import Region, rebuilt
-from axiomjit.symbolic.dims import Scope, dim
-from axiomjit.tracing.trace import Trace, trace
-from axiomjit.tracing.tracer import new_array
+from axiomjit.base.records import Record
+from axiomjit.dispatch.arguments import plain_arguments, take_apart
+from axiomjit.dispatch.caches import CompiledCall, Reads, after_effects, run_and_unflatten
+from axiomjit.dispatch.signature import classify
+from axiomjit.dispatch.tracing_calls import trace_function
+from axiomjit.functions.outside import Wanted
+from axiomjit.functions.transforms import Transform
+from axiomjit.graph.evaluate_graph import run_in_numpy
+from axiomjit.graph.nodes import Graph
+from axiomjit.symbolic.dims import Dim, Scope, Symbol
 
 
-class _Values:
-    """The values of the nodes of one trace."""
+class _Evaluated(Record):
+    """Runs a graph by the evaluator."""
 
-    def __init__(self, scope: Scope) -> None:
-        self._scope, self._known = scope, dict[Node, Node]()
-
-    def __call__(self, node: Node) -> Any:
-        """The value of a node: an array, or a number of NumPy."""
-        order = post_order((node,), lambda n: () if n in self._known else n.children)
-        new = [n for n in order if _has_value(n) and n not in self._known]
-        for one, value in zip(new, self.evaluated((*new, node)), strict=False):
-            self._known[one] = Constant(one.dtype, value, tuple(map(dim, value.shape)))
-        (found,) = self.evaluated((node,))
-        return found[()]
-
-    def evaluated(self, nodes: Sequence[Node]) -> list[np.ndarray]:
-        """The values of nodes, of what is known and the rest."""
-        short = Graph((), tuple(rebuilt(nodes, self._known)))
-        found = evaluate_graph(short, (), self._scope.values)
-        return [value.astype(n.dtype, copy=False) for n, value in zip(nodes, found, strict=True)]
-
-
-def _has_value(node: Node) -> bool:
-    plain = isinstance(node, Op) and not is_view(node) and not isinstance(node.primitive, Region)
-    return plain and node.dtype.fields is None
-
-
-class _Evaluated:
-    """Runs a graph of constants by the evaluator."""
-
-    def __init__(self, made: Trace, values: _Values) -> None:
-        self._outputs, self._values = made.graph.results, values
+    graph: Graph
+    lengths: Mapping[Symbol, int]
 
     def run(
         self, arguments: Sequence[object], given: Sequence[object] | None = None
     ) -> list[np.ndarray]:
-        """The results."""
-        return [np.array(one) for one in self._values.evaluated(self._outputs)]
+        """The results, after the writes into `given`."""
+        return run_in_numpy(self.graph, arguments, self.lengths, given)
 
 
 def follow_once(
-    name: str, run: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+    derivative: Transform, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Any:
     """The result of a derivative for the values of this call.
 
     Args:
-        name: The name of the function, for messages.
-        run: Follows the derivative for traced arrays.
+        derivative: The derivative.
+        name: The name of its function, for messages.
         args: The arguments of the call.
         kwargs: The arguments by name.
 
     Raises:
-        NeedsValuesError: the function asks for a float of Python's, or for memory, whose further
-            way is not seen; nothing outside was changed by arrays of this call.
+        NeedsValuesError: the function needs something else than values of this call.
     """
-    leaves, structure = flatten_tree((tuple(args), dict(kwargs)))
-    scope, following = Scope({}), Following(name)
-    values = following.values = _Values(scope)
-
-    def call(_: Sequence[object]) -> object:
-        traced = iter([_traced(one) for one in leaves])
-        whole: Any = unflatten_tree(structure, traced)
-        return run(*whole[0], **whole[1])
-
-    with capturing(Captured()):
-        made = trace(call, (), scope, following=following)
-    runnable: Any = _Evaluated(made, values)
-    compiled = CompiledCall(runnable, True, structure=made.structure, leaves=made.leaves)
-    return run_and_unflatten(compiled, ())
-
-
-def _traced(value: Any) -> Any:
-    """An array of the call as a new traced one, which may be written; other values themselves."""
-    if not isinstance(value, np.ndarray) or value.dtype not in CODES:
-        return value
-    return new_array(elementwise(COPY, as_node(value.copy(), "an argument")))
+    signature = inspect.signature(derivative)
+    call = take_apart(signature, frozenset(), tuple(args), kwargs, None, name)
+    found = classify(call, plain_arguments(call.dynamic, call.names))
+    scope = Scope(found.values)
+    traced = trace_function(derivative, call, found, scope, Wanted(), once=True)
+    reads = Reads(traced.guards, traced.effects, None, traced.outside_names)
+    made = traced.trace
+    runnable: Any = _Evaluated(made.graph, dict(scope.values))
+    leaves = tuple((k, scope.value(v) if isinstance(v, Dim) else v) for k, v in made.leaves)
+    compiled = CompiledCall(runnable, False, structure=made.structure, leaves=leaves, outside=reads)
+    whole = plain_arguments(traced.call.dynamic, traced.call.names)
+    result = run_and_unflatten(compiled, whole, traced.call.dynamic, traced.vector)
+    return after_effects(compiled, result, traced.vector)

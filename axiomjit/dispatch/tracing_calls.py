@@ -125,6 +125,7 @@ def trace_function(
     scope: Scope,
     wanted: Wanted,
     declared: Mapping[int, Sequence[str]] | None = None,
+    once: bool = False,
 ) -> TracedFunction:
     """Trace the function of a call; nothing outside it is changed.
 
@@ -135,12 +136,15 @@ def trace_function(
         scope: The scope with their lengths; the lengths of arrays from outside are added to it.
         wanted: What earlier traces found out; this one adds to it.
         declared: The names of declared dimensions, by position.
+        once: True if the program is for this call only: values that are asked for are those of it.
 
     Raises:
         NeedsValuesError: tracing does not know what the function does; nothing was done.
     """
     for _ in range(ROUNDS):
         made = _TraceOnce(function, call, signature, scope, wanted, declared)
+        if once:
+            made.know_values()
         try:
             return made.run()
         except TraceAgain:
@@ -175,6 +179,10 @@ class _TraceOnce:
         self._following.lives_outside = self._is_outside
         self._following.want_traced = self._calls.known.want_traced
         self._following.is_made, self._following.may_know = self._is_made, self._may_know
+
+    def know_values(self) -> None:
+        """Answer what the function asks for with the values of the call."""
+        lazy_import("axiomjit.tracing.known_values").know_values(self._following, self._scope)
 
     def _is_outside(self, value: object) -> bool:
         return self._outside.is_outside(value) and not is_plain(value)

@@ -17,6 +17,7 @@ from axiomjit.functions.outside import refuse
 from axiomjit.graph.traced_values import TracedValue
 from axiomjit.tracing.generators import Represents
 from axiomjit.tracing.lengths import SymbolicNumber
+from axiomjit.tracing.refusals import value_of
 
 _CONVERSIONS: Final[dict[int, Callable[[Any], str]]] = {114: repr, 115: str, 97: ascii}
 """For the code of each conversion in f-strings (such as !r), the function that converts."""
@@ -84,7 +85,8 @@ class Text(Composed, Represents):
         Raises:
             NeedsValuesError: the text depends on a value that only the program knows.
         """
-        if any(issubclass(type(one), TracedValue) for one in flatten_tree(self)[0]):
+        parts = [one for one in flatten_tree(self)[0] if issubclass(type(one), TracedValue)]
+        if any(value_of(one) is None for one in parts):
             refuse("asks for the text of a computed value")
         return _MAKERS[self._how](*map(known, self._parts))
 
@@ -128,6 +130,9 @@ def known(value: Any) -> Any:
         return str(value)
     if issubclass(kind, SymbolicNumber):
         return value.concrete_value()
+    if issubclass(kind, TracedValue):
+        found = value_of(value)
+        return value if found is None else found.item() if value.node.weak else found
     if kind in (tuple, list):
         return kind(map(known, value))
     return {key: known(part) for key, part in value.items()} if kind is dict else value

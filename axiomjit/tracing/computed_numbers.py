@@ -6,7 +6,7 @@ They have the values of the call that is traced; the program checks the decision
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final
+from typing import Any, Final
 
 from axiomjit.base.dtypes import INT
 from axiomjit.base.origins import user_location
@@ -33,6 +33,9 @@ def asked_truth(node: Node) -> bool | None:
     has asked for many numbers.
     """
     length = product(node.shape)
+    value = value_if_known(node)
+    if value is not None and (not node.shape or value.size == 1):
+        return bool(value)
     if node.shape and (data_dependent_in(length) or length != 1):
         return None
     number = view(node, (fixed(0),) * len(node.shape), ()) if node.shape else node
@@ -42,6 +45,9 @@ def asked_truth(node: Node) -> bool | None:
 
 def asked_integer(node: Node) -> Dim | None:
     """The symbol of a computed integer without dimensions, which may be a length; None as above."""
+    value = value_if_known(node)
+    if value is not None:
+        return dim(int(value))
     number = cast(strong(node), INT)
     return _asked(number if isinstance(number, Op) else elementwise(COPY, number), COMPUTED)
 
@@ -55,17 +61,28 @@ def _asked(key: Node, kind: Kind) -> Dim | None:
     where = user_location() or "an unknown line"
     counts = [node for _, node in needed_counts(post_order((key,)), scope)]
     asked = Counter(scope.computed.values())
-    if asked[where] >= MOST_AT_LINE or _draws(post_order((key, *counts))):
+    if asked[where] >= MOST_AT_LINE or draws(post_order((key, *counts))):
         return None
     if not counts and following.may_know is not None and following.may_know(key):
         return None
     return computed_number(scope, key, kind, int(value_now(key, following, scope)), where)
 
 
-def _draws(nodes: list[Node]) -> bool:
+def draws(nodes: list[Node]) -> bool:
     """True if one of the nodes draws random numbers, which tracing must not do."""
     operations = (node.primitive for node in nodes if isinstance(node, Op))
     return any(isinstance(o, LibraryOperation) and o.generator is not None for o in operations)
+
+
+def value_if_known(node: Node) -> Any:
+    """The value of a node if the function is followed for one call only; else None.
+
+    In the bodies of regions no value is known.
+    """
+    following = current()
+    if following is None or following.values is None or following.region is not None:
+        return None
+    return following.values(node)
 
 
 def value_now(node: Node, following: Following, scope: Scope) -> Array:

@@ -19,6 +19,7 @@ from axiomjit.base.errors import (
     UnsupportedAttributeError,
     UnsupportedError,
 )
+from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.base.reachable import Path, reachable
 from axiomjit.base.trace_context import current, is_refusal, refused
@@ -138,18 +139,10 @@ def refuse_method(name: str, described: str, compiled: Iterable[str]) -> NoRetur
     )
 
 
-def knows_values() -> bool:
-    """True if the function is followed for one call only, outside of the bodies of regions."""
-    following = current()
-    return following is not None and following.values is not None and following.region is None
-
-
 def value_of(value: Any) -> Any:
     """The value of a traced array or number, an array or NumPy's number; None if not known."""
-    following = current()
-    if following is None or following.values is None or not knows_values():
-        return None
-    return following.values(value.node)
+    late = lazy_import("axiomjit.tracing.computed_numbers")
+    return late.value_if_known(value.node)
 
 
 class WithoutValues:
@@ -188,7 +181,7 @@ class WithoutValues:
     def __index__(self) -> int:
         return operator.index(self._value("int"))
 
-    def _rounded(self, function: Callable[..., Any], *options: Any) -> Any:
+    def _rounded(self, function: Callable[..., Any] = round, *options: Any) -> Any:
         if isinstance(self, np.ndarray):
             raise TypeError("type numpy.ndarray doesn't define this method")
         return function(self._value("int"), *options)

@@ -41,10 +41,10 @@ from axiomjit.tracing.operators import TracedOperators, TracedStorage, node_of, 
 from axiomjit.tracing.refusals import (
     VALUES,
     WithoutValues,
-    knows_values,
     recorded,
     refuse_method,
     refuse_write,
+    value_of,
 )
 from axiomjit.tracing.writes import WRITERS, FlatElements, node_to_write, set_item, store_exactly
 
@@ -260,7 +260,7 @@ class Tracer(WithoutValues, TracedOperators):
         if name.startswith("__") or not hasattr(stands_for, name):
             raise AttributeError(f"{_kind(self)!r} object has no attribute {name!r}")
         method, asked = getattr(stands_for, name), f"numpy.{stands_for.__name__}.{name}"
-        if name in ("item", "tolist") and knows_values():
+        if name in ("item", "tolist") and value_of(self) is not None:
             return partial(_numbers_of, self) if name == "tolist" else partial(_item_of, self)
         if name in METHODS:
             row = partial(called, name, METHODS[name])
@@ -332,17 +332,17 @@ class Tracer(WithoutValues, TracedOperators):
         return f"Traced({lazy_import('axiomjit.graph.print_graph').type_text(self._held)})"
 
 
-def _item_of(array: Tracer, *place: Any) -> Any:
+def _item_of(array: Any, *place: Any) -> Any:
     """The number at a place of an array, as Python's, of a function that is followed once."""
-    whole = array.reshape(-1)
+    whole: Any = array.reshape(-1)
     if not place and whole.shape != (1,):
         raise ValueError("can only convert an array of size 1 to a Python scalar")
     at = place[0] if len(place) == 1 and isinstance(place[0], tuple) else place
-    found = (array if len(at) > 1 else whole)[at or 0]
+    found = (whole if len(at) < 2 else array)[at or 0]
     return Tracer(builder.python_number(found.node))
 
 
-def _numbers_of(array: Tracer) -> Any:
+def _numbers_of(array: Any) -> Any:
     """The numbers of an array in nested lists."""
     if not array.shape:
         return _item_of(array)
