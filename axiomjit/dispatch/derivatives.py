@@ -142,12 +142,12 @@ def gradient_array(node: Node, like: Any) -> Any:
     """A gradient as a new array, number or tensor, like its argument."""
     if isinstance(like, AxisValue):
         return rewrapped(like, node)
-    if like.node.weak:
+    if like.node.weak and not node.shape:
         return Tracer(builder.python_number(node))
     base = base_of(node)
     if not isinstance(base, Op) or isinstance(base, Marked):  # no view of an argument
         node = builder.elementwise(COPY, node)
-    return new_array(node) if like.is_array else Tracer(node)
+    return new_array(node) if like.is_array or node.shape else Tracer(node)
 
 
 def _called(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -375,7 +375,7 @@ def _by_rows(followed: _Followed, leaf: Tracer) -> list[Node]:
     found = gradients([(node, unknown)], followed.nodes)
     rows, count = basis(node)
     made = lifted([found[one] for one in followed.nodes], {unknown: rows}, count)
-    return [split(one, 0, node.shape) if node.shape else builder.view(one, (), ()) for one in made]
+    return [_apart(one, 0, node.shape) for one in made]
 
 
 def _by_columns(followed: _Followed, leaf: Tracer) -> list[Node]:
@@ -389,8 +389,17 @@ def _by_columns(followed: _Followed, leaf: Tracer) -> list[Node]:
         (column,) = lifted([tangent], {unknown[k]: columns}, count)
         rank = len(leaf.node.shape)
         turned = builder.transpose(column, [*range(1, rank + 1), 0])
-        made.append(split(turned, rank, one.shape))
+        made.append(_apart(turned, rank, one.shape))
     return made
+
+
+def _apart(node: Node, at: int, lengths: tuple[Dim, ...]) -> Node:
+    """The node with dimensions of these lengths in place of one; without it if there are none."""
+    if lengths:
+        return split(node, at, lengths)
+    shape = (*node.shape[:at], *node.shape[at + 1 :])
+    places = identity(len(shape))
+    return builder.view(node, (*places[:at], fixed(0), *places[at:]), shape)
 
 
 _MODES: Final = ("auto", "reverse", "forward")

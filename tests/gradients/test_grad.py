@@ -387,3 +387,12 @@ def test_dataclasses_and_methods():
         model.scale = scale
         np.testing.assert_allclose(gradient(Y), 2 * scale * Y)
         np.testing.assert_allclose(np.diag(aj.hessian(model.loss)(Y)), 2 * scale)
+
+
+@pytest.mark.parametrize("mode", ["reverse", "forward"])
+def test_jacobians_of_and_by_numbers(mode):
+    by_array = aj.jacobian(cubes, mode=mode)
+    np.testing.assert_allclose(by_array(Y), 3 * Y * Y)
+    by_number = aj.jacobian(lambda t: np.sin(t * Y), mode=mode)
+    np.testing.assert_allclose(by_number(0.3), Y * np.cos(0.3 * Y))
+    assert aj.jacobian(lambda t: t**3, mode=mode)(2.0) == 12.0
