@@ -24,9 +24,11 @@ from axiomjit.functions.transforms import DERIVATIVES, Transform
 from axiomjit.gradients.marks import Marked, marked, unmarked
 from axiomjit.graph import builder
 from axiomjit.graph.describe import describe_type
-from axiomjit.graph.nodes import Node, Op, base_of
+from axiomjit.graph.indexing_ops import lengths_of
+from axiomjit.graph.nodes import Node, Op, base_of, post_order
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.traced_values import AxisValue
+from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import Symbol, current_scope
 from axiomjit.tracing.holders import traced_inside
 from axiomjit.tracing.lengths import SymbolicNumber
@@ -132,10 +134,26 @@ def _counts() -> dict[object, Symbol]:
 def _rename_counts(new: Mapping[Node, Node]) -> None:
     """Let the counts of a trace be those of other nodes, with the same values."""
     counts = _counts()
+    if all(new[key] is key for key in new):
+        return
     renamed = {new.get(key, key) if isinstance(key, Node) else key: s for key, s in counts.items()}
     if len(renamed) == len(counts):
         counts.clear()
-        counts.update(renamed)
+        counts.update(_in_order(renamed))
+
+
+def _in_order(counts: Mapping[object, Symbol]) -> dict[object, Symbol]:
+    """The counts, each behind those that lengths in it are: loops that keep states name others."""
+    found: dict[object, Symbol] = {}
+    waiting = dict(counts)
+    while waiting:
+        left = set(waiting.values())
+        for key in list(waiting):
+            below = post_order((key,)) if isinstance(key, Node) else []
+            if left.isdisjoint(data_dependent_in(*(d for n in below for d in lengths_of(n)))):
+                found[key] = waiting.pop(key)
+        assert len(waiting) < len(left), "counts that depend on each other"
+    return found
 
 
 def gradient_array(node: Node, like: Any) -> Any:

@@ -3,7 +3,9 @@
 The tables stand first: `rules.py` has a row per elementwise primitive, `libraries.py` one per NumPy
 function that is called with entire arrays, `folds.py` one per fold and scan. `transposes.py` turns
 the reads of an operation around, `structures.py` operations that move elements, and `reverse.py`
-walks a graph from its results to its arguments.
+walks a graph from its results to its arguments. `marks.py` has the copies that a gradient is taken
+by, `regions.py` the adjoints of loops and branches, `kept_values.py` what these keep of each trip,
+`recomputing.py` what `checkpoint` computes once more.
 
 A row is a rule, `NO_PATH` (the derivative is zero wherever there is one) or `Refused(reason)`.
 

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+import axiomjit as aj
+
 K = np.array([2, 0, 2])
 M = np.random.default_rng(0).normal(size=(4, 4)) * 0.5
 
@@ -103,6 +105,37 @@ def loop(x):
     return y
 
 
+def stepped(x):
+    y = x * 1.0
+
+    def step(k, s):
+        y[1:, 0] += 0.2 * y[:-1, 1] * s
+        y[:, 1:] *= np.cos(0.3 * s + 0.1 * k)
+        return 0.5 * s + y[2, 0]
+
+    return y * aj.fori_loop(0, 9, step, 0.3)
+
+
+def rows_in_order(x):
+    y = x * 1.0
+    for k in range(8):
+        for row in range(1, 3):
+            if y[row, 1] > 0:
+                y[row] = np.sin(y[row] + 0.1 * k) + y[row - 1]
+            else:
+                y[row] -= 0.3 * y[row - 1] * x[row]
+    return np.tanh(y)
+
+
+def carried_rows(x):
+    last, rows = aj.scan(lambda c, row: (np.tanh(c + row), c * row), x[0], x)
+    return rows + last * 0.3
+
+
+def halved(x):
+    return x * aj.while_loop(lambda s: s > 0.5, lambda s: s * s * 0.6, 1.2 + x[0, 0] ** 2 * 0.1)
+
+
 def solved(x):
     return np.linalg.solve(np.eye(3) * 3 + 0.2 * x @ x.T, x)
 
@@ -120,7 +153,7 @@ def parts(x):
 STEPS = (
     *(smooth, quotient, powers, product, turned, chosen, clipped, shifted, written, masked),
     *(scattered, gathered, running, normalised, softmax, extremes, ordered, joined, windows),
-    *(loop, solved, spectrum, parts),
+    *(loop, stepped, rows_in_order, carried_rows, halved, solved, spectrum, parts),
 )
 
 

@@ -48,12 +48,13 @@ def has_region(function, x=X):
 
 @pytest.mark.parametrize("function", loops.LOOPS, ids=lambda f: f.__name__)
 def test_gradients_of_loops_are_slopes(function):
-    before = X.copy()
-    assert error_of(function) < 1e-6
-    assert has_region(function)
-    value, _ = aj.value_and_grad(function)(X)
-    assert value == pytest.approx(function(X.copy()))
-    assert np.array_equal(X, before)
+    x, v = (X[:8], V[:8]) if function in (loops.paths, loops.elimination) else (X, V)
+    before = x.copy()
+    assert error_of(function, x, v) < 1e-6
+    assert has_region(function, x)
+    value, _ = aj.value_and_grad(function)(x)
+    assert value == pytest.approx(function(x.copy()))
+    assert np.array_equal(x, before)
 
 
 @pytest.mark.parametrize(
@@ -79,8 +80,8 @@ def test_second_derivatives(function):
     assert tangent == pytest.approx((gradient(X) * V).sum(), rel=1e-10)
 
 
-@pytest.mark.parametrize("length", [9, 20])
-@pytest.mark.parametrize("name", ["stencil", "recurrence", "scanned", "swapped", "elimination"])
+@pytest.mark.parametrize("length", [9, 17])
+@pytest.mark.parametrize("name", ["stencil", "recurrence", "scanned", "swapped", "two_arrays"])
 def test_blocks_of_trips(name, length, monkeypatch):
     monkeypatch.setattr(regions, "MOST_KEPT", 0)
     x = R.normal(size=length) * 0.3

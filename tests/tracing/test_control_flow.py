@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.base.errors import FallbackWarning, GradientError
+from axiomjit.base.errors import FallbackWarning
 from axiomjit.base.trace_context import Following, entered
 from axiomjit.graph.evaluate_graph import run_in_numpy
 from axiomjit.graph.regions import Region
@@ -256,14 +256,6 @@ def test_values_of_a_trip_do_not_leave_it_by_another_way():
     for function in (last_square, index_kept, inner_index_kept):
         found, wanted = (run(f, np.arange(1.0, 8.0))[0] for f in (aj.jit(function), function))
         np.testing.assert_array_equal(found, wanted)
-
-
-def test_a_gradient_through_a_loop_is_refused():
-    def squares(x):
-        return aj.fori_loop(0, x.shape[0], lambda i, s: s + x[i] * x[i], 0.0)
-
-    with pytest.raises(GradientError, match="a loop or branch that"):
-        aj.grad(squares)(np.arange(4.0))
 
 
 def test_functions_of_loops_run_in_python_outside():
