@@ -28,7 +28,7 @@ from axiomjit.graph.nodes import (
     post_order,
     with_operands,
 )
-from axiomjit.graph.regions import Loop, Region, overwritten
+from axiomjit.graph.regions import Region, overwritten
 from axiomjit.symbolic.dims import INDEX, Scope, Symbol
 from axiomjit.symbolic.index_ranges import IndexRanges
 
@@ -137,8 +137,6 @@ def symbols_of(node: Node) -> frozenset[Symbol]:
     if isinstance(region, Region):
         for body in region.bodies:
             found = found.union(*map(symbols_of, body.nodes))
-        if isinstance(region, Loop) and region.trips is not None:
-            found |= region.trips.symbols
     return found
 
 

@@ -196,7 +196,7 @@ def true_positions(mask: Node) -> tuple[Node, ...]:
 
 
 def lengths_of(node: Node) -> tuple[Dim, ...]:
-    """All lengths in the fields of a node."""
+    """All lengths in the fields of a node, and of its operation."""
     found: list[Dim] = []
 
     def noted(length: Dim) -> Dim:
@@ -204,6 +204,8 @@ def lengths_of(node: Node) -> tuple[Dim, ...]:
         return length
 
     map_fields(node, lambda child: child, noted)
+    if isinstance(node, Op) and isinstance(node.primitive, LibraryOperation):
+        found += node.primitive.lengths
     return tuple(found)
 
 

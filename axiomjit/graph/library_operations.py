@@ -79,6 +79,11 @@ class LibraryOperation(Primitive):
     may_raise: bool = False
     is_speculative: bool = False
 
+    @property
+    def lengths(self) -> tuple[Dim, ...]:
+        """The lengths that the operation has beside its iterators."""
+        return ()
+
     def dtype(self, operand: DType) -> DType:
         """The dtype of the result for a first operand of this dtype."""
         return operand if self.gives is None else self.gives

@@ -50,6 +50,11 @@ class Loop(Region):
     index: Symbol | None = None
     trips: Dim | None = None
 
+    @property
+    def lengths(self) -> tuple[Dim, ...]:
+        """The number of trips, which may be that of another loop."""
+        return () if self.trips is None else (self.trips,)
+
 
 class Cond(Region):
     """A branch: by the truth in its first operand behind those written, one of two bodies runs."""

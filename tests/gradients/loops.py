@@ -35,6 +35,10 @@ def newton(x):
     return aj.while_loop(lambda y: abs(y * y - a) > 1e-13, lambda y: 0.5 * (y + a / y), first)
 
 
+def halved(x):
+    return aj.while_loop(lambda y: abs(y) > 0.1, lambda y: y * 0.5, x[0] * 8) * x[1]
+
+
 def sides(x):
     return aj.cond(x[0] > 0, lambda y: np.sin(y) * y[0], lambda y: y * y, x).sum()
 
@@ -133,6 +137,18 @@ def descent(x):
 
 
 LOOPS = (
-    *(carried, captured, pairs, scanned, newton, sides, recurrence, stencil, elimination, paths),
+    *(
+        carried,
+        captured,
+        pairs,
+        scanned,
+        newton,
+        halved,
+        sides,
+        recurrence,
+        stencil,
+        elimination,
+        paths,
+    ),
     *(branches, positions, argument, swapped, triangle, two_arrays, descent),
 )
