@@ -19,7 +19,8 @@ from axiomjit.base.locks import lazy_import as _lazy_import
 from axiomjit.base.locks import uncollected as _uncollected
 
 with _uncollected():
-    from axiomjit.base.tree import form_of_library as _form_of_library
+    from axiomjit.base.libraries import LIBRARIES as _LIBRARIES
+    from axiomjit.base.libraries import Library as _Library
     from axiomjit.dispatch.jit import jit as jit
     from axiomjit.dispatch.warm import spec as spec
     from axiomjit.functions.libraries import replaced_in as _replaced_in
@@ -212,8 +213,15 @@ def _arrays_of(values: _Any) -> _Any:
     return _lazy_import("axiomjit.interop.containers").arrays_of(values)
 
 
-_install(lend=_lend, arrays_of=_arrays_of)
-_form_of_library["xarray"] = _of_xarray
+def _by_names(name: str, *given: _Any) -> _Any:
+    """A function of DataArrays: no program without them imports `interop`."""
+    return vars(_lazy_import("axiomjit.interop.named_dimensions"))[name](*given)
+
+
+_install(lend=_lend, by_names=_by_names)
+_LIBRARIES["xarray"] = _Library(form=_of_xarray)
+for _name in ("jax", "jaxlib", "pandas", "polars", "pyarrow", "torch"):
+    _LIBRARIES[_name] = _Library(arrays=_arrays_of)
 _replaced_in["xarray"] = lambda: _lazy_import("axiomjit.interop.xarray_calls").replaced()
 
 

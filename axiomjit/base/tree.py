@@ -14,6 +14,7 @@ from types import MappingProxyType, MemberDescriptorType, SimpleNamespace
 from typing import Any, Final
 
 from axiomjit.base.errors import GraphValueError
+from axiomjit.base.libraries import library_of
 from axiomjit.base.origins import is_library_code, user_location
 from axiomjit.base.records import Record
 
@@ -39,10 +40,6 @@ class ComparedByValue:
     """Fixed data of a container with an `==` and a hash that say which calls share a program."""
 
     __slots__ = ()
-
-
-form_of_library: dict[str, Callable[[type], ContainerForm | None]] = {}
-"""By the first part of a module's name, the forms of a library's classes; later packages add."""
 
 
 def _namedtuple(kind: Any, keys: Keys, parts: Sequence[object]) -> object:
@@ -257,8 +254,9 @@ def form_of(kind: type) -> ContainerForm | None:
             return _subclass(base) if _made_as(kind, base) else None
     if hasattr(kind, "__dataclass_fields__") and _made_as(kind, object):
         return OBJECT
-    of_library = form_of_library.get(str(kind.__module__).partition(".")[0])
-    return None if of_library is None else of_library(kind)
+    hashable: Any = kind
+    library = library_of(hashable)
+    return None if library is None or library.form is None else library.form(kind)
 
 
 def is_labelled(value: object) -> bool:

@@ -17,6 +17,7 @@ import numpy as np
 
 from axiomjit.base.dtypes import CODES, is_complex
 from axiomjit.base.errors import GraphTypeError, GraphValueError, amount
+from axiomjit.base.libraries import library_name
 from axiomjit.base.origins import hides_frames, user_location
 
 Fill = int | float | complex | bool | np.generic | None
@@ -77,7 +78,7 @@ def arrays_of(values: Sequence[Any]) -> list[Any]:
 
 
 def _library(value: object) -> str:
-    return str(type(value).__module__).partition(".")[0]
+    return library_name(type(value))
 
 
 def _name(value: object) -> str:
