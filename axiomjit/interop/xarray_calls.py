@@ -19,6 +19,7 @@ from axiomjit.base.trace_context import refused
 from axiomjit.base.tree import flatten_tree, unflatten_tree
 from axiomjit.graph.builder import as_node
 from axiomjit.graph.traced_values import TracedValue
+from axiomjit.interop import xarray_groups
 from axiomjit.tracing.lengths import converted
 from axiomjit.tracing.tracer import Tracer
 
@@ -240,6 +241,7 @@ def _fit(own: Any) -> Callable[..., Any]:
 
 def replaced() -> Iterator[tuple[Any, str, Callable[..., Any]]]:
     """Yield the functions of xarray that are done in another way: name, and function of ours."""
+    yield from xarray_groups.replaced()
     for kind in (xarray.DataArray, xarray.Variable):
         for name, ours in {"values": _data, "to_numpy": _data, "item": _item}.items():
             held: Any = getattr(kind, name)
