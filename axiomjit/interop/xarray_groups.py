@@ -19,7 +19,7 @@ from xarray.core.resample import DataArrayResample, DatasetResample
 from axiomjit.accumulators.fold import fold
 from axiomjit.base.dtypes import CODES, is_complex, is_float
 from axiomjit.base.records import Record
-from axiomjit.graph.traced_values import TracedValue
+from axiomjit.interop.traced_variables import DATA, traced_variables, with_data
 
 
 class Groups(Record):
@@ -149,39 +149,8 @@ _REDUCTIONS: Final[Mapping[Any, Callable[..., Any]]] = {
 """By xarray's reduction, the fold of groups."""
 
 
-def _is_traced(data: Any) -> bool:
-    return issubclass(type(data), TracedValue)
-
-
 def _may_miss(dtype: Any) -> bool:
     return is_float(dtype)
-
-
-class _Data:
-    """Stands for the name of the data of a DataArray among the names of its coordinates."""
-
-
-def _traced(value: Any) -> tuple[dict[Any, Any], dict[Any, Any]]:
-    """The traced variables of a DataArray or Dataset by name: data, and coordinates."""
-    if isinstance(value, xarray.DataArray):
-        data, coords = {_Data: value._variable}, value._coords
-    else:
-        coords = {k: v for k, v in value._variables.items() if k in value._coord_names}
-        data = {k: v for k, v in value._variables.items() if k not in coords}
-    made = [{k: v for k, v in one.items() if _is_traced(v._data)} for one in (data, coords)]
-    return made[0], made[1]
-
-
-def _with_data(value: Any, data: Mapping[Any, Any]) -> Any:
-    """A DataArray or Dataset with other data of some variables, in the same dimensions."""
-
-    def replaced(variables: Mapping[Any, Any]) -> dict[Any, Any]:
-        return {k: v._replace(data=data[k]) if k in data else v for k, v in variables.items()}
-
-    if isinstance(value, xarray.DataArray):
-        variable = replaced({_Data: value._variable})[_Data]
-        return value._replace(variable, replaced(value._coords))
-    return value._replace(replaced(value._variables))
 
 
 class Folding:
@@ -191,7 +160,7 @@ class Folding:
         """Find what is traced, and the rank of its group for each position, -1 for none."""
         self._obj, self._dim, self._skipna = grouped._obj, grouped._group_dim, skipna
         self._grouped = grouped
-        self._data, self._coords = _traced(grouped._obj)
+        self._data, self._coords = traced_variables(grouped._obj)
         several = isinstance(self._obj, xarray.Dataset)
         self._count = len(self._obj.data_vars) if several else 1
         codes = grouped.group1d.variable._data
@@ -217,7 +186,7 @@ class Folding:
                 numbers = self._ranks.reshape([-1 if k == at else 1 for k in range(one.ndim)])
             data[name] = np.broadcast_to(numbers.astype(np.float64), shape)
         like = copy.copy(self._grouped)
-        like._obj = _with_data(self._obj, data)
+        like._obj = with_data(self._obj, data)
 
         def first(values: Any, axis: Any = None, **more: Any) -> Any:
             return np.take(values, 0, axis=axis[0] if isinstance(axis, tuple) else axis)
@@ -234,12 +203,12 @@ class Folding:
                     return None
                 data[name] = one._data
         for name, one in self._data.items():
-            made = labels._variable if name is _Data else labels._variables.get(name)
+            made = labels._variable if name is DATA else labels._variables.get(name)
             folded = None if made is None else self._folded(one, made, rule, options)
             if folded is None:
                 return None
             data[name] = folded
-        return _with_data(labels, data)
+        return with_data(labels, data)
 
     def _folded(
         self, variable: Any, made: Any, rule: Callable[..., Any], options: Mapping[str, Any]

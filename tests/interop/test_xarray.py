@@ -141,6 +141,17 @@ def test_coordinates_without_index_are_arguments():
     assert f.cache_info().traced == 1
 
 
+def test_labels_of_extremes_keep_coordinates_that_are_arguments():
+    x = xr.DataArray(
+        [[1.0, 5.0], [2.0, 3.0]],
+        dims=("i", "j"),
+        coords={"i": [4, 5], "w": ("j", [7.0, 8.0])},
+    )
+    for name in ("idxmax", "idxmin"):
+        f = jit(lambda x, name=name: getattr(x, name)("i"), strict=True)
+        xr.testing.assert_identical(f(x), getattr(x, name)("i"))
+
+
 def test_numbers_and_arrays_beside_labels():
     f = jit(lambda x, k, v, *, p=1: {"a": (x * k + v.sum()) ** p, "b": [x.mean()]}, strict=True)
     x = xr.DataArray(np.arange(6.0).reshape(2, 3), dims=("i", "j"))
