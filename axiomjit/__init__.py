@@ -3,6 +3,7 @@
 # ruff: noqa: E402 - the links are checked before anything behind them is imported
 
 from collections.abc import Mapping as _Mapping
+from functools import cache as _cache
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
@@ -203,19 +204,25 @@ def _lend(*call: _Any) -> _Any:
     return _lazy_import("axiomjit.numpy.pieces").lend(*call)
 
 
+@_cache
+def _interop(module: str) -> _Any:
+    """A module of `interop`, which no program without objects of other libraries imports."""
+    return _lazy_import(f"axiomjit.interop.{module}")
+
+
 def _of_xarray(kind: type) -> _Any:
-    """How a class of xarray's is split: no program without labels imports `interop`."""
-    return _lazy_import("axiomjit.interop.labelled").form_of(kind)
+    """How a class of xarray's is split."""
+    return _interop("labelled").form_of(kind)
 
 
 def _arrays_of(values: _Any) -> _Any:
-    """Arrays in the places of containers: no program without them imports `interop`."""
-    return _lazy_import("axiomjit.interop.containers").arrays_of(values)
+    """Arrays in the places of containers."""
+    return _interop("containers").arrays_of(values)
 
 
 def _by_names(name: str, *given: _Any) -> _Any:
-    """A function of DataArrays: no program without them imports `interop`."""
-    return vars(_lazy_import("axiomjit.interop.named_dimensions"))[name](*given)
+    """A function of DataArrays."""
+    return vars(_interop("named_dimensions"))[name](*given)
 
 
 _install(lend=_lend, by_names=_by_names)

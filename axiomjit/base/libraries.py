@@ -27,6 +27,7 @@ LIBRARIES: Final[dict[str, Library]] = {}
 """By the first part of a module's name; later packages add."""
 
 
+@lru_cache(maxsize=512)
 def library_name(kind: type) -> str:
     """The first part of the name of the module of a class."""
     return str(kind.__module__).partition(".")[0]

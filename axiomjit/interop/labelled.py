@@ -22,9 +22,17 @@ _BYTES: Final = "mMUSV"
 """Kinds of dtypes that are compared by their bytes."""
 
 
-def _key_of(values: Mapping[Any, Any]) -> object:
-    """The key of attributes or of an encoding."""
-    return static_key(dict(values)) if values else None
+def _key_of(values: Mapping[Any, Any] | None) -> object:
+    """The key of attributes or of an encoding; texts are their own."""
+    if not values:
+        return None
+    if {*map(type, values), *map(type, values.values())} == {str}:
+        return tuple(values.items())
+    return static_key(dict(values))
+
+
+def _key_of_name(name: Any) -> object:
+    return name if name is None or type(name) is str else static_key(name)
 
 
 def _data_of(variable: Any) -> Any:
@@ -35,6 +43,20 @@ def _data_of(variable: Any) -> Any:
 _NUMBERS: Final = frozenset({dtype.type for dtype in CODES})
 """Classes of results without dimensions, which xarray holds as arrays."""
 _LAZY: Final[Any] = xarray.core.indexing.ExplicitlyIndexed
+_SLOTS: Final = {"_attrs", "_data", "_dims", "_encoding"}
+_IS_KNOWN: Final = {
+    name for kind in xarray.IndexVariable.__mro__ for name in getattr(kind, "__slots__", ())
+} == _SLOTS
+"""True if a variable has no other state, so that setting these makes one."""
+
+
+def _variable(kind: Any, dims: Any, data: Any) -> Any:
+    """A variable of dimensions and data that fit; xarray's constructor takes ten times as long."""
+    if not _IS_KNOWN:
+        return kind(dims, data, None, None, fastpath=True)
+    made = object.__new__(kind)
+    made._dims, made._data, made._attrs, made._encoding = dims, data, None, None
+    return made
 
 
 class LabelsOfVariable:
@@ -51,7 +73,7 @@ class LabelsOfVariable:
         self.attrs = dict(variable._attrs) if variable._attrs else None
         self.encoding = dict(variable._encoding) if variable._encoding else None
         self.fixed = variable._data if fixed else None
-        details = _key_of(self.attrs or {}), _key_of(self.encoding or {})
+        details = _key_of(self.attrs), _key_of(self.encoding)
         values = variable._data.dtype if indexed else None
         if fixed and not indexed:
             values = _key_of_data(np.asarray(variable._data))
@@ -61,10 +83,10 @@ class LabelsOfVariable:
         """The variable with these labels, and data in place of those that it does not have."""
         if self.fixed is None:
             data = np.asarray(data) if type(data) in _NUMBERS else data
-            made = xarray.Variable(self.dims, data, None, None, fastpath=True)
+            made = _variable(xarray.Variable, self.dims, data)
         else:
             held = self.fixed.copy() if isinstance(self.fixed, np.ndarray) else self.fixed
-            made = self.kind(self.dims, held, None, None, fastpath=True)
+            made = _variable(self.kind, self.dims, held)
         if self.attrs is not None:
             made._attrs = dict(self.attrs)
         if self.encoding is not None:
@@ -158,7 +180,7 @@ def _array_apart(value: Any) -> Apart:
     coords = value._coords
     variables = ((_DATA, value._variable), *coords.items())
     labels, arrays = _parts(variables, value._indexes, coords)
-    return (Labels(labels, value._indexes, static_key(value._name)), value._name), arrays
+    return (Labels(labels, value._indexes, _key_of_name(value._name)), value._name), arrays
 
 
 def _build_array(kind: Any, keys: Keys, parts: Sequence[object]) -> object:
@@ -173,7 +195,7 @@ def _dataset_apart(value: Any) -> Apart:
     labels, arrays = _parts(value._variables.items(), value._indexes, names)
     attrs = dict(value._attrs) if value._attrs else None
     encoding = dict(value._encoding) if value._encoding else None
-    more = names, _key_of(attrs or {}), _key_of(encoding or {})
+    more = names, _key_of(attrs), _key_of(encoding)
     return (Labels(labels, value._indexes, more), _Whole(names, attrs, encoding)), arrays
 
 

@@ -8,12 +8,14 @@ import pytest
 import axiomjit
 from axiomjit.base.config import config
 from axiomjit.base.errors import FallbackWarning
+from axiomjit.base.tree import flatten_tree, unflatten_tree
 from axiomjit.dispatch.jit import jit
 
 xr = pytest.importorskip("xarray")
 pd = pytest.importorskip("pandas")
 
-from tests.interop import operations  # noqa: E402 - it imports xarray
+from axiomjit.interop import labelled  # noqa: E402 - it imports xarray
+from tests.interop import operations  # noqa: E402 - the same
 
 
 @pytest.fixture(scope="module")
@@ -243,3 +245,21 @@ def test_a_warm_call_takes_at_most_100_microseconds():
         f(x)
         times.append(time.perf_counter() - start)
     assert min(times) < 100e-6
+
+
+def test_quickly_made_variables_are_what_xarray_makes():
+    x = xr.DataArray(
+        np.arange(3.0),
+        dims="t",
+        coords={"t": ("t", [1, 2, 3], {"of": "day"}), "w": ("t", [1.0, 2.0, 3.0])},
+        attrs={"units": "K"},
+    )
+    x.encoding["scale"] = 2
+    assert labelled._IS_KNOWN
+    leaves, structure = flatten_tree(x)
+    made = unflatten_tree(structure, iter(leaves))
+    xr.testing.assert_identical(made, x)
+    assert made.encoding == {"scale": 2}
+    made.attrs["units"] = made.t.attrs["of"] = made.encoding["scale"] = None
+    assert (x.attrs, x.t.attrs, x.encoding) == ({"units": "K"}, {"of": "day"}, {"scale": 2})
+    xr.testing.assert_identical(made.copy(deep=True) + made, made * 2)
