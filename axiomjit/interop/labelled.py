@@ -14,6 +14,7 @@ import numpy as np
 import xarray
 from xarray.core.dataset import calculate_dimensions
 
+from axiomjit.base.array_values import ArrayValue
 from axiomjit.base.dtypes import CODES
 from axiomjit.base.tree import Apart, ComparedByValue, ContainerForm, Keys
 from axiomjit.dispatch.arguments import static_key
@@ -36,8 +37,13 @@ def _key_of_name(name: Any) -> object:
 
 
 def _data_of(variable: Any) -> Any:
-    """The array of a variable, loaded if it still lies in a file."""
-    return variable.data if isinstance(variable._data, _LAZY) else variable._data
+    """The array of a variable, loaded if it still lies in a file, computed if it is lazy."""
+    data = variable._data
+    if type(data) is np.ndarray:
+        return data
+    if issubclass(type(data), ArrayValue):
+        return data.as_argument()
+    return variable.data if isinstance(data, _LAZY) else data
 
 
 _NUMBERS: Final = frozenset({dtype.type for dtype in CODES})
