@@ -27,13 +27,15 @@ class ContainerForm(Record):
 
     `apart` returns the fixed data (keys, names) and the parts; `build` makes a container from a
     type, fixed data and parts. If `is_object`, the container is a leaf unless `opens` accepts it.
-    `is_labelled` is True of arrays with labels: the parts are arrays, the fixed data their labels.
+    `is_labelled` is True of arrays with labels: the parts are arrays, the fixed data their labels,
+    of which `are_data` says for each part if it is data, and no coordinate.
     """
 
     apart: Callable[[Any], Apart]
     build: Callable[[Any, Keys, Sequence[object]], object]
     is_object: bool = False
     is_labelled: bool = False
+    are_data: Callable[[Any], Sequence[bool]] | None = None
 
 
 class ComparedByValue:
@@ -382,6 +384,17 @@ def leaf_count(structure: Structure) -> int:
     if isinstance(structure, Branch):
         return sum(map(leaf_count, structure.parts))
     return int(isinstance(structure, Leaf))
+
+
+def data_leaves(structure: Structure) -> list[bool]:
+    """For each leaf of a structure, False if it is a coordinate of an array with labels."""
+    if not isinstance(structure, Branch):
+        return [True] * isinstance(structure, Leaf)
+    hashable: Any = structure.kind
+    form: ContainerForm | None = form_of(hashable)
+    if form is not None and form.are_data is not None:
+        return list(form.are_data(structure.keys))
+    return [one for part in structure.parts for one in data_leaves(part)]
 
 
 def unflatten_tree(structure: Structure, leaves: Iterator[object]) -> object:

@@ -205,6 +205,14 @@ def _dataset_apart(value: Any) -> Apart:
     return (Labels(labels, value._indexes, more), _Whole(names, attrs, encoding)), arrays
 
 
+def _data_of_array(keys: Any) -> list[bool]:
+    return [one.name is _DATA for one in keys[0].variables if one.fixed is None]
+
+
+def _data_of_dataset(keys: Any) -> list[bool]:
+    return [one.name not in keys[1].names for one in keys[0].variables if one.fixed is None]
+
+
 class _Whole(ComparedByValue):
     """The names, attributes and encoding of a Dataset; its labels compare them."""
 
@@ -235,8 +243,12 @@ def _build_dataset(kind: Any, keys: Keys, parts: Sequence[object]) -> object:
 
 
 FORMS: Final[Mapping[Any, ContainerForm]] = {
-    xarray.DataArray: ContainerForm(_array_apart, _build_array, is_labelled=True),
-    xarray.Dataset: ContainerForm(_dataset_apart, _build_dataset, is_labelled=True),
+    xarray.DataArray: ContainerForm(
+        _array_apart, _build_array, is_labelled=True, are_data=_data_of_array
+    ),
+    xarray.Dataset: ContainerForm(
+        _dataset_apart, _build_dataset, is_labelled=True, are_data=_data_of_dataset
+    ),
 }
 
 
