@@ -3,6 +3,7 @@
 # ruff: noqa: E402 - the links are checked before anything behind them is imported
 
 from collections.abc import Mapping as _Mapping
+from functools import cache as _cache
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
@@ -19,7 +20,8 @@ from axiomjit.base.locks import lazy_import as _lazy_import
 from axiomjit.base.locks import uncollected as _uncollected
 
 with _uncollected():
-    from axiomjit.base.tree import form_of_library as _form_of_library
+    from axiomjit.base.libraries import LIBRARIES as _LIBRARIES
+    from axiomjit.base.libraries import Library as _Library
     from axiomjit.dispatch.jit import jit as jit
     from axiomjit.dispatch.warm import spec as spec
     from axiomjit.functions.libraries import replaced_in as _replaced_in
@@ -203,18 +205,31 @@ def _lend(*call: _Any) -> _Any:
     return _lazy_import("axiomjit.numpy.pieces").lend(*call)
 
 
+@_cache
+def _interop(module: str) -> _Any:
+    """A module of `interop`, which no program without objects of other libraries imports."""
+    return _lazy_import(f"axiomjit.interop.{module}")
+
+
 def _of_xarray(kind: type) -> _Any:
-    """How a class of xarray's is split: no program without labels imports `interop`."""
-    return _lazy_import("axiomjit.interop.labelled").form_of(kind)
+    """How a class of xarray's is split."""
+    return _interop("labelled").form_of(kind)
 
 
 def _arrays_of(values: _Any) -> _Any:
-    """Arrays in the places of containers: no program without them imports `interop`."""
-    return _lazy_import("axiomjit.interop.containers").arrays_of(values)
+    """Arrays in the places of containers."""
+    return _interop("containers").arrays_of(values)
 
 
-_install(lend=_lend, arrays_of=_arrays_of)
-_form_of_library["xarray"] = _of_xarray
+def _by_names(name: str, *given: _Any) -> _Any:
+    """A function of DataArrays."""
+    return vars(_interop("named_dimensions"))[name](*given)
+
+
+_install(lend=_lend, by_names=_by_names)
+_LIBRARIES["xarray"] = _Library(form=_of_xarray)
+for _name in ("jax", "jaxlib", "pandas", "polars", "pyarrow", "torch"):
+    _LIBRARIES[_name] = _Library(arrays=_arrays_of)
 _replaced_in["xarray"] = lambda: _lazy_import("axiomjit.interop.xarray_calls").replaced()
 
 

@@ -11,10 +11,11 @@ from axiomjit.accumulators.fold import accumulator_of, fold_nodes
 from axiomjit.accumulators.scalars import trace_scalars
 from axiomjit.base.errors import GraphTypeError, GraphValueError, amount
 from axiomjit.base.origins import hides_frames, user_location
+from axiomjit.base.tree import is_labelled
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
 from axiomjit.graph.describe import describe_call, describe_length
-from axiomjit.graph.execution import in_arrays
+from axiomjit.graph.execution import by_names, in_arrays
 from axiomjit.graph.nodes import Node, Op, is_view
 from axiomjit.graph.primitives import CAST, COPY
 from axiomjit.graph.reductions import computed
@@ -54,7 +55,8 @@ def elementwise(
 
     Returns:
         A callable of one array per argument of fn. It returns a fresh array, or a list of arrays if
-        fn returns a tuple. Traced arrays in a compiled function give traced results.
+        fn returns a tuple. Traced arrays in a compiled function give traced results. DataArrays
+        give DataArrays: their dimensions pair by name, wherever they stand.
 
     Raises:
         GraphValueError: a mode, an order or an accumulator is unknown; when called, lengths differ,
@@ -116,6 +118,8 @@ class Elementwise(ArrayFunction):
         Raises:
             GraphTypeError: an operand has axes.
         """
+        if any(map(is_labelled, args)):
+            return by_names("apply_elementwise", self, args)
         args = in_arrays(args)
         for k, value in enumerate(args):
             if isinstance(value, NamedValue | NodeValue) and not isinstance(value, TracedValue):
@@ -132,6 +136,16 @@ class Elementwise(ArrayFunction):
         results, is_tuple = self.nodes([builder.strong(node) for node in nodes])
         found = list(map(host.folding((host,), (), False).wrap, results))
         return found if is_tuple else found[0]
+
+    @property
+    def accumulates(self) -> tuple[bool, ...]:
+        """For each mode, True if it accumulates."""
+        return tuple(one is not None for one in self._accumulators)
+
+    @property
+    def order(self) -> str:
+        """The order of dimensions: "c" or "f"."""
+        return self._order
 
     def __repr__(self) -> str:
         return f"elementwise({getattr(self._fn, '__name__', self._fn)!s})"

@@ -13,8 +13,9 @@ from axiomjit.accumulators.built_in import BUILT_IN, BuiltIn
 from axiomjit.accumulators.grouped import fold_groups
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import hides_frames, user_location
+from axiomjit.base.tree import is_labelled
 from axiomjit.graph import builder
-from axiomjit.graph.execution import in_arrays
+from axiomjit.graph.execution import by_names, in_arrays
 from axiomjit.graph.nodes import Node, Op, base_of
 from axiomjit.graph.primitives import ACCUMULATORS, COPY
 from axiomjit.graph.reductions import (
@@ -51,10 +52,10 @@ def fold(
             argmin, mean, logsumexp, variance, std.
         operands: Arrays, traced arrays in a compiled function, named arrays, or tensors, one per
             argument of the accumulator's `lift`. Arrays are broadcast as in NumPy, axes of tensors
-            and named arrays are paired.
+            and named arrays are paired, and dimensions of DataArrays by their names.
         axes: Dimensions of arrays, one or a tuple, or axes of tensors and named arrays, or their
-            names; all by default. Elements are reduced in the order of the listed axes, the last
-            one fastest.
+            names, or names of dimensions; all by default. Elements are reduced in the order of the
+            listed axes, the last one fastest.
         running: True for a scan, which keeps the axes and returns all partial results, as
             `numpy.cumsum`. Several axes are scanned in the order in which they would be reduced.
         by: Labels: the number of a group for each position along the axes, in their order, an
@@ -64,10 +65,11 @@ def fold(
 
     Returns:
         The kind of the operands, without these axes (unless `running`): an array, traced array,
-        named array or tensor; a tuple if `final` returns a tuple, or without `final` if the state
-        is one. With `by` the groups are an axis in the place of the first reduced one. A group
-        without elements gives the result of no elements; where that is an error, NaN, or for
-        integers the number with which comparisons start, -1 for a position, and 0 otherwise.
+        named array, DataArray or tensor; a tuple if `final` returns a tuple, or without `final` if
+        the state is one. With `by` the groups are an axis in the place of the first reduced one, a
+        dimension called as the labels or "group". A group without elements gives the result of no
+        elements; where that is an error, NaN, or for integers the number with which comparisons
+        start, -1 for a position, and 0 otherwise.
 
     Raises:
         GraphValueError: no accumulator has this name, an empty reduction has no initial value, or
@@ -89,6 +91,8 @@ def fold(
     """
     accumulator = accumulator_of(acc)
     _check_options(acc, operands, axes, running, by, groups)
+    if any(map(is_labelled, (*operands, by))):
+        return by_names("fold_dimensions", accumulator, operands, axes, running, by, groups)
     if by is None:
         return _fold_values(accumulator, in_arrays(operands), axes, running, None)
     *given, labels = in_arrays((*operands, by))

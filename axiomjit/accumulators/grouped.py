@@ -39,8 +39,8 @@ from axiomjit.graph.indexing_ops import (
     not_integers_error,
     take_checked,
 )
-from axiomjit.graph.library_operations import CHECK_LABELS
-from axiomjit.graph.nodes import Input, Node, Op, Scalar, note
+from axiomjit.graph.library_operations import CHECK_LABELS, check_labels
+from axiomjit.graph.nodes import Constant, Input, Node, Op, Scalar, note
 from axiomjit.graph.primitives import (
     ALL_OF,
     ANY,
@@ -83,6 +83,10 @@ def _scalar(dtype: DType, value: object) -> Scalar:
     return Scalar(dtype, dtype.type(value), False)
 
 
+def _is_frozen(array: np.ndarray) -> bool:
+    return array.base is None and not array.flags.writeable
+
+
 class Groups:
     """The groups of one fold; elements that are left out have a group of their own, the last."""
 
@@ -102,11 +106,22 @@ class Groups:
         self.kept = tuple(d for d in range(len(self.shape)) if d not in self.axes)
         self.at = min(self.axes, default=0)
         wide = cast(labels, INT)
+        count = self._checked_count(labels, wide)
+        self.cells = wide
+        if count is not None:
+            self.cells = elementwise(WHERE, _op("less", wide, ZERO), count, wide)
+
+    def _checked_count(self, labels: Node, wide: Node) -> Node | None:
+        """The number of groups, once labels are checked; None if none of them is left out."""
+        known = self.count.constant
+        array = labels.array if isinstance(labels, Constant) else None
+        if known is not None and array is not None and array.size and _is_frozen(array):
+            low, high = int(array.min()), int(array.max())
+            check_labels(low, high, known)
+            return Scalar(INT, INT.type(known), False) if low < 0 else None
         every = tuple(range(len(labels.shape)))
         ends = (builder.fold(MIN, wide, every, HIGHEST), builder.fold(MAX, wide, every, LOWEST))
-        checked = Op(INT, CHECK_LABELS, None, ends, ((), ()), (self.count + 1,), 0)
-        count = may_fail(note(checked))
-        self.cells = elementwise(WHERE, _op("less", wide, ZERO), count, wide)
+        return may_fail(note(Op(INT, CHECK_LABELS, None, ends, ((), ()), (self.count + 1,), 0)))
 
     @property
     def lengths(self) -> tuple[Dim, ...]:

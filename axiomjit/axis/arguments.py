@@ -15,6 +15,8 @@ from axiomjit.base.chunked import refuse_chunked
 from axiomjit.base.errors import AxesError, AxiomError, GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.base.overlaps import overlaps_itself
+from axiomjit.base.tree import is_labelled
+from axiomjit.graph.execution import by_names
 from axiomjit.graph.storages import storage_root
 
 
@@ -22,6 +24,8 @@ def _ordered(asked: str, tensor: Tensor, value: object) -> object:
     """The array of an argument with axes, transposed to the order of the placeholder's axes."""
     if isinstance(value, Tensor):
         value = value.eval()
+    if is_labelled(value):
+        return by_names("ordered", value, tensor.axes, asked)
     if not isinstance(value, NamedArray):
         return value
     if value.axes.is_not_equal_set(tensor.axes):

@@ -14,7 +14,7 @@ from axiomjit.base.chunked import refuse_chunked
 from axiomjit.base.dtypes import CODES, DType
 from axiomjit.base.errors import AxesError
 from axiomjit.base.origins import hides_frames, user_location
-from axiomjit.graph.execution import in_arrays
+from axiomjit.graph.execution import by_names, in_arrays
 from axiomjit.graph.traced_values import NamedValue
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class NamedArray(AxisMethods[Any], NamedValue):
     """
 
     __slots__ = ("axes", "values")
+    _is_converted = True
 
     @hides_frames
     def __init__(self, values: ArrayLike, axes: AxesLike = None) -> None:
@@ -88,6 +89,44 @@ class NamedArray(AxisMethods[Any], NamedValue):
         given = axes[0] if len(axes) == 1 else axes
         order = axes_at(self.axes, given, f"transpose of {self!r}")
         return NamedArray(self.values.transpose([self.axes.index(a) for a in order]), order)
+
+    @staticmethod
+    @hides_frames
+    def from_xarray(array: Any, axes: AxesLike = None) -> NamedArray:
+        """Label the data of a DataArray, which are not copied.
+
+        Args:
+            array: The DataArray; its coordinates and attributes are left out.
+            axes: One axis per dimension, in order. By default each has the dimension's name;
+                dimensions of equal names and lengths have the same axis, also in other calls.
+
+        Raises:
+            GraphTypeError: it is no DataArray, its data are in chunks, or the name of a dimension
+                is no string.
+            AxesError: the axes do not fit the shape.
+        """
+        named: NamedArray = by_names("to_named", array, axes)
+        return named
+
+    @hides_frames
+    def to_xarray(self, coords: Any = None, name: Any = None, attrs: Any = None) -> Any:
+        """A DataArray with the values, which are not copied, and dimensions named as the axes.
+
+        Args:
+            coords: As of `xarray.DataArray`; of the `coords` of another DataArray, those are taken
+                that have no other dimensions.
+            name: The name of the array.
+            attrs: Its attributes.
+
+        Raises:
+            GraphValueError: two axes have one name.
+        """
+        return by_names("from_named", self, coords, name, attrs)
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """The names of the axes, which xarray takes as dimensions."""
+        return tuple(f"dim_{k}" if a.name is None else a.name for k, a in enumerate(self.axes))
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self.values, dtype, copy=copy)

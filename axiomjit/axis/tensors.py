@@ -37,6 +37,7 @@ from axiomjit.base.dtypes import DType, code, is_complex
 from axiomjit.base.errors import AxesError, GraphTypeError, UnboundError
 from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.base.trace_context import refused
+from axiomjit.base.tree import is_labelled
 from axiomjit.graph import builder, execution
 from axiomjit.graph.execution import in_arrays
 from axiomjit.graph.nodes import (
@@ -365,8 +366,8 @@ def constant(value: ArrayLike, axes: AxesLike = None, dtype: DTypeLike | None = 
 
     Args:
         value: An array with one dimension per axis, or a number, which fills the axes.
-        axes: The axes, by default those of a named array; lengths must be known unless the value is
-            a number.
+        axes: The axes, by default those of a named array or DataArray; lengths must be known unless
+            the value is a number.
         dtype: The element type; by default, the one of the value.
 
     Returns:
@@ -380,6 +381,8 @@ def constant(value: ArrayLike, axes: AxesLike = None, dtype: DTypeLike | None = 
         >>> aj.constant(np.ones((2, 3)), aj.make_axes({"H": 2, "W": 3}))
         f8[H=2, W=3]
     """
+    if axes is None and is_labelled(value):
+        value = NamedArray.from_xarray(value)
     if axes is None and isinstance(value, Tensor | NamedArray):
         axes = value.axes
     labels = make_axes(axes)
@@ -472,6 +475,8 @@ def as_tensor(value: object, asked: str) -> Tensor:
     """
     if isinstance(value, Tensor):
         return value
+    if is_labelled(value):
+        value = NamedArray.from_xarray(value)
     if isinstance(value, NamedArray):
         return constant(value.values, value.axes)
     if isinstance(value, TracedValue):  # claims to be an array or a number

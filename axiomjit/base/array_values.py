@@ -41,6 +41,18 @@ def _prefix(name: str) -> Callable[[ArrayValue[Result]], Result]:
     return hides_frames(lambda self: self._operate(name, self))
 
 
+class _OfClass:
+    """A method that a class has, where NumPy looks for it, and its instances have not."""
+
+    def __init__(self, name: str, method: Callable[..., Any]) -> None:
+        self._name, self._method = name, method
+
+    def __get__(self, instance: object, owner: type) -> Callable[..., Any]:
+        if instance is None:
+            return self._method
+        raise AttributeError(self._name)
+
+
 class ArrayValue(Generic[Result]):
     """An object that stands for an array or number; its operators give a `Result`.
 
@@ -54,6 +66,8 @@ class ArrayValue(Generic[Result]):
     - `_defers`: True where functions are called by other kinds of operands, if there are any
     - `_value`: the value for `bool`, `float`, `int` and `complex`; by default a refusal
     - `as_argument`: what compiled functions get instead, by default the object itself
+    - `_is_converted`: True where xarray makes an array of it, which it does without
+      `__array_function__`
     - `_is_key`: True where `x == y` is `x is y`, so that a dict can have it as a key
     - `__iter__`, `__index__`, `__array__`, `__len__`: defined where it has them, since Python and
       NumPy look for the methods themselves
@@ -66,6 +80,14 @@ class ArrayValue(Generic[Result]):
     __slots__ = ()
     _is_key: ClassVar[bool] = False
     _defers: ClassVar[bool] = False
+    _is_converted: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Hide a method from those who look at instances, if the class says so."""
+        super().__init_subclass__(**options)
+        if cls._is_converted:
+            name = "__array_function__"
+            setattr(cls, name, _OfClass(name, getattr(cls, name)))
 
     def as_argument(self) -> Any:
         """Return the NumPy array or number that compiled functions get instead of this object."""

@@ -14,6 +14,7 @@ from types import MappingProxyType, MemberDescriptorType, SimpleNamespace
 from typing import Any, Final
 
 from axiomjit.base.errors import GraphValueError
+from axiomjit.base.libraries import library_of
 from axiomjit.base.origins import is_library_code, user_location
 from axiomjit.base.records import Record
 
@@ -26,23 +27,21 @@ class ContainerForm(Record):
 
     `apart` returns the fixed data (keys, names) and the parts; `build` makes a container from a
     type, fixed data and parts. If `is_object`, the container is a leaf unless `opens` accepts it.
-    `is_labelled` is True of arrays with labels: the parts are arrays, the fixed data their labels.
+    `is_labelled` is True of arrays with labels: the parts are arrays, the fixed data their labels,
+    of which `are_data` says for each part if it is data, and no coordinate.
     """
 
     apart: Callable[[Any], Apart]
     build: Callable[[Any, Keys, Sequence[object]], object]
     is_object: bool = False
     is_labelled: bool = False
+    are_data: Callable[[Any], Sequence[bool]] | None = None
 
 
 class ComparedByValue:
     """Fixed data of a container with an `==` and a hash that say which calls share a program."""
 
     __slots__ = ()
-
-
-form_of_library: dict[str, Callable[[type], ContainerForm | None]] = {}
-"""By the first part of a module's name, the forms of a library's classes; later packages add."""
 
 
 def _namedtuple(kind: Any, keys: Keys, parts: Sequence[object]) -> object:
@@ -257,8 +256,9 @@ def form_of(kind: type) -> ContainerForm | None:
             return _subclass(base) if _made_as(kind, base) else None
     if hasattr(kind, "__dataclass_fields__") and _made_as(kind, object):
         return OBJECT
-    of_library = form_of_library.get(str(kind.__module__).partition(".")[0])
-    return None if of_library is None else of_library(kind)
+    hashable: Any = kind
+    library = library_of(hashable)
+    return None if library is None or library.form is None else library.form(kind)
 
 
 def is_labelled(value: object) -> bool:
@@ -384,6 +384,17 @@ def leaf_count(structure: Structure) -> int:
     if isinstance(structure, Branch):
         return sum(map(leaf_count, structure.parts))
     return int(isinstance(structure, Leaf))
+
+
+def data_leaves(structure: Structure) -> list[bool]:
+    """For each leaf of a structure, False if it is a coordinate of an array with labels."""
+    if not isinstance(structure, Branch):
+        return [True] * isinstance(structure, Leaf)
+    hashable: Any = structure.kind
+    form: ContainerForm | None = form_of(hashable)
+    if form is not None and form.are_data is not None:
+        return list(form.are_data(structure.keys))
+    return [one for part in structure.parts for one in data_leaves(part)]
 
 
 def unflatten_tree(structure: Structure, leaves: Iterator[object]) -> object:

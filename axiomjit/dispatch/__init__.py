@@ -14,6 +14,7 @@ Tables of identity: equal values are one object, freed with its last user.
 - `axiomjit/symbolic/dims.py` `_interned`: equal lengths are compared by identity
 - `axiomjit/graph/nodes.py` `_interned`: equal nodes are one node, computed once
 - `axiomjit/axis/axis.py` `_merged`: flattening the same axes twice gives the same axis
+- `axiomjit/interop/named_dimensions.py` `_axes`: dimensions of one name and length pair
 - `axiomjit/axis/axis.py` `_duals`: `axis + 1` is the same axis each time
 - `axiomjit/numpy/facts.py` `_interned`: edges of paths compare facts by identity
 
@@ -63,9 +64,10 @@ Installed functions, by which a layer calls a later one.
 - `axiomjit/gradients/libraries.py` `_GIVEN`: derivatives that users gave to library functions
 - `axiomjit/graph/execution.py` `install`: front ends run graphs and do not import passes;
   `dispatch` lends arrays to functions by the drop-in, which is built on `dispatch`; front ends
-  ask `interop` for the arrays of other libraries' containers
+  ask `interop` for functions of DataArrays
 - `axiomjit/graph/execution.py` `_installed`: the functions installed there
-- `axiomjit/base/tree.py` `form_of_library`: how `interop` splits a library's labelled arrays
+- `axiomjit/base/libraries.py` `LIBRARIES`: how `interop` splits a library's labelled arrays, and
+  makes arrays of its columns and tensors
 - `axiomjit/functions/libraries.py` `replaced_in`: what `interop` does in place of a library
 
 Besides `debug` and `cli`, the only package that imports front ends, passes and runtime together.

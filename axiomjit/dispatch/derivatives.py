@@ -17,7 +17,13 @@ from axiomjit.base.errors import AxiomError, GradientError, NeedsValuesError
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import current
-from axiomjit.base.tree import Structure, flatten_tree, unflatten_tree
+from axiomjit.base.tree import (
+    Structure,
+    data_leaves,
+    flatten_tree,
+    is_labelled,
+    unflatten_tree,
+)
 from axiomjit.dispatch.fallbacks import WHOLE, falls_back, short_reason
 from axiomjit.dispatch.jit import Jitted
 from axiomjit.functions.transforms import DERIVATIVES, Transform
@@ -84,15 +90,18 @@ class Marks:
         """A tree with marked copies of its arrays, and the copies to take derivatives by.
 
         With `by`, known floats are copied, too, and what is no float is refused if `refuses`.
+        Coordinates of arrays with labels are not differentiated by.
         """
         leaves, structure = leaves_of(tree)
+        are_data = data_leaves(structure)
         if by:
-            leaves = [_traced(leaf) if isinstance(leaf, _FLOATS) else leaf for leaf in leaves]
+            pairs = zip(leaves, are_data, strict=True)
+            leaves = [_traced(one) if d and isinstance(one, _FLOATS) else one for one, d in pairs]
         chosen: list[Any] = []
         new: list[Any] = []
-        for leaf in leaves:
+        for leaf, is_data in zip(leaves, are_data, strict=True):
             is_float = has_floats(leaf)
-            if by and refuses and not is_float:
+            if by and refuses and is_data and not is_float:
                 raise self._no_float(leaf, asked)
             copy = leaf
             if is_float or (isinstance(leaf, Tracer) and leaf.is_array):
@@ -100,7 +109,7 @@ class Marks:
                 self.nodes.append(node)
                 copy = rewrapped(leaf, node)
             new.append(copy)
-            chosen += [copy] if is_float else []
+            chosen += [copy] if is_float and is_data else []
         return unflatten_tree(structure, iter(new)), chosen
 
     def _no_float(self, leaf: Any, asked: str) -> GradientError:
@@ -168,6 +177,23 @@ def gradient_array(node: Node, like: Any) -> Any:
     return new_array(node) if like.is_array or node.shape else Tracer(node)
 
 
+def refuse_labels(asked: str, values: Sequence[Any]) -> None:
+    """Refuse arrays with labels.
+
+    Raises:
+        GradientError: a value is one, or holds one.
+    """
+    leaves = flatten_tree(tuple(values), is_leaf=is_labelled)[0]
+    kind = next((type(one).__name__ for one in leaves if is_labelled(one)), None)
+    if kind is not None:
+        raise GradientError(
+            asked,
+            f"a {kind}, whose labels only grad and value_and_grad keep",
+            f"use these, or a function of the arrays in the {kind}",
+            user_location(),
+        )
+
+
 def _called(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call a function in a trace that has not seen the call."""
     return function(*args, **kwargs)
@@ -185,15 +211,20 @@ _last: Final = _Last()
 class Derivative(Transform):
     """A function with derivatives; it runs only while it is traced.
 
-    A call that no program serves is followed with its own values, unless `strict`.
+    A call that no program serves is followed with its own values, unless `strict`; `takes_labels`
+    is True if it differentiates by the data of arrays with labels.
     """
 
     strict = False
+    takes_labels = False
 
     def run(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """As `follow`; the error is kept, as it is no error of the function's own in NumPy."""
         _last.error = None
         try:
+            if not self.takes_labels:
+                asked = f"a derivative of {name_of(self.function)}"
+                refuse_labels(asked, (*args, *kwargs.values()))
             return self.follow(call, args, kwargs)
         except Exception as error:
             _last.error = ref(self), error.with_traceback(None)

@@ -11,7 +11,7 @@ import numpy as np
 from axiomjit.base.dtypes import is_complex, is_inexact
 from axiomjit.base.errors import GradientError, GraphValueError
 from axiomjit.base.origins import hides_frames, user_location
-from axiomjit.base.tree import unflatten_tree
+from axiomjit.base.tree import data_leaves, is_labelled, unflatten_tree
 from axiomjit.dispatch.derivatives import (
     Derivative,
     Marks,
@@ -37,6 +37,12 @@ def result_node(value: Any, name: str, holomorphic: bool) -> Node:
     Raises:
         GradientError: it returns something else.
     """
+    remedy = _VJP
+    if is_labelled(value):
+        leaves, structure = leaves_of(value)
+        data = [one for one, is_data in zip(leaves, data_leaves(structure), strict=True) if is_data]
+        value = data[0] if len(data) == 1 else value
+        remedy = "reduce it to one number, such as x.sum()"
     node: Node | None = value.node if is_traced(value) else None
     if node is None and isinstance(value, float | np.floating | complex | np.complexfloating):
         node = builder.as_node(value, "grad")
@@ -44,7 +50,7 @@ def result_node(value: Any, name: str, holomorphic: bool) -> Node:
     if node is None or node.shape or not is_inexact(node.dtype):
         seen = f"a result of type {type(value).__name__}" if node is None else describe_type(node)
         raise GradientError(
-            f"the gradient of {name}", f"{seen}, not one {wanted}", _VJP, user_location()
+            f"the gradient of {name}", f"{seen}, not one {wanted}", remedy, user_location()
         )
     if is_complex(node.dtype) is not holomorphic:
         remedy = (
@@ -64,6 +70,8 @@ def result_node(value: Any, name: str, holomorphic: bool) -> Node:
 
 class Gradient(Derivative):
     """The gradient of a function by some arguments, with or without its value."""
+
+    takes_labels = True
 
     def __init__(
         self,
@@ -144,15 +152,18 @@ class Gradient(Derivative):
         inputs: Sequence[Node],
         found: Mapping[Node, Node],
     ) -> Any:
-        """The gradient by an argument, in the argument's containers."""
-        _, structure = leaves_of(tree)
+        """The gradient by an argument, in the argument's containers and with its coordinates."""
+        every, structure = leaves_of(tree)
         made = []
         for leaf, node in zip(leaves, inputs, strict=True):
             value = found[node]
             if self.holomorphic and is_complex(value.dtype):
                 value = builder.elementwise(PRIMITIVES["conjugate"], value)
             made.append(gradient_array(value, leaf))
-        return unflatten_tree(structure, iter(made))
+        rest = iter(made)
+        are_data = data_leaves(structure)
+        pairs = zip(every, are_data, strict=True)
+        return unflatten_tree(structure, iter([next(rest) if d else one for one, d in pairs]))
 
 
 def _two_of(returned: Any, name: str) -> tuple[Any, Any]:

@@ -21,6 +21,7 @@ from axiomjit.dispatch.derivatives import (
     has_floats,
     leaves_of,
     name_of,
+    refuse_labels,
 )
 from axiomjit.dispatch.gradients import grad
 from axiomjit.dispatch.jit import Jitted
@@ -301,6 +302,7 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
         >>> aj.jvp(np.sin, (np.zeros(2),), (np.array([1.0, 2.0]),))
         (array([0., 0.]), array([1., 2.]))
     """
+    refuse_labels(f"jvp of {name_of(fn)}", (*primals, *tangents))
     if current() is not None:
         return _traced_jvp(_called, fn, primals, tangents)
     return derived(fn, Pushforward)(tuple(primals), tuple(tangents))

@@ -7,18 +7,17 @@ functions that run compiled graphs; until then, the NumPy evaluator runs graphs.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
+from axiomjit.base.libraries import library_of
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.native_callable import NativeCallable
 from axiomjit.graph.nodes import Constant, Graph
 from axiomjit.symbolic.dims import Symbol
 
 Finish = Callable[[Sequence[np.ndarray]], Any]
-CONTAINERS: Final = frozenset({"jax", "jaxlib", "pandas", "polars", "pyarrow", "torch"})
-"""Libraries whose columns and tensors are arrays, by the first part of the module's name."""
 _installed: dict[str, Any] = {}
 
 
@@ -82,10 +81,22 @@ def in_arrays(values: Sequence[Any]) -> Sequence[Any]:
         GraphTypeError: a container holds no numbers that NumPy has, or is no array of them.
         GraphValueError: elements are missing, or pandas would align the operands first.
     """
-    if not any(str(type(one).__module__).partition(".")[0] in CONTAINERS for one in values):
-        return values
-    found: Sequence[Any] = _installed["arrays_of"](values)
-    return found
+    for one in values:
+        kind: Any = type(one)
+        library = library_of(kind)
+        if library is not None and library.arrays is not None:
+            return library.arrays(values)
+    return values
+
+
+def by_names(name: str, *given: Any) -> Any:
+    """The result of a function of arrays for DataArrays, whose dimensions pair by their names.
+
+    Args:
+        name: The function's name in `interop/named_dimensions.py`.
+        given: Its arguments.
+    """
+    return _installed["by_names"](name, *given)
 
 
 def lower(graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]) -> Any:

@@ -393,8 +393,17 @@ def _check_labels(operands: OperandArrays, labels: Labels, out: np.ndarray) -> N
     Raises:
         PositionError: a label is neither -1 nor the number of a group.
     """
-    low, high, groups = int(operands[0].flat[0]), int(operands[1][()]), len(operands[0]) - 1
+    groups = len(operands[0]) - 1
     out[...] = groups
+    check_labels(int(operands[0].flat[0]), int(operands[1][()]), groups)
+
+
+def check_labels(low: int, high: int, groups: int) -> None:
+    """Check the smallest and the largest label of a grouped fold.
+
+    Raises:
+        PositionError: a label is neither -1 nor the number of a group.
+    """
     if low <= high and not -1 <= low <= high < groups:
         wrong = high if high >= groups else low
         raise PositionError(

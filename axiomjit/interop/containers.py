@@ -17,6 +17,7 @@ import numpy as np
 
 from axiomjit.base.dtypes import CODES, is_complex
 from axiomjit.base.errors import GraphTypeError, GraphValueError, amount
+from axiomjit.base.libraries import library_name
 from axiomjit.base.origins import hides_frames, user_location
 
 Fill = int | float | complex | bool | np.generic | None
@@ -68,16 +69,16 @@ def arrays_of(values: Sequence[Any]) -> list[Any]:
         GraphTypeError: a container holds no numbers that NumPy has, or is no array of them.
         GraphValueError: elements are missing, or pandas would align the operands first.
     """
-    _check_indexes([one for one in values if _library(one) == "pandas"])
-    found = []
-    for value in values:
-        convert = _ARRAYS.get(_library(value))
-        found.append(value if convert is None else convert(value))
-    return found
+    converters = [_ARRAYS.get(_library(value)) for value in values]
+    if converters.count(_of_pandas) > 1:
+        _check_indexes([one for one in values if _library(one) == "pandas"])
+    pairs = zip(converters, values, strict=True)
+    return [value if convert is None else convert(value) for convert, value in pairs]
 
 
 def _library(value: object) -> str:
-    return str(type(value).__module__).partition(".")[0]
+    kind: Any = type(value)
+    return library_name(kind)
 
 
 def _name(value: object) -> str:
@@ -154,6 +155,8 @@ def _check_indexes(values: Sequence[Any]) -> None:
 
 def _of_pandas(value: Any, fill: Fill = None) -> Any:
     pandas = sys.modules["pandas"]
+    if fill is None and type(value) is pandas.Series and value.dtype in CODES:
+        return value.to_numpy()
     if isinstance(value, pandas.MultiIndex):
         remedy = "give one of its levels, index.get_level_values(k)"
         _refuse("a pandas.MultiIndex as an array", "tuples as elements", remedy)

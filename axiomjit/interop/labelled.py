@@ -14,6 +14,7 @@ import numpy as np
 import xarray
 from xarray.core.dataset import calculate_dimensions
 
+from axiomjit.base.array_values import ArrayValue
 from axiomjit.base.dtypes import CODES
 from axiomjit.base.tree import Apart, ComparedByValue, ContainerForm, Keys
 from axiomjit.dispatch.arguments import static_key
@@ -22,19 +23,46 @@ _BYTES: Final = "mMUSV"
 """Kinds of dtypes that are compared by their bytes."""
 
 
-def _key_of(values: Mapping[Any, Any]) -> object:
-    """The key of attributes or of an encoding."""
-    return static_key(dict(values)) if values else None
+def _key_of(values: Mapping[Any, Any] | None) -> object:
+    """The key of attributes or of an encoding; texts are their own."""
+    if not values:
+        return None
+    if {*map(type, values), *map(type, values.values())} == {str}:
+        return tuple(values.items())
+    return static_key(dict(values))
+
+
+def _key_of_name(name: Any) -> object:
+    return name if name is None or type(name) is str else static_key(name)
 
 
 def _data_of(variable: Any) -> Any:
-    """The array of a variable, loaded if it still lies in a file."""
-    return variable.data if isinstance(variable._data, _LAZY) else variable._data
+    """The array of a variable, loaded if it still lies in a file, computed if it is lazy."""
+    data = variable._data
+    if type(data) is np.ndarray:
+        return data
+    if issubclass(type(data), ArrayValue):
+        return data.as_argument()
+    return variable.data if isinstance(data, _LAZY) else data
 
 
 _NUMBERS: Final = frozenset({dtype.type for dtype in CODES})
 """Classes of results without dimensions, which xarray holds as arrays."""
 _LAZY: Final[Any] = xarray.core.indexing.ExplicitlyIndexed
+_SLOTS: Final = {"_attrs", "_data", "_dims", "_encoding"}
+_IS_KNOWN: Final = {
+    name for kind in xarray.IndexVariable.__mro__ for name in getattr(kind, "__slots__", ())
+} == _SLOTS
+"""True if a variable has no other state, so that setting these makes one."""
+
+
+def _variable(kind: Any, dims: Any, data: Any) -> Any:
+    """A variable of dimensions and data that fit; xarray's constructor takes ten times as long."""
+    if not _IS_KNOWN:
+        return kind(dims, data, None, None, fastpath=True)
+    made = object.__new__(kind)
+    made._dims, made._data, made._attrs, made._encoding = dims, data, None, None
+    return made
 
 
 class LabelsOfVariable:
@@ -51,7 +79,7 @@ class LabelsOfVariable:
         self.attrs = dict(variable._attrs) if variable._attrs else None
         self.encoding = dict(variable._encoding) if variable._encoding else None
         self.fixed = variable._data if fixed else None
-        details = _key_of(self.attrs or {}), _key_of(self.encoding or {})
+        details = _key_of(self.attrs), _key_of(self.encoding)
         values = variable._data.dtype if indexed else None
         if fixed and not indexed:
             values = _key_of_data(np.asarray(variable._data))
@@ -61,10 +89,10 @@ class LabelsOfVariable:
         """The variable with these labels, and data in place of those that it does not have."""
         if self.fixed is None:
             data = np.asarray(data) if type(data) in _NUMBERS else data
-            made = xarray.Variable(self.dims, data, None, None, fastpath=True)
+            made = _variable(xarray.Variable, self.dims, data)
         else:
             held = self.fixed.copy() if isinstance(self.fixed, np.ndarray) else self.fixed
-            made = self.kind(self.dims, held, None, None, fastpath=True)
+            made = _variable(self.kind, self.dims, held)
         if self.attrs is not None:
             made._attrs = dict(self.attrs)
         if self.encoding is not None:
@@ -158,7 +186,7 @@ def _array_apart(value: Any) -> Apart:
     coords = value._coords
     variables = ((_DATA, value._variable), *coords.items())
     labels, arrays = _parts(variables, value._indexes, coords)
-    return (Labels(labels, value._indexes, static_key(value._name)), value._name), arrays
+    return (Labels(labels, value._indexes, _key_of_name(value._name)), value._name), arrays
 
 
 def _build_array(kind: Any, keys: Keys, parts: Sequence[object]) -> object:
@@ -173,8 +201,16 @@ def _dataset_apart(value: Any) -> Apart:
     labels, arrays = _parts(value._variables.items(), value._indexes, names)
     attrs = dict(value._attrs) if value._attrs else None
     encoding = dict(value._encoding) if value._encoding else None
-    more = names, _key_of(attrs or {}), _key_of(encoding or {})
+    more = names, _key_of(attrs), _key_of(encoding)
     return (Labels(labels, value._indexes, more), _Whole(names, attrs, encoding)), arrays
+
+
+def _data_of_array(keys: Any) -> list[bool]:
+    return [one.name is _DATA for one in keys[0].variables if one.fixed is None]
+
+
+def _data_of_dataset(keys: Any) -> list[bool]:
+    return [one.name not in keys[1].names for one in keys[0].variables if one.fixed is None]
 
 
 class _Whole(ComparedByValue):
@@ -207,8 +243,12 @@ def _build_dataset(kind: Any, keys: Keys, parts: Sequence[object]) -> object:
 
 
 FORMS: Final[Mapping[Any, ContainerForm]] = {
-    xarray.DataArray: ContainerForm(_array_apart, _build_array, is_labelled=True),
-    xarray.Dataset: ContainerForm(_dataset_apart, _build_dataset, is_labelled=True),
+    xarray.DataArray: ContainerForm(
+        _array_apart, _build_array, is_labelled=True, are_data=_data_of_array
+    ),
+    xarray.Dataset: ContainerForm(
+        _dataset_apart, _build_dataset, is_labelled=True, are_data=_data_of_dataset
+    ),
 }
 
 

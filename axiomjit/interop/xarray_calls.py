@@ -18,7 +18,8 @@ from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import refused
 from axiomjit.base.tree import flatten_tree, unflatten_tree
 from axiomjit.graph.builder import as_node
-from axiomjit.graph.traced_values import TracedValue
+from axiomjit.interop import xarray_groups
+from axiomjit.interop.traced_variables import DATA, is_traced, traced_variables, with_data
 from axiomjit.tracing.lengths import converted
 from axiomjit.tracing.tracer import Tracer
 
@@ -36,13 +37,9 @@ def _may_miss(dtype: Any) -> bool:
     return is_float(dtype) or is_complex(dtype)
 
 
-def _is_traced(data: Any) -> bool:
-    return issubclass(type(data), TracedValue)
-
-
 def _holds_traced(value: Any) -> bool:
     """True for a DataArray or Dataset with traced data or coordinates."""
-    return any(map(_is_traced, flatten_tree(value)[0]))
+    return any(map(is_traced, flatten_tree(value)[0]))
 
 
 def _refuse(asked: str, seen: str) -> Any:
@@ -53,13 +50,13 @@ def _refuse(asked: str, seen: str) -> Any:
 def _data(value: Any) -> Any:
     """The data of a variable or DataArray; traced data are what `values` would be."""
     variable = value if isinstance(value, xarray.Variable) else value._variable
-    return variable._data if _is_traced(variable._data) else variable.values
+    return variable._data if is_traced(variable._data) else variable.values
 
 
 def _item(value: Any, *place: Any) -> Any:
     """The only element, or the one at a place, as a Python number."""
     data = _data(value)
-    if not _is_traced(data):
+    if not is_traced(data):
         return data.item(*place)
     number = data.reshape(()) if not place else np.ravel(data)[place[0]]
     kind = ELEMENT_TYPES[data.dtype].python
@@ -71,7 +68,7 @@ def _zeros(value: Any) -> Any:
     """A DataArray or Dataset with the same labels and zeros in place of traced data."""
     leaves: Any
     leaves, structure = flatten_tree(value)
-    shapes = [tuple(map(int, one.shape)) if _is_traced(one) else None for one in leaves]
+    shapes = [tuple(map(int, one.shape)) if is_traced(one) else None for one in leaves]
     known = (
         leaf if shape is None else np.zeros(shape, leaf.dtype)
         for leaf, shape in zip(leaves, shapes, strict=True)
@@ -153,7 +150,7 @@ def _interpolate_dataset(
             _refuse("interp of a traced array", f"{dim}, along which it is no indexed dimension")
     variables = {}
     for name, variable in dataset._variables.items():
-        if not _is_traced(variable._data):
+        if not is_traced(variable._data):
             continue
         found = variable
         for dim in wanted:
@@ -200,7 +197,7 @@ def _labels_of_extremes(name: str) -> Callable[..., Any]:
         keep_attrs: bool | None = None,
     ) -> Any:
         options: dict[str, Any] = {"skipna": skipna, "keep_attrs": keep_attrs}
-        if not _is_traced(array._variable._data):
+        if not is_traced(array._variable._data):
             return own(array, dim, fill_value=fill_value, **options)
         labels = own(_zeros(array), dim, fill_value=fill_value, **options)
         along = array.dims[0] if dim is None else dim
@@ -217,7 +214,8 @@ def _labels_of_extremes(name: str) -> Callable[..., Any]:
         if skips:
             fill = np.nan if fill_value is xarray.core.dtypes.NA else fill_value
             made = np.where(empty._variable._data, fill, made)
-        return labels.copy(data=made.astype(labels.dtype))
+        coords = {k: v._data for k, v in traced_variables(array)[1].items() if k in labels.coords}
+        return with_data(labels, {DATA: made.astype(labels.dtype), **coords})
 
     return found
 
@@ -230,7 +228,7 @@ def _fit(own: Any) -> Callable[..., Any]:
 
     def fit(value: Any, dim: Any, deg: int, skipna: bool | None = None, **options: Any) -> Any:
         if skipna is None:
-            leaves: list[Any] = [one for one in flatten_tree(value)[0] if _is_traced(one)]
+            leaves: list[Any] = [one for one in flatten_tree(value)[0] if is_traced(one)]
             floats = [one for one in leaves if _may_miss(one.dtype)]
             skipna = any(bool(np.isnan(one).any()) for one in floats) if floats else None
         return own(value, dim, deg, skipna, **options)
@@ -240,6 +238,7 @@ def _fit(own: Any) -> Callable[..., Any]:
 
 def replaced() -> Iterator[tuple[Any, str, Callable[..., Any]]]:
     """Yield the functions of xarray that are done in another way: name, and function of ours."""
+    yield from xarray_groups.replaced()
     for kind in (xarray.DataArray, xarray.Variable):
         for name, ours in {"values": _data, "to_numpy": _data, "item": _item}.items():
             held: Any = getattr(kind, name)

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 
 from axiomjit.accumulators.accumulator import Accumulator
-from axiomjit.accumulators.arrays import ArrayFunction
+from axiomjit.accumulators.arrays import ArrayFunction, Given
 from axiomjit.base.bounded_tables import LARGEST, BoundedTable
 from axiomjit.base.errors import GraphTypeError, ShapeError, SpecError
 from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.base.records import Record
+from axiomjit.base.tree import is_labelled
 from axiomjit.graph import builder
 from axiomjit.graph.contractions import Projections
 from axiomjit.graph.describe import describe_shape
-from axiomjit.graph.execution import in_arrays
+from axiomjit.graph.execution import by_names, in_arrays
 from axiomjit.graph.nodes import Node, Op, is_view
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.traced_values import NamedValue, NodeValue, ShapedValue, Source
@@ -32,11 +33,13 @@ from axiomjit.notation.specs import Concat, EinsumSpec
 from axiomjit.notation.templates import SizeOf
 from axiomjit.notation.tensors import as_shaped, record
 from axiomjit.numpy_rules.einsum import SpecReader, spec_and_operands
-from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.dims import Dim, Scope, bound, dim
 
 
 def computed(function: ArrayCall, placed: Sequence[Any]) -> Any:
     """The result as the kind of value that the operands are."""
+    if function.call.meaning is not None and any(map(is_labelled, placed)):
+        return by_names("contract_dimensions", function, placed)
     call, placed = function.call, in_arrays(placed)
     hosts = [value for value in placed if isinstance(value, NodeValue | NamedValue)]
     if not hosts:
@@ -188,6 +191,17 @@ class ArrayCall(ArrayFunction):
         """The result for nodes."""
         return [fresh(self.call.build(arrays)[0])], False
 
+    def sources(self, shapes: Sequence[tuple[int, ...]]) -> tuple[tuple[Source, ...], ...]:
+        """For each dimension of the result, the dimensions of operands with its label."""
+        key = "sources", tuple(map(len, shapes))
+        found: tuple[tuple[Source, ...], ...] | None = self.kept.get(key)
+        if found is None:
+            given = Given([np.broadcast_to(np.int8(0), one) for one in shapes], self.call.asked)
+            with bound(Scope(given.symbols)):
+                found = self.call.build(given.inputs)[1]
+            self.kept.keep(key, found)
+        return found
+
     def capture(self, arrays: Sequence[Any]) -> None:
         """Bind the sizes to capture, for arrays of these shapes."""
         if self.call.capture:
@@ -222,8 +236,8 @@ def einsum(
 
     Args:
         spec: Which labels the dimensions of the operands and of the result have.
-        operands: Arrays, traced arrays, axis tensors or shaped tensors. Arrays may be mixed with
-            traced arrays and with shaped tensors.
+        operands: Arrays, traced arrays, DataArrays, axis tensors or shaped tensors. Arrays may be
+            mixed with traced arrays, DataArrays and shaped tensors.
         combine: "mul", "add", "sub" or "div", from left to right, or "where" of three operands.
         reduce: "sum", "max", "min", "prod", "mean", "logsumexp", or an Accumulator, which gets
             elements in the order in which labels first appear, those of the result first.
@@ -235,7 +249,8 @@ def einsum(
 
     Returns:
         A fresh value of the operands' kind. An axis tensor has the axes of the first operands with
-        these labels. The dtype is the common one, for integers too; mean and logsumexp give floats.
+        these labels, a DataArray their dimensions. The dtype is the common one, for integers too;
+        mean and logsumexp give floats.
 
     Raises:
         SpecError: the spec cannot be read; a caret marks the place.

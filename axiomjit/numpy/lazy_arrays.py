@@ -178,6 +178,8 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         if not all(map(_is_operand, operands)):
             return at_once(_PYTHON[name], operands, {}, reason=ARGUMENTS)
         if name == "pow" and len(operands) == 2 and is_short_power(*operands):
+            if getattr(operands[0], "dtype", None) == np.bool_:  # another dtype than np.power's
+                return at_once(operator.pow, operands, {}, reason=ARGUMENTS)
             return run(POWER, operands, {})
         return self._ufunc(OPERATOR_UFUNCS[name], "__call__", operands, {})
 

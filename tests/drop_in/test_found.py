@@ -172,6 +172,13 @@ COMPILED = {
         ),
         looks="round",
     ),
+    "squares of bools": Sequence(
+        (
+            Step("a = wrap(made('?', (6,), 0))"),
+            Step("a = np.multiply((a ** 2), 2)"),
+            Step("d = a[:]"),
+        )
+    ),
     "roots of integers": Sequence(
         (
             Step("a = wrap(made('i8', (2, 3, 4), k))"),

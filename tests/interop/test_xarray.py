@@ -8,12 +8,14 @@ import pytest
 import axiomjit
 from axiomjit.base.config import config
 from axiomjit.base.errors import FallbackWarning
+from axiomjit.base.tree import flatten_tree, unflatten_tree
 from axiomjit.dispatch.jit import jit
 
 xr = pytest.importorskip("xarray")
 pd = pytest.importorskip("pandas")
 
-from tests.interop import operations  # noqa: E402 - it imports xarray
+from axiomjit.interop import labelled  # noqa: E402 - it imports xarray
+from tests.interop import operations  # noqa: E402 - the same
 
 
 @pytest.fixture(scope="module")
@@ -141,6 +143,17 @@ def test_coordinates_without_index_are_arguments():
     assert f.cache_info().traced == 1
 
 
+def test_labels_of_extremes_keep_coordinates_that_are_arguments():
+    x = xr.DataArray(
+        [[1.0, 5.0], [2.0, 3.0]],
+        dims=("i", "j"),
+        coords={"i": [4, 5], "w": ("j", [7.0, 8.0])},
+    )
+    for name in ("idxmax", "idxmin"):
+        f = jit(lambda x, name=name: getattr(x, name)("i"), strict=True)
+        xr.testing.assert_identical(f(x), getattr(x, name)("i"))
+
+
 def test_numbers_and_arrays_beside_labels():
     f = jit(lambda x, k, v, *, p=1: {"a": (x * k + v.sum()) ** p, "b": [x.mean()]}, strict=True)
     x = xr.DataArray(np.arange(6.0).reshape(2, 3), dims=("i", "j"))
@@ -232,3 +245,21 @@ def test_a_warm_call_takes_at_most_100_microseconds():
         f(x)
         times.append(time.perf_counter() - start)
     assert min(times) < 100e-6
+
+
+def test_quickly_made_variables_are_what_xarray_makes():
+    x = xr.DataArray(
+        np.arange(3.0),
+        dims="t",
+        coords={"t": ("t", [1, 2, 3], {"of": "day"}), "w": ("t", [1.0, 2.0, 3.0])},
+        attrs={"units": "K"},
+    )
+    x.encoding["scale"] = 2
+    assert labelled._IS_KNOWN
+    leaves, structure = flatten_tree(x)
+    made = unflatten_tree(structure, iter(leaves))
+    xr.testing.assert_identical(made, x)
+    assert made.encoding == {"scale": 2}
+    made.attrs["units"] = made.t.attrs["of"] = made.encoding["scale"] = None
+    assert (x.attrs, x.t.attrs, x.encoding) == ({"units": "K"}, {"of": "day"}, {"scale": 2})
+    xr.testing.assert_identical(made.copy(deep=True) + made, made * 2)

@@ -1,0 +1,41 @@
+"""The traced data and coordinates of DataArrays and Datasets, and other data in their places."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import xarray
+
+from axiomjit.graph.traced_values import TracedValue
+
+DATA: Final = object()
+"""Stands for the name of the data of a DataArray among the names of its coordinates."""
+
+
+def is_traced(data: Any) -> bool:
+    """True for a traced array."""
+    return issubclass(type(data), TracedValue)
+
+
+def traced_variables(value: Any) -> tuple[dict[Any, Any], dict[Any, Any]]:
+    """The traced variables of a DataArray or Dataset by name: data, and coordinates."""
+    if isinstance(value, xarray.DataArray):
+        data, coords = {DATA: value._variable}, value._coords
+    else:
+        coords = {k: v for k, v in value._variables.items() if k in value._coord_names}
+        data = {k: v for k, v in value._variables.items() if k not in coords}
+    made = [{k: v for k, v in one.items() if is_traced(v._data)} for one in (data, coords)]
+    return made[0], made[1]
+
+
+def with_data(value: Any, data: Mapping[Any, Any]) -> Any:
+    """A DataArray or Dataset with other data of some variables, in the same dimensions."""
+
+    def replaced(variables: Mapping[Any, Any]) -> dict[Any, Any]:
+        return {k: v._replace(data=data[k]) if k in data else v for k, v in variables.items()}
+
+    if isinstance(value, xarray.DataArray):
+        variable = replaced({DATA: value._variable})[DATA]
+        return value._replace(variable, replaced(value._coords))
+    return value._replace(replaced(value._variables))
