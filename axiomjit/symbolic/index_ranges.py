@@ -9,7 +9,9 @@ from __future__ import annotations
 from axiomjit.base.records import Record
 from axiomjit.symbolic.dims import (
     INDEX,
+    SIGNS,
     Dim,
+    Scope,
     Symbol,
     choices,
     compare,
@@ -96,6 +98,24 @@ class IndexRanges(Record):
     def within(self, symbol: Symbol, trips: Dim) -> IndexRanges:
         """The ranges with one more index, from 0 to the number of trips."""
         return IndexRanges((*self.ranges, (symbol, dim(0), trips - 1)))
+
+
+class AnyTrip(Record):
+    """Comparisons of indices while passes lower a body for all trips at once.
+
+    An equality is false, as it does not hold in all trips. An order is that of the trip in `scope`:
+    it may decide about speed alone.
+    """
+
+    scope: Scope
+
+    def name_any(self, *lengths: Dim) -> bool:
+        """True if an index is in one of the lengths."""
+        return any(symbol.kind == INDEX for symbol in symbols_in(*lengths))
+
+    def outcome(self, apart: Dim, sign: str) -> bool:
+        """The outcome of `apart sign 0`."""
+        return sign != "==" and SIGNS[sign](self.scope.value(apart), 0)
 
 
 def is_surely(length: Dim, value: int) -> bool:

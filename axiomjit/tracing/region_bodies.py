@@ -14,14 +14,14 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base.array_values import OPERATOR_UFUNCS
-from axiomjit.base.dtypes import BOOL, COMPLEX, FLOAT, INT, DType, supported
+from axiomjit.base.dtypes import BOOL, COMPLEX, FLOAT, INT, DType, is_complex, supported
 from axiomjit.base.errors import amount
 from axiomjit.base.records import Record
 from axiomjit.base.trace_context import Following
 from axiomjit.graph.builder import as_node, cast, elementwise, fold, python_number, strong
 from axiomjit.graph.external_calls import stored
 from axiomjit.graph.indexing_ops import ZERO, lengths_of
-from axiomjit.graph.library_operations import LibraryOperation
+from axiomjit.graph.library_operations import AFTER
 from axiomjit.graph.nodes import (
     Graph,
     Input,
@@ -30,16 +30,16 @@ from axiomjit.graph.nodes import (
     Op,
     Saved,
     Scalar,
-    is_scan,
     is_view,
     post_order,
     size,
     with_operands,
 )
-from axiomjit.graph.primitives import ALL_OF, PRIMITIVES, WHERE
+from axiomjit.graph.primitives import ALL_OF, COPY, PRIMITIVES, WHERE
 from axiomjit.graph.regions import Loop, Region, overwritten
 from axiomjit.numpy_rules.elementwise import UFUNCS
 from axiomjit.symbolic.dims import INDEX, Dim, Scope, Symbol
+from axiomjit.symbolic.index_maps import fixed, identity
 from axiomjit.symbolic.index_ranges import IndexRanges
 from axiomjit.tracing.lengths import SymbolicFloat, SymbolicInt, SymbolicNumber
 from axiomjit.tracing.operators import TracedStorage
@@ -69,10 +69,14 @@ class RegionBody:
     A check is a truth that must hold in each trip; else the call is answered by NumPy.
     """
 
-    __slots__ = ("_before", "checks", "finals", "outer")
+    __slots__ = ("_before", "checks", "drawn", "failing", "finals", "outer")
 
     def __init__(self, outer: RegionBody | None) -> None:
         self.outer, self.checks = outer, list[Node]()
+        self.failing: list[object] = []
+        """The steps that may raise an error."""
+        self.drawn: Node | None = None
+        """The last random draw."""
         self.finals: dict[TracedStorage, Node] = {}
         self._before: dict[TracedStorage, Any] = {}
 
@@ -155,14 +159,17 @@ class RegionBody:
 
 
 @contextmanager
-def followed(following: Following, given: Mapping[TracedStorage, Node]) -> Iterator[RegionBody]:
-    """Follow a body, with placeholders as the versions of storages.
+def followed(
+    following: Following, given: Mapping[TracedStorage, Node], draws: Node | None = None
+) -> Iterator[RegionBody]:
+    """Follow a body, with placeholders as the versions of storages, and for the draw before.
 
     Raises:
-        RegionRefused: the body has an effect, or a step that may raise an error.
+        RegionRefused: the body writes into memory that views of the function share.
     """
     region = RegionBody(following.region)
     arguments, failing, last = following.arguments, len(following.may_fail), following.last
+    following.last = draws
     for storage, node in given.items():
         region.note_write(storage)
         storage.put_back((node, storage.state()[1]))
@@ -171,14 +178,30 @@ def followed(following: Following, given: Mapping[TracedStorage, Node]) -> Itera
         yield region
     finally:
         following.region, following.arguments = region.outer, arguments
+        drawn, following.last = following.last, last
         region.end()
-    if following.last is not last:
-        raise RegionRefused("an effect in each trip, such as a random draw")
-    if len(following.may_fail) != failing:
-        raise RegionRefused("a step that may raise an error in each trip")
+    if isinstance(drawn, Node) and drawn is not draws:
+        region.drawn = drawn
+    region.failing = following.may_fail[failing:]
+    del following.may_fail[failing:]
     for storage in region.finals:
         if len(storage.related()) > 1:
             raise RegionRefused("a write into an array that may share memory with another one")
+
+
+def after_steps(*steps: object) -> Node:
+    """A number that is known once steps are done."""
+    found: Node = Scalar(FLOAT, FLOAT.type(0), False)
+    for node in (step for step in steps if isinstance(step, Node)):
+        rank = len(node.shape)
+        if all((n.constant or 0) > 0 for n in node.shape) and not is_complex(node.dtype):
+            first = Op(node.dtype, COPY, None, (node,), ((fixed(0),) * rank,), (), 0)
+            done: Node = cast(first, FLOAT)
+        else:  # it may have no element
+            given = (stored(node),), (identity(rank),), node.shape, 0
+            done = Op(FLOAT, AFTER.replace(ranks=(rank,)), None, *given)
+        found = elementwise(PRIMITIVES["add"], found, done)
+    return found
 
 
 class Kind(Record):
@@ -263,8 +286,11 @@ def close_bodies(
     everything = [node for outputs in ends for node in outputs.values()]
     inner = _inside(everything, placeholders, index, since)
     taken: dict[Node, None] = {}
+    chosen = {symbol for key, symbol in scope.data_dependent.items() if key in inner}
     for node in inner:
         _refuse_step(node, scope)
+        if chosen and not chosen.isdisjoint(symbols_of(node)):
+            raise RegionRefused("a number of elements that a mask chooses in each trip")
         taken |= {child: None for child in node.children if _is_captured(child, inner)}
     taken |= {node: None for node in everything if _is_captured(node, inner)}
     if len(inner) > MAX_OPERATIONS:
@@ -327,17 +353,16 @@ def symbols_of(node: Node) -> frozenset[Symbol]:
 
 
 def _refuse_step(node: Node, scope: Scope) -> None:
-    """Refuse a node that the loops of a body cannot compute."""
+    """Refuse a node that no plan of a body computes."""
     if not isinstance(node, Op) or isinstance(node.primitive, Region):
         return
     ranges = scope.indices
     if isinstance(ranges, IndexRanges):
         for extent in node.extents:
             ranges.ends(extent)
-    if isinstance(node.primitive, LibraryOperation):
-        raise RegionRefused(f"{node.primitive}, which a library computes, in each trip")
-    if node.regions or node.conditions or is_scan(node):
-        raise RegionRefused(f"a {node.primitive} of parts in each trip")
+    named = {symbol.kind for length in lengths_of(node) for symbol in length.symbols}
+    if (node.regions or node.conditions) and INDEX in named:
+        raise RegionRefused(f"a {node.primitive} of parts that differ between trips")
 
 
 def _refuse_other_index(node: Node, scope: Scope) -> None:

@@ -62,7 +62,9 @@ def make_plan(program: LoopProgram, context: Context) -> Plan:
     plain = [s for s in scratch if s not in made]
     heirs = _reused_memory(plain, first, last)
     choices = _choices(program, context)
-    late = {s: data_dependent_in(*s.shape, *s.strides) for s in allocated if s.name not in heirs}
+    own = {choose.choice.symbol for choose in choices}  # others are known before the plan runs
+    late = {s: data_dependent_in(*s.shape, *s.strides) & own for s in allocated}
+    late = {s: symbols for s, symbols in late.items() if s.name not in heirs}
     steps: list[Step] = [Allocate(s.name) for s, symbols in late.items() if not symbols]
     known: set[Symbol] = set()
     for k, step in enumerate(program.steps):
