@@ -234,11 +234,14 @@ class Repeat(OfRegion):
     """Run the first plan trip by trip, `trips` times, or without an end.
 
     Lengths of the plans name the `index`, which counts trips from 0. Before each trip the second
-    plan, if there is one, gives a truth; the loop ends where it is false.
+    plan, if there is one, gives a truth; the loop ends where it is false. The results of the first
+    plan take the places of the `renewed` windows in the next trip; after the loop the last ones are
+    copied into these windows.
     """
 
     index: Symbol | None = None
     trips: Dim | None = None
+    renewed: tuple[int, ...] = ()
 
 
 class Branch(OfRegion):

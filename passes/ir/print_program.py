@@ -346,6 +346,7 @@ def _region_lines(step: Repeat | Branch) -> Iterator[str]:
     if isinstance(step, Repeat):
         name = "_" if step.index is None else step.index.name
         head = "repeat" if step.trips is None else f"repeat {name} < {step.trips}"
+        head += "".join(f" renewing {place}" for place in step.renewed)
     over, given = "; ".join(operands[: step.written]), "; ".join(operands[step.written :])
     yield f"{_window_text(step.target)} = {head} over {over}" + (f" with {given}" if given else "")
     for word, body in zip(words, step.bodies, strict=False):

@@ -567,8 +567,12 @@ def _region_faults(step: Repeat | Branch) -> Iterator[str]:
         back = {one.position for one in body.steps if isinstance(one, WriteBack)}
         if any(position >= step.written for position in back):
             yield f"a body writes the windows {sorted(back)}"
-        if len(body.results) != int(asks and number == 1):
+        renewed = step.renewed if isinstance(step, Repeat) and number == 0 else ()
+        if len(body.results) != (len(renewed) or int(asks and number == 1)):
             yield f"a body returns {len(body.results)} results"
+        for window, place in zip(body.results, renewed, strict=False):
+            if (window.dtype, window.shape, window.strides) != kinds[place] or place in back:
+                yield f"{window.buffer} cannot take the place of window {place}"
     if isinstance(step, Repeat) and step.trips is None and len(step.bodies) < 2:
         yield "a region without an end"
 

@@ -70,8 +70,12 @@ class RegionForm(StepForm):
         found = self._kept.get(key)
         if found is None:
             index = self.step.index if isinstance(self.step, Repeat) else None
-            pairs = zip(self.bodies, self.named, strict=True)
-            bodies = [Body(form, lengths, index if named else None) for form, named in pairs]
+            gives = isinstance(self.step, Repeat) and bool(self.step.renewed)
+            pairs = enumerate(zip(self.bodies, self.named, strict=True))
+            bodies = [
+                Body(form, lengths, index if named else None, gives and k == 0)
+                for k, (form, named) in pairs
+            ]
             found = self._kept.keep(key, bodies)
         return found
 
@@ -150,7 +154,7 @@ class RegionStep(BoundStep):
 class Repeating(RegionStep):
     """A loop, bound to lengths."""
 
-    __slots__ = ("_trips",)
+    __slots__ = ("_renewed", "_trips")
 
     def __init__(
         self, form: RegionForm, lengths: Mapping[Symbol, int], bodies: Sequence[Body]
@@ -158,10 +162,13 @@ class Repeating(RegionStep):
         super().__init__(form, lengths, bodies)
         trips = form.step.trips if isinstance(form.step, Repeat) else None
         self._trips = None if trips is None else evaluate(trips, lengths)
+        self._renewed = form.step.renewed if isinstance(form.step, Repeat) else ()
 
     def run(self, *seen: Array) -> int:
         """Run trip by trip."""
         trips: Iterable[int] = itertools.count() if self._trips is None else range(self._trips)
+        if self._renewed:
+            return self._run_renewing(trips, list(seen))
         body, *conditions = [one.called(seen) for one in self._bodies]
         if not conditions:
             for trip in trips:
@@ -173,6 +180,22 @@ class Repeating(RegionStep):
                 return trip
             body(trip)
         return max(self._trips or 0, 0)
+
+    def _run_renewing(self, trips: Iterable[int], seen: list[Array]) -> int:
+        """Run trip by trip, with the results of each trip in place of the renewed windows."""
+        places, count = self._renewed, max(self._trips or 0, 0)
+        windows = [seen[place] for place in places]
+        body, *conditions = self._bodies
+        for trip in trips:
+            if not all(one.called(seen)(trip) for one in conditions):
+                count = trip
+                break
+            for place, new in zip(places, body.called(seen)(trip), strict=True):
+                seen[place] = new
+        for window, place in zip(windows, places, strict=True):
+            if window is not seen[place]:
+                window[...] = seen[place]
+        return count
 
 
 class Branching(RegionStep):
@@ -189,10 +212,17 @@ class Branching(RegionStep):
 class Body:
     """The plan of a body for known lengths, and its native calls."""
 
-    __slots__ = ("_bound", "_cell", "_entry", "_form", "_index", "_lengths", "_left", "_runs")
+    __slots__ = (
+        *("_bound", "_cell", "_entry", "_form", "_gives", "_index", "_left", "_lengths"),
+        *("_runs",),
+    )
 
-    def __init__(self, form: PlanForm, lengths: Mapping[Symbol, int], index: Symbol | None) -> None:
+    def __init__(
+        self, form: PlanForm, lengths: Mapping[Symbol, int], index: Symbol | None, gives: bool
+    ) -> None:
+        """Bind later; a body that `gives` arrays returns all its results."""
         self._form, self._lengths, self._index = form, dict(lengths), index
+        self._gives = gives
         self._bound: BoundPlan | None = None
         self._runs, self._left = 0, MOST_TABLES
         self._entry: Runner | None = None
@@ -224,7 +254,7 @@ class Body:
         for name, position in form.arguments:
             arrays[name] = given[position]
         found = bound.go_on(arrays, given)
-        return found[0] if found else None
+        return found if self._gives else found[0] if found else None
 
     def _bound_at(self, given: Sequence[Any]) -> BoundPlan:
         """The plan bound to the lengths of a trip."""
@@ -247,7 +277,8 @@ class Body:
         scope, results = Scope(symbols), len(self._form.plan.results)
         with bound(scope):
             plan: Any = bound_plan if index is None else bound_plan.of_words(symbols)
-            form = instructions.SCALARS if results else instructions.NOTHING
+            form = instructions.NOTHING if not results else instructions.SCALARS
+            form = instructions.TUPLE if self._gives else form
             native = None if plan is None else plan.native_plan(results, form)
         if native is None:
             return

@@ -321,10 +321,13 @@ def _region(step: Repeat | Branch, windows, lengths, run: Callable[[int, int], o
         run(0 if windows[step.written] else 1, 0)
         return
     trips = math.inf if step.trips is None else evaluate(step.trips, lengths)
-    trip = 0
+    trip, old = 0, [windows[place] for place in step.renewed]
     while trip < trips and all(run(k, trip)[0] for k in range(1, len(step.bodies))):
-        run(0, trip)
+        for place, new in zip(step.renewed, run(0, trip), strict=True):
+            windows[place] = new
         trip += 1
+    for window, place in zip(old, step.renewed, strict=True):
+        window[...] = windows[place]
 
 
 def run_plan_plain(

@@ -8,7 +8,9 @@ from axiomjit.base.errors import VerifyError
 from axiomjit.passes.ir.plan_ir import Allocate, Branch, Call, Launch, OfRegion, Repeat, WriteBack
 from axiomjit.passes.ir.verify_program import verify_program
 from axiomjit.passes.loops import lower_regions
+from axiomjit.passes.plan import repeat_regions as repeat_module
 from axiomjit.passes.plan.repeat_regions import repeat_regions
+from axiomjit.runtime.execution import repeats
 from axiomjit.symbolic.dims import dim
 from tests.passes.examples import example
 from tests.passes.graphs import follow, in_numpy, lower_until, lowered, run_plan_plain, small_forms
@@ -94,6 +96,94 @@ def test_large_products_and_large_trips_are_repeated():
 
     assert Repeat not in trips_of(scaled, large[:2])
     assert {Repeat, Launch} <= trips_of(scaled, large)
+
+
+def rolled(x, n):
+    """An array of which each trip makes another one, from other elements."""
+    for i in range(n):
+        x = 0.5 * x + 0.25 * (np.roll(x, 1) - i * np.roll(x, -1))
+    return x
+
+
+def sorted_anew(x, n):
+    def step(carried):
+        x, k = carried
+        return np.sort(0.5 - x), k + 1
+
+    return aj.while_loop(lambda carried: carried[1] < n, step, (x, 0))[0]
+
+
+@pytest.fixture
+def _small_is_large(monkeypatch):
+    monkeypatch.setattr(repeat_module, "MIN_ELEMENTS", 0)
+
+
+@pytest.mark.usefixtures("_small_is_large")
+@pytest.mark.parametrize("function", [rolled, sorted_anew])
+def test_arrays_bound_anew_are_made_in_two_memories(golden, function):
+    x = np.random.default_rng(0).random(9)
+    compiled = aj.jit(strict=True)(function)
+    for n in (1, 2, 9, 12, 9, 30):
+        before = x.copy()
+        assert np.allclose(compiled(x, n), function(x, n), rtol=1e-12)
+        assert np.array_equal(x, before)
+    with small_forms():
+        case = follow(function, x, 9)
+        plan = lowered(case).plan
+    (step,) = (step for step in plan.steps if isinstance(step, Repeat))
+    assert step.renewed == (0,)
+    (result,) = case.returned(run_plan_plain(plan, case.arguments, case.values))
+    assert np.allclose(result, function(x, 9), rtol=1e-12)
+    golden(compiled.lower(x, 9).plan)
+    for places in ((), (0, 0)):
+        at = plan.steps.index(step)
+        steps = *plan.steps[:at], step.replace(renewed=places), *plan.steps[at + 1 :]
+        with pytest.raises(VerifyError):
+            verify_program(plan.replace(steps=steps))
+
+
+@pytest.mark.usefixtures("_small_is_large")
+def test_parts_and_arrays_that_are_read_again_stay_in_their_memory():
+    def first_part(x, n):
+        for i in range(n):
+            x[: n - i] = np.sort(0.5 - x[: n - i])
+
+    def read_again(x, n):
+        for i in range(n):
+            x[...] = np.concatenate([x[1:], x[:1]]) * 0.5
+            x[i] += x[i - 1]
+
+    for function in (first_part, read_again):
+        mine, plain = (np.random.default_rng(0).random(12) for _ in range(2))
+        compiled = aj.jit(strict=True)(function)
+        compiled(mine, 9)
+        function(plain, 9)
+        assert np.allclose(mine, plain, rtol=1e-12)
+        (step,) = (s for s in compiled.lower(mine, 9)._stages.plan.steps if isinstance(s, Repeat))
+        assert step.renewed == ()
+
+
+@pytest.mark.usefixtures("_small_is_large")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_mean_the_same_in_two_memories(name):
+    function, make = PROGRAMS[name]
+    mine, plain = (make(7, np.random.default_rng(7)) for _ in range(2))
+    found, wanted = aj.jit(strict=True)(function)(*mine), function(*plain)
+    if isinstance(wanted, np.ndarray):
+        np.testing.assert_allclose(found, wanted, rtol=1e-10)
+    for one, other in zip(mine, plain, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10)
+
+
+def test_results_that_take_the_wrong_place_are_found(monkeypatch):
+    right = repeats.Repeating._run_renewing
+
+    def stays(self, trips, seen):
+        return right(self, list(trips)[:-1], seen)
+
+    monkeypatch.setattr(repeats.Repeating, "_run_renewing", stays)
+    x = np.random.default_rng(0).random(5000)
+    assert not np.allclose(aj.jit(rolled)(x, 9), rolled(x, 9))
 
 
 def spoiled(name, rule):
