@@ -14,13 +14,17 @@ from axiomjit.graph.regions import Region
 from axiomjit.symbolic.dims import Scope, bound
 from axiomjit.tracing import swapped_names
 from axiomjit.tracing.control_flow import UNBOUND, RegionRefused, trace_cond, trace_loop
+from tests.tracing import repeat_programs
 from tests.tracing.loop_programs import PROGRAMS
 
 CLOSE = {"rtol": 1e-12, "atol": 1e-13}
 
 
+EVERY = PROGRAMS | repeat_programs.PROGRAMS
+
+
 def arguments_of(name, n):
-    function, make = PROGRAMS[name]
+    function, make = EVERY[name]
     return function, make(n, np.random.default_rng(n))
 
 
@@ -45,12 +49,12 @@ def assert_as_python(compiled, function, arguments):
     assert_same([*leaves(compiled(*mine)), *mine], [*leaves(function(*plain)), *plain])
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", EVERY)
 def test_programs_are_compiled_and_equal_python(name):
     function, arguments = arguments_of(name, 7)
     compiled = aj.jit(strict=True)(function)
     assert_as_python(compiled, function, arguments)
-    assert_as_python(compiled, function, PROGRAMS[name][1](11, np.random.default_rng(1)))
+    assert_as_python(compiled, function, EVERY[name][1](11, np.random.default_rng(1)))
 
 
 @pytest.mark.parametrize("name", ["cholesky", "lu_with_pivoting", "stacked"])
@@ -63,7 +67,7 @@ def test_another_length_compiles_nothing(name):
     assert compiled.cache_info().traced == before
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", EVERY)
 def test_the_evaluator_gives_the_meaning_of_regions(name):
     function, arguments = arguments_of(name, 6)
     mine, plain = copies(arguments), copies(arguments)
