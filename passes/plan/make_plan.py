@@ -99,15 +99,22 @@ def _partials(steps: Steps) -> list[Storage]:
 def _groups(steps: Steps) -> dict[int, tuple[LibraryCall, ...]]:
     """For the index of each library call, the later calls for other results of its function.
 
-    The later calls run together with the first one, so the dictionary lacks their own indices.
+    The later calls run together with the first one, so the dictionary lacks their own indices. A
+    write into an operand ends a group.
     """
     found: dict[int, tuple[LibraryCall, ...]] = {}
-    known: dict[object, int] = {}
+    known: dict[tuple[object, tuple[View, ...]], int] = {}
     for k, step in enumerate(steps):
         if isinstance(step, LibraryCall):
             same = _shared(step)
             at = k if same is None else known.setdefault((same, step.operands), k)
             found[at] = (*found[at], step) if at in found else ()
+        written = accessed(step)[1] if known else ()
+        known = {
+            key: at
+            for key, at in known.items()
+            if not any(view.storage in written for view in key[1])
+        }
     return found
 
 
