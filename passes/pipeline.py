@@ -196,6 +196,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     OptionalPass("loops.lower_regions", calls_region),
     insert_cancellation_checks,
     make_plan,
+    OptionalPass("plan.repeat_regions", lambda plan: plan.calls_regions),
 )
 
 
@@ -208,6 +209,7 @@ LOOP_PASSES: Final[dict[str, Pass]] = {
 NEEDED: Final = frozenset(
     ("compose_views", "order_contractions", "save_versions", "lower_to_views", "lower_to_loops")
     + ("estimate_cost", "split_regions", "lower_regions", "make_plan")
+    + ("repeat_regions",)
 )
 """Passes that later passes or kernels depend on; all others only make programs faster."""
 
@@ -248,6 +250,7 @@ def run_pipeline(graph: Graph, context: Context, watch: Watcher | None = None) -
         VerifyError: a pass returned an illegal program, which is a defect of that pass.
     """
     program: AnyProgram = graph
+    context = context.replace(lower=_lowered)
     last: dict[type, Any] = {}
     checked = config.check
     if checked:
@@ -263,6 +266,11 @@ def run_pipeline(graph: Graph, context: Context, watch: Watcher | None = None) -
             watch(step.__name__, before, program, took)
     forms = (last[Graph], last[ViewProgram], last[LoopProgram], last[Plan])
     return Stages(context, graph, *forms)
+
+
+def _lowered(graph: Graph, context: Context) -> Plan:
+    """The plan of a body."""
+    return run_pipeline(graph, context).plan
 
 
 def simplified(graph: Graph, context: Context) -> Graph:

@@ -8,7 +8,7 @@ from typing import Final
 
 from axiomjit.base.config import config
 from axiomjit.base.errors import GraphValueError
-from axiomjit.passes.ir.plan_ir import Launch, Plan
+from axiomjit.passes.ir.plan_ir import Plan
 from axiomjit.passes.ir.print_program import FORMS, AnyProgram, print_program
 from axiomjit.passes.pipeline import PASSES, Watcher
 
@@ -37,7 +37,7 @@ def watcher() -> Watcher | None:
 
 def source_of(plan: Plan) -> str:
     """The generated Python source of every kernel of a plan, in order of launch."""
-    return "\n".join(step.kernel.source for step in plan.steps if isinstance(step, Launch))
+    return "\n".join(launch.kernel.source for launch in plan.launches)
 
 
 class _Live:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from axiomjit.base.errors import GraphValueError, amount
@@ -13,12 +13,12 @@ from axiomjit.base.records import Record, cached_property
 from axiomjit.debug.live import NAMES, source_of
 from axiomjit.passes.ir.loop_ir import LoopProgram
 from axiomjit.passes.ir.parse_loops import BoundProgram, print_loops
-from axiomjit.passes.ir.plan_ir import Allocate, Call, Kernel, Launch, Plan, Release
+from axiomjit.passes.ir.plan_ir import Allocate, Call, Kernel, Launch, OfRegion, Plan, Release
 from axiomjit.passes.ir.print_program import AnyProgram, print_program
 from axiomjit.passes.ir.view_ir import ArrayRole
 from axiomjit.passes.pipeline import LOOP_PASSES, Stages, run_pipeline
 from axiomjit.runtime.codegen.kernel_cache import KERNELS
-from axiomjit.symbolic.dims import Symbol, evaluate
+from axiomjit.symbolic.dims import Dim, Symbol, evaluate
 
 if TYPE_CHECKING:
     from axiomjit.runtime.codegen.compile_source import CompiledKernel
@@ -73,6 +73,14 @@ def _peak_bytes(plan: Plan, lengths: Mapping[Symbol, int]) -> int:
     return peak
 
 
+def _names_of(plan: Plan, arguments: Sequence[str]) -> dict[str, str]:
+    """The user's names of buffers, given those of the arguments."""
+    return {
+        one.name: ROLES[one.role] if one.position is None else arguments[one.position]
+        for one in plan.buffers
+    }
+
+
 class Lowered:
     """The stages of one program, each made as text at first use."""
 
@@ -95,8 +103,7 @@ class Lowered:
     @property
     def kernels(self) -> tuple[Kernel, ...]:
         """The kernels, in order of launch."""
-        steps = self._stages.plan.steps
-        return tuple(step.kernel for step in steps if isinstance(step, Launch))
+        return tuple(launch.kernel for launch in self._stages.plan.launches)
 
     @cached_property
     def graph(self) -> str:
@@ -209,7 +216,7 @@ class Lowered:
     def cost(self) -> CostInNumbers:
         """Bytes read and written, operations and allocations of a call with these lengths."""
         cost = self._stages.cost
-        products = sum(isinstance(step, Call) for step in self._stages.plan.steps)
+        products = len(self._stages.plan.calls)
         at = self._values
         return CostInNumbers(
             bytes_read=evaluate(cost.bytes_read, at),
@@ -225,15 +232,18 @@ class Lowered:
     @cached_property
     def legend(self) -> str:
         """The user's names of the buffers, numbers and lengths of each kernel, one per line."""
-        owners = {
-            buffer.name: ROLES[buffer.role]
-            if buffer.position is None
-            else self._names[buffer.position]
-            for buffer in self._stages.plan.buffers
-        }
-        lines: list[str] = []
-        launches = [s for s in self._stages.plan.steps if isinstance(s, Launch)]
-        for launch in launches:
+        owners = _names_of(self._stages.plan, self._names)
+        return "\n".join(self._legend_lines(self._stages.plan, owners)) + "\n"
+
+    def _legend_lines(self, plan: Plan, owners: Mapping[str, str]) -> Iterator[str]:
+        """The lines of a plan's launches, given the names of its buffers."""
+        for launch in plan.steps:
+            if isinstance(launch, OfRegion):
+                seen = [owners[window.buffer] for window in launch.operands]
+                for body in launch.bodies:
+                    yield from self._legend_lines(body, _names_of(body, seen))
+            if not isinstance(launch, Launch):
+                continue
             names = [p.name for p in launch.kernel.parameters]
             known: list[str] = [owners[b] for b in launch.buffers]
             for source in launch.numbers:
@@ -243,9 +253,13 @@ class Lowered:
                     known.append(repr(source.literal.item()))
                 else:
                     known.append(f"length {source.length}")
-            known += [f"{length} = {evaluate(length, self._values)}" for length in launch.lengths]
-            lines += [f"{name}: {what}" for name, what in zip(names, known, strict=True)]
-        return "\n".join(lines) + "\n"
+            known += [self._length_text(length) for length in launch.lengths]
+            yield from (f"{name}: {what}" for name, what in zip(names, known, strict=True))
+
+    def _length_text(self, length: Dim) -> str:
+        """A length and its value, unless an index of a loop is in it."""
+        known = length.symbols <= self._values.keys()
+        return f"{length} = {evaluate(length, self._values)}" if known else str(length)
 
     def __repr__(self) -> str:
         return f"Lowered({amount(len(self.kernels), 'kernel')}, {self.cost})"

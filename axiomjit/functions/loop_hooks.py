@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from types import CellType, FunctionType
 from typing import Any, Final
@@ -26,11 +25,6 @@ from axiomjit.tracing.tracer import Tracer
 
 SHORT: Final = 8
 """Loops of fewer trips are followed pass by pass: their kernels are not serial."""
-MANY: Final = 256
-"""Loops of this number of trips are regions, however long a trip takes."""
-MOST_ELEMENTS: Final = 2**16
-"""The most elements that a trip of a shorter loop computes at once: threads share larger kernels,
-and Ctrl-C is heard between them."""
 MOST_REFUSED: Final = 6
 """The most loops of a function that are tried and refused; each is one more trace."""
 
@@ -128,10 +122,8 @@ class LoopHooks:
         key = body.__code__, following.region is not None
         if key in wanted.repeated or not wanted.may_have_regions:
             return False
-        trips = _trips_at_hand(start, stop, step)
-        if trips < SHORT:
+        if _trips_at_hand(start, stop, step) < SHORT:
             return False
-        most = MOST_ELEMENTS if following.region is None and trips < MANY else math.inf
         late = lazy_import("axiomjit.tracing.control_flow")
         shared = _Shared(body, carried)
         trip = shared.called(late.UNBOUND)
@@ -142,7 +134,7 @@ class LoopHooks:
                 last, made = late.UNBOUND, _counted_by_values((start, stop, step), trip, before)
             else:
                 span = start, stop, step
-                last, *made = late.trace_loop(span, trip, before, most_elements=most)
+                last, *made = late.trace_loop(span, trip, before)
             if following.region is None and not shared.depends(made) and _are_known(ends):
                 raise late.RegionRefused("all its values are known")
         except late.RegionRefused as error:
@@ -224,7 +216,7 @@ class _Shared:
         def run(*given: Any) -> tuple[Any, ...]:
             self.put(given[count:], unbound)
             run_body(self._body, *given[:count])
-            self._region = current().region  # type: ignore[union-attr]
+            self._region = current().region or self._region  # type: ignore[union-attr]
             found = self.values(unbound)
             if count and any(map(_becomes_integer, given[count:], found)):
                 raise lazy_import("axiomjit.graph.closing").RegionRefused(
@@ -235,7 +227,9 @@ class _Shared:
         return run
 
     def depends(self, made: Sequence[Any]) -> bool:
-        """True if what the loop has made depends on arguments, or on lengths of arrays."""
+        """True if what the loop has made depends on arguments, lengths of arrays, or draws."""
+        if self._region.drawn is not None:
+            return True
         nodes = [one.node for one in made if is_traced(one)]
         nodes += [storage.version for storage in self._region.finals]
         return any(isinstance(one, Input | LengthNode) for one in post_order(tuple(nodes)))

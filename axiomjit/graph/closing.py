@@ -14,7 +14,6 @@ from axiomjit.base.errors import amount
 from axiomjit.base.records import Record
 from axiomjit.graph.external_calls import stored
 from axiomjit.graph.indexing_ops import lengths_of
-from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import (
     Graph,
     Input,
@@ -23,12 +22,11 @@ from axiomjit.graph.nodes import (
     Op,
     Saved,
     Scalar,
-    is_scan,
     is_view,
     post_order,
     with_operands,
 )
-from axiomjit.graph.regions import Region, overwritten
+from axiomjit.graph.regions import Loop, Region, overwritten
 from axiomjit.symbolic.dims import INDEX, Scope, Symbol
 from axiomjit.symbolic.index_ranges import IndexRanges
 
@@ -79,8 +77,11 @@ def close_bodies(
     everything = [node for outputs in ends for node in outputs.values()]
     inner = _inside(everything, placeholders, index, since)
     taken: dict[Node, None] = {}
+    chosen = {symbol for key, symbol in scope.data_dependent.items() if key in inner}
     for node in inner:
         _refuse_step(node, scope)
+        if chosen and not chosen.isdisjoint(symbols_of(node)):
+            raise RegionRefused("a number of elements that a mask chooses in each trip")
         taken |= {child: None for child in node.children if _is_captured(child, inner)}
     taken |= {node: None for node in everything if _is_captured(node, inner)}
     if len(inner) > most:
@@ -137,21 +138,22 @@ def symbols_of(node: Node) -> frozenset[Symbol]:
     if isinstance(region, Region):
         for body in region.bodies:
             found = found.union(*map(symbols_of, body.nodes))
+        if isinstance(region, Loop) and region.trips is not None:
+            found |= region.trips.symbols
     return found
 
 
 def _refuse_step(node: Node, scope: Scope) -> None:
-    """Refuse a node that the loops of a body cannot compute."""
+    """Refuse a node that no plan of a body computes."""
     if not isinstance(node, Op) or isinstance(node.primitive, Region):
         return
     ranges = scope.indices
     if isinstance(ranges, IndexRanges):
         for extent in node.extents:
             ranges.ends(extent)
-    if isinstance(node.primitive, LibraryOperation):
-        raise RegionRefused(f"{node.primitive}, which a library computes, in each trip")
-    if node.regions or node.conditions or is_scan(node):
-        raise RegionRefused(f"a {node.primitive} of parts in each trip")
+    named = {symbol.kind for length in lengths_of(node) for symbol in length.symbols}
+    if (node.regions or node.conditions) and INDEX in named:
+        raise RegionRefused(f"a {node.primitive} of parts that differ between trips")
 
 
 def _refuse_other_index(node: Node, scope: Scope) -> None:

@@ -112,10 +112,14 @@ class ArrayFunction(Record):
         made = self.bound(out.shape)(*operands)
         out[...] = self.selected(made, out.dtype, out.shape)
 
+    @property
+    def needs_shape(self) -> bool:
+        """True if an option is a length of the result."""
+        return any(isinstance(value, Extent) for _, value in self.options)
+
     def direct_function(self, *layout: object) -> Callable[..., Any] | None:
         """The function itself, if no option depends on lengths."""
-        given = any(isinstance(value, Extent) for _, value in self.options)
-        return None if given else self.bound(())
+        return None if self.needs_shape else self.bound(())
 
 
 def _fits(found: tuple[int, ...], shape: Lengths) -> bool:

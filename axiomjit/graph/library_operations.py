@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base.config import config
-from axiomjit.base.dtypes import BOOL, DTYPES, INT, DType
+from axiomjit.base.dtypes import BOOL, DTYPES, FLOAT, INT, DType
 from axiomjit.base.errors import GraphValueError, PositionError, amount
 from axiomjit.base.records import Record
 from axiomjit.graph.primitives import ALL, INTEGERS, NUMBERS, Primitive
@@ -114,12 +114,18 @@ def _multiply_matrices(operands: OperandArrays, labels: Labels, out: np.ndarray)
     axes = _shared_label(*labels)
     first = left.T if axes[0] == 0 else left
     second = right.T if axes[1] == 1 else right
-    if out.nbytes >= MIN_NOT_CLEARED and out.flags.carray and _is_for_blas(first, second):
+    for_blas = out.flags.carray and _is_for_blas(first, second)
+    if (out.nbytes >= MIN_NOT_CLEARED and for_blas) or not _are_dense(first, second, out):
         np.matmul(first, second, out=out)
     elif out.flags.c_contiguous:
         np.dot(first, second, out=out)
     else:
         out[...] = np.dot(first, second)
+
+
+def _are_dense(*operands: np.ndarray) -> bool:
+    """True without gaps in memory, which `numpy.dot` closes by copies of entire operands."""
+    return all(one.flags.forc for one in operands)
 
 
 def _is_for_blas(*operands: np.ndarray) -> bool:
@@ -532,6 +538,12 @@ BITCAST: Final = LibraryOperation(
     *("bitcast", 1, _reinterpret, "", frozenset({"u4"})), additions=_of_words, reads_each_once=False
 )
 """The bits of groups of four words as elements of dtype `gives`."""
+AFTER: Final = LibraryOperation(
+    *("after", 1, lambda operands, labels, out: out.fill(0), "", ALL),
+    gives=FLOAT,
+    additions=lambda *_: dim(1),
+)
+"""The number 0, once the operand is computed."""
 SORT: Final = _row("sort", _sort, weight=20, keeps=True)
 ARGSORT: Final = _row("argsort", _argsort, weight=30, gives=INT, keeps=True)
 UNIFORM: Final = _row("uniform", partial(_draw, "random"), weight=4, keeps=True)

@@ -151,7 +151,17 @@ def region_fields(
         "ranks": tuple(len(node.shape) for node in operands),
         "overwrites": written,
         "bodies": tuple(bodies),
+        "may_raise": any(one.may_raise for one in operations_of(bodies)),
+        "is_speculative": any(one.is_speculative for one in operations_of(bodies)),
     }
+
+
+def operations_of(bodies: Sequence[Graph]) -> Iterator[LibraryOperation]:
+    """The operations of libraries in bodies, and the regions."""
+    for body in bodies:
+        for op in body.ops:
+            if isinstance(op.primitive, LibraryOperation):
+                yield op.primitive
 
 
 def _no_function(*operands: object) -> None:

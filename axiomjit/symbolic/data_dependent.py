@@ -203,7 +203,7 @@ class HeuristicScope(Scope):
     def __init__(self, scope: Scope) -> None:
         """Share the values and guards of a scope."""
         self.values, self.guards = scope.values, scope.guards
-        self.data_dependent = scope.data_dependent
+        self.data_dependent, self.indices = scope.data_dependent, scope.indices
 
     def record(self, guard: Guard) -> None:
         """Store the guard if its lengths are known before the program runs."""

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from axiomjit.base.records import Record
 from axiomjit.symbolic.dims import (
     INDEX,
+    SIGNS,
     Dim,
     Scope,
     Symbol,
@@ -115,6 +116,24 @@ def within_body(scope: Scope, index: Symbol | None, trips: Dim | None) -> Iterat
         yield
     finally:
         scope.indices = before
+
+
+class AnyTrip(Record):
+    """Comparisons of indices while passes lower a body for all trips at once.
+
+    An equality is false, as it does not hold in all trips. An order is that of the trip in `scope`:
+    it may decide about speed alone.
+    """
+
+    scope: Scope
+
+    def name_any(self, *lengths: Dim) -> bool:
+        """True if an index is in one of the lengths."""
+        return any(symbol.kind == INDEX for symbol in symbols_in(*lengths))
+
+    def outcome(self, apart: Dim, sign: str) -> bool:
+        """The outcome of `apart sign 0`."""
+        return sign != "==" and SIGNS[sign](self.scope.value(apart), 0)
 
 
 def is_surely(length: Dim, value: int) -> bool:

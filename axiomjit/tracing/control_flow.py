@@ -10,7 +10,6 @@ is a branch by such a truth.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
@@ -18,17 +17,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.dtypes import BOOL, INT, DType
+from axiomjit.base.dtypes import BOOL, FLOAT, INT, DType
 from axiomjit.base.errors import amount
 from axiomjit.base.origins import user_location
-from axiomjit.base.records import Record
+from axiomjit.base.records import Record, cached_property
 from axiomjit.base.trace_context import Following, current
 from axiomjit.base.tree import Structure, flatten_tree, unflatten_tree
 from axiomjit.graph.builder import as_node, broadcast_to, cast, elementwise, python_number, strong
 from axiomjit.graph.closing import RegionRefused, close_bodies
 from axiomjit.graph.indexing_ops import as_mask
 from axiomjit.graph.nodes import (
-    Graph,
     Input,
     Node,
     Op,
@@ -59,9 +57,16 @@ from axiomjit.tracing.operators import TracedStorage, node_of
 from axiomjit.tracing.region_bodies import (
     Kind,
     RegionBody,
+    after_steps,
     followed,
     joined,
     kind_of,
+)
+from axiomjit.tracing.swapped_names import (
+    NamesSwapped,
+    moved_names,
+    trace_in_turns,
+    trips_until_back,
 )
 from axiomjit.tracing.tracer import Tracer, new_array
 
@@ -88,7 +93,6 @@ def trace_loop(
     carried: Sequence[Any],
     *,
     condition: Callable[..., Any] | None = None,
-    most_elements: float = math.inf,
 ) -> tuple[Any, ...]:
     """Follow a loop; return its last index and the carried values after it.
 
@@ -98,8 +102,6 @@ def trace_loop(
         carried: Traced arrays and numbers, numbers, `UNBOUND`. Any other object must come back
             unchanged.
         condition: `condition(*carried)` is asked before each trip; the loop ends where it is false.
-        most_elements: The most elements of a value that a trip may compute, with the lengths of the
-            traced call.
 
     Returns:
         The last index, then the carried values. The index is UNBOUND if there was no trip, for a
@@ -108,6 +110,23 @@ def trace_loop(
     Raises:
         RegionRefused: the loop cannot be a region; nothing was recorded.
     """
+    try:
+        return _traced_loop(trips, body, carried, condition)
+    except NamesSwapped as found:
+        if trips is None or condition is not None:
+            raise
+        start, stop, step = (_whole(value) for value in trips)
+        span = start, step, _trips(start, stop, step)[0]
+        return trace_in_turns(found.trips, span, body, carried, trace_loop)
+
+
+def _traced_loop(
+    trips: tuple[Any, Any, Any] | None,
+    body: Callable[..., Sequence[Any]],
+    carried: Sequence[Any],
+    condition: Callable[..., Any] | None,
+) -> tuple[Any, ...]:
+    """As `trace_loop`; names that are swapped are refused."""
     with _undone_if_refused() as (following, scope):
         if trips is None:
             made = _Loop(following, scope, None, body, carried, condition, False)
@@ -118,7 +137,6 @@ def trace_loop(
             return (UNBOUND, *carried)
         known, span = condition is None and not empty, (start, step, count)
         made = _Loop(following, scope, span, body, carried, condition, known)
-        made.most_elements = most_elements
         before = scope.indices
         if empty and isinstance(before, IndexRanges):
             scope.indices = before.limited(count)
@@ -207,16 +225,29 @@ def _trips(start: Dim, stop: Dim, step: Dim) -> tuple[Dim, bool]:
 
 
 class _Pass(Record):
-    """One pass through a body: its region, what it returned, and the slots that it changed.
+    """One pass through a body: its values, what it returned, and the slots that it changed.
 
     `truth` is that of a loop's condition, whose checks are the first `asked` ones of the region.
     """
 
+    __slots__ = ("__dict__",)
+
     region: RegionBody
+    given: tuple[Any, ...]
     returned: tuple[Any, ...]
     changed: frozenset[int]
     truth: Node | None = None
     asked: int = 0
+
+    @cached_property
+    def unread(self) -> tuple[Node, ...]:
+        """The last draw, and the steps that may raise an error and that nothing reads."""
+        region, truth = self.region, [] if self.truth is None else [self.truth]
+        given = [v.node for v in self.returned if issubclass(type(v), Tracer)]
+        read = set(post_order((*region.finals.values(), *region.checks, *truth, *given)))
+        drawn = [] if region.drawn is None else [region.drawn]
+        failing = [one for one in region.failing if isinstance(one, Node) and one not in read]
+        return (*drawn, *failing)
 
 
 class _Carrying:
@@ -229,6 +260,19 @@ class _Carrying:
         self.kinds: dict[int, Kind] = {}
         self.slots: dict[int, Input] = {}
         self.memories: dict[int, TracedStorage] = {}
+        self.done: Input | None = None
+        """Represents a number that is written once the effects of a trip are done."""
+
+    @property
+    def first(self) -> int:
+        """The place of the first slot, behind carried storages and `done`."""
+        return len(self.places) + (self.done is not None)
+
+    def open_slots(self) -> None:
+        """Make a placeholder for each slot."""
+        for place, slot in enumerate(self.kinds, self.first):
+            kind = self.kinds[slot]
+            self.slots[slot] = Input(kind.dtype, place, kind.shape, kind.weak, Token())
 
     def number(self) -> int:
         """A number that no other region, index or copy of this trace has."""
@@ -257,8 +301,8 @@ class _Carrying:
             raise RegionRefused(
                 f"{amount(len(found), 'value')} after a trip, {len(self.carried)} before"
             )
-        pairs = enumerate(zip(values, found, strict=True))
-        return found, frozenset(k for k, (old, new) in pairs if not _is_unchanged(old, new))
+        same = map(_is_unchanged, values, found)
+        return found, frozenset(k for k, unchanged in enumerate(same) if not unchanged)
 
     def grow(self, one: _Pass) -> bool:
         """Carry the storages that a pass has written; True if one is new."""
@@ -267,7 +311,11 @@ class _Carrying:
             if storage not in places and node is not storage.version:
                 shape, place = node.shape, len(places)
                 places[storage] = Input(node.dtype, place, shape, False, Token())
-        return len(places) > before
+        asks_first = bool(one.unread) and self.done is None
+        grown = asks_first or len(places) > before
+        if grown and (asks_first or self.done is not None):
+            self.done = Input(FLOAT, len(places), (), False, Token())
+        return grown
 
     def kind(self, one: _Pass, slot: int) -> Kind:
         """The type of the value of a slot after a pass.
@@ -282,17 +330,25 @@ class _Carrying:
         if found.is_array:
             memory = value.storage
             fresh = one.region.owns(memory) and memory not in self.memories.values()
+            fresh = fresh and root_of(base_of(value.node)) not in self.slots.values()
             others = (v for k, v in enumerate(one.returned) if k != slot)
             shared = any(getattr(v, "_storage", None) is memory for v in others)
-            if not fresh or shared or root_of(base_of(value.node)) in self.slots.values():
+            moved = moved_names(one.given, one.returned, one.changed)
+            if shared or not (fresh or (slot in moved and self.has_more_trips(len(moved)))):
                 raise RegionRefused("a carried name of an array that another name has, too")
         return found
+
+    def has_more_trips(self, number: int) -> bool:
+        """True for a loop that surely has more trips, so that all arrays it moves are its own."""
+        return False
 
     def ends(self, one: _Pass, status: Input | None) -> dict[int, Node]:
         """By its place, the last version of each carried memory that a pass has changed."""
         finals = [one.region.finals.get(s, node) for s, node in self.places.items()]
         before = self.places.values()
         found = {k: n for k, (n, o) in enumerate(zip(finals, before, strict=True)) if n is not o}
+        if one.unread and self.done is not None:
+            found[self.done.position] = _replaced(self.done, after_steps(*one.unread))
         for slot, node in self.slots.items():
             memory = self.memories.get(slot)
             if memory is not None and memory.version is not node:
@@ -305,9 +361,26 @@ class _Carrying:
             )
         return found
 
+    def status(self, checked: bool) -> Input | None:
+        """The placeholder of the truth that all checks hold, if there are any."""
+        place = self.first + len(self.slots)
+        return Input(BOOL, place, (), False, Token()) if checked else None
+
+    def placeholders(self, status: Input | None) -> list[Input]:
+        """The placeholders of all that is carried, in order."""
+        done = [] if self.done is None else [self.done]
+        found = [*self.places.values(), *done, *self.slots.values()]
+        return found if status is None else [*found, status]
+
+    def note_failing(self, node: Op, passes: Sequence[_Pass]) -> None:
+        """Have the region computed even if nothing reads it, if a step in it may raise an error."""
+        if any(one.region.failing for one in passes):
+            self.following.may_fail.append(node)
+
     def operands(self, status: bool) -> list[Node]:
         """The values of all that is carried, before the region, each in its own memory."""
         found = [self.in_memory(storage.version) for storage in self.places]
+        found += [] if self.done is None else [self.copied(after_steps(self.following.last))]
         for slot in self.slots:
             kind, value = self.kinds[slot], self.carried[slot]
             zero = Scalar(kind.dtype, kind.dtype.type(0), False)
@@ -335,7 +408,9 @@ class _Carrying:
         for storage, version in zip(self.places, made, strict=False):
             storage.write(partial(_next, version))
         found = list(self.carried)
-        for slot, version in zip(self.slots, made[len(self.places) :], strict=False):
+        if self.done is not None:
+            self.following.last = made[len(self.places)]
+        for slot, version in zip(self.slots, made[self.first :], strict=False):
             kind = self.kinds[slot]
             if found[slot] is UNBOUND and not bound:
                 continue
@@ -372,7 +447,6 @@ class _Loop(_Carrying):
     ) -> None:
         super().__init__(following, scope, carried)
         self.span, self.body, self.condition, self.has_trips = span, body, condition, has_trips
-        self.most_elements = math.inf
         self.index = None if span is None else Symbol(f"l{self.number()}", INDEX)
 
     def traced(self) -> list[Any]:
@@ -385,10 +459,8 @@ class _Loop(_Carrying):
 
     def passed(self) -> _Pass:
         """Follow the body once."""
-        for place, slot in enumerate(self.kinds, len(self.places)):
-            kind = self.kinds[slot]
-            self.slots[slot] = Input(kind.dtype, place, kind.shape, kind.weak, Token())
-        with followed(self.following, self.places) as region, self.within():
+        self.open_slots()
+        with followed(self.following, self.places, self.done) as region, self.within():
             values = self.represented()
             truth = None
             if self.condition is not None:
@@ -398,7 +470,14 @@ class _Loop(_Carrying):
             if self.span is not None and self.index is not None:
                 at = length(self.span[0] + self.span[1] * dim(self.index))
             returned, changed = self.kept(values, self.body(at, *values))
-        return _Pass(region, returned, changed, truth, asked)
+        count = trips_until_back(values, returned)
+        if count > 1:
+            raise NamesSwapped(count)
+        return _Pass(region, tuple(values), returned, changed, truth, asked)
+
+    def has_more_trips(self, number: int) -> bool:
+        """True if the number of trips, which becomes a guard, is known and larger."""
+        return self.has_trips and self.span is not None and self.span[2] > number
 
     def within(self) -> AbstractContextManager[None]:
         """Give the index its range."""
@@ -419,9 +498,8 @@ class _Loop(_Carrying):
 
     def finished(self, one: _Pass) -> list[Any]:
         """Make the node of the loop."""
-        span, place = self.span, len(self.places) + len(self.slots)
-        checked = bool(one.region.checks)
-        status = Input(BOOL, place, (), False, Token()) if checked else None
+        span, checked = self.span, bool(one.region.checks)
+        status = self.status(checked)
         ends = [self.ends(one, status)]
         if one.truth is not None:
             truth = one.truth
@@ -430,8 +508,7 @@ class _Loop(_Carrying):
                 truth = _applied("logical_or", truth, fails) if one.asked else truth
                 truth = _applied("logical_and", status, truth)
             ends.append({-1: truth})
-        carried = [*self.places.values(), *self.slots.values()]
-        carried += [] if status is None else [status]
+        carried = self.placeholders(status)
         count = None if span is None else span[2]
         if count is not None and not self.has_trips:
             count = larger(count, 0)
@@ -441,23 +518,12 @@ class _Loop(_Carrying):
             raise RegionRefused("a number of trips that a mask decides")
         with self.within():
             body = close_bodies(self.scope, carried, ends, self.index, self.since)
-            if max(self.elements(body.graphs[0])) > self.most_elements:
-                raise RegionRefused("a loop of few trips over large arrays")
         operands = [*self.operands(checked), *body.captured]
-        name = "loop" if span is not None else "while"
-        fields = region_fields(name, operands, len(carried), body.graphs)
+        given = operands, len(carried), body.graphs
+        fields = region_fields("while" if span is None else "loop", *given)
         node = region_node(Loop(**fields, index=self.index, trips=count), operands)
+        self.note_failing(node, [one])
         return self.results(written_versions(node), checked, self.has_trips)
-
-    def elements(self, body: Graph) -> Iterator[int]:
-        """The numbers of elements of the values in a body, in the trip with the most of them."""
-        yield 0
-        for node in post_order(body.outputs):
-            is_region = isinstance(node, Op) and isinstance(node.primitive, Loop | Cond)
-            extents = node.extents if isinstance(node, Op) and not is_region else ()
-            ranges = self.scope.indices
-            ends = [ranges.ends(n) if isinstance(ranges, IndexRanges) else [n] for n in extents]
-            yield math.prod(max(map(self.scope.value, each)) for each in ends)
 
 
 class _Branch(_Carrying):
@@ -486,9 +552,9 @@ class _Branch(_Carrying):
     def passed(self, side: Callable[..., Any]) -> _Pass:
         """Follow one side."""
         within = within_body(self.scope, None, None)
-        with followed(self.following, self.places) as region, within:
+        with followed(self.following, self.places, self.done) as region, within:
             returned, changed = self.kept(self.carried, side(*self.carried))
-        return _Pass(region, returned, changed)
+        return _Pass(region, self.carried, returned, changed)
 
     def finished(self, sides: Sequence[_Pass]) -> list[Any]:
         """Make the node of the branch."""
@@ -498,21 +564,18 @@ class _Branch(_Carrying):
             self.kinds[slot] = joined(first, then, otherwise)
             if type(last) is int:
                 joined(last, otherwise, then)
-        for place, slot in enumerate(self.kinds, len(self.places)):
-            kind = self.kinds[slot]
-            self.slots[slot] = Input(kind.dtype, place, kind.shape, kind.weak, Token())
+        self.open_slots()
         checked = any(one.region.checks for one in sides)
-        place = len(self.places) + len(self.slots)
-        status = Input(BOOL, place, (), False, Token()) if checked else None
+        status = self.status(checked)
         ends = [self.ends(one, status) for one in sides]
-        carried = [*self.places.values(), *self.slots.values()]
-        carried += [] if status is None else [status]
+        carried = self.placeholders(status)
         if not carried:
             return list(self.carried)
         body = close_bodies(self.scope, carried, ends, None, self.since, (self.truth,))
         operands = [*self.operands(checked), *body.captured]
         fields = region_fields("branch", operands, len(carried), body.graphs)
         node = region_node(Cond(**fields), operands)
+        self.note_failing(node, sides)
         return self.results(written_versions(node), checked, True)
 
     def operands(self, status: bool) -> list[Node]:

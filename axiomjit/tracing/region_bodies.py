@@ -13,16 +13,19 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base.array_values import OPERATOR_UFUNCS
-from axiomjit.base.dtypes import BOOL, COMPLEX, FLOAT, INT, DType, supported
+from axiomjit.base.dtypes import BOOL, COMPLEX, FLOAT, INT, DType, is_complex, supported
 from axiomjit.base.records import Record
 from axiomjit.base.trace_context import Following
 from axiomjit.graph.builder import as_node, cast, elementwise, fold, python_number, strong
 from axiomjit.graph.closing import RegionRefused
+from axiomjit.graph.external_calls import stored
 from axiomjit.graph.indexing_ops import ZERO
-from axiomjit.graph.nodes import Node, Scalar, size
-from axiomjit.graph.primitives import ALL_OF, PRIMITIVES, WHERE
+from axiomjit.graph.library_operations import AFTER
+from axiomjit.graph.nodes import Node, Op, Scalar, size
+from axiomjit.graph.primitives import ALL_OF, COPY, PRIMITIVES, WHERE
 from axiomjit.numpy_rules.elementwise import UFUNCS
 from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.index_maps import fixed, identity
 from axiomjit.tracing.lengths import SymbolicFloat, SymbolicInt, SymbolicNumber
 from axiomjit.tracing.operators import TracedStorage
 from axiomjit.tracing.tracer import Tracer
@@ -41,10 +44,14 @@ class RegionBody:
     A check is a truth that must hold in each trip; else the call is answered by NumPy.
     """
 
-    __slots__ = ("_before", "checks", "finals", "outer")
+    __slots__ = ("_before", "checks", "drawn", "failing", "finals", "outer")
 
     def __init__(self, outer: RegionBody | None) -> None:
         self.outer, self.checks = outer, list[Node]()
+        self.failing: list[object] = []
+        """The steps that may raise an error."""
+        self.drawn: Node | None = None
+        """The last random draw."""
         self.finals: dict[TracedStorage, Node] = {}
         self._before: dict[TracedStorage, Any] = {}
 
@@ -127,14 +134,17 @@ class RegionBody:
 
 
 @contextmanager
-def followed(following: Following, given: Mapping[TracedStorage, Node]) -> Iterator[RegionBody]:
-    """Follow a body, with placeholders as the versions of storages.
+def followed(
+    following: Following, given: Mapping[TracedStorage, Node], draws: Node | None = None
+) -> Iterator[RegionBody]:
+    """Follow a body, with placeholders as the versions of storages, and for the draw before.
 
     Raises:
-        RegionRefused: the body has an effect, or a step that may raise an error.
+        RegionRefused: the body writes into memory that views of the function share.
     """
     region = RegionBody(following.region)
     arguments, failing, last = following.arguments, len(following.may_fail), following.last
+    following.last = draws
     for storage, node in given.items():
         region.note_write(storage)
         storage.put_back((node, storage.state()[1]))
@@ -143,14 +153,30 @@ def followed(following: Following, given: Mapping[TracedStorage, Node]) -> Itera
         yield region
     finally:
         following.region, following.arguments = region.outer, arguments
+        drawn, following.last = following.last, last
         region.end()
-    if following.last is not last:
-        raise RegionRefused("an effect in each trip, such as a random draw")
-    if len(following.may_fail) != failing:
-        raise RegionRefused("a step that may raise an error in each trip")
+    if isinstance(drawn, Node) and drawn is not draws:
+        region.drawn = drawn
+    region.failing = following.may_fail[failing:]
+    del following.may_fail[failing:]
     for storage in region.finals:
         if len(storage.related()) > 1:
             raise RegionRefused("a write into an array that may share memory with another one")
+
+
+def after_steps(*steps: object) -> Node:
+    """A number that is known once steps are done."""
+    found: Node = Scalar(FLOAT, FLOAT.type(0), False)
+    for node in (step for step in steps if isinstance(step, Node)):
+        rank = len(node.shape)
+        if all((n.constant or 0) > 0 for n in node.shape) and not is_complex(node.dtype):
+            first = Op(node.dtype, COPY, None, (node,), ((fixed(0),) * rank,), (), 0)
+            done: Node = cast(first, FLOAT)
+        else:  # it may have no element
+            given = (stored(node),), (identity(rank),), node.shape, 0
+            done = Op(FLOAT, AFTER.replace(ranks=(rank,)), None, *given)
+        found = elementwise(PRIMITIVES["add"], found, done)
+    return found
 
 
 class Kind(Record):

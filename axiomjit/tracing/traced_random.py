@@ -89,6 +89,8 @@ class TracedGenerator(Represents):
         evaluate: Any = _Draw(f"random.{name}", draw, lengths=lengths)
         if lengths == drawn.ndim > 0 and "out" in inspect.signature(method).parameters:
             evaluate = partial(_draw_into, draw)
+        elif drawn.ndim == 0:
+            evaluate = partial(_draw_number, draw)
         node = _step(self._generator, name, evaluate, shape, drawn.dtype, number)
         return new_array(node) if isinstance(found, np.ndarray) else Tracer(node)
 
@@ -240,6 +242,11 @@ class _Draw(ArrayFunction):
 
     lengths: int | None = None
 
+    @property
+    def needs_shape(self) -> bool:
+        """True if the size of the draw is given."""
+        return self.lengths is not None
+
     def bound(self, shape: Lengths) -> Callable[..., Any]:
         """The draw of a result of this shape, as a function of the previous draw."""
         asked = {} if self.lengths is None else {"size": shape[: self.lengths]}
@@ -252,6 +259,11 @@ def _draw_into(draw: Callable[..., Any], operands: object, labels: object, out: 
         draw(out=out)
     else:
         out[...] = draw(size=out.shape)
+
+
+def _draw_number(draw: Callable[[], Any], operands: object, labels: object, out: Any) -> None:
+    """Draw one number into memory that exists, which is faster than to make an array of it."""
+    out[()] = draw()
 
 
 def _after(draw: Callable[[], Any], before: np.ndarray) -> Any:

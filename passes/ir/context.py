@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from axiomjit.base.records import Record
 from axiomjit.base.target import ChosenTarget
-from axiomjit.symbolic.dims import Dim, Scope
+from axiomjit.graph.nodes import Graph
+from axiomjit.graph.regions import Loop, Region
+from axiomjit.symbolic.data_dependent import HeuristicScope
+from axiomjit.symbolic.dims import Dim, Scope, evaluate
+from axiomjit.symbolic.index_ranges import AnyTrip
+
+if TYPE_CHECKING:
+    from axiomjit.passes.ir.plan_ir import Plan
 
 Layouts = Mapping[int, tuple[Dim, ...]]
 """The strides of each array argument by its position, in elements."""
@@ -25,3 +33,18 @@ class Context(Record):
     target: ChosenTarget
     serial: bool = False
     """True for the body of a loop, whose kernel calls no library."""
+    lower: Callable[[Graph, Context], Plan] | None = None
+    """Lowers the body of a region to a plan of its own; the pipeline sets it."""
+
+
+def scope_of_body(region: Region, scope: Scope) -> Scope:
+    """The scope in which the bodies of a region are lowered, for all trips.
+
+    The index has the value of a trip in the middle, which decides about speed alone.
+    """
+    inner = HeuristicScope(scope)
+    if isinstance(region, Loop) and region.index is not None and region.trips is not None:
+        trips = evaluate(region.trips, scope.values)
+        inner.values = {**scope.values, region.index: max(trips // 2, 0)}
+        inner.indices = AnyTrip(inner)
+    return inner

@@ -328,9 +328,10 @@ class Nest(Record):
         return (*walk(self.body), *walk(self.combine))
 
     @cached_property
-    def is_serial(self) -> bool:
-        """True if a loop of the nest runs its trips in order, as those of a region do."""
-        return "serial" in [s.kind for s in self.statements if isinstance(s, For)]
+    def serial_iterators(self) -> frozenset[str]:
+        """The iterators of loops that run their trips in order, as those of a region do."""
+        loops = (s for s in self.statements if isinstance(s, For) and s.kind == "serial")
+        return frozenset(loop.iterator for loop in loops)
 
 
 class LibraryCall(Record):

@@ -6,19 +6,20 @@ with pointers alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
 
 from axiomjit.base.hashing import sha256
-from axiomjit.base.records import Record
+from axiomjit.base.records import Record, cached_property
 from axiomjit.base.target import ChosenTarget
 from axiomjit.graph.library_operations import LibraryOperation
+from axiomjit.graph.regions import Region
 from axiomjit.passes.ir.loop_ir import NO_COST, Cost
 from axiomjit.passes.ir.view_ir import ArrayRole
 from axiomjit.symbolic.data_dependent import DataDependent
-from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.dims import Dim, Symbol
 from axiomjit.symbolic.index_maps import Conditions
 
 ABI: Final = "2"
@@ -216,7 +217,38 @@ class Check(Record):
     count: Window
 
 
-Step = Allocate | Launch | Call | Release | Reuse | WriteBack | Choose | Check
+class OfRegion(Record):
+    """A step that runs the plans of a region's bodies.
+
+    The windows are arguments of each plan, in order. The first `written` ones are overwritten.
+    `target` gets the number of trips.
+    """
+
+    bodies: tuple[Plan, ...]
+    operands: tuple[Window, ...]
+    written: int
+    target: Window
+
+
+class Repeat(OfRegion):
+    """Run the first plan trip by trip, `trips` times, or without an end.
+
+    Lengths of the plans name the `index`, which counts trips from 0. Before each trip the second
+    plan, if there is one, gives a truth; the loop ends where it is false. The results of the first
+    plan take the places of the `renewed` windows in the next trip; after the loop the last ones are
+    copied into these windows.
+    """
+
+    index: Symbol | None = None
+    trips: Dim | None = None
+    renewed: tuple[int, ...] = ()
+
+
+class Branch(OfRegion):
+    """Run the first plan if the truth behind the written windows holds, else the second one."""
+
+
+Step = Allocate | Launch | Call | Release | Reuse | WriteBack | Choose | Check | Repeat | Branch
 
 
 class Plan(Record):
@@ -225,6 +257,8 @@ class Plan(Record):
     `early` are the positions of arguments that are written before the last step that may raise an
     error or find that the plan is invalid for the call.
     """
+
+    __slots__ = ("__dict__",)
 
     buffers: tuple[Buffer, ...]
     steps: tuple[Step, ...]
@@ -235,16 +269,39 @@ class Plan(Record):
     @property
     def may_raise(self) -> bool:
         """True if a step may raise a NumPy error."""
-        return any(isinstance(step, Call) and step.operation.may_raise for step in self.steps)
+        return any(call.operation.may_raise for call in self.calls)
 
     @property
     def is_speculative(self) -> bool:
         """True if a result of a step may have another shape or dtype than assumed by the plan."""
-        return any(isinstance(step, Call) and step.operation.is_speculative for step in self.steps)
+        return any(call.operation.is_speculative for call in self.calls)
 
     @property
     def generators(self) -> tuple[object, ...]:
         """The generators of the random numbers that the plan draws."""
-        operations = [step.operation for step in self.steps if isinstance(step, Call)]
-        drawn = [one.generator for one in operations if one.generator is not None]
+        drawn = [c.operation.generator for c in self.calls if c.operation.generator is not None]
         return tuple({id(generator): generator for generator in drawn}.values())
+
+    @property
+    def every_step(self) -> Iterator[Step]:
+        """Its steps and those of the plans in them, in order."""
+        for step in self.steps:
+            yield step
+            for body in step.bodies if isinstance(step, OfRegion) else ():
+                yield from body.every_step
+
+    @cached_property
+    def calls(self) -> list[Call]:
+        """The calls of libraries, also in plans of bodies."""
+        return [step for step in self.every_step if isinstance(step, Call)]
+
+    @property
+    def launches(self) -> list[Launch]:
+        """The launches of kernels, also in plans of bodies."""
+        return [step for step in self.every_step if isinstance(step, Launch)]
+
+    @property
+    def calls_regions(self) -> bool:
+        """True if a call of a region waits to be lowered."""
+        calls = (step.operation for step in self.steps if isinstance(step, Call))
+        return any(isinstance(operation, Region) for operation in calls)

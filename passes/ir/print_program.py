@@ -37,12 +37,14 @@ from axiomjit.passes.ir.loop_ir import (
 )
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
+    Branch,
     Call,
     Check,
     Choose,
     Launch,
     Plan,
     Release,
+    Repeat,
     Reuse,
     Step,
     Window,
@@ -328,10 +330,28 @@ def _plan_step_text(step: Step) -> str:
             made = "make " if step.allocates_targets else ""
             text = f"{_window_text(step.target)} = {called}{show_conditions(step.conditions)}"
             return f"{made}{text}{more}"
+        case Repeat() | Branch():
+            return "\n".join(_region_lines(step))
     words = [*step.buffers, *map(repr, step.numbers), *map(str, step.lengths)]
     source = step.kernel.source.replace("\n", "\n    ").rstrip()
     order = _order_text(step)
     return f"launch{order} over {step.grid}, {step.work} of work: {', '.join(words)}\n    {source}"
+
+
+def _region_lines(step: Repeat | Branch) -> Iterator[str]:
+    """The head of a step of a region, then the lines of each body's plan."""
+    operands = [_window_text(window) for window in step.operands]
+    words = ("do", "while") if isinstance(step, Repeat) else ("then", "else")
+    head = "branch"
+    if isinstance(step, Repeat):
+        name = "_" if step.index is None else step.index.name
+        head = "repeat" if step.trips is None else f"repeat {name} < {step.trips}"
+        head += "".join(f" renewing {place}" for place in step.renewed)
+    over, given = "; ".join(operands[: step.written]), "; ".join(operands[step.written :])
+    yield f"{_window_text(step.target)} = {head} over {over}" + (f" with {given}" if given else "")
+    for word, body in zip(words, step.bodies, strict=False):
+        yield f"  {word}"
+        yield from (f"    {line}" for text in _plan_lines(body) for line in text.split("\n"))
 
 
 FORMS: Final[dict[type, Form]] = {

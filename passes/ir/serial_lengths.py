@@ -12,7 +12,7 @@ FUNCTIONS: Final = {"//": "floor_divide", "min": "min", "max": "max"}
 
 
 def serial_length(
-    value: Dim, index: Callable[[str], str], word: Callable[[int | Dim], str]
+    value: Dim, index: Callable[[str], str | None], word: Callable[[int | Dim], str]
 ) -> str | None:
     """The expression of a length, in which indices are iterators; None for a single number.
 
@@ -20,7 +20,7 @@ def serial_length(
 
     Args:
         value: A length.
-        index: The name of an iterator in the source.
+        index: The name of an iterator in the source; None for the index of a loop around it.
         word: The name of a number that the caller gives, or its literal.
     """
     symbol = symbol_of(value)
@@ -33,7 +33,9 @@ def serial_length(
     return f"({_sum_text(value, index, word)})"
 
 
-def _sum_text(value: Dim, index: Callable[[str], str], word: Callable[[int | Dim], str]) -> str:
+def _sum_text(
+    value: Dim, index: Callable[[str], str | None], word: Callable[[int | Dim], str]
+) -> str:
     text = ""
     for monomial, factor in value.terms:
         factors = [_atom_text(atom, index, word) for atom in monomial]
@@ -44,7 +46,9 @@ def _sum_text(value: Dim, index: Callable[[str], str], word: Callable[[int | Dim
     return text
 
 
-def _atom_text(atom: Atom, index: Callable[[str], str], word: Callable[[int | Dim], str]) -> str:
+def _atom_text(
+    atom: Atom, index: Callable[[str], str | None], word: Callable[[int | Dim], str]
+) -> str:
     """The name of an index or length, or the call of a function of two numbers."""
     if isinstance(atom, Symbol) or not _names_index(dim(atom)):
         return word(dim(atom))

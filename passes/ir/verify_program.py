@@ -38,12 +38,14 @@ from axiomjit.passes.ir.loop_ir import (
 )
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
+    Branch,
     Call,
     Check,
     Choose,
     Launch,
     Plan,
     Release,
+    Repeat,
     Reuse,
     Window,
     WriteBack,
@@ -523,6 +525,10 @@ def _plan_faults(plan: Plan) -> Iterator[str]:
                 yield from _sharing_faults(step)
                 if len(step.labels) != len(step.operands):
                     yield f"{user} has labels for {len(step.labels)} operands"
+            case Repeat() | Branch():
+                launched = True
+                yield from _window_faults((*step.operands, step.target), present, "a region")
+                yield from _region_faults(step)
             case Choose() | Check():
                 launched &= isinstance(step, Check)  # arrays of a length are allocated later
                 yield from _window_faults((step.count,), present, "a computed number")
@@ -530,6 +536,11 @@ def _plan_faults(plan: Plan) -> Iterator[str]:
                 if positions.get(name) != position:
                     yield f"{name} is written back to argument {position}, which it is not"
     yield from _window_faults(plan.results, present, "a result")
+    yield from _pair_faults(plan)
+
+
+def _pair_faults(plan: Plan) -> Iterator[str]:
+    """Check launches that belong to the next one: a prepass, or a parallel variant."""
     launches = [step for step in plan.steps if isinstance(step, Launch)]
     for one, later in zip([None, *launches], [*launches, None], strict=True):
         if (one is not None and one.prepass) != (
@@ -539,6 +550,31 @@ def _plan_faults(plan: Plan) -> Iterator[str]:
         used = set() if one is None or one.parallel_variant is None else {*one.buffers}
         if used and not (later is not None and {*later.buffers} <= used):
             yield "a shared launch before one that uses other memory, or none"
+
+
+def _region_faults(step: Repeat | Branch) -> Iterator[str]:
+    """Check that plans of bodies are legal, and that they fit the windows of a region."""
+    kinds = [(window.dtype, window.shape, window.strides) for window in step.operands]
+    asks = isinstance(step, Repeat)
+    if len(step.bodies) not in ((1, 2) if asks else (2,)):
+        yield f"a region of {len(step.bodies)} bodies"
+    for number, body in enumerate(step.bodies):
+        yield from _plan_faults(body)
+        for buffer in body.buffers:
+            at = buffer.position
+            if at is not None and (buffer.dtype, buffer.shape, buffer.strides) != kinds[at]:
+                yield f"{buffer.name} of a body is not like its window"
+        back = {one.position for one in body.steps if isinstance(one, WriteBack)}
+        if any(position >= step.written for position in back):
+            yield f"a body writes the windows {sorted(back)}"
+        renewed = step.renewed if isinstance(step, Repeat) and number == 0 else ()
+        if len(body.results) != (len(renewed) or int(asks and number == 1)):
+            yield f"a body returns {len(body.results)} results"
+        for window, place in zip(body.results, renewed, strict=False):
+            if (window.dtype, window.shape, window.strides) != kinds[place] or place in back:
+                yield f"{window.buffer} cannot take the place of window {place}"
+    if isinstance(step, Repeat) and step.trips is None and len(step.bodies) < 2:
+        yield "a region without an end"
 
 
 def _absent(names: tuple[str, ...], present: set[str], user: str) -> Iterator[str]:

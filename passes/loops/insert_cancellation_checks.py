@@ -48,7 +48,7 @@ def insert_cancellation_checks(program: LoopProgram, context: Context) -> LoopPr
 def _with_checks(nest: Nest) -> Nest:
     if any(isinstance(s, Store) and s.buffer.role.is_given for s in nest.statements):
         return nest
-    if nest.is_serial:
+    if nest.serial_iterators:
         return nest
     if nest.chunk_chain is not None or nest.prepass or nest.parallel_variant is not None:
         return nest  # its units are short: blocks of a long loop

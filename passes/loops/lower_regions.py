@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: each loop or branch of the program becomes one nest."""
+"""LoopProgram -> LoopProgram: loops and branches of the program become one nest each."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from typing import Any, Final, TypeGuard
 
 from axiomjit.base.dtypes import INT
 from axiomjit.base.records import Record
-from axiomjit.graph.nodes import Graph, Input, LengthNode
-from axiomjit.graph.primitives import CAST
-from axiomjit.graph.regions import Loop, Region
+from axiomjit.graph.library_operations import LibraryOperation
+from axiomjit.graph.nodes import Graph, Input, LengthNode, Op, is_scan, is_view
+from axiomjit.graph.primitives import CAST, PRODUCT, SUM
+from axiomjit.graph.regions import Loop, Region, Written
+from axiomjit.passes.graph.choose_storage import choose_storage
 from axiomjit.passes.graph.compose_views import compose_views
 from axiomjit.passes.graph.order_contractions import order_contractions
 from axiomjit.passes.graph.save_versions import save_versions
 from axiomjit.passes.graph.simplify_algebra import simplify_algebra
-from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.context import Context, scope_of_body
 from axiomjit.passes.ir.loop_ir import (
     For,
     Index,
@@ -37,13 +39,18 @@ from axiomjit.passes.loops.lower_to_loops import lower_to_loops
 from axiomjit.passes.loops.order_loops import order_loops
 from axiomjit.passes.views.lower_to_views import lower_to_views
 from axiomjit.symbolic.data_dependent import HeuristicScope
-from axiomjit.symbolic.dims import INDEX, Dim, Scope, dim, evaluate, largest_of, product, symbols_in
+from axiomjit.symbolic.dims import INDEX, Dim, Scope, dim, largest_of, product, symbols_in
 from axiomjit.symbolic.index_ranges import IndexRanges
 
 MAX_CELLS: Final = 64
 """Most elements of a temporary that is scratch memory of the kernel."""
 ENDLESS: Final = 2**62
 """The number of trips of a loop that only its condition ends."""
+MOST_ELEMENTS: Final = 2**16
+"""The most elements that a trip computes at once in a serial kernel: threads share the work of
+larger trips, and Ctrl-C is heard between them."""
+MIN_VECTOR_PRODUCT: Final = 2**16
+"""Fewest multiplications of a matrix and a vector in a trip for which a library is called."""
 PASSES: Final[tuple[Callable[[Any, Context], Any], ...]] = (
     *(compose_views, order_contractions, simplify_algebra, save_versions),
     *(lower_to_views, lower_to_loops, fuse_loops, order_loops),
@@ -52,24 +59,29 @@ PASSES: Final[tuple[Callable[[Any, Context], Any], ...]] = (
 
 
 def lower_regions(program: LoopProgram, context: Context) -> LoopProgram:
-    """Lower the bodies of each region as programs of their own, and put them into one nest.
+    """Lower the bodies of a region as programs of their own, and put them into one nest.
 
     The nests of a body run in order, in a serial loop or in the side of a branch. Carried numbers
     and small temporaries are cells of the kernel; other temporaries are allocated before, in the
-    largest size that a trip needs.
+    largest size that a trip needs. Regions that call libraries stay calls.
 
     Needs: a legal loop program with costs.
-    Gives: a legal loop program without regions.
+    Gives: a legal loop program.
     Keeps: every result; sums in a body are formed in one block.
     """
-    calls = [step for step in program.steps if _is_region(step)]
+    calls = {
+        k: step
+        for k, step in enumerate(program.steps)
+        if _is_region(step) and _is_for_one_kernel(step.operation, context)
+    }
     if not calls:
         return program
     lowering = _Lowering(program, context)
-    steps = tuple(lowering.nest(s) if _is_region(s) else s for s in program.steps)
-    pairs = zip(program.steps, program.costs, strict=True)
-    costs = tuple(cost.replace(kernels=1) if _is_region(s) else cost for s, cost in pairs)
-    unread = {call.target for call in calls}
+    nests = {k: lowering.nest(call) for k, call in calls.items()}
+    steps = tuple(nests.get(k, step) for k, step in enumerate(program.steps))
+    pairs = enumerate(program.costs)
+    costs = tuple(cost.replace(kernels=1) if k in nests else cost for k, cost in pairs)
+    unread = {call.target for call in calls.values()}
     unread -= {view.storage for view in program.results}
     kept = tuple(storage for storage in program.storages if storage not in unread)
     storages, numbers = (*kept, *lowering.memories), (*program.numbers, *lowering.numbers)
@@ -78,6 +90,45 @@ def lower_regions(program: LoopProgram, context: Context) -> LoopProgram:
 
 def _is_region(step: Nest | LibraryCall) -> TypeGuard[LibraryCall]:
     return isinstance(step, LibraryCall) and isinstance(step.operation, Region)
+
+
+def _is_for_one_kernel(region: object, context: Context) -> bool:
+    """True if no body calls a library, joins parts, scans, or computes many elements at once."""
+    assert isinstance(region, Region)
+    inner = context.replace(scope=scope_of_body(region, context.scope))
+    return all(
+        all(_is_serial(op, inner) for op in body.ops) and not _has_large_product(body, inner)
+        for body in region.bodies
+    )
+
+
+def _is_serial(op: Op, context: Context) -> bool:
+    """True if a serial kernel computes an op."""
+    if isinstance(op.primitive, Region):
+        return _is_for_one_kernel(op.primitive, context)
+    if isinstance(op.primitive, LibraryOperation) or op.regions or op.conditions:
+        return False
+    return not is_scan(op) and not _is_large(op, context.scope)
+
+
+def _is_large(op: Op, scope: Scope) -> bool:
+    """True for many elements at once."""
+    computed = not is_view(op) and not isinstance(op, Written)
+    return computed and scope.value(product(op.extents)) > MOST_ELEMENTS
+
+
+def _has_large_product(body: Graph, context: Context) -> bool:
+    """True if a library multiplies matrices of a body much faster than the loops of a kernel."""
+    if not any(op.fold is SUM or op.primitive is PRODUCT for op in body.ops):
+        return False
+    body = order_contractions(compose_views(body, context), context)
+    stored = choose_storage(body, context.scope)
+    for op, library in stored.items():
+        if library is not None and isinstance(op, Op):
+            points, shapes = product(op.extents), [len(own) for own in library.labels]
+            if min(shapes) > 1 or context.scope.value(points) >= MIN_VECTOR_PRODUCT:
+                return True
+    return False
 
 
 class _Memory(Record):
@@ -145,10 +196,7 @@ class _Lowering:
             sides = [self.body(body, operands, scope, ranges)[0] for body in region.bodies]
             return load, When(name, *sides)
         if region.index is not None and region.trips is not None:
-            middle = evaluate(region.trips, scope.values) // 2
-            values = {**scope.values, region.index: max(middle, 0)}
-            scope = HeuristicScope(scope)
-            scope.values = values
+            scope = scope_of_body(region, scope)
             ranges = ranges.within(region.index, region.trips)
         inner: tuple[Stmt, ...] = ()
         for asked in region.bodies[1:]:

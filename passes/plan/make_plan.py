@@ -62,7 +62,9 @@ def make_plan(program: LoopProgram, context: Context) -> Plan:
     plain = [s for s in scratch if s not in made]
     heirs = _reused_memory(plain, first, last)
     choices = _choices(program, context)
-    late = {s: data_dependent_in(*s.shape, *s.strides) for s in allocated if s.name not in heirs}
+    own = {choose.choice.symbol for choose in choices}  # others are known before the plan runs
+    late = {s: data_dependent_in(*s.shape, *s.strides) & own for s in allocated}
+    late = {s: symbols for s, symbols in late.items() if s.name not in heirs}
     steps: list[Step] = [Allocate(s.name) for s, symbols in late.items() if not symbols]
     known: set[Symbol] = set()
     for k, step in enumerate(program.steps):
@@ -97,15 +99,22 @@ def _partials(steps: Steps) -> list[Storage]:
 def _groups(steps: Steps) -> dict[int, tuple[LibraryCall, ...]]:
     """For the index of each library call, the later calls for other results of its function.
 
-    The later calls run together with the first one, so the dictionary lacks their own indices.
+    The later calls run together with the first one, so the dictionary lacks their own indices. A
+    write into an operand ends a group.
     """
     found: dict[int, tuple[LibraryCall, ...]] = {}
-    known: dict[object, int] = {}
+    known: dict[tuple[object, tuple[View, ...]], int] = {}
     for k, step in enumerate(steps):
         if isinstance(step, LibraryCall):
             same = _shared(step)
             at = k if same is None else known.setdefault((same, step.operands), k)
             found[at] = (*found[at], step) if at in found else ()
+        written = accessed(step)[1] if known else ()
+        known = {
+            key: at
+            for key, at in known.items()
+            if not any(view.storage in written for view in key[1])
+        }
     return found
 
 

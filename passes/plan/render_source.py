@@ -79,12 +79,12 @@ class _Writer:
         self.buffers: dict[Storage, str] = {}
         self.scratch: dict[Storage, str] = {}
         self.written: set[Storage] = set()
-        self.numbers, self.lengths = dict[str, str](), dict[Dim, str]()
+        self.numbers, self.lengths, self.serial = dict[str, str](), dict[Dim, str](), set[str]()
         self.dtypes: dict[str, DType] = {}
         self.over_blocks: dict[str, For] = {}
         self.firsts, self.ends = dict[str, str](), dict[str, str]()
         self.open: dict[str, None] = {}
-        self.strips = self.polls = self.calls = self.serial = False
+        self.strips = self.polls = self.calls = False
 
     @property
     def ranges(self) -> RangeSource:
@@ -98,7 +98,7 @@ class _Writer:
         loops = [s for s in nest.statements if isinstance(s, For) and s.block is not None]
         self.over_blocks = {loop.iterator: loop for loop in loops}
         self.calls = _functions_of(nest) > 0
-        self.serial = nest.is_serial
+        self.serial = set(nest.serial_iterators)
         lines = [*self.tiles(nest.tiles), *self.body(nest.body, 1, grid=True)]
         traits = Traits(_functions_of(nest), self.strips)
         if nest.combine:
@@ -142,6 +142,10 @@ class _Writer:
             self.names[letter, old] = self.fresh(letter)
         return self.names[letter, old]
 
+    def iterator(self, old: str) -> str | None:
+        """The source's name for the iterator of a serial loop of the nest; None for others."""
+        return self.named("i", old) if old in self.serial else None
+
     def value(self, old: str) -> str:
         """The name of a scalar, or of a number of the program."""
         if old in self.program_numbers and ("v", old) not in self.names:
@@ -168,7 +172,7 @@ class _Writer:
             return str(constant)
         if self.serial:
             late = lazy_import("axiomjit.passes.ir.serial_lengths")
-            if known := late.serial_length(dim(value), partial(self.named, "i"), self.length):
+            if known := late.serial_length(dim(value), self.iterator, self.length):
                 return str(known)
         if value not in self.lengths:
             self.lengths[value] = self.fresh("n")

@@ -18,12 +18,14 @@ from axiomjit.base.locks import NotNowError, lazy_import
 from axiomjit.base.tree import OfArgument
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
+    Branch,
     Call,
     Check,
     Choose,
     Launch,
     Plan,
     Release,
+    Repeat,
     Reuse,
     Step,
     WriteBack,
@@ -54,6 +56,13 @@ def _library_call(step: Call, plan: PlanForm) -> StepForm:
     """The form of a library call; the first plan with one imports its module."""
     late = lazy_import("axiomjit.runtime.execution.library_calls")
     form: StepForm = late.CallForm(step, plan)
+    return form
+
+
+def _region_step(step: Repeat | Branch, plan: PlanForm) -> StepForm:
+    """The form of a loop or branch; the first plan with one imports its module."""
+    late = lazy_import("axiomjit.runtime.execution.repeats")
+    form: StepForm = late.RegionForm(step, plan, [PlanForm(body) for body in step.bodies])
     return form
 
 
@@ -129,6 +138,8 @@ STEP_KINDS: Final[Mapping[type[Step], Callable[[Any, PlanForm], StepForm | None]
     WriteBack: WritingBack,
     Choose: ContinuationForm,
     Check: CheckForm,
+    Repeat: _region_step,
+    Branch: _region_step,
 }
 """For each kind of step the function that makes its form, which has both back ends."""
 

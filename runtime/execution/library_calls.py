@@ -35,7 +35,7 @@ from axiomjit.runtime.execution.workers import (
 )
 from axiomjit.runtime.memory.allocation import LARGE
 from axiomjit.symbolic.data_dependent import OtherLengthError, data_dependent_in
-from axiomjit.symbolic.dims import Symbol, Values, evaluate, symbols_in
+from axiomjit.symbolic.dims import Dim, Symbol, Values, evaluate, symbols_in
 from axiomjit.symbolic.index_maps import at_lengths
 
 if TYPE_CHECKING:
@@ -63,12 +63,13 @@ class CallForm(StepForm):
         return (Making if self.step.allocates_targets else Calling)(self, lengths)
 
     def of_words(self, values: Values, lengths: Mapping[Symbol, int]) -> NativeStep:
-        """The step; if it has other lengths in each call, each call binds it."""
+        """The step; if it must know lengths that differ from call to call, each call binds it."""
         step = self.step
-        windows = (*step.operands, *step.targets)
-        used = [n for one in windows for n in (one.offset, *one.shape, *one.strides)]
-        known = all(isinstance(lengths[symbol], int) for symbol in symbols_in(*used))
-        return self.bind(values, lengths) if known and not step.conditions else CallOfWords(self)
+        makes: Any = step.operation.evaluate if step.allocates_targets else None
+        sized = makes is not None and makes.needs_shape
+        used = symbols_in(*step.target.shape) if sized else frozenset()
+        known = not step.conditions and all(isinstance(lengths[s], int) for s in used)
+        return self.bind(values, lengths) if known else CallOfWords(self)
 
     def run_at(
         self,
@@ -205,9 +206,10 @@ class Making(BoundStep):
                 None if data_dependent_in(n) - set(lengths) else evaluate(n, lengths)
                 for n in window.shape
             )
-            self._results.append((function, window.dtype, shape))
+            checked = tuple([None if isinstance(n, Dim) else n for n in shape])
+            self._results.append((function, window.dtype, checked))
         shapes = [operand.shape for operand in self._operands]
-        shapes += [tuple([n or 1 for n in shape]) for _, _, shape in self._results]
+        shapes += [tuple([1 if n is None else n for n in shape]) for _, _, shape in self._results]
         self._function = _within_limits(functions[0].bound(self._results[0][2]), shapes)
 
     def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> None:
@@ -279,7 +281,8 @@ def _within_limits(
     function: Callable[..., Any], shapes: Sequence[tuple[int, ...]]
 ) -> Callable[..., Any]:
     """The function; for large arrays, its calls use no more threads than the caller may."""
-    large = any(math.prod(shape) > SMALL for shape in shapes)
+    unknown = any(isinstance(n, Dim) for shape in shapes for n in shape)
+    large = unknown or any(math.prod(shape) > SMALL for shape in shapes)
     return partial(_keep_limits, function) if large else function
 
 

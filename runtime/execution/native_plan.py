@@ -237,7 +237,8 @@ class NativeWriter:
         views: list[NewArray] = []
         for number, window in enumerate((*operands, *targets)):
             slot = self.slots[window.window.buffer]
-            if not self._is_entire(window):
+            entire = self._is_entire(window) if window.is_known else window.allocated
+            if not entire:
                 view = self._view(window, writable=number >= len(operands))
                 if view is None:
                     return False
@@ -317,10 +318,11 @@ class NativeWriter:
 
         Python then refuses the window.
         """
-        if not self._is_within(window):
+        known = window.is_known
+        if known and not self._is_within(window):
             return None
         shape, base = window.shape, self.slots[window.window.buffer]
-        offset = 0 if 0 in shape else window.offset
+        offset = 0 if known and 0 in shape else window.offset
         view = window.window.dtype, shape, window.strides, self._next(), base, offset
         return NewArray(*view, writable=writable)
 

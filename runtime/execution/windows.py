@@ -81,6 +81,11 @@ class BoundWindow:
         self.shape = lengths_at(window.shape, lengths)
         self.strides = tuple(s * itemsize for s in lengths_at(window.strides, lengths))
 
+    @property
+    def is_known(self) -> bool:
+        """True if its lengths are numbers; in native plans they may follow from integers."""
+        return not any(isinstance(n, Dim) for n in (self.offset, *self.shape, *self.strides))
+
     def of(self, arrays: Arrays, beyond: bool = False) -> Array:
         """The view of the window; for a whole buffer the array itself.
 

@@ -35,6 +35,7 @@ from axiomjit.passes.ir.loop_ir import LoopProgram, Nest, ReadState, Select
 from axiomjit.passes.ir.parse_loops import BoundProgram, parse_loops, print_loops
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
+    Branch,
     Call,
     Check,
     Choose,
@@ -42,6 +43,7 @@ from axiomjit.passes.ir.plan_ir import (
     NumberSource,
     Plan,
     Release,
+    Repeat,
     Reuse,
     WriteBack,
 )
@@ -313,6 +315,21 @@ def _launch(
         run_plain(kernel.source, kernel.parameters, words, 0, 0)
 
 
+def _region(step: Repeat | Branch, windows, lengths, run: Callable[[int, int], object]) -> None:
+    """Run the bodies of a loop or branch."""
+    if isinstance(step, Branch):
+        run(0 if windows[step.written] else 1, 0)
+        return
+    trips = math.inf if step.trips is None else evaluate(step.trips, lengths)
+    trip, old = 0, [windows[place] for place in step.renewed]
+    while trip < trips and all(run(k, trip)[0] for k in range(1, len(step.bodies))):
+        for place, new in zip(step.renewed, run(0, trip), strict=True):
+            windows[place] = new
+        trip += 1
+    for window, place in zip(old, step.renewed, strict=True):
+        window[...] = windows[place]
+
+
 def run_plan_plain(
     plan: Plan,
     arguments: Sequence[object],
@@ -360,6 +377,17 @@ def run_plan_plain(
                     arrays[target.buffer] = operation.evaluate.selected_copy(
                         made, target.dtype, shape
                     )
+            case Repeat() | Branch():
+                windows = [seen(window) for window in step.operands]
+
+                def run(number, trip, step=step, windows=windows):
+                    index = getattr(step, "index", None)
+                    known = lengths if index is None else {**lengths, index: trip}
+                    return run_plan_plain(
+                        step.bodies[number], windows, known, chunks, in_place=True, chained=chained
+                    )
+
+                _region(step, windows, lengths, run)
             case Choose() | Check():
                 lengths[step.choice.symbol] = int(seen(step.count))
                 step.choice.check(lengths)

@@ -16,7 +16,7 @@ from axiomjit.functions.loop_functions import fori_loop
 from axiomjit.graph.primitives import COPY, SAVE, SUM, VIEW, WHERE
 from axiomjit.passes import pipeline
 from axiomjit.passes.ir.loop_ir import For, Load, Nest, Store, rewrite_body
-from axiomjit.passes.ir.plan_ir import Launch
+from axiomjit.passes.ir.plan_ir import Launch, Repeat
 from axiomjit.symbolic.dims import dim
 from axiomjit.symbolic.index_maps import affine, identity
 from tests.passes import spoiling
@@ -66,6 +66,7 @@ ILLEGAL = dict.fromkeys(LOADING.split(), without(Load)) | {
     "tile_folds": in_statements(lambda s: (s, s) if isinstance(s, Load) else (s,)),
     "estimate_cost": lambda program: program.replace(costs=program.costs * 2),
     "make_plan": lambda plan: plan.replace(steps=plan.steps[1:]),
+    "repeat_regions": lambda plan: plan.replace(steps=plan.steps[1:]),
 }
 ESTIMATES = {"estimate_cost"}
 """What these give changes no value; their numbers have tests of their own."""
@@ -243,6 +244,20 @@ def no_last_launch(plan):
     return plan.replace(steps=plan.steps[:last] + plan.steps[last + 1 :])
 
 
+def one_trip_less(plan):
+    """Loops end before their last trip."""
+    steps = (
+        step.replace(trips=step.trips - 1) if isinstance(step, Repeat) else step
+        for step in plan.steps
+    )
+    return plan.replace(steps=tuple(steps))
+
+
+def sorted_again(x):
+    """A vector that is sorted and turned round in each trip."""
+    return fori_loop(0, x.shape[0], lambda i, found: np.sort(found)[::-1] * -1.0 + 1.0, x)
+
+
 def one_tile_for_all(program):
     """Every load from a tile reads the first one."""
     (nest,) = program.steps
@@ -343,6 +358,7 @@ WRONG = {
     "lower_regions": (shorter("serial"), total, [numbers(9)]),
     "insert_cancellation_checks": (shorter("fold"), lambda x: x.sum(axis=0), [numbers(6, 12) + 9]),
     "make_plan": (no_last_launch, centred, [numbers(5, 7)]),
+    "repeat_regions": (one_trip_less, sorted_again, [numbers(9)]),
 }
 
 

@@ -12,14 +12,19 @@ from axiomjit.base.trace_context import Following, entered
 from axiomjit.graph.evaluate_graph import run_in_numpy
 from axiomjit.graph.regions import Region
 from axiomjit.symbolic.dims import Scope, bound
+from axiomjit.tracing import swapped_names
 from axiomjit.tracing.control_flow import UNBOUND, RegionRefused, trace_cond, trace_loop
+from tests.tracing import repeat_programs
 from tests.tracing.loop_programs import PROGRAMS
 
 CLOSE = {"rtol": 1e-12, "atol": 1e-13}
 
 
+EVERY = PROGRAMS | repeat_programs.PROGRAMS
+
+
 def arguments_of(name, n):
-    function, make = PROGRAMS[name]
+    function, make = EVERY[name]
     return function, make(n, np.random.default_rng(n))
 
 
@@ -44,12 +49,12 @@ def assert_as_python(compiled, function, arguments):
     assert_same([*leaves(compiled(*mine)), *mine], [*leaves(function(*plain)), *plain])
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", EVERY)
 def test_programs_are_compiled_and_equal_python(name):
     function, arguments = arguments_of(name, 7)
     compiled = aj.jit(strict=True)(function)
     assert_as_python(compiled, function, arguments)
-    assert_as_python(compiled, function, PROGRAMS[name][1](11, np.random.default_rng(1)))
+    assert_as_python(compiled, function, EVERY[name][1](11, np.random.default_rng(1)))
 
 
 @pytest.mark.parametrize("name", ["cholesky", "lu_with_pivoting", "stacked"])
@@ -62,7 +67,7 @@ def test_another_length_compiles_nothing(name):
     assert compiled.cache_info().traced == before
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", EVERY)
 def test_the_evaluator_gives_the_meaning_of_regions(name):
     function, arguments = arguments_of(name, 6)
     mine, plain = copies(arguments), copies(arguments)
@@ -185,12 +190,112 @@ def test_views_and_other_orders_are_written_in_place():
     assert_as_python(aj.jit(strict=True)(backward), backward, [np.arange(7.0)])
 
 
-def test_swapped_arrays_are_not_a_region_yet():
-    def swapped(u, v):
+def swapped(u, v, n):
+    """Steps of a wave in two arrays whose names are swapped."""
+    for t in range(n):
+        v[1:-1] = 0.3 * (u[2:] + u[:-2]) - v[1:-1] + 0.1 * t * u[1:-1]
+        u, v = v, u
+    return u
+
+
+def in_turns(a, b, c, n):
+    """Three arrays whose names change places."""
+    for t in range(n):
+        c[...] = a + 0.5 * b * t
+        a, b, c = b, c, a
+    return a, b
+
+
+@pytest.mark.parametrize(("function", "arrays"), [(swapped, 2), (in_turns, 3)])
+def test_swapped_names_are_followed_until_they_are_back(function, arrays):
+    compiled = aj.jit(strict=True)(function)
+    rng = np.random.default_rng(0)
+    for n in (9, 10, 11, 12, 13, 30, 31, 32):
+        given = [*(rng.random(9) for _ in range(arrays)), n]
+        assert_as_python(compiled, function, given)
+        mine, plain = copies(given), copies(given)
+        found, wanted = leaves((compiled(*mine),)), leaves((function(*plain),))
+        places = [[one is a for a in mine] for one in found]
+        assert places == [[one is a for a in plain] for one in wanted]
+    assert compiled.cache_info().traced == arrays  # one for each remainder
+    ops = compiled.lower(*given)._stages.graph.ops
+    assert any(isinstance(op.primitive, Region) for op in ops)
+
+
+def moved_on(u, n):
+    """Three levels of time in three names."""
+    before, p = u * 0.25, u * 0.5
+    for _ in range(n):
+        q = 2 * u - p + 0.01 * before
+        q[1:-1] += 0.1 * (u[2:] - 2 * u[1:-1] + u[:-2])
+        before, p, u = p, u, q
+    return before, p, u
+
+
+def exchanged(x, n):
+    a, b = x * 2.0, x + 1.0
+    for _ in range(n):
+        a, b = b, a * 0.5
+    return a, b
+
+
+@pytest.mark.parametrize("function", [moved_on, exchanged])
+def test_arrays_that_move_to_other_names(function):
+    compiled = aj.jit(strict=True)(function)
+    for n in (9, 10, 30, 3, 2, 1):
+        x = np.random.default_rng(n).random(9)
+        assert_as_python(compiled, function, [x, n])
+        found, wanted = compiled(x, n), function(x, n)
+        assert [one is x for one in found] == [one is x for one in wanted]
+    ops = compiled.lower(x, 30)._stages.graph.ops
+    assert any(isinstance(op.primitive, Region) for op in ops)
+
+
+def test_a_moved_array_that_has_two_names_is_no_region():
+    def both(x, n):
+        p = u = x * 1.0
+        for _ in range(n):
+            p = u
+            u = p * 0.5
+            p[0] = 3.0
+        p[1] += 1.0
+        return p, u
+
+    assert_as_python(aj.jit(strict=True)(both), both, [np.arange(5.0), 9])
+
+    def alias(x, n):
+        p = u = x * 1.0
+        for _ in range(n):
+            u = u * 0.5
+            p = u
+        p[1] += 1.0
+        return p, u
+
+    assert_as_python(aj.jit(strict=True)(alias), alias, [np.arange(5.0), 9])
+
+
+def test_a_wrong_index_behind_swapped_names_is_found(monkeypatch):
+    right = swapped_names.length
+    monkeypatch.setattr(swapped_names, "length", lambda value: right(value + 1))
+    with pytest.raises(AssertionError):
+        assert_as_python(aj.jit(swapped), swapped, [np.ones(9), np.arange(9.0), 12])
+
+
+def test_names_that_are_back_late_or_never_are_followed_pass_by_pass():
+    def fifth(a, b, c, d, e):
+        for _ in range(11):
+            a += 1.0
+            a, b, c, d, e = b, c, d, e, a
+        return a
+
+    arrays = [np.full(3, float(k)) for k in range(5)]
+    assert_as_python(aj.jit(strict=True)(fifth), fifth, arrays)
+
+    def few(u, v):
         return aj.fori_loop(0, 3, lambda i, pair: (pair[1], pair[0]), (u, v))
 
     u, v = np.arange(5.0), np.ones(5)
-    assert aj.jit(swapped)(u, v)[0] is v
+    assert aj.jit(few)(u, v)[0] is v
 
 
 def followed(call):
@@ -266,3 +371,21 @@ def test_functions_of_loops_run_in_python_outside():
     assert (carry, ys.tolist()) == (6.0, [0.0, 0.0, 1.0, 3.0])
     with pytest.raises(ValueError, match="one trip or more"):
         aj.scan(lambda c, x: (c, c), 0.0, np.zeros(0))
+
+
+def test_elements_that_a_mask_chooses_in_each_trip_are_no_region():
+    def means(x, n):
+        for _ in range(n):
+            x = x - 0.1 * x[x > 0.5].mean()
+        return x
+
+    assert_as_python(aj.jit(strict=True)(means), means, [np.linspace(0.0, 3.0, 9), 9])
+
+    def outside(x, n):
+        y, total = x[x > 0.5], 0.0
+        for _ in range(n):
+            y = np.sort(y)[::-1] * 0.5
+            total += y[0]
+        return y, total
+
+    assert_as_python(aj.jit(strict=True)(outside), outside, [np.linspace(0.0, 3.0, 9), 9])

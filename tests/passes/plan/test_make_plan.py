@@ -1,7 +1,9 @@
 """Memory first, then kernels in order, temporaries released after their last reader."""
 
+import numpy as np
 import pytest
 
+from axiomjit.dispatch.jit import jit
 from axiomjit.passes.ir.plan_ir import Allocate, Call, Launch, Release, Reuse
 from axiomjit.passes.plan.make_plan import make_plan
 from tests.passes.examples import example, numbers
@@ -42,6 +44,17 @@ def test_temporaries_are_released_once_after_their_last_reader(name):
         if isinstance(step, Launch):
             gone = {s.buffer for s in plan.steps[:k] if isinstance(s, Release)}
             assert not gone & set(step.buffers)
+
+
+def test_calls_before_and_after_a_write_are_two():
+    def medians(y):
+        first = np.median(y)
+        y[0] = first + 10.0
+        return first, np.median(y)
+
+    plan = planned(medians, np.arange(5.0))
+    assert sum(isinstance(step, Call) for step in plan.steps) == 2
+    assert jit(medians)(np.arange(5.0)) == medians(np.arange(5.0))
 
 
 def used_by(step):
