@@ -10,6 +10,7 @@ from axiomjit.base.records import Record
 from axiomjit.graph.nodes import Graph, Input, LengthNode
 from axiomjit.graph.primitives import CAST
 from axiomjit.graph.regions import Loop, Region
+from axiomjit.passes.costs.serial_cost import ENDLESS, serial_cost
 from axiomjit.passes.graph.compose_views import compose_views
 from axiomjit.passes.graph.order_contractions import order_contractions
 from axiomjit.passes.graph.save_versions import save_versions
@@ -42,8 +43,6 @@ from axiomjit.symbolic.index_ranges import IndexRanges
 
 MAX_CELLS: Final = 64
 """Most elements of a temporary that is scratch memory of the kernel."""
-ENDLESS: Final = 2**62
-"""The number of trips of a loop that only its condition ends."""
 PASSES: Final[tuple[Callable[[Any, Context], Any], ...]] = (
     *(compose_views, order_contractions, simplify_algebra, save_versions),
     *(lower_to_views, lower_to_loops, fuse_loops, order_loops),
@@ -67,8 +66,12 @@ def lower_regions(program: LoopProgram, context: Context) -> LoopProgram:
         return program
     lowering = _Lowering(program, context)
     steps = tuple(lowering.nest(s) if _is_region(s) else s for s in program.steps)
-    pairs = zip(program.steps, program.costs, strict=True)
-    costs = tuple(cost.replace(kernels=1) if _is_region(s) else cost for s, cost in pairs)
+    costs = tuple(
+        serial_cost(step.body).replace(temporary_bytes=cost.temporary_bytes)
+        if isinstance(step, Nest) and _is_region(old)
+        else cost
+        for old, step, cost in zip(program.steps, steps, program.costs, strict=True)
+    )
     unread = {call.target for call in calls}
     unread -= {view.storage for view in program.results}
     kept = tuple(storage for storage in program.storages if storage not in unread)
