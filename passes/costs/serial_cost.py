@@ -10,15 +10,17 @@ from axiomjit.symbolic.dims import INDEX, Dim, dim, substitute
 
 ENDLESS: Final = 2**62
 """The number of trips of a loop that only its condition ends."""
-GUESSED_TRIPS: Final = 64
+GUESSED_TRIPS: Final = 1000
 """The number of trips of such a loop in estimates."""
+GUESSED_INNER_TRIPS: Final = 8
+"""The number of trips of such a loop inside another one, as over the elements of a sparse row."""
 
 
-def serial_cost(body: tuple[Stmt, ...]) -> Cost:
+def serial_cost(body: tuple[Stmt, ...], guess: int = GUESSED_INNER_TRIPS) -> Cost:
     """The cost of one run of statements of a region: an inner loop as in the middle trip around it.
 
     Every access to memory counts, of a branch both sides, and of a loop without a known number of
-    trips GUESSED_TRIPS.
+    trips `guess`, if that is no inner one.
     """
     read = written = flops = dim(0)
     for stmt in body:
@@ -33,23 +35,19 @@ def serial_cost(body: tuple[Stmt, ...]) -> Cost:
             case Fold(state=state):
                 flops += state.accumulator.weight
             case For():
-                trips, inner = serial_trips(stmt), serial_cost(stmt.body)
+                inner = serial_cost(stmt.body)
+                trips = dim(guess) if stmt.extent.constant == ENDLESS else stmt.extent
                 amounts = inner.bytes_read, inner.bytes_written, inner.flops
                 found = [in_middle(amount, stmt) * trips for amount in amounts]
                 read, written, flops = read + found[0], written + found[1], flops + found[2]
             case _:
-                inner = serial_cost(tuple(s for part in bodies_of(stmt) for s in part))
+                inner = serial_cost(tuple(s for part in bodies_of(stmt) for s in part), guess)
                 read, written = read + inner.bytes_read, written + inner.bytes_written
                 flops += inner.flops
     return Cost(read, written, flops, dim(0), dim(0), 1)
 
 
-def serial_trips(loop: For) -> Dim:
-    """The number of trips of a loop of a region."""
-    return dim(GUESSED_TRIPS) if loop.extent.constant == ENDLESS else loop.extent
-
-
 def in_middle(amount: Dim, loop: For) -> Dim:
     """An amount of each trip of a loop in the middle one."""
     index = [s for s in amount.symbols if s.kind == INDEX and s.name == loop.iterator]
-    return substitute(amount, {index[0]: serial_trips(loop) // 2}) if index else amount
+    return substitute(amount, {index[0]: loop.extent // 2}) if index else amount

@@ -10,7 +10,7 @@ from axiomjit.base.records import Record
 from axiomjit.graph.nodes import Graph, Input, LengthNode
 from axiomjit.graph.primitives import CAST
 from axiomjit.graph.regions import Loop, Region
-from axiomjit.passes.costs.serial_cost import ENDLESS, serial_cost
+from axiomjit.passes.costs.serial_cost import ENDLESS, GUESSED_TRIPS, serial_cost
 from axiomjit.passes.graph.compose_views import compose_views
 from axiomjit.passes.graph.order_contractions import order_contractions
 from axiomjit.passes.graph.save_versions import save_versions
@@ -67,7 +67,7 @@ def lower_regions(program: LoopProgram, context: Context) -> LoopProgram:
     lowering = _Lowering(program, context)
     steps = tuple(lowering.nest(s) if _is_region(s) else s for s in program.steps)
     costs = tuple(
-        serial_cost(step.body).replace(temporary_bytes=cost.temporary_bytes)
+        serial_cost(step.body, GUESSED_TRIPS).replace(temporary_bytes=cost.temporary_bytes)
         if isinstance(step, Nest) and _is_region(old)
         else cost
         for old, step, cost in zip(program.steps, steps, program.costs, strict=True)
