@@ -245,7 +245,9 @@ def _becomes_integer(before: Any, after: Any) -> bool:
 
 def _truth(value: Any) -> Any:
     """The truth of a traced number as NumPy's."""
-    return np.not_equal(value, False) if is_traced(value) else np.bool_(bool(value))
+    if is_traced(value):
+        return value if value.dtype == bool else np.not_equal(value, False)
+    return np.bool_(bool(value))
 
 
 def _counted_by_values(

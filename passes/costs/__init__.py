@@ -1,4 +1,4 @@
-"""The cost of loops in cycles; `passes.loops.estimate_cost` has bytes and operations.
+"""The cost of loops in cycles, and of regions in bytes and operations.
 
-May import `base`, `graph`, `passes.ir`.
+May import `base`, `symbolic`, `graph`, `passes.ir`.
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from axiomjit.passes.costs.serial_cost import in_middle, serial_cost
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Fold,
@@ -14,6 +15,7 @@ from axiomjit.passes.ir.loop_ir import (
     Nest,
     Stmt,
     Store,
+    When,
     bodies_of,
     map_nests,
 )
@@ -34,7 +36,8 @@ def insert_cancellation_checks(program: LoopProgram, context: Context) -> LoopPr
     The caller of a kernel polls the flag between units, but one unit can take long: it may be a row
     of any length, or a fold of few columns over many rows. The flag decides only whether results
     are discarded, never their values. A cancelled unit may leave any values in its buffers, so
-    kernels that write into arguments or variables do not poll. Estimating the work of a loop with
+    kernels that write into arguments or variables do not poll. Kernels of regions do: they end
+    between two trips, with all that earlier trips have written. Estimating the work of a loop with
     the lengths of this call records guards in the scope.
 
     Needs: a legal loop program; all other passes over loops have run.
@@ -46,14 +49,42 @@ def insert_cancellation_checks(program: LoopProgram, context: Context) -> LoopPr
 
 
 def _with_checks(nest: Nest) -> Nest:
-    if any(isinstance(s, Store) and s.buffer.role.is_given for s in nest.statements):
-        return nest
     if nest.serial_iterators:
+        return nest.replace(body=_between_trips(nest.body, ()))
+    if any(isinstance(s, Store) and s.buffer.role.is_given for s in nest.statements):
         return nest
     if nest.chunk_chain is not None or nest.prepass or nest.parallel_variant is not None:
         return nest  # its units are short: blocks of a long loop
     body = tuple(map(_unit, nest.body))
     return nest if body == nest.body else nest.replace(body=body)
+
+
+def _between_trips(body: tuple[Stmt, ...], outer: tuple[For, ...]) -> tuple[Stmt, ...]:
+    """The statements of a region with polling in the outermost loops, and in trips that are long.
+
+    The kernel ends there: what it has written is what the program had written between these trips.
+    """
+    found: list[Stmt] = []
+    for stmt in body:
+        if isinstance(stmt, When):
+            sides = _between_trips(stmt.body, outer), _between_trips(stmt.otherwise, outer)
+            stmt = stmt.replace(body=sides[0], otherwise=sides[1])
+        elif isinstance(stmt, For) and stmt.kind == "serial":
+            stmt = _serial(stmt, (*outer, stmt))
+        found.append(stmt)
+    return tuple(found)
+
+
+def _serial(loop: For, loops: tuple[For, ...]) -> For:
+    """The innermost of several loops of a region, with polling."""
+    cost = serial_cost(loop.body)
+    step = cost.flops + cost.bytes_read + cost.bytes_written
+    for around in reversed(loops):
+        step = in_middle(step, around)
+    if step >= MIN_WORK:
+        loop = loop.replace(body=_between_trips(loop.body, loops))
+    most = MAX_WORK_BETWEEN_CHECKS // max(step.constant or MAX_WORK_BETWEEN_CHECKS, 1)
+    return loop.replace(poll_every=next(n for n in POLL_INTERVALS if n <= max(most, 1)))
 
 
 def _unit(stmt: Stmt) -> Stmt:

@@ -11,6 +11,7 @@ from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Graph, Input, LengthNode, Op, is_scan, is_view
 from axiomjit.graph.primitives import CAST, PRODUCT, SUM
 from axiomjit.graph.regions import Loop, Region, Written
+from axiomjit.passes.costs.serial_cost import ENDLESS, GUESSED_TRIPS, serial_cost
 from axiomjit.passes.graph.choose_storage import choose_storage
 from axiomjit.passes.graph.compose_views import compose_views
 from axiomjit.passes.graph.order_contractions import order_contractions
@@ -44,8 +45,6 @@ from axiomjit.symbolic.index_ranges import IndexRanges
 
 MAX_CELLS: Final = 64
 """Most elements of a temporary that is scratch memory of the kernel."""
-ENDLESS: Final = 2**62
-"""The number of trips of a loop that only its condition ends."""
 MOST_ELEMENTS: Final = 2**16
 """The most elements that a trip computes at once in a serial kernel: threads share the work of
 larger trips, and Ctrl-C is heard between them."""
@@ -79,8 +78,12 @@ def lower_regions(program: LoopProgram, context: Context) -> LoopProgram:
     lowering = _Lowering(program, context)
     nests = {k: lowering.nest(call) for k, call in calls.items()}
     steps = tuple(nests.get(k, step) for k, step in enumerate(program.steps))
-    pairs = enumerate(program.costs)
-    costs = tuple(cost.replace(kernels=1) if k in nests else cost for k, cost in pairs)
+    costs = tuple(
+        serial_cost(nests[k].body, GUESSED_TRIPS).replace(temporary_bytes=cost.temporary_bytes)
+        if k in nests
+        else cost
+        for k, cost in enumerate(program.costs)
+    )
     unread = {call.target for call in calls.values()}
     unread -= {view.storage for view in program.results}
     kept = tuple(storage for storage in program.storages if storage not in unread)

@@ -20,7 +20,6 @@ from axiomjit.graph.primitives import MAX, MIN, Primitive, UfuncFold
 from axiomjit.graph.reductions import StateFold, computed
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
-    Block,
     Drain,
     Fold,
     For,
@@ -28,7 +27,6 @@ from axiomjit.passes.ir.loop_ir import (
     Index,
     Leave,
     Let,
-    Limit,
     Load,
     Nest,
     Push,
@@ -37,8 +35,10 @@ from axiomjit.passes.ir.loop_ir import (
     Stmt,
     Store,
     When,
+    bodies_of,
 )
 from axiomjit.passes.ir.plan_ir import Kernel, Parameter, Traits, kernel_key
+from axiomjit.passes.ir.range_source import RangeSource
 from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Number, Storage
 from axiomjit.symbolic.dims import SMALL, Dim, dim
 
@@ -84,6 +84,7 @@ class _Writer:
         self.over_blocks: dict[str, For] = {}
         self.firsts, self.ends = dict[str, str](), dict[str, str]()
         self.open: dict[str, None] = {}
+        self.left: list[str | None] = []
         self.strips = self.polls = self.calls = False
 
     @property
@@ -229,6 +230,9 @@ class _Writer:
                 self.strips |= depth == 2 and stmt is body[0]
             limits = bounds.get(walk) or self.ranges.limits(stmt, grid=grid and stmt.kind == "map")
             limits = self.ranges.entered(stmt, limits, grid=grid)
+            if stmt.kind == "serial":
+                yield from self.serial_loop(stmt, limits, depth)
+                continue
             if stmt.poll_every:
                 self.polls, strip = True, self.fresh("k")
                 strips, limits = _strips_of(limits, strip, stmt.poll_every)
@@ -238,6 +242,39 @@ class _Writer:
             self.open[stmt.iterator] = None
             yield from self.body(stmt.body, inner + 1, grid=False)
             del self.open[stmt.iterator]
+
+    def serial_loop(self, stmt: For, limits: tuple[str, ...], depth: int) -> Iterator[str]:
+        """The lines of a loop of the program; where it polls, the kernel ends between two trips.
+
+        A loop over strips of trips is ended with that over the trips of one.
+        """
+        steps, left, head = stmt.poll_every, None, "    " * depth
+        self.polls |= bool(steps)
+        poll = "if live(h0, 0) < 0:", "    return"
+        if steps > 1:
+            if _leaves(stmt.body):
+                left = self.fresh("g")
+                yield f"{head}{left} = b1(True)"
+            strip = self.fresh("k")
+            first, last = limits if len(limits) > 1 else ("0", *limits)
+            yield f"{head}for {strip} in range({first}, {last}, {steps}):"
+            yield from (f"{head}    {line}" for line in poll)
+            limits = strip, f"min({strip} + {steps}, {last})"
+        inner = "    " * (steps > 1) + head
+        yield f"{inner}for {self.named('i', stmt.iterator)} in range({', '.join(limits)}):"
+        yield from (f"{inner}    {line}" for line in poll if steps == 1)
+        self.left.append(left)
+        yield from self.body(stmt.body, depth + 1 + (steps > 1), grid=False)
+        self.left.pop()
+        if left is not None:
+            yield from (f"{head}    if not {left}:", f"{head}        break")
+
+    def leave(self, stmt: Leave) -> Iterator[str]:
+        """The lines that end the loop around a statement, and that over its strips."""
+        value, left = self.value(stmt.value), self.left[-1]
+        if left is not None:
+            yield f"{left} = {value}"
+        yield from (f"if not {value}:", "    break")
 
     def statement(self, stmt: Stmt) -> Iterator[str]:
         """The lines of one statement that is no loop."""
@@ -267,7 +304,7 @@ class _Writer:
             case Drain():
                 yield self.drain(stmt.state)
             case Leave():
-                yield from (f"if not {self.value(stmt.value)}:", "    break")
+                yield from self.leave(stmt)
             case _:
                 raise TypeError(f"{type(stmt).__name__} has no form in source")
 
@@ -564,134 +601,18 @@ def _functions_of(nest: Nest) -> int:
     return found
 
 
-Term = tuple[str, Dim]
-
-
-class RangeSource(Record):
-    """Writes ranges and limits, given the source's names for iterators, values and lengths.
-
-    `over_blocks` are the loops over blocks by iterator, `firsts` the names of each block's first
-    iteration, `ends` those of the ends of unrolled loops.
-    """
-
-    iterator: Callable[[str], str]
-    value: Callable[[str], str]
-    length: Callable[[int | Dim], str]
-    over_blocks: dict[str, For]
-    firsts: dict[str, str]
-    ends: dict[str, str]
-
-    def start(self, loop: For) -> str:
-        """The first step of a loop over a block."""
-        assert loop.block is not None
-        return f"{self.iterator(loop.block.outer)} * {self.length(loop.block.size)}"
-
-    def limits(self, loop: For, start: str = "", *, grid: bool = False) -> tuple[str, ...]:
-        """The arguments of a loop's `range`; `start` names the first iteration of its block."""
-        if loop.at is not None:
-            return self.value(loop.at), f"{self.value(loop.at)} + 1"
-        first, last = (dim(0), loop.extent) if loop.span is None else loop.span
-        starts = [] if first.constant == 0 else [self.length(first)]
-        stops = [] if grid and last is loop.extent else [self._stop(first, last)]
-        if loop.limits:
-            starts = starts or ["0"]
-            starts, stops = starts + self.starts(loop), stops + self.stops(loop)
-        if loop.under is not None:
-            passed = f"{self.iterator(loop.under)} * {self.length(loop.extent)}"
-            starts, stops = [f"lo - {passed}", "0"], [f"hi - {passed}", *stops]
-        elif grid:
-            low, high = self._callers(loop)
-            starts, stops = [low, *starts], [high, *stops]
-        elif loop.block is not None:
-            start = start or self.start(loop)
-            starts, stops = [start, *starts], [*self._block_stops(loop.block, start), *stops]
-        return *([_extreme("max", starts)] if starts else []), _extreme("min", stops)
-
-    def _callers(self, loop: For) -> tuple[str, str]:
-        """The caller's range in iterations of the first loop, even if it counts an inner loop's."""
-        inner = loop.body[0] if loop.body else None
-        if not isinstance(inner, For) or inner.under is None:
-            return "lo", "hi"
-        steps = self.length(inner.extent)
-        return f"floor_divide(lo, {steps})", f"floor_divide(hi - 1, {steps}) + 1"
-
-    def entered(self, loop: For, limits: tuple[str, ...], *, grid: bool) -> tuple[str, ...]:
-        """The range of a loop with these limits; its block is recorded for its statements."""
-        if loop.block is not None:
-            named = limits[0].isidentifier()
-            self.firsts[loop.iterator] = limits[0] if named else self.start(loop)
-            self.over_blocks[loop.iterator] = loop
-        if loop.unroll == 1:
-            return limits
-        if grid:
-            self.ends[loop.iterator] = limits[1]
-        return (*(limits if len(limits) > 1 else ("0", *limits)), str(loop.unroll))
-
-    def step(self, iterator: str) -> str:
-        """The number of the current iteration within its block."""
-        return f"{self.iterator(iterator)} - {self.firsts[iterator]}"
-
-    def width(self, state: State) -> str:
-        """The number of lanes of the tile of a state."""
-        assert state.lanes is not None
-        loop = self.over_blocks[state.lanes]
-        assert loop.block is not None
-        start = self.start(loop)
-        _, *others = self._block_stops(loop.block, start)
-        stops = [f"{stop} - {start}" for stop in (*others, self.length(loop.extent))]
-        return f"min({state.cells}, {', '.join(stops)})"
-
-    def _block_stops(self, block: Block, start: str) -> list[str]:
-        """Where a block ends, and, if several blocks form a step, where the caller's range ends."""
-        if block.unroll == 1:
-            return [f"{start} + {self.length(block.size)}"]
-        assert isinstance(block.size, int)
-        last = [f"{self.ends[block.outer]} * {block.size}"] if block.outer in self.ends else []
-        return [f"{start} + {block.size * block.unroll}", *last]
-
-    def _stop(self, first: Dim, last: Dim) -> str:
-        """The end of a span; `start + n` for a short one, so that LLVM does not vectorise it."""
-        steps = (last - first).constant
-        short = steps is not None and steps <= SMALL and first.constant is None
-        return f"{self.length(first)} + {steps}" if short else self.length(last)
-
-    def starts(self, loop: For) -> list[str]:
-        """The first iterations of a loop, one per limit; the loop starts at the largest."""
-        return [self._first_at(limit.low, limit, loop.iterator) for limit in loop.limits]
-
-    def stops(self, loop: For) -> list[str]:
-        """The ends of a loop, one per limit; the loop stops at the smallest."""
-        return [self._first_at(limit.high, limit, loop.iterator) for limit in loop.limits]
-
-    def tests(self, limits: Sequence[Limit]) -> list[str]:
-        """Comparisons that are all true if the limits hold."""
-        found = []
-        for limit in limits:
-            total = " + ".join(map(self._product, limit.terms)) or "0"
-            found += [f"{self.length(limit.low)} <= {total}"]
-            found += [f"{total} < {self.length(limit.high)}"]
-        return found
-
-    def _first_at(self, place: Dim, limit: Limit, iterator: str) -> str:
-        """The first iteration at which the sum in a limit is at least `place`."""
-        own = dict(limit.terms)[iterator]
-        others = [term for term in limit.terms if term[0] != iterator]
-        left = " - ".join([self.length(place + own - 1), *map(self._product, others)])
-        return left if own.constant == 1 else f"floor_divide({left}, {self.length(own)})"
-
-    def _product(self, term: Term) -> str:
-        name, times = self.iterator(term[0]), self.length(term[1])
-        return name if times == "1" else f"{name} * {times}"
-
-
 def _shared_walk(loop: For) -> tuple[str, str] | None:
     """The iterator and block iterator common to sibling loops over one whole block, or None."""
     whole = loop.span is None and not loop.limits
     return (loop.iterator, loop.block.outer) if loop.block and whole else None
 
 
-def _extreme(function: str, values: Sequence[str]) -> str:
-    return values[0] if len(values) == 1 else f"{function}({', '.join(values)})"
+def _leaves(body: tuple[Stmt, ...]) -> bool:
+    """True if a statement ends the loop around these statements."""
+    return any(
+        isinstance(s, Leave) or (not isinstance(s, For) and any(map(_leaves, bodies_of(s))))
+        for s in body
+    )
 
 
 def _strips_of(limits: tuple[str, ...], strip: str, steps: int) -> tuple[str, tuple[str, str]]:

@@ -166,6 +166,8 @@ class _Writer:
                     self.loop(stmt, name, scope)
                 case ast.If(body=[ast.Break()], orelse=[]):
                     self.leave(stmt, scope)
+                case ast.If(body=[ast.Return(value=None)], orelse=[]):
+                    self.end(stmt, scope)
                 case ast.If():
                     self.choice(stmt, scope)
                 case ast.Pass():
@@ -310,6 +312,15 @@ class _Writer:
         self.leaving.append((self.parts(carried, scope), builder.block))
         following = builder.append_basic_block("on")
         builder.cbranch(condition, after, following)
+        builder.position_at_end(following)
+
+    def end(self, stmt: ast.If, scope: Scope) -> None:
+        """Write the end of the kernel, where a condition is true."""
+        builder = self.builder
+        ended, following = (builder.append_basic_block(name) for name in ("ended", "on"))
+        builder.cbranch(self.truth(stmt.test, scope), ended, following)
+        builder.position_at_end(ended)
+        builder.ret(_DONE)
         builder.position_at_end(following)
 
     def truth(self, node: ast.expr, scope: Scope) -> Any:

@@ -49,6 +49,8 @@ if TYPE_CHECKING:  # native calls are written only when calls repeat
 
 SERIAL_WORK: Final = 6_000_000
 """The work, in additions, below which one thread is faster: about 0.2 ms."""
+WATCHED_WORK: Final = 2**27
+"""The work, in additions, from which a helper runs a kernel that polls: 3 to 50 ms."""
 FIRST_WORK: Final = 40_000_000
 """Additions in the first uninterrupted call, about 1 ms; `ChunkSize` adjusts it later."""
 LARGEST: Final = 2**63 - 1
@@ -510,13 +512,13 @@ class Launching(BoundStep):
             ]
         address, entry = ctypes.addressof(words) + front * _WORD_BYTES, handle.get().entry
         _count_run()
-        watched = step.kernel.polls and not self.is_serial
-        if threads == 1 and grid <= chunk_size.most and not watched:
+        watched = step.kernel.polls and self.work >= WATCHED_WORK
+        if (grid <= 1 or (threads == 1 and grid <= chunk_size.most)) and not watched:
             _check(entry(address, 0, grid) if grid else 0)
         else:
             flag = partial(words.__setitem__, front + self._count - 1, 1)
             edges = [chain * edge for edge in chunk_edges(grid // chain, threads)]
-            give_up = flag if step.kernel.polls else None
+            give_up = flag if watched else None
             run_chunks(partial(entry, address), edges, threads, chunk_size, give_up)
         if step.kernel.combines:
             _check(entry(address, 0, 0))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import axiomjit
 from axiomjit.symbolic.dims import evaluate
 from tests.passes.examples import example, l2, numbers
 from tests.passes.graphs import follow, lower_until, lowered
@@ -44,3 +45,23 @@ def test_estimate_cost_leaves_alone():
     after = lower_until("tile_folds", example("product"))
     assert (before.steps, len(before.costs)) == (after.steps, 0)
     assert len(after.costs) == len(after.steps)
+
+
+def few_elements(x, count):
+    for i in range(count):
+        x[i] = x[i] * 0.5 + 1.0
+
+
+def triangle(x):
+    for i in range(x.shape[0]):
+        for j in range(i):
+            x[i] += x[j]
+
+
+def test_the_cost_of_a_region_is_that_of_its_trips():
+    compiled = axiomjit.jit(few_elements, strict=True)
+    costs = [compiled.lower(numbers(n), 1000).cost for n in (10**4, 10**6)]
+    assert costs[0] == costs[1]
+    assert (costs[0].bytes_read, costs[0].bytes_written) == (8000, 8000)
+    sums = axiomjit.jit(triangle, strict=True).lower(numbers(1000)).cost
+    assert sums.bytes_written == pytest.approx(8 * 1000 * 999 / 2, rel=0.01)

@@ -131,3 +131,62 @@ def test_what_a_caller_keeps_is_never_written_in_part(soon):
     case = follow(write, X, np.zeros(5))
     assert not looking(lowered(case).loops)
     assert looking(lowered(follow(FUNCTIONS["extremes of columns"], X)).loops)
+
+
+def prefix_sums(x):
+    for i in range(1, x.shape[0]):
+        x[i] += x[i - 1]
+
+
+def lengths_of_paths(d):
+    n = d.shape[0]
+    for k in range(n):
+        for i in range(n):
+            for j in range(n):
+                way = d[i, k] + d[k, j]
+                if way < d[i, j]:
+                    d[i, j] = way
+
+
+REGIONS = {
+    "numbers": (prefix_sums, (numbers(60),)),
+    "nests": (lengths_of_paths, (numbers(9, 9),)),
+    "rows": (prefix_sums, (numbers(60, 5),)),
+}
+
+
+def region_of(name):
+    """The kernel of a region with its loops that look, the outermost first."""
+    function, arguments = REGIONS[name]
+    found = axiomjit.jit(function, strict=True).lower(*arguments)
+    loops = [s for step in found._stages.loops.steps for s in step.statements]
+    serial = [s for s in loops if isinstance(s, For) and s.kind == "serial"]
+    (kernel,) = (one for one in found.kernels if "live" in one.source)
+    return kernel, serial
+
+
+@pytest.mark.parametrize(("name", "looks"), [("numbers", [2**20]), ("rows", [1])])
+def test_regions_that_write_arguments_look_between_trips(name, looks):
+    _, loops = region_of(name)
+    assert [loop.poll_every for loop in loops] == looks
+
+
+def test_regions_look_in_long_trips_only(monkeypatch):
+    _, loops = region_of("nests")
+    assert [loop.poll_every for loop in loops] == [1, 0, 0]
+    monkeypatch.setattr(checking, "MIN_WORK", 100)
+    _, loops = region_of("nests")
+    assert [loop.poll_every for loop in loops[:2]] == [1, 1]
+
+
+@pytest.mark.parametrize("name", REGIONS)
+def test_a_flag_ends_a_region_before_its_first_trip(name):
+    kernel, _ = region_of(name)
+    function, arguments = REGIONS[name]
+    want = [one.copy() for one in arguments]
+    function(*want)
+    numbers_of = {"numbers": [60], "nests": [9], "rows": [60, 5]}
+    for flag, expected in ((1, arguments), (0, want)):
+        (given,) = (one.copy() for one in arguments)
+        run_plain(kernel.source, kernel.parameters, [given, *numbers_of[name], flag], 0, 1)
+        np.testing.assert_array_equal(given, expected[0])

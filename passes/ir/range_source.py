@@ -1,0 +1,132 @@
+"""Ranges and limits of loops as expressions of a kernel's source, apart from its statements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from axiomjit.base.records import Record
+from axiomjit.passes.ir.loop_ir import Block, For, Limit, State
+from axiomjit.symbolic.dims import SMALL, Dim, dim
+
+Term = tuple[str, Dim]
+
+
+class RangeSource(Record):
+    """Writes ranges and limits, given the source's names for iterators, values and lengths.
+
+    `over_blocks` are the loops over blocks by iterator, `firsts` the names of each block's first
+    iteration, `ends` those of the ends of unrolled loops.
+    """
+
+    iterator: Callable[[str], str]
+    value: Callable[[str], str]
+    length: Callable[[int | Dim], str]
+    over_blocks: dict[str, For]
+    firsts: dict[str, str]
+    ends: dict[str, str]
+
+    def start(self, loop: For) -> str:
+        """The first step of a loop over a block."""
+        assert loop.block is not None
+        return f"{self.iterator(loop.block.outer)} * {self.length(loop.block.size)}"
+
+    def limits(self, loop: For, start: str = "", *, grid: bool = False) -> tuple[str, ...]:
+        """The arguments of a loop's `range`; `start` names the first iteration of its block."""
+        if loop.at is not None:
+            return self.value(loop.at), f"{self.value(loop.at)} + 1"
+        first, last = (dim(0), loop.extent) if loop.span is None else loop.span
+        starts = [] if first.constant == 0 else [self.length(first)]
+        stops = [] if grid and last is loop.extent else [self._stop(first, last)]
+        if loop.limits:
+            starts = starts or ["0"]
+            starts, stops = starts + self.starts(loop), stops + self.stops(loop)
+        if loop.under is not None:
+            passed = f"{self.iterator(loop.under)} * {self.length(loop.extent)}"
+            starts, stops = [f"lo - {passed}", "0"], [f"hi - {passed}", *stops]
+        elif grid:
+            low, high = self._callers(loop)
+            starts, stops = [low, *starts], [high, *stops]
+        elif loop.block is not None:
+            start = start or self.start(loop)
+            starts, stops = [start, *starts], [*self._block_stops(loop.block, start), *stops]
+        return *([_extreme("max", starts)] if starts else []), _extreme("min", stops)
+
+    def _callers(self, loop: For) -> tuple[str, str]:
+        """The caller's range in iterations of the first loop, even if it counts an inner loop's."""
+        inner = loop.body[0] if loop.body else None
+        if not isinstance(inner, For) or inner.under is None:
+            return "lo", "hi"
+        steps = self.length(inner.extent)
+        return f"floor_divide(lo, {steps})", f"floor_divide(hi - 1, {steps}) + 1"
+
+    def entered(self, loop: For, limits: tuple[str, ...], *, grid: bool) -> tuple[str, ...]:
+        """The range of a loop with these limits; its block is recorded for its statements."""
+        if loop.block is not None:
+            named = limits[0].isidentifier()
+            self.firsts[loop.iterator] = limits[0] if named else self.start(loop)
+            self.over_blocks[loop.iterator] = loop
+        if loop.unroll == 1:
+            return limits
+        if grid:
+            self.ends[loop.iterator] = limits[1]
+        return (*(limits if len(limits) > 1 else ("0", *limits)), str(loop.unroll))
+
+    def step(self, iterator: str) -> str:
+        """The number of the current iteration within its block."""
+        return f"{self.iterator(iterator)} - {self.firsts[iterator]}"
+
+    def width(self, state: State) -> str:
+        """The number of lanes of the tile of a state."""
+        assert state.lanes is not None
+        loop = self.over_blocks[state.lanes]
+        assert loop.block is not None
+        start = self.start(loop)
+        _, *others = self._block_stops(loop.block, start)
+        stops = [f"{stop} - {start}" for stop in (*others, self.length(loop.extent))]
+        return f"min({state.cells}, {', '.join(stops)})"
+
+    def _block_stops(self, block: Block, start: str) -> list[str]:
+        """Where a block ends, and, if several blocks form a step, where the caller's range ends."""
+        if block.unroll == 1:
+            return [f"{start} + {self.length(block.size)}"]
+        assert isinstance(block.size, int)
+        last = [f"{self.ends[block.outer]} * {block.size}"] if block.outer in self.ends else []
+        return [f"{start} + {block.size * block.unroll}", *last]
+
+    def _stop(self, first: Dim, last: Dim) -> str:
+        """The end of a span; `start + n` for a short one, so that LLVM does not vectorise it."""
+        steps = (last - first).constant
+        short = steps is not None and steps <= SMALL and first.constant is None
+        return f"{self.length(first)} + {steps}" if short else self.length(last)
+
+    def starts(self, loop: For) -> list[str]:
+        """The first iterations of a loop, one per limit; the loop starts at the largest."""
+        return [self._first_at(limit.low, limit, loop.iterator) for limit in loop.limits]
+
+    def stops(self, loop: For) -> list[str]:
+        """The ends of a loop, one per limit; the loop stops at the smallest."""
+        return [self._first_at(limit.high, limit, loop.iterator) for limit in loop.limits]
+
+    def tests(self, limits: Sequence[Limit]) -> list[str]:
+        """Comparisons that are all true if the limits hold."""
+        found = []
+        for limit in limits:
+            total = " + ".join(map(self._product, limit.terms)) or "0"
+            found += [f"{self.length(limit.low)} <= {total}"]
+            found += [f"{total} < {self.length(limit.high)}"]
+        return found
+
+    def _first_at(self, place: Dim, limit: Limit, iterator: str) -> str:
+        """The first iteration at which the sum in a limit is at least `place`."""
+        own = dict(limit.terms)[iterator]
+        others = [term for term in limit.terms if term[0] != iterator]
+        left = " - ".join([self.length(place + own - 1), *map(self._product, others)])
+        return left if own.constant == 1 else f"floor_divide({left}, {self.length(own)})"
+
+    def _product(self, term: Term) -> str:
+        name, times = self.iterator(term[0]), self.length(term[1])
+        return name if times == "1" else f"{name} * {times}"
+
+
+def _extreme(function: str, values: Sequence[str]) -> str:
+    return values[0] if len(values) == 1 else f"{function}({', '.join(values)})"
