@@ -11,7 +11,7 @@ is a branch by such a truth.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final
@@ -89,6 +89,8 @@ def trace_loop(
     carried: Sequence[Any],
     *,
     condition: Callable[..., Any] | None = None,
+    begins: bool = False,
+    may_be_unbound: Collection[int] = (),
     most_elements: float = math.inf,
 ) -> tuple[Any, ...]:
     """Follow a loop; return its last index and the carried values after it.
@@ -99,6 +101,8 @@ def trace_loop(
         carried: Traced arrays and numbers, numbers, `UNBOUND`. Any other object must come back
             unchanged.
         condition: `condition(*carried)` is asked before each trip; the loop ends where it is false.
+        begins: True if the condition holds before the first trip.
+        may_be_unbound: Places of values that are zeros where no trip has given them one.
         most_elements: The most elements of a value that a trip may compute, with the lengths of the
             traced call.
 
@@ -111,15 +115,17 @@ def trace_loop(
     """
     with _undone_if_refused() as (following, scope):
         if trips is None:
-            made = _Loop(following, scope, None, body, carried, condition, False)
+            made = _Loop(following, scope, None, body, carried, condition, begins)
+            made.may_be_unbound = may_be_unbound
             return UNBOUND, *made.traced()
         start, stop, step = (_whole(value) for value in trips)
         count, empty = _trips(start, stop, step)
         if count.constant == 0:
             return (UNBOUND, *carried)
         known, span = condition is None and not empty, (start, step, count)
-        made = _Loop(following, scope, span, body, carried, condition, known)
-        made.most_elements = most_elements
+        has_trips = known or (begins and not empty)
+        made = _Loop(following, scope, span, body, carried, condition, has_trips)
+        made.most_elements, made.may_be_unbound = most_elements, may_be_unbound
         before = scope.indices
         if empty and isinstance(before, IndexRanges):
             scope.indices = before.limited(count)
@@ -133,6 +139,7 @@ def trace_cond(
     then: Callable[..., Sequence[Any]],
     otherwise: Callable[..., Sequence[Any]],
     carried: Sequence[Any],
+    may_be_unbound: Collection[int] = (),
 ) -> tuple[Any, ...]:
     """Follow both sides of a branch; return the carried values after it.
 
@@ -141,6 +148,8 @@ def trace_cond(
         then: `then(*carried)` returns the carried values after this side.
         otherwise: The same for the other side.
         carried: As for `trace_loop`.
+        may_be_unbound: Places of values that one side may leave without a value, as nobody reads
+            them behind that side; there they are zeros.
 
     Raises:
         RegionRefused: the branch cannot be a region; nothing was recorded.
@@ -151,6 +160,7 @@ def trace_cond(
         if truth.node.shape:
             raise RegionRefused("the truth of an array")
         made = _Branch(following, scope, truth.node, (then, otherwise), carried)
+        made.may_be_unbound = may_be_unbound
         return tuple(made.traced())
 
 
@@ -226,6 +236,7 @@ class _Carrying:
     def __init__(self, following: Following, scope: Scope, carried: Sequence[Any]) -> None:
         self.following, self.scope, self.carried = following, scope, tuple(carried)
         self.since = following.regions
+        self.may_be_unbound: Collection[int] = ()
         self.places: dict[TracedStorage, Input] = {}
         self.kinds: dict[int, Kind] = {}
         self.slots: dict[int, Input] = {}
@@ -241,7 +252,7 @@ class _Carrying:
         found = list(self.carried)
         self.memories.clear()
         for slot, node in self.slots.items():
-            if found[slot] is UNBOUND:
+            if found[slot] is UNBOUND and slot not in self.may_be_unbound:
                 continue
             kind = self.kinds[slot]
             if kind.is_array:
@@ -283,8 +294,8 @@ class _Carrying:
         if found.is_array:
             memory = value.storage
             fresh = one.region.owns(memory) and memory not in self.memories.values()
-            others = (v for k, v in enumerate(one.returned) if k != slot)
-            shared = any(getattr(v, "_storage", None) is memory for v in others)
+            others = [v for k, v in enumerate(one.returned) if k != slot]
+            shared = any(issubclass(type(v), Tracer) and v._storage is memory for v in others)
             if not fresh or shared or root_of(base_of(value.node)) in self.slots.values():
                 raise RegionRefused("a carried name of an array that another name has, too")
         return found
@@ -298,7 +309,7 @@ class _Carrying:
             memory = self.memories.get(slot)
             if memory is not None and memory.version is not node:
                 raise RegionRefused("a write into an array whose name is bound anew")
-            value = _stored(one.returned[slot], self.kinds[slot])
+            value = _stored(_or_zeros(one.returned[slot], self.kinds[slot]), self.kinds[slot])
             found[node.position] = _replaced(node, value)
         if status is not None and one.region.checks:
             found[status.position] = _replaced(
@@ -310,10 +321,8 @@ class _Carrying:
         """The values of all that is carried, before the region, each in its own memory."""
         found = [self.in_memory(storage.version) for storage in self.places]
         for slot in self.slots:
-            kind, value = self.kinds[slot], self.carried[slot]
-            zero = Scalar(kind.dtype, kind.dtype.type(0), False)
-            node = broadcast_to(zero, kind.shape) if value is UNBOUND else _stored(value, kind)
-            found.append(self.copied(node))
+            kind = self.kinds[slot]
+            found.append(self.copied(_stored(_or_zeros(self.carried[slot], kind), kind)))
         return found + ([self.copied(Scalar(BOOL, np.bool_(True), False))] if status else [])
 
     def in_memory(self, node: Node) -> Node:
@@ -338,24 +347,15 @@ class _Carrying:
         found = list(self.carried)
         for slot, version in zip(self.slots, made[len(self.places) :], strict=False):
             kind = self.kinds[slot]
-            if found[slot] is UNBOUND and not bound:
+            if found[slot] is UNBOUND and not bound and slot not in self.may_be_unbound:
                 continue
             if kind.is_array:
                 found[slot] = new_array(version)
             else:
                 found[slot] = Tracer(python_number(version) if kind.weak else version)
         if status:
-            self.note_status(made[-1])
+            note_status(self.following, self.scope, made[-1])
         return found
-
-    def note_status(self, status: Node) -> None:
-        """Require that all checks of the region held; else NumPy answers the call."""
-        if self.following.region is not None:
-            self.following.region.checks.append(status)
-            return
-        where = user_location() or "an unknown line"
-        if not computed_number(self.scope, cast(status, INT), TRUTH, 1, where) > 0:
-            raise AssertionError("a status is assumed to be good")
 
 
 class _Loop(_Carrying):
@@ -502,8 +502,10 @@ class _Branch(_Carrying):
     def finished(self, sides: Sequence[_Pass]) -> list[Any]:
         """Make the node of the branch."""
         for slot in sorted(sides[0].changed | sides[1].changed):
-            then, otherwise = (self.kind(one, slot) for one in sides)
-            first, last = (one.returned[slot] for one in sides)
+            bound = [one for one in sides if one.returned[slot] is not UNBOUND]
+            bound = bound if slot in self.may_be_unbound else [*sides]
+            then, otherwise = (self.kind(one, slot) for one in (bound[0], bound[-1]))
+            first, last = (one.returned[slot] for one in (bound[0], bound[-1]))
             self.kinds[slot] = joined(first, then, otherwise)
             if type(last) is int:
                 joined(last, otherwise, then)
@@ -532,6 +534,16 @@ class _Branch(_Carrying):
         return found
 
 
+def note_status(following: Following, scope: Scope, status: Node) -> None:
+    """Require a truth, as that all checks of a region held; else NumPy answers the call."""
+    if following.region is not None:
+        following.region.checks.append(status)
+        return
+    where = user_location() or "an unknown line"
+    if not computed_number(scope, cast(status, INT), TRUTH, 1, where) > 0:
+        raise AssertionError("a status is assumed to be good")
+
+
 def _next(version: Node, before: Node) -> Node:
     return version
 
@@ -544,6 +556,13 @@ def _truth(value: Any) -> Node | None:
     if node.shape:
         raise RegionRefused("the truth of an array")
     return as_mask(strong(node))
+
+
+def _or_zeros(value: Any, kind: Kind) -> Any:
+    """A value, or the zeros in place of one that is not bound."""
+    if value is not UNBOUND:
+        return value
+    return Tracer(broadcast_to(Scalar(kind.dtype, kind.dtype.type(0), False), kind.shape))
 
 
 def _stored(value: Any, kind: Kind) -> Node:
