@@ -72,6 +72,8 @@ _OWN_NAMES: Final = frozenset({"locals", "eval", "exec"})
 _OWN_NAMES_BY_DEFAULT: Final = frozenset({"vars", "dir"})
 """Builtins that do so if they are called without an argument."""
 UNPACKED: Final = (ast.Tuple, ast.List)
+_BINDING: Final = (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)
+"""Expressions that belong to the function itself."""
 
 
 class NotInstrumentedError(Exception):
@@ -90,6 +92,9 @@ class NoTextError(NotInstrumentedError):
 class Expressions:
     """Rewrites the expressions and targets of a function, whose tree it changes."""
 
+    depth = 0
+    """The number of rewritten loops around a statement, in its function."""
+
     def __init__(self, code: CodeType, definition: Definition) -> None:
         """Take the function's code and its definition."""
         self.node: Any = definition.node
@@ -98,6 +103,9 @@ class Expressions:
         self.scope = root_scope(code, self.node, self.owner)
         self.used: set[str] = set()
         self._temporaries = 0
+        self._locals: set[str] = set()
+        self.loose: set[str] = set()
+        """Names that a rewritten loop binds in some of its trips only."""
         self._events = 0
         """The number of hooks so far, reads of names apart, and of `:=` and `yield`."""
         self._loads: dict[tuple[str, int], ast.Name] = {}
@@ -111,6 +119,8 @@ class Expressions:
     def mangle(self, name: str) -> str:
         """Return a name as the code has it."""
         if name.startswith(PREFIX):
+            if name in self._locals:
+                return name
             raise NotInstrumentedError(f"it has the name {name}, which is a hook's")
         return mangled(name, self.owner)
 
@@ -141,6 +151,14 @@ class Expressions:
         name = f"{PREFIX}{self._temporaries}"
         self._temporaries += 1
         return lambda context: placed(ast.Name(name, context), at)
+
+    def local(self, at: Any) -> str:
+        """Return the name of a new local variable, for statements that are rewritten later."""
+        name: str = self.temporary(at)(LOAD).id
+        self._locals.add(name)
+        self.loose.add(name)
+        self.scope.assigned().own.add(name)
+        return name
 
     def inside(self, scope: Scope) -> _Inside:
         """Return a context in which the names of a scope are seen."""
@@ -281,6 +299,14 @@ class Expressions:
         return self.hook("unary", node, constant(_UNARY[node.op.__class__], node), operand)
 
     def _conditional(self, node: ast.IfExp) -> ast.expr:
+        if self.depth and not any(isinstance(part, _BINDING) for part in ast.walk(node)):
+            empty = ast.arguments([], [], None, [], [], None, [])
+            test = self.truth_value(node.test)
+            sides = [
+                placed(ast.Lambda(empty, self.expression(one)), one)
+                for one in (node.body, node.orelse)
+            ]
+            return self.hook("choice", node, test, *sides)
         node.test = self.condition(node.test, node)
         node.body, node.orelse = self.expression(node.body), self.expression(node.orelse)
         return node

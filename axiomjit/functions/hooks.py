@@ -16,7 +16,10 @@ from axiomjit.functions.outside import TraceAgain, refuse, refuse_in_region
 from axiomjit.functions.sources import MISSING, Contents, FunctionPart
 from axiomjit.functions.texts import joined
 
-LOOP_HOOKS: Final = frozenset({"repeat", "branch", "logical", "ordered", "negated"})
+LOOP_HOOKS: Final = frozenset(
+    {"repeat", "each", "loop", "branch", "choice", "bound", "required"}
+    | {"logical", "ordered", "negated"}
+)
 """The hooks of loops and branches."""
 
 

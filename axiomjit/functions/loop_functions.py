@@ -1,6 +1,6 @@
 """Loops and branches as functions: `fori_loop`, `while_loop`, `cond`, `scan`.
 
-Inside a compiled function they are regions of its program (`control_flow`, imported when one is
+Inside a compiled function they are regions of its program (`region_functions`, imported when one is
 followed); a loop that cannot be one is followed pass by pass. Elsewhere Python runs them.
 """
 
@@ -36,7 +36,7 @@ def _traced(name: str, *args: Any) -> list[Any]:
     """A list with the result of a region; an empty one if Python runs the loop or branch."""
     if current() is None:
         return []
-    late = lazy_import("axiomjit.tracing.control_flow")
+    late = lazy_import("axiomjit.tracing.region_functions")
     try:
         return [getattr(late, name)(*args)]
     except late.RegionRefused:
@@ -148,4 +148,4 @@ def _empty(shape: tuple[Any, ...], like: Any) -> Any:
     dtype = like.dtype if hasattr(like, "dtype") else np.asarray(like).dtype
     if current() is None:
         return np.zeros(shape, dtype)
-    return lazy_import("axiomjit.tracing.control_flow").zeros(shape, dtype)
+    return lazy_import("axiomjit.tracing.region_functions").zeros(shape, dtype)

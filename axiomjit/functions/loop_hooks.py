@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from types import CellType, FunctionType
 from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.dtypes import FLOAT, INT, is_integer
+from axiomjit.base.dtypes import BOOL, FLOAT, INT, is_integer
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import current
@@ -17,14 +18,24 @@ from axiomjit.functions.library_calls import LibraryCalls
 from axiomjit.functions.objects import is_plain
 from axiomjit.functions.operators import is_traced
 from axiomjit.functions.outside import TraceAgain, refuse_in_region
-from axiomjit.graph.builder import cast, python_number, strong
+from axiomjit.graph.builder import as_node, cast, python_number, strong
 from axiomjit.graph.nodes import Input, LengthNode, post_order
 from axiomjit.symbolic.dims import Dim, current_scope
 from axiomjit.tracing.lengths import SymbolicInt
+from axiomjit.tracing.operators import node_of
 from axiomjit.tracing.tracer import Tracer
 
 SHORT: Final = 8
 """Loops of fewer trips are followed pass by pass: their kernels are not serial."""
+MANY: Final = 256
+"""Loops of this number of trips are regions, however long a trip takes."""
+MOST_ELEMENTS: Final = 2**16
+"""The most elements that a trip of a shorter loop computes at once: threads share larger kernels,
+and Ctrl-C is heard between them."""
+_COMPARISONS: Final = {
+    **{"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal},
+    **{"==": np.equal, "!=": np.not_equal},
+}
 MOST_REFUSED: Final = 6
 """The most loops of a function that are tried and refused; each is one more trace."""
 
@@ -40,20 +51,78 @@ class LoopHooks:
         self,
         body: FunctionType,
         name: str,
+        left: str,
         carried: tuple[str, ...],
+        loose: tuple[str, ...],
         function: Any,
         *ends: Any,
     ) -> None:
         """Do `for name in range(...)`, whose body is a function of the item.
 
-        `carried` are names whose values trips leave for later ones, or for what follows.
+        `left` names the truth that ends the loop, or is ""; `carried` are names whose values trips
+        leave for later ones, or for what follows, `loose` those that may have none.
         """
-        if function is not range or not self._followed(body, name, carried, ends):
-            for item in self._calls.iterate(self._calls.call(function, *ends)):
-                run_body(body, item)
+        if function is range:
+            loop = _Counted(body, left, (carried, loose), (0, *ends) if len(ends) == 1 else ends)
+            if self._followed(loop):
+                if name not in carried:  # where it is unknown, a read raises
+                    _Shared(body, (name,)).put((loop.last,), loop.unbound)
+                return
+        self._passes(body, left, self._calls.call(function, *ends))
+
+    def each(
+        self,
+        body: FunctionType,
+        left: str,
+        carried: tuple[str, ...],
+        loose: tuple[str, ...],
+        source: tuple[Any, ...],
+    ) -> None:
+        """Do `for name in items`, as `repeat`; `source` is that of `loop_statements`."""
+        items = _Items(self._calls, source)
+        if items.length is not None:
+            loop = _Counted(body, left, (carried, loose), (0, items.length, 1), items.at)
+            if self._followed(loop):
+                return
+        self._passes(body, left, items.iterable())
+
+    def loop(
+        self,
+        test: FunctionType,
+        body: FunctionType,
+        left: str,
+        carried: tuple[str, ...],
+        loose: tuple[str, ...],
+    ) -> None:
+        """Do `while test()`, as `repeat`."""
+        loop = _Conditional(test, body, left, (carried, loose))
+        following = current()
+        if following is not None and following.region is None and loop.has_unbound():
+            if not self._calls.truth(run_body(test)):
+                return
+            loop.begins = True
+        if not self._followed(loop):
+            stops = _Shared(body, (left,) if left else ())
+            while self._calls.truth(test()):
+                run_body(body)
+                if left and self._calls.truth(stops.values(None)[0]):
+                    return
+
+    def _passes(self, body: FunctionType, left: str, items: Any) -> None:
+        """Follow a loop pass by pass."""
+        stops = _Shared(body, (left,) if left else ())
+        for item in self._calls.iterate(items):
+            run_body(body, item)
+            if left and self._calls.truth(stops.values(None)[0]):
+                return
 
     def branch(
-        self, then: FunctionType, otherwise: FunctionType, carried: tuple[str, ...], test: Any
+        self,
+        then: FunctionType,
+        otherwise: FunctionType,
+        carried: tuple[str, ...],
+        loose: tuple[str, ...],
+        test: Any,
     ) -> None:
         """Do `if test`, whose sides are functions, in the body of a loop."""
         following = current()
@@ -63,7 +132,9 @@ class LoopHooks:
         late = lazy_import("axiomjit.tracing.control_flow")
         sides = [_Shared(side, carried) for side in (then, otherwise)]
         before = sides[0].values(late.UNBOUND)
-        made = late.trace_cond(_truth(test), *(one.called(late.UNBOUND) for one in sides), before)
+        run = [one.called(late.UNBOUND) for one in sides]
+        places = [carried.index(name) for name in loose]
+        made = late.trace_cond(_truth(test), *run, before, may_be_unbound=places)
         sides[0].put(made, late.UNBOUND)
 
     def logical(self, is_and: bool, *parts: Callable[[], Any]) -> Any:
@@ -73,7 +144,7 @@ class LoopHooks:
             following = current()
             if following is None or following.region is None or not is_traced(found):
                 if self._calls.truth(found) is not is_and:
-                    return found
+                    return not is_and  # no object is asked for its truth twice
                 found = part()
                 continue
             late = lazy_import("axiomjit.tracing.control_flow")
@@ -107,37 +178,41 @@ class LoopHooks:
             return not self._calls.truth(value)
         return np.logical_not(_truth(value))
 
-    def _followed(
-        self,
-        body: FunctionType,
-        name: str,
-        carried: tuple[str, ...],
-        ends: tuple[Any, ...],
-    ) -> bool:
+    def bound(self, read: FunctionType) -> bool:
+        """True if a name has a value."""
+        try:
+            read()
+        except NameError:
+            return False
+        return True
+
+    def required(self, truth: Any) -> None:
+        """Require a truth of the program; where it is false, Python runs the call."""
+        if is_traced(truth):
+            late = lazy_import("axiomjit.tracing.control_flow")
+            late.note_status(current(), current_scope(), truth.node)
+
+    def choice(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+        """The value of `then() if test else otherwise()` in the body of a loop."""
+        following = current()
+        if following is None or following.region is None or not is_traced(test):
+            return then() if self._calls.truth(test) else otherwise()
+        late = lazy_import("axiomjit.tracing.control_flow")
+        sides = (lambda _: (then(),)), (lambda _: (otherwise(),))
+        return late.trace_cond(_truth(test), *sides, (late.UNBOUND,))[0]
+
+    def _followed(self, loop: _Conditional) -> bool:
         """True if a loop has become a region."""
         wanted, following = self._calls.outside.wanted, current()
         if following is None:
             return False
-        start, stop, step = (0, *ends, 1) if len(ends) == 1 else (*ends, 1)[:3]
-        key = body.__code__, following.region is not None
-        if key in wanted.repeated or not wanted.may_have_regions:
+        key = loop.body.__code__, following.region is not None
+        if key in wanted.repeated or not wanted.may_have_regions or not loop.is_long():
             return False
-        if _trips_at_hand(start, stop, step) < SHORT:
-            return False
-        late = lazy_import("axiomjit.tracing.control_flow")
-        shared = _Shared(body, carried)
-        trip = shared.called(late.UNBOUND)
         lines = set(wanted.lines)
         try:
-            before = shared.values(late.UNBOUND)
-            if any(map(is_traced, ends)):
-                last, made = late.UNBOUND, _counted_by_values((start, stop, step), trip, before)
-            else:
-                span = start, stop, step
-                last, *made = late.trace_loop(span, trip, before)
-            if following.region is None and not shared.depends(made) and _are_known(ends):
-                raise late.RegionRefused("all its values are known")
-        except late.RegionRefused as error:
+            made = loop.traced(following.region is None)
+        except lazy_import("axiomjit.tracing.control_flow").RegionRefused as error:
             wanted.lines -= wanted.for_regions.pop(key, set())
             wanted.repeated[key] = f"{user_location()}: {error.reason}"
             wanted.may_have_regions = len(wanted.repeated) < MOST_REFUSED
@@ -146,9 +221,186 @@ class LoopHooks:
             wanted.for_regions.setdefault(key, set()).update(wanted.lines - lines)
             raise
         wanted.has_regions = True
-        shared.put(made, late.UNBOUND)
-        _Shared(body, (name,)).put((last,), late.UNBOUND)  # where it is unknown, a read raises
+        loop.shared.put(made, loop.unbound)
         return True
+
+
+class _Conditional:
+    """A `while` loop as a region."""
+
+    def __init__(
+        self,
+        test: Callable[[], Any] | None,
+        body: FunctionType,
+        left: str,
+        carried: tuple[Sequence[str], Sequence[str]],
+    ) -> None:
+        self.late = lazy_import("axiomjit.tracing.control_flow")
+        self.unbound = self.late.UNBOUND
+        self.test, self.body = test, body
+        names, loose = carried
+        names = (left, *(name for name in names if name != left)) if left else names
+        self.loose = [names.index(name) for name in loose if name != left]
+        self.has_break, self.begins = bool(left), test is None
+        self.shared = _Shared(body, names)
+        self.before = self.shared.values(self.unbound)
+        self._given: tuple[Any, ...] = ()
+        self._asked: Any = True
+
+    def is_long(self) -> bool:
+        """True if a region is worth while; how often the condition holds is not known."""
+        return True
+
+    def has_unbound(self) -> bool:
+        """True if a name has no value before the loop."""
+        missing = [k for k, one in enumerate(self.before) if one is self.unbound]
+        return any(place not in self.loose for place in missing)
+
+    def goes_on(self, *values: Any) -> Any:
+        """The condition, for the values of the names; a break comes first."""
+        self._given = values
+        self.shared.put(values, self.unbound)
+        asked: Any = True
+        if self.has_break:
+            asked = _negated(values[0])
+        if self.test is not None and asked is not False:
+            found = _truth(run_body(self.test))
+            asked = found if asked is True else np.logical_and(asked, found)
+        self._asked = asked if is_traced(asked) else bool(asked)
+        return self._asked
+
+    def traced(self, is_outermost: bool) -> tuple[Any, ...]:
+        """The values of the names after the region.
+
+        Raises:
+            RegionRefused: the loop cannot be a region.
+        """
+        before, trip = self.before, self.shared.called(self.unbound)
+        found: tuple[Any, ...] = ()
+
+        def body(_: Any, *values: Any) -> tuple[Any, ...]:
+            nonlocal found
+            found = trip(*values)
+            return found
+
+        _, *made = self.late.trace_loop(
+            None,
+            body,
+            before,
+            condition=self.goes_on,
+            begins=self.begins,
+            may_be_unbound=self.loose,
+        )
+        if is_outermost and not _depends(self._asked, before, self._given, found):
+            raise self.late.RegionRefused("the number of its trips is known")
+        return tuple(made)
+
+
+class _Counted(_Conditional):
+    """A `for` loop as a region."""
+
+    def __init__(
+        self,
+        body: FunctionType,
+        left: str,
+        carried: tuple[Sequence[str], Sequence[str]],
+        ends: tuple[Any, ...],
+        item: Callable[[Any], Any] = lambda index: index,
+    ) -> None:
+        super().__init__(None, body, left, carried)
+        self.ends: Any = (*ends, 1)[:3]
+        self.item = item
+        self.last: Any = self.unbound
+        self._trips = _trips_at_hand(*self.ends)
+
+    def is_long(self) -> bool:
+        """True if a region is worth while, with the number of trips in the traced call."""
+        return self._trips >= SHORT
+
+    def traced(self, is_outermost: bool) -> tuple[Any, ...]:
+        """The values of the names after the region.
+
+        Raises:
+            RegionRefused: the loop cannot be a region.
+        """
+        most = MOST_ELEMENTS if is_outermost and self._trips < MANY else math.inf
+        before, called = self.before, self.shared.called(self.unbound)
+
+        def trip(index: Any, *values: Any) -> tuple[Any, ...]:
+            return called(self.item(index), *values)
+
+        condition = self.goes_on if self.has_break else None
+        if any(map(is_traced, self.ends)):
+            made = _counted_by_values(self.ends, trip, before, condition)
+        else:
+            self.last, *rest = self.late.trace_loop(
+                self.ends,
+                trip,
+                before,
+                condition=condition,
+                begins=True,
+                may_be_unbound=self.loose,
+                most_elements=most,
+            )
+            made = tuple(rest)
+        if is_outermost and not self.shared.depends(made) and _are_known(self.ends):
+            raise self.late.RegionRefused("all its values are known")
+        return made
+
+
+class _Items:
+    """The items of a loop, by position: those of traced arrays, also by `enumerate` and `zip`."""
+
+    def __init__(self, calls: LibraryCalls, source: tuple[Any, ...]) -> None:
+        self._calls = calls
+        kind, self._function, *rest = source
+        value: Any = None if kind else self._function
+        self._value = value
+        count = {"zip": len(rest), "enumerate": 1}.get(kind, 0)
+        self._parts = [_Items(calls, one) for one in rest[:count]]
+        self._starts = rest[count:]
+        self.length: Any = None
+        if not kind:
+            is_array = is_traced(value) and value.node.shape != ()
+            self.length = calls.length(value) if is_array else None
+        elif self._function is {"zip": zip, "enumerate": enumerate}[kind]:
+            self.length = self._common_length()
+
+    def _common_length(self) -> Any:
+        first, *others = (one.length for one in self._parts)
+        if first is None or any(one is None for one in others):
+            return None
+        if not all(type(one) is int or isinstance(one, SymbolicInt) for one in self._starts):
+            return None
+        return first if all(self._calls.truth(one == first) for one in others) else None
+
+    def iterable(self) -> Any:
+        """The object that Python iterates over."""
+        if not self._parts:
+            return self._value
+        parts = [one.iterable() for one in self._parts]
+        return self._calls.call(self._function, *parts, *self._starts)
+
+    def at(self, index: Any) -> Any:
+        """The item of a trip."""
+        if not self._parts:
+            return self._calls.item(self._value, index)
+        parts = tuple(one.at(index) for one in self._parts)
+        if self._function is zip:
+            return parts
+        return (index + self._starts[0] if self._starts else index, *parts)
+
+
+def compared_in_trips(sign: str, left: Any, right: Any) -> Any:
+    """The traced truth of a comparison of whose outcome trips of a loop differ."""
+    return _COMPARISONS[sign](*map(_as_traced, (left, right)))
+
+
+def _as_traced(value: Any) -> Any:
+    """A length as a traced number."""
+    if not isinstance(value, SymbolicInt):
+        return value
+    return Tracer(as_node(node_of(value), "a comparison"))
 
 
 def refuse_changes(calls: LibraryCalls, function: Any, args: Any, kwargs: Any) -> None:
@@ -166,14 +418,14 @@ def refuse_changes(calls: LibraryCalls, function: Any, args: Any, kwargs: Any) -
         refuse_in_region("an iterator")
 
 
-def run_body(body: FunctionType, *given: Any) -> None:
+def run_body(body: Callable[..., Any], *given: Any) -> Any:
     """Call the body of a loop or branch; its variables are those of the function around it.
 
     Raises:
         UnboundLocalError: the body reads a variable that has no value.
     """
     try:
-        body(*given)
+        return body(*given)
     except NameError as error:
         name, names = error.name, body.__code__.co_freevars
         if type(error) is not NameError or name not in names or not name.isidentifier():
@@ -246,12 +498,49 @@ def _becomes_integer(before: Any, after: Any) -> bool:
 def _truth(value: Any) -> Any:
     """The truth of a traced number as NumPy's."""
     if is_traced(value):
-        return value if value.dtype == bool else np.not_equal(value, False)
+        return value if value.node.dtype == BOOL else np.not_equal(value, False)
     return np.bool_(bool(value))
 
 
+def _negated(value: Any) -> Any:
+    """The truth that another one is false."""
+    return np.logical_not(value) if is_traced(value) else not value
+
+
+def _depends(asked: Any, before: Sequence[Any], given: Sequence[Any], after: Sequence[Any]) -> bool:
+    """True if a condition depends on arguments, arrays or lengths, be it through earlier trips.
+
+    Args:
+        asked: The condition in any trip.
+        before: The values of the names before the loop.
+        given: Those that stand for them in any trip.
+        after: Their values after it.
+    """
+    places: dict[Any, int] = {}
+    for place, (old, new) in enumerate(zip(before, given, strict=True)):
+        if new is not old and is_traced(new):
+            leaves = (one for one in post_order((new.node,)) if isinstance(one, Input))
+            places.update(dict.fromkeys(leaves, place))
+    waiting, seen = [asked], set[int]()
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, SymbolicInt):
+            return True
+        for node in post_order((value.node,)) if is_traced(value) else ():
+            place = places.get(node, -1)
+            if isinstance(node, LengthNode) or (isinstance(node, Input) and place < 0):
+                return True
+            if place >= 0 and place not in seen:
+                seen.add(place)
+                waiting += [before[place], after[place]]
+    return False
+
+
 def _counted_by_values(
-    ends: tuple[Any, Any, Any], trip: Callable[..., tuple[Any, ...]], before: tuple[Any, ...]
+    ends: tuple[Any, Any, Any],
+    trip: Callable[..., tuple[Any, ...]],
+    before: tuple[Any, ...],
+    condition: Callable[..., Any] | None,
 ) -> tuple[Any, ...]:
     """The carried values after a loop over a range whose ends are computed.
 
@@ -267,8 +556,10 @@ def _counted_by_values(
             raise late.RegionRefused("a range with an end that is no integer")
     first, last = _python_integer(start), _python_integer(stop)
 
-    def goes_on(place: Any, *_: Any) -> Any:
-        return _truth(place < last if step > 0 else place > last)
+    def goes_on(place: Any, *values: Any) -> Any:
+        found = _truth(place < last if step > 0 else place > last)
+        asked = True if condition is None else condition(*values)
+        return found if asked is True else np.logical_and(asked, found)
 
     def body(_: Any, place: Any, *values: Any) -> tuple[Any, ...]:
         return place + step, *trip(place, *values)

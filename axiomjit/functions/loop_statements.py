@@ -3,12 +3,18 @@
 | code | becomes |
 |---|---|
 | `for n in range(a, b):` | `def _aj_1(_aj_2):`, `nonlocal` names, `n = _aj_2` and the body, |
-| | `_aj_repeat(_aj_1, "n", carried, _aj_name("range"), a, b)` |
+| | `_aj_repeat(_aj_1, "n", left, carried, _aj_name("range"), a, b)` |
+| `for n in v:` | the same, and `_aj_each(_aj_1, left, carried, ("", v))`; of `zip(v, w)` |
+| | `("zip", _aj_name("zip"), ("", v), ("", w))`, so of `enumerate(v, k)` |
+| `while v:` | `def _aj_5():` that returns v, and `def _aj_6():` with the body, |
+| | `_aj_loop(_aj_5, _aj_6, left, carried)` |
 | `if v:` inside such a loop | `def _aj_3():` and `def _aj_4():`, `nonlocal` names and a side, |
 | | `_aj_branch(_aj_3, _aj_4, carried, v)` |
 
-`carried` are the names whose value a trip leaves for later ones or for what follows the loop. A
-loop with a statement that leaves it, with `try`, `with` or a declaration stays a loop.
+`carried` are two tuples: the names whose value a trip leaves for later ones or for what follows the
+loop, and those among them that it may leave without a value (`loop_bindings`). `left` is the name
+of a truth that ends the loop, or "": `loop_jumps` has removed `break` and its like. A loop with
+`try`, `with`, `yield`, `raise` or a declaration stays a loop.
 """
 
 from __future__ import annotations
@@ -19,6 +25,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from axiomjit.functions.expressions import DELETE, LOAD, STORE, constant, placed
+from axiomjit.functions.loop_bindings import noted
+from axiomjit.functions.loop_jumps import (
+    assigned,
+    has_break,
+    has_jump,
+    has_return,
+    unless,
+    without_jumps,
+    without_returns,
+)
 from axiomjit.functions.scopes import bound_names
 
 if TYPE_CHECKING:
@@ -26,12 +42,12 @@ if TYPE_CHECKING:
 
 _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _LEAVING: Final = (
-    *(ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.Try, ast.With, ast.Match),
+    *(ast.Yield, ast.YieldFrom, ast.Await, ast.Try, ast.With, ast.Match),
     *(ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef),
     *(ast.AsyncFor, ast.AsyncWith, ast.AsyncFunctionDef, ast.Raise, ast.Assert),
 )
 """Statements and expressions that stay in the function itself."""
-_JUMPS: Final = (ast.Break, ast.Continue)
+_PLAIN_TARGETS: Final = (ast.Name, ast.Tuple, ast.List, ast.expr_context)
 _ENDS: Final = 3
 """The most arguments of `range`."""
 
@@ -39,7 +55,7 @@ _ENDS: Final = 3
 def reads(node: ast.AST) -> Counter[str]:
     """The numbers of reads of each name in a tree; deletions and `+=` are reads, too.
 
-    A read of a loop's target in the loop's own body is not counted: it reads what this loop binds.
+    Reads of a loop's targets in its own body are not counted: they read what this loop binds.
     """
     found: Counter[str] = Counter()
     if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store):
@@ -48,68 +64,176 @@ def reads(node: ast.AST) -> Counter[str]:
         found[node.target.id] += 1
     elif isinstance(node, ast.Global | ast.Nonlocal):
         found.update(node.names)
-    own, body = "", list[Any]()
-    if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
-        own, body = node.target.id, node.body
+    own, body = set[str](), list[Any]()
+    if isinstance(node, ast.For):
+        own, body = bound_names([node.target]), node.body
     for part in ast.iter_child_nodes(node):
         inside = reads(part)
         if part in body:
-            del inside[own]
+            inside = Counter({name: count for name, count in inside.items() if name not in own})
         found += inside
     return found
 
 
 def counted_loop(rewriter: Rewriter, node: ast.For) -> list[ast.stmt] | None:
-    """The statements for a loop over a range; None if it stays a loop."""
+    """The statements for a loop over items; None if it stays a loop."""
     call: Any = node.iter
-    is_range = (
-        isinstance(call, ast.Call)
-        and isinstance(call.func, ast.Name)
-        and call.func.id == "range"
-        and rewriter.scope.kind("range") == "global"
-        and not call.keywords
-        and 1 <= len(call.args) <= _ENDS
-        and not any(isinstance(one, ast.Starred) for one in call.args)
-    )
-    target: Any = node.target
-    if not (is_range and isinstance(target, ast.Name) and _stays_inside(node.body)):
+    is_range = _is_call_of(rewriter, call, ("range",)) and len(call.args) <= _ENDS
+    is_counted = is_range and isinstance(node.target, ast.Name)
+    bound = bound_names([node.target])
+    if not (_stays_inside(node.body) and _may_be_inside(rewriter, node)):
         return None
-    names = bound_names(node.body)
-    mine = rewriter.mangle(target.id)
-    if target.id in names or any(rewriter.scope.kind(rewriter.mangle(n)) != "local" for n in names):
+    if is_counted and bound & bound_names(node.body):
         return None
-    if rewriter.scope.kind(mine) != "local":
+    if any(not isinstance(part, _PLAIN_TARGETS) for part in ast.walk(node.target)):
         return None
+    if not rewriter.depth and has_return(node.body):
+        return _with_returns(rewriter, node)
+    noting, behind = _noted(rewriter, node)
+    before, left = _jumps_removed(rewriter, node)
     elsewhere = _elsewhere(rewriter, node)
-    carried = [n for n in sorted(names) if elsewhere[n] or _first(node.body, n) == "read"]
-    ends = [rewriter.expression(one) for one in call.args]
-    item = rewriter.temporary(target)
-    shared = [mine, *map(rewriter.mangle, sorted(names))]
+    target: Any = node.target
+    item = rewriter.local(node)
+    read = placed(ast.Name(item, LOAD), target)
+    first = placed(ast.Assign([target], read), target)
+    names = bound_names([first, *node.body]) - {item}
+    shown = {left} | (bound if not is_counted or left else set())
+    carried = [
+        name
+        for name in sorted(names)
+        if (name in shown or name not in bound)
+        and (elsewhere[name] or _first([first, *node.body], name) == "read")
+    ]
+    if is_counted:
+        source = [rewriter.name(call.func), *map(rewriter.expression, call.args)]
+        hook, given = "repeat", [constant(rewriter.mangle(target.id), node)]
+    else:
+        source, hook, given = [_source(rewriter, call)], "each", []
+    declared = _declared(rewriter, map(rewriter.mangle, sorted(names)), node)
+    rewriter.depth += 1
+    body = rewriter.block([first, *node.body])
+    rewriter.depth -= 1
+    shared = [*map(rewriter.mangle, sorted(names))]
+    name, made = _function(rewriter, shared, body, node, [item])
+    texts = _carried(rewriter, carried, node)
+    done = rewriter.hook(hook, node, name(LOAD), *given, constant(left, node), *texts, *source)
+    before = [*declared, *noting, *before, made, placed(ast.Expr(done), node)]
+    return [*before, _forget(name, node), *behind, *_behind(rewriter, node, left)]
+
+
+def conditional_loop(rewriter: Rewriter, node: ast.While) -> list[ast.stmt] | None:
+    """The statements for a `while`; None if it stays one."""
+    if not (_stays_inside(node.body, node.test) and _may_be_inside(rewriter, node)):
+        return None
+    if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node.test)):
+        return None
+    if not rewriter.depth and has_return(node.body):
+        return _with_returns(rewriter, node)
+    noting, behind = _noted(rewriter, node)
+    before, left = _jumps_removed(rewriter, node)
+    names, elsewhere = bound_names(node.body), _elsewhere(rewriter, node)
+    asked = reads(node.test)
+    carried = [
+        name
+        for name in sorted(names)
+        if elsewhere[name] or asked[name] or _first(node.body, name) == "read"
+    ]
+    shared = [*map(rewriter.mangle, sorted(names))]
     declared = _declared(rewriter, shared, node)
     rewriter.depth += 1
-    body: list[ast.stmt] = [
-        placed(ast.Assign([placed(ast.Name(mine, STORE), target)], item(LOAD)), target)
-    ]
-    body += rewriter.block(node.body)
+    answer = placed(ast.Return(rewriter.truth_value(node.test)), node.test)
+    body = rewriter.block(node.body)
     rewriter.depth -= 1
-    name, made = _function(rewriter, shared, body, node, [item(STORE).id])
-    function = rewriter.name(call.func)
-    hook = rewriter.hook(
-        "repeat",
-        node,
-        name(LOAD),
-        constant(mine, node),
-        _texts(map(rewriter.mangle, carried), node),
-        function,
-        *ends,
+    sides = [
+        _function(rewriter, [], [answer], node, []),
+        _function(rewriter, shared, body, node, []),
+    ]
+    loads = [name(LOAD) for name, _ in sides]
+    texts = _carried(rewriter, carried, node)
+    done = rewriter.hook("loop", node, *loads, constant(left, node), *texts)
+    made = [*(one for _, one in sides), placed(ast.Expr(done), node)]
+    made += [_forget(name, node) for name, _ in sides]
+    return [*declared, *noting, *before, *made, *behind, *_behind(rewriter, node, left)]
+
+
+def _is_call_of(rewriter: Rewriter, call: Any, names: Sequence[str]) -> bool:
+    return (
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Name)
+        and call.func.id in names
+        and rewriter.scope.kind(call.func.id) == "global"
+        and not call.keywords
+        and bool(call.args)
+        and not any(isinstance(one, ast.Starred) for one in call.args)
     )
-    rest = rewriter.block(node.orelse)
-    return [*declared, made, placed(ast.Expr(hook), node), _forget(name, node), *rest]
+
+
+def _source(rewriter: Rewriter, node: Any) -> ast.expr:
+    """The items of a loop: `("zip", function, items, ...)`, or `("", value)` of others."""
+    if not _is_call_of(rewriter, node, ("enumerate", "zip")):
+        return placed(ast.Tuple([constant("", node), rewriter.expression(node)], LOAD), node)
+    kind, count = node.func.id, len(node.args) if node.func.id == "zip" else 1
+    parts: list[ast.expr] = [constant(kind, node), rewriter.name(node.func)]
+    parts += [_source(rewriter, one) for one in node.args[:count]]
+    parts += [rewriter.expression(one) for one in node.args[count:]]
+    return placed(ast.Tuple(parts, LOAD), node)
+
+
+def _may_be_inside(rewriter: Rewriter, node: Any) -> bool:
+    """True if all names that a loop binds are local to the function."""
+    names = bound_names([node])
+    return all(rewriter.scope.kind(rewriter.mangle(name)) == "local" for name in names)
+
+
+def _with_returns(rewriter: Rewriter, node: Any) -> list[ast.stmt]:
+    """The statements for a loop that ends the function."""
+    assert rewriter.reads is not None
+    rewriter.reads = rewriter.reads - reads(node)
+    made = without_returns(rewriter, node)
+    for one in made:
+        rewriter.reads = rewriter.reads + reads(one)
+    return rewriter.block(made)
+
+
+def _jumps_removed(rewriter: Rewriter, node: Any) -> tuple[list[ast.stmt], str]:
+    """Remove the jumps of a loop; what stands before it, and the truth that ends it, or ""."""
+    if not has_jump(node.body):
+        return [], ""
+    assert rewriter.reads is not None
+    left = rewriter.local(node) if has_break(node.body) else ""
+    rest = rewriter.reads - reads(node)
+    node.body = without_jumps(rewriter, node.body, left) or [placed(ast.Pass(), node)]
+    rewriter.reads = rest + reads(node)
+    if not left:
+        return [], left
+    rewriter.reads[left] += 1
+    start = assigned(left, constant(False, node), node)
+    return rewriter.block([start]), left
+
+
+def _noted(rewriter: Rewriter, node: Any) -> tuple[list[ast.stmt], ...]:
+    """Note the names that an outermost loop binds in some trips; statements around it."""
+    if rewriter.depth:
+        return [], []
+    inside = sum(map(reads, node.body), reads(getattr(node, "test", ast.Pass())))
+    elsewhere, names = _elsewhere(rewriter, node), sorted(bound_names(node.body))
+    some = [n for n in names if elsewhere[n] and not inside[n] and not _first(node.body, n)]
+    return noted(rewriter, node, [name for name in some if name not in rewriter.loose])
+
+
+def _behind(rewriter: Rewriter, node: Any, left: str) -> list[ast.stmt]:
+    """The statements for the `else` of a loop."""
+    if left and node.orelse:
+        return rewriter.block([unless(left, node.orelse, node)])
+    return rewriter.block(node.orelse)
 
 
 def branch_in_loop(rewriter: Rewriter, node: ast.If) -> list[ast.stmt] | None:
     """The statements for an `if` in the body of a rewritten loop; None if it stays one."""
-    if not rewriter.depth or not _stays_inside([*node.body, *node.orelse], node.test):
+    sides = [*node.body, *node.orelse]
+    if not rewriter.depth or has_jump(sides) or has_return(sides):
+        return None
+    if not _stays_inside(sides, node.test):
         return None
     if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node.test)):
         return None
@@ -124,14 +248,15 @@ def branch_in_loop(rewriter: Rewriter, node: ast.If) -> list[ast.stmt] | None:
     ]
     shared = [*map(rewriter.mangle, sorted(names))]
     test = rewriter.truth_value(node.test)
-    sides = []
+    functions = []
     for statements in (node.body, node.orelse):
         made = rewriter.block(statements) or [placed(ast.Pass(), node)]
-        sides.append(_function(rewriter, shared, made, node, []))
-    names_of = _texts(map(rewriter.mangle, carried), node)
-    loads = [name(LOAD) for name, _ in sides]
-    hook = placed(ast.Expr(rewriter.hook("branch", node, *loads, names_of, test)), node)
-    return [*(made for _, made in sides), hook, *(_forget(name, node) for name, _ in sides)]
+        functions.append(_function(rewriter, shared, made, node, []))
+    texts = _carried(rewriter, carried, node)
+    loads = [name(LOAD) for name, _ in functions]
+    hook = placed(ast.Expr(rewriter.hook("branch", node, *loads, *texts, test)), node)
+    forgotten = [_forget(name, node) for name, _ in functions]
+    return [*(made for _, made in functions), hook, *forgotten]
 
 
 def _function(
@@ -170,24 +295,26 @@ def _forget(name: Any, at: Any) -> ast.stmt:
     return placed(ast.Delete([name(DELETE)]), at)
 
 
-def _texts(names: Iterable[str], at: Any) -> ast.expr:
-    return placed(ast.Tuple([constant(one, at) for one in names], LOAD), at)
+def _carried(rewriter: Rewriter, names: Sequence[str], at: Any) -> list[ast.expr]:
+    """The names that are carried, and those among them that may be left without a value."""
+    loose = [name for name in names if name in rewriter.loose]
+    return [
+        placed(ast.Tuple([constant(rewriter.mangle(one), at) for one in part], LOAD), at)
+        for part in (names, loose)
+    ]
 
 
 def _stays_inside(statements: Sequence[ast.stmt], *tests: ast.expr) -> bool:
-    """True if nothing in a body leaves it, or belongs to the function itself."""
-    return all(_is_inside(part, False) for part in (*statements, *tests))
+    """True if nothing in a body belongs to the function itself, jumps apart."""
+    return all(map(_is_inside, (*statements, *tests)))
 
 
-def _is_inside(node: ast.AST, in_loop: bool) -> bool:
-    if isinstance(node, _LEAVING) or (isinstance(node, _JUMPS) and not in_loop):
+def _is_inside(node: ast.AST) -> bool:
+    if isinstance(node, _LEAVING) or (isinstance(node, ast.AnnAssign) and node.value is None):
         return False
-    if isinstance(node, ast.AnnAssign) and node.value is None:
+    if isinstance(node, ast.For | ast.While) and (has_jump(node.orelse) or has_return(node.orelse)):
         return False
-    if isinstance(node, ast.Lambda):
-        return True
-    inner = in_loop or isinstance(node, ast.For | ast.While)
-    return all(_is_inside(part, inner) for part in ast.iter_child_nodes(node))
+    return isinstance(node, ast.Lambda) or all(map(_is_inside, ast.iter_child_nodes(node)))
 
 
 def _first(statements: Sequence[ast.stmt], name: str) -> str:

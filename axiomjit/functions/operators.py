@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.base.locks import lazy_import
 from axiomjit.base.tree import is_labelled
 from axiomjit.functions.array_calls import first_traced, writing
 from axiomjit.functions.known_methods import is_generated
@@ -34,6 +35,7 @@ from axiomjit.functions.sources import (
 )
 from axiomjit.functions.texts import Text, is_computed
 from axiomjit.graph.traced_values import AxisValue, TracedValue
+from axiomjit.symbolic.index_ranges import UndecidedError
 from axiomjit.tracing.lengths import known_numbers
 
 _STEMS: Final = {
@@ -233,6 +235,13 @@ class Operators(Objects):
 
     def compare(self, sign: str, left: Any, right: Any) -> Any:
         """A comparison, a test of identity or of membership."""
+        try:
+            return self._compare(sign, left, right)
+        except UndecidedError:
+            late = lazy_import("axiomjit.functions.loop_hooks")
+            return late.compared_in_trips(sign, left, right)
+
+    def _compare(self, sign: str, left: Any, right: Any) -> Any:
         if sign in ("is", "is not"):
             return self._same(left, right) is (sign == "is")
         if sign == "in":

@@ -34,7 +34,7 @@ class Scope:
         is_comprehension: bool = False,
     ) -> None:
         """Take the names that it binds and those that it declares global, or finds in cells."""
-        self.up, self.own, self.outside = up, own, outside
+        self.up, self.own, self.outside = up, {*own}, outside
         self.is_comprehension = is_comprehension
         self.first: str | None = None
         """The name of the first positional parameter."""

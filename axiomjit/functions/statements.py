@@ -6,7 +6,6 @@ import __future__
 import ast
 from collections import Counter
 from collections.abc import Callable, Sequence
-from types import CodeType
 from typing import Any, Final
 
 from axiomjit.base.locks import lazy_import
@@ -34,9 +33,7 @@ class Rewriter(Expressions):
     """Rewrites one function, whose tree it changes."""
 
     reads: Counter[str] | None = None
-    """The numbers of reads of each name in the function, if it has a loop over a range."""
-    depth = 0
-    """The number of rewritten loops around a statement, in its function."""
+    """The numbers of reads of each name in the function, if it has a loop."""
 
     def module(self) -> ast.Module:
         """Return a module with a function that has the hooks as parameters, and ours inside."""
@@ -57,7 +54,7 @@ class Rewriter(Expressions):
             node.returns = None
             # The line of the first one is that of the code; the factory is never called.
             node.decorator_list = [constant(None, mark) for mark in node.decorator_list[:1]]
-            if _names_range(self.code):
+            if any(isinstance(part, ast.For | ast.While) for part in ast.walk(node)):
                 self.reads = lazy_import("axiomjit.functions.loop_statements").reads(node)
             node.body = self.block(node.body)
         hooks = [ast.arg(PREFIX + name, None, None, **place) for name in sorted(self.used)]
@@ -174,6 +171,12 @@ class Rewriter(Expressions):
         node.test = self.condition(node.test, node)
         node.body, node.orelse = self.block(node.body), self.block(node.orelse)
         return node  # type: ignore[no-any-return]
+
+    def _while(self, node: ast.While) -> Any:
+        if self.reads is None:
+            return self._branches(node)
+        late = lazy_import("axiomjit.functions.loop_statements")
+        return late.conditional_loop(self, node) or self._branches(node)
 
     def _loop(self, node: ast.For) -> Any:
         if self.reads is not None:
@@ -305,11 +308,6 @@ class Rewriter(Expressions):
         return placed(ast.Lambda(arguments, body), node)
 
 
-def _names_range(code: CodeType) -> bool:
-    inner = (part for part in code.co_consts if isinstance(part, CodeType))
-    return "range" in code.co_names or any(map(_names_range, inner))
-
-
 _STATEMENTS: Final[dict[type, Callable[[Rewriter, Any], Any]]] = {
     ast.Expr: Rewriter._with_value,
     ast.Return: Rewriter._with_value,
@@ -320,7 +318,7 @@ _STATEMENTS: Final[dict[type, Callable[[Rewriter, Any], Any]]] = {
     ast.Assert: Rewriter._asserted,
     ast.Raise: Rewriter._raised,
     ast.If: Rewriter._if,
-    ast.While: Rewriter._branches,
+    ast.While: Rewriter._while,
     ast.For: Rewriter._loop,
     ast.With: Rewriter._with,
     ast.Try: Rewriter._tried,

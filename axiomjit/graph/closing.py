@@ -7,6 +7,7 @@ are computed once, before the region.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -14,6 +15,7 @@ from axiomjit.base.errors import amount
 from axiomjit.base.records import Record
 from axiomjit.graph.external_calls import stored
 from axiomjit.graph.indexing_ops import lengths_of
+from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import (
     Graph,
     Input,
@@ -103,6 +105,20 @@ def close_bodies(
         order = (*(position for position in outputs if position < 0), *writes)
         graphs.append(Graph(inputs, tuple(new[outputs[k]] for k in order), writes))
     return Body(tuple(graphs), tuple(operands))
+
+
+def is_elementwise_beyond(body: Graph, scope: Scope, most: float) -> bool:
+    """True if a trip computes a value of more elements than `most`, and calls no library."""
+    order = post_order(body.outputs)
+    plain = [n for n in order if isinstance(n, Op) and not isinstance(n.primitive, Region)]
+    if math.isinf(most) or any(isinstance(n.primitive, LibraryOperation) for n in plain):
+        return False
+    for node in plain:
+        ranges = scope.indices
+        ends = [ranges.ends(n) if isinstance(ranges, IndexRanges) else [n] for n in node.extents]
+        if math.prod(max(map(scope.value, each)) for each in ends) > most:
+            return True
+    return False
 
 
 def _is_captured(node: Node, inner: Mapping[Node, None]) -> bool:

@@ -10,21 +10,21 @@ is a branch by such a truth.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.dtypes import BOOL, FLOAT, INT, DType
+from axiomjit.base.dtypes import BOOL, FLOAT, INT
 from axiomjit.base.errors import amount
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record, cached_property
 from axiomjit.base.trace_context import Following, current
-from axiomjit.base.tree import Structure, flatten_tree, unflatten_tree
 from axiomjit.graph.builder import as_node, broadcast_to, cast, elementwise, python_number, strong
-from axiomjit.graph.closing import RegionRefused, close_bodies
+from axiomjit.graph.closing import RegionRefused, close_bodies, is_elementwise_beyond
 from axiomjit.graph.indexing_ops import as_mask
 from axiomjit.graph.nodes import (
     Input,
@@ -93,6 +93,9 @@ def trace_loop(
     carried: Sequence[Any],
     *,
     condition: Callable[..., Any] | None = None,
+    begins: bool = False,
+    may_be_unbound: Collection[int] = (),
+    most_elements: float = math.inf,
 ) -> tuple[Any, ...]:
     """Follow a loop; return its last index and the carried values after it.
 
@@ -102,6 +105,10 @@ def trace_loop(
         carried: Traced arrays and numbers, numbers, `UNBOUND`. Any other object must come back
             unchanged.
         condition: `condition(*carried)` is asked before each trip; the loop ends where it is false.
+        begins: True if the condition holds before the first trip.
+        may_be_unbound: Places of values that are zeros where no trip has given them one.
+        most_elements: The most elements of a value that a trip may compute without a library, with
+            the lengths of the traced call.
 
     Returns:
         The last index, then the carried values. The index is UNBOUND if there was no trip, for a
@@ -111,38 +118,40 @@ def trace_loop(
         RegionRefused: the loop cannot be a region; nothing was recorded.
     """
     try:
-        return _traced_loop(trips, body, carried, condition)
+        with undone_if_refused() as (following, scope):
+            made = _loop(following, scope, trips, body, carried, condition, begins)
+            if made is None:
+                return (UNBOUND, *carried)
+            made.most_elements, made.may_be_unbound = most_elements, may_be_unbound
+            return made.traced_with_index()
     except NamesSwapped as found:
-        if trips is None or condition is not None:
+        if trips is None or condition is not None or may_be_unbound:
             raise
         start, stop, step = (_whole(value) for value in trips)
         span = start, step, _trips(start, stop, step)[0]
         return trace_in_turns(found.trips, span, body, carried, trace_loop)
 
 
-def _traced_loop(
+def _loop(
+    following: Following,
+    scope: Scope,
     trips: tuple[Any, Any, Any] | None,
     body: Callable[..., Sequence[Any]],
     carried: Sequence[Any],
     condition: Callable[..., Any] | None,
-) -> tuple[Any, ...]:
-    """As `trace_loop`; names that are swapped are refused."""
-    with _undone_if_refused() as (following, scope):
-        if trips is None:
-            made = _Loop(following, scope, None, body, carried, condition, False)
-            return UNBOUND, *made.traced()
-        start, stop, step = (_whole(value) for value in trips)
-        count, empty = _trips(start, stop, step)
-        if count.constant == 0:
-            return (UNBOUND, *carried)
-        known, span = condition is None and not empty, (start, step, count)
-        made = _Loop(following, scope, span, body, carried, condition, known)
-        before = scope.indices
-        if empty and isinstance(before, IndexRanges):
-            scope.indices = before.limited(count)
-        found = made.traced()
-        scope.indices = before
-        return length(start + step * (count - 1)) if known else UNBOUND, *found
+    begins: bool,
+) -> _Loop | None:
+    """The loop that is to be traced; None if it has no trip."""
+    if trips is None:
+        return _Loop(following, scope, None, body, carried, condition, begins)
+    start, stop, step = (_whole(value) for value in trips)
+    count, empty = _trips(start, stop, step)
+    if count.constant == 0:
+        return None
+    has_trips = not empty and (condition is None or begins)
+    made = _Loop(following, scope, (start, step, count), body, carried, condition, has_trips)
+    made.may_be_empty = empty
+    return made
 
 
 def trace_cond(
@@ -150,6 +159,7 @@ def trace_cond(
     then: Callable[..., Sequence[Any]],
     otherwise: Callable[..., Sequence[Any]],
     carried: Sequence[Any],
+    may_be_unbound: Collection[int] = (),
 ) -> tuple[Any, ...]:
     """Follow both sides of a branch; return the carried values after it.
 
@@ -158,21 +168,24 @@ def trace_cond(
         then: `then(*carried)` returns the carried values after this side.
         otherwise: The same for the other side.
         carried: As for `trace_loop`.
+        may_be_unbound: Places of values that one side may leave without a value, as nobody reads
+            them behind that side; there they are zeros.
 
     Raises:
         RegionRefused: the branch cannot be a region; nothing was recorded.
     """
     if not issubclass(type(truth), Tracer):
         return tuple((then if truth else otherwise)(*carried))
-    with _undone_if_refused() as (following, scope):
+    with undone_if_refused() as (following, scope):
         if truth.node.shape:
             raise RegionRefused("the truth of an array")
         made = _Branch(following, scope, truth.node, (then, otherwise), carried)
+        made.may_be_unbound = may_be_unbound
         return tuple(made.traced())
 
 
 @contextmanager
-def _undone_if_refused() -> Iterator[tuple[Following, Scope]]:
+def undone_if_refused() -> Iterator[tuple[Following, Scope]]:
     """The current trace; what it has recorded is as before if the block raises an error.
 
     Raises:
@@ -256,6 +269,7 @@ class _Carrying:
     def __init__(self, following: Following, scope: Scope, carried: Sequence[Any]) -> None:
         self.following, self.scope, self.carried = following, scope, tuple(carried)
         self.since = following.regions
+        self.may_be_unbound: Collection[int] = ()
         self.places: dict[TracedStorage, Input] = {}
         self.kinds: dict[int, Kind] = {}
         self.slots: dict[int, Input] = {}
@@ -284,7 +298,7 @@ class _Carrying:
         found = list(self.carried)
         self.memories.clear()
         for slot, node in self.slots.items():
-            if found[slot] is UNBOUND:
+            if found[slot] is UNBOUND and slot not in self.may_be_unbound:
                 continue
             kind = self.kinds[slot]
             if kind.is_array:
@@ -331,8 +345,8 @@ class _Carrying:
             memory = value.storage
             fresh = one.region.owns(memory) and memory not in self.memories.values()
             fresh = fresh and root_of(base_of(value.node)) not in self.slots.values()
-            others = (v for k, v in enumerate(one.returned) if k != slot)
-            shared = any(getattr(v, "_storage", None) is memory for v in others)
+            others = [v for k, v in enumerate(one.returned) if k != slot]
+            shared = any(issubclass(type(v), Tracer) and v._storage is memory for v in others)
             moved = moved_names(one.given, one.returned, one.changed)
             if shared or not (fresh or (slot in moved and self.has_more_trips(len(moved)))):
                 raise RegionRefused("a carried name of an array that another name has, too")
@@ -353,7 +367,7 @@ class _Carrying:
             memory = self.memories.get(slot)
             if memory is not None and memory.version is not node:
                 raise RegionRefused("a write into an array whose name is bound anew")
-            value = _stored(one.returned[slot], self.kinds[slot])
+            value = _stored(_or_zeros(one.returned[slot], self.kinds[slot]), self.kinds[slot])
             found[node.position] = _replaced(node, value)
         if status is not None and one.region.checks:
             found[status.position] = _replaced(
@@ -382,10 +396,8 @@ class _Carrying:
         found = [self.in_memory(storage.version) for storage in self.places]
         found += [] if self.done is None else [self.copied(after_steps(self.following.last))]
         for slot in self.slots:
-            kind, value = self.kinds[slot], self.carried[slot]
-            zero = Scalar(kind.dtype, kind.dtype.type(0), False)
-            node = broadcast_to(zero, kind.shape) if value is UNBOUND else _stored(value, kind)
-            found.append(self.copied(node))
+            kind = self.kinds[slot]
+            found.append(self.copied(_stored(_or_zeros(self.carried[slot], kind), kind)))
         return found + ([self.copied(Scalar(BOOL, np.bool_(True), False))] if status else [])
 
     def in_memory(self, node: Node) -> Node:
@@ -412,24 +424,15 @@ class _Carrying:
             self.following.last = made[len(self.places)]
         for slot, version in zip(self.slots, made[self.first :], strict=False):
             kind = self.kinds[slot]
-            if found[slot] is UNBOUND and not bound:
+            if found[slot] is UNBOUND and not bound and slot not in self.may_be_unbound:
                 continue
             if kind.is_array:
                 found[slot] = new_array(version)
             else:
                 found[slot] = Tracer(python_number(version) if kind.weak else version)
         if status:
-            self.note_status(made[-1])
+            note_status(self.following, self.scope, made[-1])
         return found
-
-    def note_status(self, status: Node) -> None:
-        """Require that all checks of the region held; else NumPy answers the call."""
-        if self.following.region is not None:
-            self.following.region.checks.append(status)
-            return
-        where = user_location() or "an unknown line"
-        if not computed_number(self.scope, cast(status, INT), TRUTH, 1, where) > 0:
-            raise AssertionError("a status is assumed to be good")
 
 
 class _Loop(_Carrying):
@@ -447,7 +450,21 @@ class _Loop(_Carrying):
     ) -> None:
         super().__init__(following, scope, carried)
         self.span, self.body, self.condition, self.has_trips = span, body, condition, has_trips
+        self.most_elements, self.may_be_empty = math.inf, False
         self.index = None if span is None else Symbol(f"l{self.number()}", INDEX)
+
+    def traced_with_index(self) -> tuple[Any, ...]:
+        """The last index, UNBOUND where it is not known, and the carried values after the loop."""
+        before = self.scope.indices
+        if self.span is None:
+            return UNBOUND, *self.traced()
+        start, step, count = self.span
+        if self.may_be_empty and isinstance(before, IndexRanges):
+            self.scope.indices = before.limited(count)
+        found = self.traced()
+        self.scope.indices = before
+        is_known = self.has_trips and self.condition is None
+        return length(start + step * (count - 1)) if is_known else UNBOUND, *found
 
     def traced(self) -> list[Any]:
         """The carried values after the loop."""
@@ -518,6 +535,8 @@ class _Loop(_Carrying):
             raise RegionRefused("a number of trips that a mask decides")
         with self.within():
             body = close_bodies(self.scope, carried, ends, self.index, self.since)
+            if is_elementwise_beyond(body.graphs[0], self.scope, self.most_elements):
+                raise RegionRefused("a loop of few trips over large arrays")
         operands = [*self.operands(checked), *body.captured]
         given = operands, len(carried), body.graphs
         fields = region_fields("while" if span is None else "loop", *given)
@@ -559,8 +578,10 @@ class _Branch(_Carrying):
     def finished(self, sides: Sequence[_Pass]) -> list[Any]:
         """Make the node of the branch."""
         for slot in sorted(sides[0].changed | sides[1].changed):
-            then, otherwise = (self.kind(one, slot) for one in sides)
-            first, last = (one.returned[slot] for one in sides)
+            bound = [one for one in sides if one.returned[slot] is not UNBOUND]
+            bound = bound if slot in self.may_be_unbound else [*sides]
+            then, otherwise = (self.kind(one, slot) for one in (bound[0], bound[-1]))
+            first, last = (one.returned[slot] for one in (bound[0], bound[-1]))
             self.kinds[slot] = joined(first, then, otherwise)
             if type(last) is int:
                 joined(last, otherwise, then)
@@ -586,6 +607,16 @@ class _Branch(_Carrying):
         return found
 
 
+def note_status(following: Following, scope: Scope, status: Node) -> None:
+    """Require a truth, as that all checks of a region held; else NumPy answers the call."""
+    if following.region is not None:
+        following.region.checks.append(status)
+        return
+    where = user_location() or "an unknown line"
+    if not computed_number(scope, cast(status, INT), TRUTH, 1, where) > 0:
+        raise AssertionError("a status is assumed to be good")
+
+
 def _next(version: Node, before: Node) -> Node:
     return version
 
@@ -598,6 +629,13 @@ def _truth(value: Any) -> Node | None:
     if node.shape:
         raise RegionRefused("the truth of an array")
     return as_mask(strong(node))
+
+
+def _or_zeros(value: Any, kind: Kind) -> Any:
+    """A value, or the zeros in place of one that is not bound."""
+    if value is not UNBOUND:
+        return value
+    return Tracer(broadcast_to(Scalar(kind.dtype, kind.dtype.type(0), False), kind.shape))
 
 
 def _stored(value: Any, kind: Kind) -> Node:
@@ -633,59 +671,3 @@ def _is_unchanged(old: Any, new: Any) -> bool:
         return repr(old) == repr(new)
     both = issubclass(type(old), Tracer) and issubclass(type(new), Tracer)
     return both and old.is_array and new.storage is old.storage and new.node is old.node
-
-
-def fori(lower: Any, upper: Any, body: Callable[..., Any], init: Any) -> Any:
-    """The loop of `fori_loop`; raises as `trace_loop`."""
-    parts, structure = flatten_tree(init)
-
-    def trip(index: Any, *values: Any) -> list[Any]:
-        return _parts_of(body(index, unflatten_tree(structure, iter(values))), structure)
-
-    found = trace_loop((lower, upper, 1), trip, parts)
-    return unflatten_tree(structure, iter(found[1:]))
-
-
-def repeated(asked: Callable[..., Any], body: Callable[..., Any], init: Any) -> Any:
-    """The loop of `while_loop`; raises as `trace_loop`."""
-    parts, structure = flatten_tree(init)
-
-    def whole(values: Sequence[Any]) -> Any:
-        return unflatten_tree(structure, iter(values))
-
-    found = trace_loop(
-        None,
-        lambda _, *values: _parts_of(body(whole(values)), structure),
-        parts,
-        condition=lambda *values: asked(whole(values)),
-    )
-    return whole(found[1:])
-
-
-def branched(
-    truth: Any, then: Callable[..., Any], otherwise: Callable[..., Any], operands: Sequence[Any]
-) -> Any:
-    """The branch of `cond`; raises as `trace_cond`."""
-    with _undone_if_refused() as (following, _), followed(following, {}):
-        parts, structure = flatten_tree(then(*operands))
-
-    def side(function: Callable[..., Any]) -> Callable[..., list[Any]]:
-        return lambda *_: _parts_of(function(*operands), structure)
-
-    found = trace_cond(truth, side(then), side(otherwise), (UNBOUND,) * len(parts))
-    return unflatten_tree(structure, iter(found))
-
-
-def _parts_of(value: Any, structure: Structure) -> list[Any]:
-    """The numbers and arrays in a value of this structure."""
-    parts, found = flatten_tree(value)
-    if found != structure:
-        raise RegionRefused("a value whose structure changes")
-    return list(parts)
-
-
-def zeros(shape: Sequence[Any], dtype: DType) -> Any:
-    """A traced array of zeros."""
-    node = Scalar(dtype, dtype.type(0), False)
-    lengths = tuple(dim(unwrap(n)) for n in shape)
-    return new_array(elementwise(COPY, broadcast_to(node, lengths)))

@@ -468,7 +468,7 @@ class TracedArray(InPlace, TracedScalar):
     def __iter__(self) -> Iterator[Tracer]:
         if not self.node.shape:
             raise TypeError("iteration over a 0-d array")
-        return iter([self[k] for k in range(len(self))])
+        return map(self.__getitem__, range(len(self)))  # each item is read when its turn comes
 
     @recorded
     def __setitem__(self, key: object, value: object) -> None:

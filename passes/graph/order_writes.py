@@ -71,14 +71,15 @@ def _failing_first(units: list[Op], before: dict[Op, set[Node]]) -> list[Op]:
 def _count_first(graph: Graph, stored: Collection[Node], before: dict[Op, set[Node]]) -> None:
     """Require that each op follows the counts of its lengths, and that counts keep their order."""
     counts: dict[Symbol, Node] = {}
-    last: Node | None = None
+    seen: list[Node] = []
     for choice, node in zip(graph.data_dependent, graph.counts, strict=True):
         count = base_of(node)
         if isinstance(count, Op) and count in before:
             counts[choice.symbol] = count
-            if last is not None and last is not count:
-                before[count].add(last)
-            last = count
+            if count in seen:  # one value decides twice
+                continue
+            before[count].update(seen[-1:])
+            seen.append(count)
 
     def own(node: Node) -> tuple[Node, ...]:
         return tuple(child for child in node.children if child not in stored)

@@ -114,7 +114,8 @@ def loops(x, y):
 
 def until(x, y):
     while float(np.abs(x - y).max()) > 1e-9:
-        x = (x + y) / 2
+        with np.errstate(over="ignore"):  # no region
+            x = (x + y) / 2
     return x, x.sum()
 
 

@@ -205,15 +205,6 @@ def bound_anew(x):
     return u
 
 
-@pytest.mark.parametrize(
-    "function",
-    [last_index, swapped, with_else, no_trips, by_parts, negative_positions, bound_anew],
-    ids=lambda function: function.__name__,
-)
-def test_names_and_positions_are_those_of_python(function):
-    agrees(function, X, strict=True)
-
-
 def early(x):
     for i in range(20):
         if x[i] > 0.9:
@@ -226,6 +217,148 @@ def in_one_branch(x):
         if x[i] > 0.9:
             v = x[i]
     return v
+
+
+def with_jumps(x):
+    s = 0.0
+    for i in range(x.shape[0]):
+        if x[i] < 0.2:
+            continue
+        if x[i] < 0.4:
+            s += 1.0
+            if s > 3.0:
+                break
+        else:
+            s += 0.5
+        s *= 1.5
+    else:
+        s = -s
+    return s, i
+
+
+def out_of_two_loops(x):
+    for i in range(x.shape[0]):
+        for j in range(i):
+            if x[i] + x[j] > 1.9:
+                return i, j
+    return -1, 0
+
+
+def until_small(x):
+    y, error, steps = x.copy(), 1.0, 0
+    while error > 1e-3 and steps < 500:
+        error = 0.0
+        for i in range(1, y.shape[0] - 1):
+            new = 0.5 * (y[i - 1] + y[i + 1])
+            error += abs(new - y[i])
+            y[i] = new
+        steps += 1
+    return y, steps
+
+
+def halving(x):
+    low, high = 0.0, x[0] + 4.0
+    while True:
+        middle = 0.5 * (low + high)
+        if high - low < 1e-9:
+            break
+        if middle * middle > 2.0:
+            high = middle
+        else:
+            low = middle
+    return middle
+
+
+def collatz(x):
+    n, steps = 27 + int(x[0]), 0
+    while n != 1:
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+        steps += 1
+    return steps
+
+
+def items(x):
+    s = t = 0.0
+    for i, v in enumerate(x):
+        s += i * v
+    for k, (a, b) in enumerate(zip(x, x[::-1]), 2):  # noqa: B905
+        s += k * a - b
+    for v in x:
+        t = v if v > t else t
+    return s, t, k
+
+
+def rows(x):
+    m = np.outer(np.round(8 * x), np.arange(4.0))
+    for row in m:
+        row *= 2.0
+        row[0] = row.sum()
+    return m
+
+
+def by_index(x):
+    y = np.zeros_like(x)
+    for i in range(x.shape[0]):
+        if i == 0:
+            y[i] = x[i]
+        elif i % 3 == 0:
+            y[i] = y[i - 1]
+        else:
+            y[i] = y[i - 1] + x[i]
+    return y
+
+
+def halved(v):
+    while v > 1.0:
+        v *= 0.5
+    return v
+
+
+def in_called_functions(x):
+    y = np.empty_like(x)
+    for i in range(x.shape[0]):
+        y[i] = halved(8.0 * x[i])
+    return y
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        *(last_index, swapped, with_else, no_trips, by_parts, negative_positions, bound_anew),
+        *(early, in_one_branch, with_jumps, out_of_two_loops, until_small, halving, collatz),
+        *(items, rows, by_index, in_called_functions),
+    ],
+    ids=lambda function: function.__name__,
+)
+def test_names_and_positions_are_those_of_python(function):
+    compiled = agrees(function, X, strict=True)
+    assert compiled._wanted.has_regions or function is no_trips
+    assert not compiled._wanted.repeated
+
+
+def test_items_are_read_when_their_turn_comes():
+    def next_ones(x):
+        for i, v in enumerate(x[:6], 1):
+            x[i] = v + 1.0
+
+    agrees(next_ones, np.arange(9.0), strict=True)
+
+
+def test_a_loop_may_end_otherwise_in_the_next_call():
+    compiled = axiomjit.jit(early, strict=True)
+    for x in (X, X * 0.5, X, np.full(20, 0.95)):
+        assert compiled(x) == early(x)
+
+
+def test_a_condition_that_is_known_makes_no_region():
+    def thrice(x):
+        k = 0
+        while k < 3:
+            x = x * 2.0
+            k += 1
+        return x
+
+    assert agrees(thrice, X, strict=True)._wanted.repeated
 
 
 def unbound(x):
@@ -259,7 +392,7 @@ def read_only_list(x):
 
 @pytest.mark.parametrize(
     "function",
-    [early, in_one_branch, unbound, known_numbers, growing, read_only_list],
+    [unbound, known_numbers, growing, read_only_list],
     ids=lambda function: function.__name__,
 )
 @pytest.mark.filterwarnings("ignore::axiomjit.base.errors.FallbackWarning")

@@ -366,7 +366,8 @@ def loop_until_converged():
     def root(x):
         guess = x * 1e6
         while np.abs(guess * guess - x).max() > 1e-9:
-            guess = (guess + x / guess) / 2
+            with np.errstate(divide="ignore"):
+                guess = (guess + x / guess) / 2
         return guess
 
     root(X + 1)

@@ -60,6 +60,18 @@ class Cells:
         del self._cells[name].cell_contents
 
 
+def _value(body, name):
+    """The value of a variable that a body shares with the function around it."""
+    return body.__closure__[body.__code__.co_freevars.index(name)].cell_contents
+
+
+def _items(kind, function, *rest):
+    """The items of a loop."""
+    if not kind:
+        return function
+    return function(*(_items(*one) if type(one) is tuple else one for one in rest))
+
+
 class PlainHooks(PatternHooks):
     """Every hook, by Python's own operation."""
 
@@ -79,18 +91,45 @@ class PlainHooks(PatternHooks):
                 return names[name]
         raise NameError(f"name {name!r} is not defined")
 
-    def repeat(self, body, name, carried, function, *ends):
-        for item in function(*ends):
-            run_body(body, item)
+    def repeat(self, body, name, left, carried, loose, function, *ends):
+        self._passes(body, left, function(*ends))
 
-    def branch(self, then, otherwise, carried, test):
+    def each(self, body, left, carried, loose, source):
+        self._passes(body, left, _items(*source))
+
+    def loop(self, test, body, left, carried, loose):
+        while run_body(test):
+            run_body(body)
+            if left and _value(body, left):
+                break
+
+    def _passes(self, body, left, items):
+        for item in items:
+            run_body(body, item)
+            if left and _value(body, left):
+                break
+
+    def bound(self, read):
+        try:
+            read()
+        except NameError:
+            return False
+        return True
+
+    def required(self, truth):
+        pass
+
+    def choice(self, test, then, otherwise):
+        return then() if test else otherwise()
+
+    def branch(self, then, otherwise, carried, loose, test):
         run_body(then if test else otherwise)
 
     def logical(self, is_and, *parts):
         for part in parts[:-1]:
             found = part()
             if bool(found) is not is_and:
-                return found
+                return not is_and
         return parts[-1]()
 
     def ordered(self, signs, *operands):
@@ -98,10 +137,12 @@ class PlainHooks(PatternHooks):
         for sign, operand in zip(signs, operands[1:], strict=True):
             right = operand()
             found = self.compare(sign, left, right)
+            if sign is signs[-1] and operand is operands[-1]:
+                return found
             if not found:
-                break
+                return False
             left = right
-        return found
+        raise AssertionError
 
     def negated(self, value):
         return not value

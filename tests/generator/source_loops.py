@@ -1,4 +1,4 @@
-"""Random functions with loops over ranges and branches, compiled, against Python.
+"""Random functions with loops, branches and jumps, compiled, against Python.
 
 `campaign --loops N` runs N of them. Each is run on one set of arrays as Python does it and twice
 compiled: results, types, arguments afterwards and the kind of an error must be the same.
@@ -15,7 +15,7 @@ import axiomjit
 from axiomjit.base.config import config
 from tests.generator.sequences import way
 
-NUMBERS = ("s", "t", "x[{i}]", "y[{j}]", "x[-{i}]", "w[{i}]", "{i}", "2.5", "y[k[{i}]]", "c")
+NUMBERS = ("s", "t", "x[{i}]", "y[{j}]", "x[-{i}]", "w[{i}]", "{i}", "2.5", "y[k[{i}]]", "c", "v")
 TESTS = (
     "{a} < {b}",
     "not {a} > {b}",
@@ -36,14 +36,25 @@ SIMPLE = (
     "u = {a}",
     "z = z * 0.5 + x",
     "z[{i}] = {a}",
+    "s = {a} if {b} > 0.5 else {b}",
     "kept.append({a})",
 )
-WEIGHTS = (*(4,) * 8, 2, 1, 1, 0.2)
+WEIGHTS = (*(4,) * 8, 2, 1, 1, 2, 0.2)
+JUMPS = ("break", "break", "continue", "return s, c, w", "c += 2\n{at}    break")
+HEADS = (
+    *("for {target} in range({ends}):",) * 5,
+    "for {target}, v in enumerate(x):",
+    "for {target}, (v, t) in enumerate(zip(x, y)):",
+    "for {target}, v in enumerate(y[:6], 1):",
+    "while {test}:",
+    "while True:",
+)
+
 RANGES = ("n", "1, n", "n - 1, -1, -1", "0, n, 2", "12", "3", "{i}", "{i}, n", "n - 30")
 HEAD = """def program(x, y, k):
     n = x.shape[0]
     w = np.zeros(n)
-    s, t, c, kept, z = 0.0, 1.0, 0, [], x
+    s, t, c, kept, z, v = 0.0, 1.0, 0, [], x, 0.5
 """
 TAIL = "    return s, t, c, w, z, len(kept){last}\n"
 
@@ -65,13 +76,19 @@ class Writing:
         lines = []
         for _ in range(self.draw.randrange(1, 4)):
             kind = self.draw.random()
-            if kind < 0.2:
+            if kind < 0.07:
+                lines.append(at + f"if {self.filled(self.draw.choice(TESTS), index)}:")
+                lines.append(at + "    " + self.draw.choice(JUMPS).format(at=at))
+            elif kind < 0.1:
+                lines.append(at + f"if {self.filled(self.draw.choice(TESTS), index)}:")
+                lines.append(at + "    o = c")
+            elif kind < 0.25:
                 lines.append(at + f"if {self.filled(self.draw.choice(TESTS), index)}:")
                 lines += self.block(index, depth, at + "    ") if depth < 3 else [at + "    pass"]
                 if self.draw.random() < 0.5:
                     lines.append(at + "else:")
                     lines += [at + "    " + self.simple(index)]
-            elif kind < 0.4 and depth < 2:
+            elif kind < 0.42 and depth < 2:
                 lines += self.loop("jh"[depth - 1], index, depth + 1, at)
             else:
                 lines.append(at + self.simple(index))
@@ -82,14 +99,22 @@ class Writing:
 
     def loop(self, target, index, depth, at):
         ranges = RANGES if index else RANGES[:6] + RANGES[-1:]
-        lines = [at + f"for {target} in range({self.draw.choice(ranges).format(i=index)}):"]
-        return [*lines, *self.block(target, depth, at + "    ")]
+        ends = self.draw.choice(ranges).format(i=index)
+        test = f"{target} < n - 1 and {self.filled(self.draw.choice(TESTS), target)}"
+        head = self.draw.choice(HEADS).format(target=target, ends=ends, test=test)
+        lines, body = [at + head], self.block(target, depth, at + "    ")
+        if head.startswith("while"):
+            lines = [at + f"{target} = 0", at + head, at + f"    {target} += 1"]
+            lines += [at + f"    if {target} >= n:", at + "        break"]
+        if self.draw.random() < 0.1:
+            body += [at + "else:", at + "    t = s + 0.5"]
+        return [*lines, *body]
 
     def text(self):
         lines = []
         for _ in range(self.draw.randrange(1, 3)):
             lines += self.loop("i", "", 1, "    ")
-        last = self.draw.choice(["", "", ", i", ", u"])
+        last = self.draw.choice(["", "", ", i", ", u", ", o"])
         return HEAD + "\n".join(lines) + "\n" + TAIL.format(last=last)
 
 

@@ -120,7 +120,10 @@ def test_a_fifth_path_leaves_the_function_to_numpy():
 
 def halved(x):
     while x.max() > 1:
-        x = x / 2
+        try:  # no region
+            x = x / 2
+        finally:
+            pass
     return x
 
 

@@ -1,0 +1,55 @@
+"""Names that a loop binds in some of its trips only, and that are read behind it.
+
+Each gets a truth beside it, which the trip that binds the name makes true. Where none did, the name
+has no value: the program then ends by its status, and Python runs the call.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from axiomjit.functions.expressions import LOAD, STORE, constant, placed
+from axiomjit.functions.loop_jumps import assigned
+from axiomjit.functions.scopes import bound_names
+
+if TYPE_CHECKING:
+    from axiomjit.functions.statements import Rewriter
+
+
+def noted(rewriter: Rewriter, node: Any, names: Sequence[str]) -> tuple[list[ast.stmt], ...]:
+    """Note in a loop that it binds names; the statements to stand before and behind it."""
+    truths = {name: rewriter.local(node) for name in names}
+    node.body = _noting(node.body, truths)
+    before: list[ast.stmt] = []
+    behind: list[ast.stmt] = []
+    empty = ast.arguments([], [], None, [], [], None, [])
+    for name, truth in truths.items():
+        rewriter.loose.add(name)
+        read = placed(ast.Lambda(empty, placed(ast.Name(rewriter.mangle(name), LOAD), node)), node)
+        target = placed(ast.Name(truth, STORE), node)
+        before.append(placed(ast.Assign([target], rewriter.hook("bound", node, read)), node))
+        asked = rewriter.hook("required", node, placed(ast.Name(truth, LOAD), node))
+        behind.append(placed(ast.Expr(asked), node))
+        assert rewriter.reads is not None
+        rewriter.reads[truth] += 1
+    return before, behind
+
+
+def _noting(statements: Sequence[Any], truths: Mapping[str, str]) -> list[ast.stmt]:
+    made: list[ast.stmt] = []
+    for node in statements:
+        made.append(node)
+        if isinstance(node, ast.If | ast.For | ast.While):
+            node.body, node.orelse = _noting(node.body, truths), _noting(node.orelse, truths)
+            targets = bound_names([node.target]) if isinstance(node, ast.For) else set[str]()
+            node.body = [*_set(truths, targets, node), *node.body]
+        else:
+            made += _set(truths, bound_names([node]), node)
+    return made
+
+
+def _set(truths: Mapping[str, str], names: set[str], at: Any) -> list[ast.stmt]:
+    found = [truth for name, truth in truths.items() if name in names]
+    return [assigned(truth, constant(True, at), at) for truth in found]

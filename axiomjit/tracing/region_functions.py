@@ -1,0 +1,77 @@
+"""The functions for loops and branches, `fori_loop` and its like, as regions.
+
+One importer, `functions/loop_functions.py`, which stands before tracing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from axiomjit.base.dtypes import DType
+from axiomjit.base.tree import Structure, flatten_tree, unflatten_tree
+from axiomjit.graph.builder import broadcast_to, elementwise
+from axiomjit.graph.closing import RegionRefused
+from axiomjit.graph.nodes import Scalar
+from axiomjit.graph.primitives import COPY
+from axiomjit.symbolic.dims import dim
+from axiomjit.tracing.control_flow import UNBOUND, trace_cond, trace_loop, undone_if_refused
+from axiomjit.tracing.lengths import unwrap
+from axiomjit.tracing.region_bodies import followed
+from axiomjit.tracing.tracer import new_array
+
+
+def fori(lower: Any, upper: Any, body: Callable[..., Any], init: Any) -> Any:
+    """The loop of `fori_loop`; raises as `trace_loop`."""
+    parts, structure = flatten_tree(init)
+
+    def trip(index: Any, *values: Any) -> list[Any]:
+        return _parts_of(body(index, unflatten_tree(structure, iter(values))), structure)
+
+    found = trace_loop((lower, upper, 1), trip, parts)
+    return unflatten_tree(structure, iter(found[1:]))
+
+
+def repeated(asked: Callable[..., Any], body: Callable[..., Any], init: Any) -> Any:
+    """The loop of `while_loop`; raises as `trace_loop`."""
+    parts, structure = flatten_tree(init)
+
+    def whole(values: Sequence[Any]) -> Any:
+        return unflatten_tree(structure, iter(values))
+
+    found = trace_loop(
+        None,
+        lambda _, *values: _parts_of(body(whole(values)), structure),
+        parts,
+        condition=lambda *values: asked(whole(values)),
+    )
+    return whole(found[1:])
+
+
+def branched(
+    truth: Any, then: Callable[..., Any], otherwise: Callable[..., Any], operands: Sequence[Any]
+) -> Any:
+    """The branch of `cond`; raises as `trace_cond`."""
+    with undone_if_refused() as (following, _), followed(following, {}):
+        parts, structure = flatten_tree(then(*operands))
+
+    def side(function: Callable[..., Any]) -> Callable[..., list[Any]]:
+        return lambda *_: _parts_of(function(*operands), structure)
+
+    found = trace_cond(truth, side(then), side(otherwise), (UNBOUND,) * len(parts))
+    return unflatten_tree(structure, iter(found))
+
+
+def _parts_of(value: Any, structure: Structure) -> list[Any]:
+    """The numbers and arrays in a value of this structure."""
+    parts, found = flatten_tree(value)
+    if found != structure:
+        raise RegionRefused("a value whose structure changes")
+    return list(parts)
+
+
+def zeros(shape: Sequence[Any], dtype: DType) -> Any:
+    """A traced array of zeros."""
+    node = Scalar(dtype, dtype.type(0), False)
+    lengths = tuple(dim(unwrap(n)) for n in shape)
+    return new_array(elementwise(COPY, broadcast_to(node, lengths)))
