@@ -25,6 +25,7 @@ from axiomjit.functions.expressions import (
 )
 from axiomjit.functions.scopes import parameters
 
+_LOOPS: Final = frozenset({ast.For, ast.While})
 _ANNOTATIONS: Final = __future__.annotations.compiler_flag
 """The flag of code whose annotations are text."""
 
@@ -54,7 +55,7 @@ class Rewriter(Expressions):
             node.returns = None
             # The line of the first one is that of the code; the factory is never called.
             node.decorator_list = [constant(None, mark) for mark in node.decorator_list[:1]]
-            if any(isinstance(part, ast.For | ast.While) for part in ast.walk(node)):
+            if not _LOOPS.isdisjoint(map(type, ast.walk(node))):
                 self.reads = lazy_import("axiomjit.functions.loop_statements").reads(node)
             node.body = self.block(node.body)
         hooks = [ast.arg(PREFIX + name, None, None, **place) for name in sorted(self.used)]

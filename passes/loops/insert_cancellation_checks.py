@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from axiomjit.passes.costs.serial_cost import in_middle, serial_cost
+from axiomjit.base.locks import lazy_import
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Fold,
@@ -77,10 +77,11 @@ def _between_trips(body: tuple[Stmt, ...], outer: tuple[For, ...]) -> tuple[Stmt
 
 def _serial(loop: For, loops: tuple[For, ...]) -> For:
     """The innermost of several loops of a region, with polling."""
-    cost = serial_cost(loop.body)
+    late = lazy_import("axiomjit.passes.costs.serial_cost")
+    cost = late.serial_cost(loop.body)
     step = cost.flops + cost.bytes_read + cost.bytes_written
     for around in reversed(loops):
-        step = in_middle(step, around)
+        step = late.in_middle(step, around)
     if step >= MIN_WORK:
         loop = loop.replace(body=_between_trips(loop.body, loops))
     most = MAX_WORK_BETWEEN_CHECKS // max(step.constant or MAX_WORK_BETWEEN_CHECKS, 1)

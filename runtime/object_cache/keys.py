@@ -51,7 +51,7 @@ def disk_key(kernel: Kernel, target: Target, checked: bool, tag: str) -> str | N
 
 def numba_settings() -> list[tuple[str, str]]:
     """Numba's environment variables, any of which may change the machine code."""
-    return sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))
+    return sorted([item for item in os.environ.items() if item[0].startswith("NUMBA_")])
 
 
 @cache

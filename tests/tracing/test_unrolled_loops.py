@@ -33,18 +33,20 @@ def test_a_long_python_loop_warns_once_at_the_users_line():
     assert "loop: 2,000 operations were recorded" in str(caught[0].message)
 
 
-def test_iterating_over_a_long_array_warns_before_the_work():
-    passes = []
-
-    def loop(x):
+def test_iterating_over_a_long_array_warns_when_many_elements_are_read():
+    def loop(x, most):
+        passes = []
         for element in x:
             passes.append(element)
-            if len(passes) == 3:
+            if len(passes) == most:
                 break
         return passes[2]
 
     with pytest.warns(UnrolledLoopWarning, match="a Python loop, of which every pass"):
-        follow(loop, np.ones(MANY + 1))
+        follow(lambda x: loop(x, MANY + 1), np.ones(10 * MANY))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        follow(lambda x: loop(x, 3), np.ones(10 * MANY))
 
 
 def test_short_loops_do_not_warn():
