@@ -109,7 +109,7 @@ def maker_files() -> list[str]:
     files = [f"{package}/{name}" for name in FILES]
     for room in ROOMS:
         folder = f"{package}/runtime/{room}"
-        files += sorted(f"{folder}/{name}" for name in os.listdir(folder) if name.endswith(".py"))
+        files += sorted([f"{folder}/{n}" for n in os.listdir(folder) if n.endswith(".py")])
     return files
 
 
