@@ -6,19 +6,24 @@ They have the values of the call that is traced; the program checks the decision
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
+
+import numpy as np
 
 from axiomjit.base.dtypes import INT
 from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import Following, current
 from axiomjit.graph.builder import cast, elementwise, strong, view
 from axiomjit.graph.evaluate_graph import Array, evaluate_graph
+from axiomjit.graph.execution import run
 from axiomjit.graph.indexing_ops import as_mask, count_of, needed_counts
 from axiomjit.graph.library_operations import LibraryOperation
-from axiomjit.graph.nodes import Graph, Node, Op, post_order
+from axiomjit.graph.nodes import Graph, Input, Node, Op, post_order, rebuild, with_operands
 from axiomjit.graph.primitives import COPY
+from axiomjit.graph.regions import Loop
 from axiomjit.symbolic.data_dependent import COMPUTED, TRUTH, computed_number, data_dependent_in
-from axiomjit.symbolic.dims import Dim, Kind, Scope, current_scope, dim, product
+from axiomjit.symbolic.dims import Dim, Kind, Scope, Symbol, current_scope, dim, product
 from axiomjit.symbolic.index_maps import fixed
 
 MOST_AT_LINE: Final = 8
@@ -93,5 +98,28 @@ def value_now(node: Node, following: Following, scope: Scope) -> Array:
     for symbol, key in needed_counts(post_order((node,)), scope):
         (count,) = evaluate_graph(Graph((), (count_of(key),)), arguments, lengths)
         lengths[symbol] = int(count)
+    nodes = post_order((node,))
+    if any(isinstance(one, Op) and isinstance(one.primitive, Loop) for one in nodes):
+        return _value_of_loops(node, arguments, lengths)
     (value,) = evaluate_graph(Graph((), (node,)), arguments, lengths)
+    return value
+
+
+def _value_of_loops(
+    node: Node, arguments: Sequence[object], lengths: Mapping[Symbol, int]
+) -> Array:
+    """The value of a node behind loops, whose trips the evaluator would run one by one."""
+    used = sorted({n.position for n in post_order((node,)) if isinstance(n, Input)})
+    places = {position: place for place, position in enumerate(used)}
+
+    def rule(old: Node, new: Mapping[Node, Node]) -> Node:
+        if isinstance(old, Input):
+            return old.replace(position=places[old.position])
+        return with_operands(old, [new[child] for child in old.children])
+
+    found = rebuild(Graph((), (node,)), rule)
+    inputs = {n.position: n for n in found.nodes if isinstance(n, Input)}
+    given = [arguments[position] for position in used]
+    copies = [one.copy(order="K") if isinstance(one, np.ndarray) else one for one in given]
+    (value,) = run(found.replace(inputs=tuple(inputs[k] for k in places.values())), copies, lengths)
     return value
