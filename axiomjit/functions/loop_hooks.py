@@ -36,6 +36,8 @@ _COMPARISONS: Final = {
     **{"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal},
     **{"==": np.equal, "!=": np.not_equal},
 }
+MOST_KNOWN: Final = 1000
+"""Loops of fewer trips whose values are all known are followed, so that these stay known."""
 MOST_REFUSED: Final = 6
 """The most loops of a function that are tried and refused; each is one more trace."""
 
@@ -343,7 +345,8 @@ class _Counted(_Conditional):
                 most_elements=most,
             )
             made = tuple(rest)
-        if is_outermost and not self.shared.depends(made) and _are_known(self.ends):
+        is_known = self._trips < MOST_KNOWN and _are_known(self.ends)
+        if is_outermost and is_known and not self.shared.depends(made):
             raise self.late.RegionRefused("all its values are known")
         return made
 
