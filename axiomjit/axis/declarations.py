@@ -55,7 +55,7 @@ Declared: TypeAlias = "Declaration | tuple[Declared, ...] | None"
 
 
 class Uses(NamedTuple):
-    """Dependences of a value that its node does not hold: axes of its lengths, and declarations."""
+    """The axes and declarations that a value depends on, and which its node does not store."""
 
     axes: Axes
     declared: Declared = None

@@ -42,7 +42,7 @@ def _prefix(name: str) -> Callable[[ArrayValue[Result]], Result]:
 
 
 class _OfClass:
-    """A method that a class has, where NumPy looks for it, and its instances have not."""
+    """A method that is found on a class, where NumPy looks for it, but not on its instances."""
 
     def __init__(self, name: str, method: Callable[..., Any]) -> None:
         self._name, self._method = name, method
@@ -83,7 +83,7 @@ class ArrayValue(Generic[Result]):
     _is_converted: ClassVar[bool] = False
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Hide a method from those who look at instances, if the class says so."""
+        """Hide `__array_function__` on instances if the class sets `_is_converted`."""
         super().__init_subclass__(**options)
         if cls._is_converted:
             name = "__array_function__"

@@ -71,8 +71,8 @@ class Following:
         self.is_made: Callable[[object], bool] | None = None
         """True for an instance of a user's class that the function has made, if known."""
         self.may_know: Callable[[Any], bool] | None = None
-        """True if the next trace may know the value of a node, since it depends on nothing else
-        than small arrays from outside, if known."""
+        """True if the next trace may know a node's value, which depends on small captured arrays
+        only; None if no such test is known."""
         self.want_traced: Callable[[object], None] | None = None
         """Ends the trace if traced values are to go into an array whose values are known.
 
@@ -152,7 +152,7 @@ def refused(error: AnyError) -> AnyError:
 
 
 def is_refusal(error: AxiomError) -> bool:
-    """True for an error of tracing alone, without which NumPy would run the function."""
+    """True for an error that only tracing raises: NumPy would run the function."""
     numpy_refuses = error.__suppress_context__
     return isinstance(error, TraceError) or (
         isinstance(error, GraphTypeError) and not numpy_refuses

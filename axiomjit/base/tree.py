@@ -129,7 +129,7 @@ def _build_object(kind: Any, keys: Keys, parts: Sequence[object]) -> object:
 
 
 class Composed:
-    """An object that is put together of its parts by functions of its class."""
+    """An object whose class defines how it is taken apart and built again from its parts."""
 
     __slots__ = ()
 

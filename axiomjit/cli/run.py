@@ -53,7 +53,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The words up to the program or module, and the program's own, whatever they look like."""
+    """Split a command line after the program or module; the rest, options too, is the program's."""
     at = 0
     while at < len(words) and words[at].startswith("-") and words[at] != "-":
         if words[at] == "-m":

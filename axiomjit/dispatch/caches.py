@@ -139,7 +139,7 @@ class CompiledCall(Record):
 
     @property
     def is_simple(self) -> bool:
-        """True if a call needs nothing but guards that hold, and the run of the plan."""
+        """True if a call only checks its guards and runs the plan."""
         if self.writes or self.generators or self.speculative or not self.plain:
             return False
         reads = self.outside

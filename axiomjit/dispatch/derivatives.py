@@ -87,10 +87,10 @@ class Marks:
         self.nodes: list[Marked] = []
 
     def mark(self, tree: Any, by: bool, asked: str, refuses: bool = True) -> tuple[Any, list[Any]]:
-        """A tree with marked copies of its arrays, and the copies to take derivatives by.
+        """A tree with marked copies of its arrays, and the copies to differentiate by.
 
-        With `by`, known floats are copied, too, and what is no float is refused if `refuses`.
-        Coordinates of arrays with labels are not differentiated by.
+        With `by`, known floats are copied, too, and leaves that are no floats are refused if
+        `refuses`. Coordinates of labelled arrays are not among the copies to differentiate by.
         """
         leaves, structure = leaves_of(tree)
         are_data = data_leaves(structure)

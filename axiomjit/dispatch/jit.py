@@ -146,7 +146,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
             self._shapes = DeclaredShapes(shapes, self._signature, self._static)
 
     def __setstate__(self, state: Any) -> None:
-        """Restore; if the function refers to itself, parts of it are unpickled later."""
+        """Restore the function; if it refers to itself, parts of it are unpickled later."""
         function, self._name, self._static, self._strict, shapes, more, text = state
         functools.update_wrapper(self, function)
         self._function, self._shapes = function, shapes
@@ -648,7 +648,7 @@ def jit(
             front. One program then serves all calls whose lengths are 2 or more.
         strict: Raise if the function needs values, changes what it cannot follow or writes
             into overlapping arguments, instead of running it in NumPy with a warning.
-        others: Options of other compilers, refused with the alternative here.
+        others: Options of other compilers; the error names the option to use here.
 
     Raises, when called:
         NeedsValuesError: under `strict`, the function needs values while it is traced.

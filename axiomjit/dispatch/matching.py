@@ -41,7 +41,7 @@ class Tried:
         self._found: list[tuple[Decisions, Mapping[Symbol, int]]] = []
 
     def add(self, decisions: Decisions, known: Mapping[Symbol, int]) -> None:
-        """Add a program of which a comparison has another outcome; `known` are some numbers."""
+        """Add a program of which a comparison failed; `known` are the numbers found by its run."""
         self._found.append((decisions, known))
 
     def allows(self, decisions: Decisions) -> bool:

@@ -247,7 +247,7 @@ def chosen_orders(
 def lowered_for(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> tuple[LoweredProgram, dict[Symbol, int], list[object]]:
-    """The program of a graph for these (plain) arguments, its lengths, and its arguments."""
+    """The program of a graph for plain arguments, and the lengths and arguments to run it with."""
     placed, layouts, values, arrays = placed_graph(graph, arguments, lengths)
     key = (placed, tuple(layouts.items()))
     program = _programs.find(key, values, lambda: LoweredProgram(placed, layouts, Scope(values)))

@@ -177,7 +177,7 @@ def _looked_at(guards: Sequence[Guard]) -> str:
 
 
 def _pinned(guards: Sequence[Guard], aspects: dict[str, Aspects]) -> list[Cause]:
-    """The causes for lengths that are fixed to a number, for which each value needs a program."""
+    """The causes for lengths that are fixed to a number: each value needs its own program."""
     symbols = symbols_in(*pinned(guards))
     return [_cause_of(one, aspects) for one in sorted(symbols, key=lambda s: s.name)]
 

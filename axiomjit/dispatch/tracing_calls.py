@@ -323,7 +323,7 @@ class _TraceOnce:
         return True
 
     def _may_know(self, node: Node) -> bool:
-        """True if the next trace may know a value: it depends on small arrays from outside only."""
+        """True if the next trace may know a value: it depends on small captured arrays only."""
         inputs, count = _positions(node), len(self._call.dynamic)
         if not inputs:
             return not self._wanted.known_made

@@ -415,7 +415,7 @@ class _Walk:
 
 
 def _assigned(node: ast.AST) -> Iterator[str]:
-    """The names that a function assigns, but for the targets of comprehensions."""
+    """The names that a function assigns, except the targets of comprehensions."""
     waiting = [node]
     while waiting:
         one = waiting.pop()

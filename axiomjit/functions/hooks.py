@@ -186,7 +186,7 @@ class FunctionHooks:
         return not self._calls.truth(value)
 
     def continues(self, value: Any, is_and: bool) -> bool:
-        """True if `and` or `or` goes on behind a value; else the value is kept as the result."""
+        """True if `and` or `or` needs its next operand; else the value is kept as the result."""
         goes_on = self._calls.truth(value) is is_and
         if not goes_on:
             self._kept = value

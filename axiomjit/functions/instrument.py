@@ -123,7 +123,7 @@ def _placed_code(
 
 
 def _without_bodies(name: str) -> str:
-    """A qualified name without the bodies of loops in it."""
+    """A qualified name from which the names of generated loop bodies are removed."""
     first, *parts = name.split(".")
     for place in range(len(parts) - 1, -1, -1):
         if parts[place].startswith(PREFIX):

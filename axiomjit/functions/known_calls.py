@@ -363,7 +363,7 @@ def _unless_now(kind: CallKind, args: Sequence[Any], kwargs: Kwargs) -> CallKind
 
 
 def _of_several(kind: CallKind, args: Sequence[Any], kwargs: Kwargs) -> CallKind:
-    """`type` with three arguments makes a class."""
+    """Refuse `type` with three arguments, which makes a class."""
     return kind if len(args) == 1 else CallKind(Kind.REFUSED, "type")
 
 

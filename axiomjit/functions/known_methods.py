@@ -284,7 +284,7 @@ _WITHOUT_SPECIAL: Final = frozenset({"os._Environ"})
 
 
 class MethodTable:
-    """The roles of methods by the classes that define them, of the modules that are loaded."""
+    """The roles of methods by their class, for the classes of modules that are loaded."""
 
     def __init__(self) -> None:
         """Start with classes to look up."""

@@ -301,7 +301,7 @@ class Operators(Objects):
         return any(self._entries_have(one, *names, depth=depth - 1) for one in entries)
 
     def key(self, value: Any) -> Any:
-        """A key of a dict or set that is made, or of an item that is read or stored."""
+        """Return a key of a dict, a set or an item; refuse one with methods for hash or `==`."""
         kind = type(value)
         frozen = is_frozen(kind) and not self.outside.is_outside(value)
         generated = is_generated(static_attribute(kind, "__hash__")) or frozen

@@ -335,7 +335,7 @@ class Outside:
         self._originals[id(stands)] = stands, value
 
     def is_by_code(self, value: Any) -> bool:
-        """True for a function among the arguments, which is guarded by its code and its cells."""
+        """True for a function in an argument: its code and cells are guarded, not its identity."""
         if type(value) is not FunctionType or id(value) not in self._seen:
             return False
         return isinstance(root_of(self._seen[id(value)][1]), Argument)
@@ -438,7 +438,7 @@ class Outside:
     # The overlay
 
     def stored(self, owner: Any, key: object) -> Any:
-        """The part that the function has stored in an outside object, in a tuple of its own.
+        """The part that the function has stored in an outside object, as a tuple of one.
 
         None if the function has stored no part at this key. A deleted part is MISSING.
         """

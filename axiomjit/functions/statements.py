@@ -31,7 +31,7 @@ _ANNOTATIONS: Final = __future__.annotations.compiler_flag
 
 
 class Rewriter(Expressions):
-    """Rewrites one function, whose tree it changes."""
+    """Rewrites one function by changing its syntax tree in place."""
 
     reads: Counter[str] | None = None
     """The numbers of reads of each name in the function, if it has a loop."""

@@ -165,7 +165,7 @@ def _is_text(value: object) -> bool:
 
 
 def joined(parts: Sequence[Any]) -> Any:
-    """The texts one after the other."""
+    """The concatenation of the texts."""
     if all(type(one) is str for one in parts):
         return "".join(parts)
     return Text("join", *parts)

@@ -171,7 +171,7 @@ class _OfRegion:
         return dict(zip(ends, with_kept_regions(list(ends.values())), strict=True))
 
     def before(self) -> list[Node]:
-        """The cotangents after the last trip, each in memory of its own."""
+        """The start of the backward loop: copies of the cotangents after the last trip."""
         made: list[Node] = []
         for k in self.places:
             node = self.op.operands[k]

@@ -197,7 +197,7 @@ def mask_of_reads(index: IndexMap, extents: Shape, shape: Shape) -> Node | None:
 def summed(
     reads: Sequence[Read], extents: Shape, kept: Sequence[int], conditions: Conditions = ()
 ) -> Node:
-    """The sum of products, with the iterators `kept` in this order as its dimensions."""
+    """A sum of products; its dimensions are the iterators `kept`, in this order."""
     every = range(len(extents))
     rest = [k for k in every if k not in kept and extents[k].constant != 1]
     order = [*kept, *rest]
@@ -283,9 +283,9 @@ def _without_window(
 def _stretched(
     reads: Sequence[Read], extents: Shape, k: int, conditions: Conditions, step: int
 ) -> tuple[Sequence[Read], Shape, Conditions] | None:
-    """The reads with `step - 1` zeros between the points of an iterator; None if they do not allow.
+    """The reads with `step - 1` zeros between the points of an iterator; None if impossible.
 
-    One factor gets the zeros; no other may depend on the iterator.
+    One factor gets the zeros: if several depend on the iterator, their product.
     """
     walking = [pair for pair in reads if k in iterators_of(pair[1])]
     terms = [c for one in conditions for j, c in one.function.terms if j == k]

@@ -40,7 +40,7 @@ class Place(Record):
     writable: bool
 
     def of(self, owner: Array) -> Array:
-        """The view at this place in another owner with the same layout."""
+        """The view at the same position in another owner, which has the layout of the first one."""
         interface = dict(owner.__array_interface__)
         address, read_only = interface["data"]
         data = address + self.offset, read_only or not self.writable

@@ -96,8 +96,8 @@ def run_in_numpy(
 ) -> list[Array]:
     """The results, after the program's writes into its arguments.
 
-    Views of an argument's final value are views of the argument. `given` are the arrays to write
-    into, if they are not those to read.
+    Views of an argument's final value are views of the argument. The arrays to
+    write into are `given`, by default the arguments.
     """
     values, known = _evaluate_all(graph, arguments, lengths)
     written = [(given or arguments)[position] for position in graph.writes]

@@ -263,8 +263,8 @@ def stored_elements(value: Any, dtype: DType) -> Any:
 def stored_number(value: Node, dtype: DType) -> Node:
     """A number checked to fit an element of a dtype; an array is returned unchanged.
 
-    A known number is stored in a trial array, which raises NumPy's errors. An unknown one is
-    checked by the program before anything is written; if it does not fit, NumPy runs the call.
+    A known number is stored in a trial array, which raises NumPy's errors. The program
+    checks an unknown number before it writes anything; if it does not fit, NumPy runs the call.
 
     Raises:
         TypeError, ValueError, OverflowError: the dtype cannot hold the number.

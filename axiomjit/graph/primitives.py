@@ -164,7 +164,7 @@ POSITION: Final = Primitive("position", 0, np.arange, "", frozenset({"i8"}), wei
 PRODUCT: Final = Primitive("product", ANY_NUMBER, lambda *x: math.prod(x[1:], start=x[0]), "")
 """The summed product of all operands; `order_contractions` splits it into products of two."""
 STATE: Final = Primitive("state", ANY_NUMBER, np.asarray, "", weight=0)
-"""Combines several values into one state, the element of a fold with states of several values."""
+"""Several values as one state: an element of a fold whose states have several values."""
 GATHER: Final = Primitive("gather", ANY_NUMBER, np.take, "")
 """The first operand, read at positions: the further operands, one per iterator from rank on."""
 WHERE: Final = Primitive("where", 3, np.where, "select({0}, {1}, {2})", chooser=(0, BOOL))

@@ -86,9 +86,11 @@ def _with_data(labels: Any, dims: tuple[Any, ...], data: Any) -> Any:
 
 
 def _positions(index: Any, wanted: Any, method: str) -> tuple[Any, Any, Any]:
-    """The neighbours below and above each wanted place, and the weight of the upper one.
+    """The positions of the neighbours below and above each wanted place, and its distance.
 
-    The weight is NaN outside the index, and None for the nearest neighbour, which stands in both.
+    The distance is a pair: from the lower neighbour to the place, NaN outside the index, and from
+    the lower neighbour to the upper one. For the method "nearest", both positions are those of the
+    nearest neighbour, and instead of a distance there is 0, or NaN outside the index.
     """
     order = np.argsort(index, kind="stable")
     x = index[order]

@@ -23,7 +23,7 @@ from axiomjit.interop.traced_variables import DATA, traced_variables, with_data
 
 
 class Groups(Record):
-    """The groups of elements along one axis of an array: their number for each position, or -1."""
+    """The groups of elements along one axis: `codes` has the group of each position, or -1."""
 
     codes: np.ndarray
     count: int
@@ -53,7 +53,8 @@ class Groups(Record):
     def filled(self, values: Any, number: Any, given: Any = None) -> Any:
         """The values, with a number in the place of elements that are left out.
 
-        They are the missing ones of the values, or of `given` elements that these come from.
+        Elements are left out where `given`, the array that the values were computed from, is NaN;
+        without `given`, where the values are NaN.
         """
         if not self.skips:
             return values

@@ -211,8 +211,8 @@ class Shape:
     def padding(self) -> Pads | None:
         """The numbers of elements that windows read before and after each axis; None without any.
 
-        Axes are in memory order. Reads outside contribute nothing and need no memory. The largest
-        number over all operations counts. The shape is closed first.
+        Axes are in memory order. Reads outside contribute nothing and need no memory. If several
+        operations read the tensor, each number is the largest of theirs. The shape is closed first.
         """
         if not self._windows:
             return None

@@ -415,7 +415,7 @@ def _handles_in(values: Sequence[Any]) -> Any:
 
 
 def _is_apart(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    """True if a call views or writes memory of which segments only read copies."""
+    """True if a call views or writes memory that segments never use, except by reading copies."""
     first = args[0] if args and (operation in WRITES or operation in VIEWS) else None
     if first is not None and _is_outside(first):
         return True

@@ -128,7 +128,7 @@ class Segment:
     ) -> int:
         """Record the call that made a view before this segment.
 
-        It is no operation of this segment, so its edge differs from that of a new view.
+        The call is no operation of this segment, so its edge differs from that of a new view.
         """
         call = Call(operation, args, kwargs, self.number, "again")
         at, of = self._at, call.number(args[0])
@@ -483,7 +483,7 @@ def open_segment() -> Segment:
 
 
 def is_in_quick_way(thread: int) -> bool:
-    """True if a thread runs one of `QUICK`, and no code that needs the lock."""
+    """True if a thread is inside a function of `QUICK`, but not in code that needs the lock."""
     frame = sys._current_frames().get(thread)
     while frame is not None:
         if frame.f_code in _LOCKED:

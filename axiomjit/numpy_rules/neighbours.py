@@ -188,7 +188,7 @@ class Choices(Record):
     given: tuple[Any, ...]
 
     def __call__(self, a: np.ndarray, *arrays: np.ndarray, mode: Any) -> Any:
-        """Choose, with the next array for each None."""
+        """Call np.choose; each None of `given` is replaced by the next array."""
         rest = iter(arrays)
         return np.choose(a, [next(rest) if one is None else one for one in self.given], mode=mode)
 

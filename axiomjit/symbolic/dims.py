@@ -54,7 +54,7 @@ BACKWARD: Final = Kind("backward stride", high=-2)
 ANY: Final = Kind("integer")
 """Integer arguments and lengths of axes."""
 INDEX: Final = Kind("index", 0)
-"""The numbers of a loop's trips, from 0 on."""
+"""Indices of a loop's trips, counted from 0."""
 
 Limits = tuple[int | None, int | None]
 """The least and the largest value of a number; None for no limit."""
@@ -407,8 +407,8 @@ class Indices(Protocol):
 class Scope:
     """The values of the symbols of one trace, and the guards of comparisons of these values.
 
-    Comparisons decided by the symbols' kinds hold in every call and need no guard. Those of indices
-    of loops are decided by the ends of their ranges, for all trips.
+    Comparisons decided by the symbols' kinds hold in every call and need no guard. A comparison
+    of loop indices is decided at the ends of their ranges, for all trips.
     """
 
     indices: Indices | None = None

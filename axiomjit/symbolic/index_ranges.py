@@ -77,7 +77,7 @@ class IndexRanges(Record):
         return list(dict.fromkeys(found))
 
     def limited(self, trips: Dim) -> IndexRanges:
-        """The ranges of the trips in which an inner loop of max(trips, 0) trips has a trip.
+        """The ranges limited to the trips in which an inner loop of max(trips, 0) trips runs.
 
         Raises:
             UndecidedError: the number is not an index plus or minus lengths, or never positive.

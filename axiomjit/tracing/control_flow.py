@@ -168,8 +168,8 @@ def trace_cond(
         then: `then(*carried)` returns the carried values after this side.
         otherwise: The same for the other side.
         carried: As for `trace_loop`.
-        may_be_unbound: Places of values that one side may leave without a value, as nobody reads
-            them behind that side; there they are zeros.
+        may_be_unbound: Positions of carried values that one side may leave unbound, since no
+            statement after that side reads them; there they are zeros.
 
     Raises:
         RegionRefused: the branch cannot be a region; nothing was recorded.
@@ -225,7 +225,7 @@ def _whole(value: Any) -> Dim:
 
 
 def _trips(start: Dim, stop: Dim, step: Dim) -> tuple[Dim, bool]:
-    """The number of trips of a range; True if there is none where the number is not positive."""
+    """The number of trips of a range, and True if it may be negative, which means none."""
     if step == 0:
         raise RegionRefused("a range with step 0")
     span = stop - start if step > 0 else start - stop

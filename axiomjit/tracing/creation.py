@@ -198,6 +198,6 @@ def _seed(*args: Any, **kwargs: Any) -> Any:
 
 
 def _default_rng(seed: Any = None) -> Any:
-    """A generator without a seed draws other numbers in each call."""
+    """Do `np.random.default_rng`; without a seed, the numbers differ from call to call."""
     generator = np.random.default_rng(known_numbers(seed))
     return generator if seed is not None or current() is None else generator_for(generator)

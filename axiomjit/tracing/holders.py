@@ -20,7 +20,7 @@ PLAIN: Final = (int, float, complex, str, bytes, type, ModuleType, CodeType, np.
 
 
 def traced_inside(value: object) -> Tracer | SymbolicNumber | None:
-    """A traced array or length that a value is or refers to; None if there is none.
+    """The first traced array or length found: the value itself, or one it refers to; or None.
 
     No user code runs: objects report their references as to the garbage collector. Functions are
     searched through closures and defaults.
@@ -35,7 +35,7 @@ def referred_by(value: object) -> Iterator[Any]:
 
 
 def traced_among(values: Sequence[object]) -> bool:
-    """Whether a call belongs to the function that is followed: its arguments contain traced values.
+    """True if a call belongs to the function that is followed: an argument has traced values.
 
     Raises:
         TraceError: a value is traced, but not by the function that is followed here.

@@ -426,7 +426,7 @@ _INTEGERS: Final = frozenset({"add", "sub", "mul", "floordiv", "mod", *COMPARISO
 
 
 def _of_values(name: str, *operands: Any) -> Any:
-    """The operator applied to the values of this call."""
+    """Apply an operator to the values that its operands have in this call."""
     function = divmod if name == "divmod" else getattr(operator, f"__{name}__")
     return function(*map(known_numbers, operands))
 

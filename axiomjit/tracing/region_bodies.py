@@ -1,4 +1,4 @@
-"""Bodies of regions while they are followed: what a pass has written, the types of carried values.
+"""Bodies of regions while they are followed: the writes of a pass, the types of carried values.
 
 A body is followed with placeholders for the values of any trip; `graph/closing.py` makes a graph of
 what was recorded.

@@ -30,7 +30,7 @@ class NamesSwapped(RegionRefused):
 def trips_until_back(before: Sequence[Any], after: Sequence[Any]) -> int:
     """The number of trips after which swapped names have their arrays again.
 
-    It is 1 if no names are swapped, and where the names are not back after MOST_TRIPS.
+    It is 1 if no names are swapped, or if the arrays are not back after MOST_TRIPS trips.
 
     Args:
         before: The values of the names before a trip.

@@ -219,10 +219,10 @@ def trace(
 
 
 def _without_leaks(graph: Graph, following: Following) -> Graph:
-    """The graph, in which no value of one trip is used outside of its loop without being carried.
+    """Return the graph if no value of one trip is used outside its loop without being carried.
 
     Raises:
-        NeedsValuesError: the value depends on the index or on what the loop carries.
+        NeedsValuesError: such a value depends on the index or on a carried value of the loop.
     """
     known = set(graph.inputs)
     for node in graph.nodes if following.regions else ():

@@ -256,7 +256,7 @@ STAGES = (
 
 
 def stage_time(run: Run | None, stage: Stage) -> float | None:
-    """Return the time of a run in a stage, None if there is none."""
+    """Return the seconds that a run took for a stage, None if it has none."""
     value: float | None = getattr(run, stage.field) if run else None
     return value
 

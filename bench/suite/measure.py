@@ -61,7 +61,7 @@ print(time.perf_counter() - started)
 
 
 class Effort(Record):
-    """How much is measured, and for how long.
+    """The limits of a measurement: rounds, processes and seconds.
 
     A case has at least `least` and at most `most` rounds, which take each peer up to `budget_s`.
     The rounds end early when the interval of our ratio to NumPy's is narrower than `precision`.

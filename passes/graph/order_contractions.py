@@ -230,7 +230,7 @@ class _Contraction:
         return Op(dtype, _MULTIPLY, fold, operands, maps, extents, len(kept), (), within)
 
     def _renumbering(self, iterators: Sequence[int]) -> tuple[dict[int, int], tuple[Dim, ...]]:
-        """The new number of each iterator in an op that has only these, and the extents."""
+        """New numbers of these iterators, for an op without the others, and their extents."""
         return {k: n for n, k in enumerate(iterators)}, tuple(self.op.extents[k] for k in iterators)
 
 

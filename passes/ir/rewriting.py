@@ -110,7 +110,7 @@ def all_steps(loops: Iterable[For]) -> Dim:
 
 
 def counted_steps(loops: Sequence[For]) -> tuple[tuple[str, Dim], ...]:
-    """The terms of the index that counts the iterations of nested loops, row by row."""
+    """The terms of the row-major index over nested loops: each iterator with its stride."""
     strides = row_major_strides(tuple(loop.extent for loop in loops))
     return tuple((loop.iterator, stride) for loop, stride in zip(loops, strides, strict=True))
 
@@ -135,7 +135,7 @@ def stride_cost(loop: For, accesses: Sequence[Load | Store]) -> tuple[float, flo
     """The cost of putting a loop innermost, a pair that is compared in order.
 
     The first number counts accesses with a stride of more than one element, the second one,
-    negated, those with a stride of one element. A store counts one and a half.
+    negated, those with a stride of one element. A store counts as 1.5 accesses.
     """
     jumps = units = 0.0
     for access in accesses:

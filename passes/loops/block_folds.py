@@ -155,7 +155,7 @@ def _folded_in(loop: For, states: Sequence[State]) -> list[State]:
 
 
 def _as_tree(stmt: Stmt, trees: list[State]) -> Stmt:
-    """Open a state in `trees` as a tree; the state of a block is opened in each block."""
+    """Give the allocation of a state in `trees` the scope "tree"; other statements stay."""
     is_tree = isinstance(stmt, Alloc) and stmt.state in trees
     return stmt.replace(scope="tree") if is_tree else stmt
 

@@ -63,7 +63,7 @@ def _centered(
 ) -> tuple[Stmt, ...]:
     """The statements with two loops instead of each loop that folds the moments of elements.
 
-    Results of blocks are folded in a loop over blocks: a loop that is not in one stays.
+    Only a loop over a block is replaced, inside the fold loop that joins the blocks' results.
     """
     result: list[Stmt] = []
     for stmt in body:

@@ -56,7 +56,7 @@ MAX_STATEMENTS: Final = 200
 """The most statements in one nest; more would cost more compile time than fusion gains."""
 
 Stored = dict[Storage, tuple[Index, str]]
-"""For each storage, the index that was written last, and the value that was written."""
+"""For each storage, the index and the value of its last store."""
 
 
 def fuse_loops(program: LoopProgram, context: Context) -> LoopProgram:

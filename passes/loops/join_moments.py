@@ -145,7 +145,7 @@ class _Joining:
         return None
 
     def _is_mean(self, rows: _Rows, fold: Fold, squares: _Squares) -> bool:
-        """True if a nest stores the mean of the values it folds, and the other one subtracts it."""
+        """True if a nest stores the mean of its folded values, and `squares` subtracts it."""
         lets = {s.name: s for s in rows.after if isinstance(s, Let)}
         reads = {s.name: s for s in rows.after if isinstance(s, ReadState)}
         stores = [s for s in rows.after if isinstance(s, Store) and s.buffer is squares.mean]

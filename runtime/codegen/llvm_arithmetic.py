@@ -255,7 +255,7 @@ class LlvmArithmetic(Arithmetic):
         return LlvmArithmetic(self.builder, "f8", self.lanes)
 
     def widened(self, x: Numeric) -> Lane:
-        """A float of this precision, or of float32, converted to float64: a value of `wide`."""
+        """A float of this precision, or a float32, converted to float64: a value of `wide`."""
         wide = of_lanes(FLOATS["f8"], self.lanes)
         return x if x.value.type == wide else self.lane(self.builder.fpext(x.value, wide))
 

@@ -212,7 +212,9 @@ def declare_linked(module: Any) -> Any:
 
 
 def define_recipe(module: Any, name: str, write: Callable[[Any], None]) -> Any:
-    """Return a function that loops inline at once, defined in a module or linked into it.
+    """Define a function that is inlined into loops before LLVM's passes; return it.
+
+    If the module has linked functions, the function is linked into it, not defined in it.
 
     Args:
         module: the module that calls the function.

@@ -165,7 +165,9 @@ def with_forms(
     lengths: Sequence[int],
     body: Callable[[Any, Any], Any],
 ) -> dict[int, Any]:
-    """Return a function's scalar form (key 1) and vector forms (keyed by length); loops inline all.
+    """Return a function's scalar form (key 1) and vector forms (keyed by length).
+
+    All forms are inlined into the loops that call them.
 
     Args:
         module: the module that defines the functions at first use.

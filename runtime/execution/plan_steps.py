@@ -131,7 +131,7 @@ class AllocateForm(StepForm):
         return Allocation(self, tuple([shape[d] for d in order]), back)
 
     def made_at(self, values: Values, lengths: Mapping[Symbol, int]) -> tuple[Array]:
-        """A tuple of the array of these lengths."""
+        """A new array of these lengths, as a tuple of one."""
         return self.bind(values, lengths).made()
 
 
@@ -167,7 +167,7 @@ class Allocation(BoundStep):
         arrays[form.buffer.name] = taken if self._back is None else taken.transpose(self._back)
 
     def made(self) -> tuple[Array]:
-        """A tuple of the new array."""
+        """A new array, as a tuple of one."""
         fresh = allocation.allocate(self._laid_out, self._form.buffer.dtype, self._size_bytes)
         return (fresh if self._back is None else fresh.transpose(self._back),)
 
