@@ -51,17 +51,17 @@ def check_layout(request: LayoutRequest, axes: Axes, asked: str) -> None:
     BasicTensorDescription(lengths, "f8", False, request)
     sizes = request.sizes if request.sizes is not None else lengths
     if all(isinstance(n, int) for n in (*sizes, *request.strides, request.offset)):
-        _check_places(request, numbers(sizes), asked)
+        _check_places(request, as_integers(sizes), asked)
 
 
-def numbers(lengths: Iterable[LengthLike]) -> list[int]:
+def as_integers(lengths: Iterable[LengthLike]) -> list[int]:
     """Known lengths, as integers."""
     return [operator.index(length) for length in lengths]
 
 
 def _check_places(layout: Layout, sizes: list[int], asked: str) -> None:
     """Check that no two elements share a position in memory, and that no position is negative."""
-    strides = numbers(layout.strides)
+    strides = as_integers(layout.strides)
     reach = 1
     for step, size in sorted(zip(map(abs, strides), sizes, strict=True)):
         if size > 1 and step < reach:
@@ -94,9 +94,9 @@ def placed(array: np.ndarray, request: LayoutRequest) -> np.ndarray:
     layout = layout_of("C" if request is None else request, array.shape)
     assert layout is not None
     BasicTensorDescription(array.shape, array.dtype, False, layout)
-    sizes = numbers(array.shape if layout.sizes is None else layout.sizes)
+    sizes = as_integers(array.shape if layout.sizes is None else layout.sizes)
     _check_places(layout, sizes, f"an array of shape {array.shape}")
-    strides, offset = numbers(layout.strides), operator.index(layout.offset)
+    strides, offset = as_integers(layout.strides), operator.index(layout.offset)
     reach = sum(max(s * (n - 1), 0) for s, n in zip(strides, sizes, strict=True))
     memory = np.zeros(offset + reach + 1 if array.size else 0, array.dtype)
     size = array.itemsize
@@ -112,5 +112,5 @@ def has_layout(array: np.ndarray, request: LayoutRequest) -> bool:
     layout = layout_of(request, array.shape)
     if layout is None:
         return True
-    steps = zip(array.strides, numbers(layout.strides), array.shape, strict=True)
+    steps = zip(array.strides, as_integers(layout.strides), array.shape, strict=True)
     return all(n <= 1 or own == step * array.itemsize for own, step, n in steps)

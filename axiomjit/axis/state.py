@@ -263,7 +263,7 @@ def _checked_write(lvalue: Tensor, rvalue: Operand, asked: str) -> Write:
     return Write(target.storage, target, node, value, parts)
 
 
-def _set(target: Tensor, key: Key, value: Operand) -> None:
+def _set_part(target: Tensor, key: Key, value: Operand) -> None:
     """Do `target[key] = value`."""
     asked = f"a write of {shown((value,))} into {shown((target,))}"
     write = _checked_write(target if key is Ellipsis else target[key], value, asked)
@@ -276,7 +276,7 @@ def _set(target: Tensor, key: Key, value: Operand) -> None:
     write.storage.write_from(following, write.target.uses.extended(write.value.uses))
 
 
-OPERATIONS: Final = {"set_part": _set}
+OPERATIONS: Final = {"set_part": _set_part}
 
 
 @hides_frames

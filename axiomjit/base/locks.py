@@ -112,7 +112,7 @@ class _WorkLock:
     @property
     def __exit__(self) -> Callable[..., None]:
         if not is_held_here(self.lock) and _compiles_elsewhere():
-            return _nothing
+            return _do_nothing
         return self.lock.__exit__
 
 
@@ -134,7 +134,7 @@ def _compiles_elsewhere() -> bool:
     return any(map(is_held_here, _foreign_locks()))
 
 
-def _nothing(*_: object) -> None:
+def _do_nothing(*_: object) -> None:
     """Do nothing, in place of releasing a lock."""
 
 
@@ -257,7 +257,7 @@ class LazyRegistry(Mapping[Key, Value]):
         self._near, self._table, self._modules = near, table, modules
         self._whole: Mapping[Key, Value] | None = None
 
-    def _every(self) -> Mapping[Key, Value]:
+    def _merged(self) -> Mapping[Key, Value]:
         if self._whole is None:
             whole = dict(self._near)
             for module in self._modules:
@@ -266,13 +266,13 @@ class LazyRegistry(Mapping[Key, Value]):
         return self._whole
 
     def __getitem__(self, key: Key) -> Value:
-        return self._near[key] if key in self._near else self._every()[key]
+        return self._near[key] if key in self._near else self._merged()[key]
 
     def __contains__(self, key: object) -> bool:
-        return key in self._near or key in self._every()
+        return key in self._near or key in self._merged()
 
     def __iter__(self) -> Iterator[Key]:
-        return iter(self._every())
+        return iter(self._merged())
 
     def __len__(self) -> int:
-        return len(self._every())
+        return len(self._merged())

@@ -53,7 +53,7 @@ Valid for a part of the program's run, in one thread or context.
 - `axiomjit/numpy/quick.py` `_NO_OPTIONS`: the options of calls without any; nothing writes them
 - `axiomjit/base/config.py` `_waits`: true while a thread waits for kernels (`f.warm`)
 - `runtime/native_call/native_entry.py` `_code`: the machine code of native entries, loaded once
-- `runtime/native_call/native_entry.py` `_refused`: the reason if this process has none, found once
+- `runtime/native_call/native_entry.py` `_refusal`: the reason if this process has none, found once
 - `runtime/execution/workers.py` `_LIMIT`: the number of threads that a thread asked for
 - `axiomjit/base/locks.py` `_fork`: the locks acquired by a fork, per forking thread
 - `axiomjit/base/locks.py` `_locks`: every lock, so that a forked child can free it

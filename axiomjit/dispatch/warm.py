@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
 LARGEST: Final = 2**63 - 1
-LAYOUTS: Final = "give 'C' or 'F', or strides in bytes, for example x.strides"
+LAYOUT_REMEDY: Final = "give 'C' or 'F', or strides in bytes, for example x.strides"
 Strides = tuple[int, ...]
 
 
@@ -92,12 +92,12 @@ def _lengths(shape: int | Iterable[int]) -> tuple[int, ...]:
 def _strides(lengths: tuple[int, ...], dtype: DType, layout: str | Iterable[int]) -> Strides:
     if isinstance(layout, str):
         if layout not in ("C", "F"):
-            raise _refusal(lengths, f"the layout {layout!r}", LAYOUTS)
+            raise _refusal(lengths, f"the layout {layout!r}", LAYOUT_REMEDY)
         return _dense(lengths, dtype, layout)
     try:
         steps = tuple(map(operator.index, layout))
     except TypeError:
-        raise _refusal(lengths, f"the layout {layout!r}", LAYOUTS) from None
+        raise _refusal(lengths, f"the layout {layout!r}", LAYOUT_REMEDY) from None
     if len(steps) != len(lengths):
         raise _refusal(lengths, f"the strides {steps}", "give one stride, in bytes, per dimension")
     if any(step % dtype.itemsize for step in steps):

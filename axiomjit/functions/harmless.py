@@ -349,7 +349,7 @@ class _Walk:
         self.writes |= callee is np.copyto or "out" in named
         if callee not in _HARMLESS and not _is_class_or_numpys(callee):
             _refuse(f"calls {ast.unparse(node.func)}")
-        if type(callee) is _ASKING and callee is not np.copyto:
+        if type(callee) is _NUMPY_FUNCTION and callee is not np.copyto:
             self._check_places(node, kind_of_call(callee), 0)
         return callee in _CONSUMERS
 
@@ -481,7 +481,7 @@ def _is_class_or_numpys(callee: Any) -> bool:
     owner = getattr(callee, "__self__", None)
     if isinstance(owner, np.ufunc):
         return kind_of_call(owner).kind is Kind.PURE
-    if not isinstance(callee, np.ufunc) and kind is not _ASKING:
+    if not isinstance(callee, np.ufunc) and kind is not _NUMPY_FUNCTION:
         return False
     return kind_of_call(callee).kind in (Kind.PURE, Kind.ASKS, Kind.REPLACED)
 
@@ -524,7 +524,7 @@ class _Hashless:
 
 MISSING: Final = object()
 _NOTHING: Final = object()
-_ASKING: Final = type(np.sum)
+_NUMPY_FUNCTION: Final = type(np.sum)
 _MODULES: Final = frozenset({"numpy", "numpy.linalg", "numpy.fft", "math", "cmath", "time"})
 _CLASSES: Final = _Hashless(
     [*_words(builtins, "bool int float complex str list tuple dict set frozenset"), np.ndarray]

@@ -362,19 +362,19 @@ def _unless_now(kind: CallKind, args: Sequence[Any], kwargs: Kwargs) -> CallKind
     return kind
 
 
-def _of_several(kind: CallKind, args: Sequence[Any], kwargs: Kwargs) -> CallKind:
+def _type_call(kind: CallKind, args: Sequence[Any], kwargs: Kwargs) -> CallKind:
     """Refuse `type` with three arguments, which makes a class."""
     return kind if len(args) == 1 else CallKind(Kind.REFUSED, "type")
 
 
-def _until(kind: CallKind, args: Sequence[Any], kwargs: Kwargs) -> CallKind:
+def _iter_call(kind: CallKind, args: Sequence[Any], kwargs: Kwargs) -> CallKind:
     """`iter` with two arguments calls a function until it gives the second."""
     if len(args) < 2:
         return kind
     return kind.replace(kind=Kind.CALLBACK, functions=(Parameter(0, "object"),))
 
 
-_DEPENDING: Final = {"type": _of_several, "iter": _until}
+_DEPENDING: Final = {"type": _type_call, "iter": _iter_call}
 _OF_NUMPY: Final = CallKind(Kind.PURE, "a function of NumPy's", depends=_unless_now)
 """Stands for the kinds of NumPy's functions until they are asked for."""
 
@@ -604,7 +604,7 @@ def _of_method(owner: type, name: str, own: str) -> CallKind:
 
 
 def _of_array_method(owner: type, name: str) -> dict[str, Any]:
-    """The parameters for results of a method of arrays or ufuncs, and what it may change."""
+    """The kind fields of a method of arrays or ufuncs: parameters for results, and writes."""
     if issubclass(owner, np.ufunc):
         if name == "at":
             return {"kind": Kind.WRITER, "writes": (Write(Parameter(1, "a")),)}
@@ -620,5 +620,5 @@ _USER: Final = CallKind(Kind.USER)
 _GENERATED: Final = CallKind(
     Kind.PURE, "a class", asks=("__index__", "__iter__", "__len__"), asks_entries=()
 )
-"""The kind of named tuples and exceptions, which hold what they get."""
+"""The kind of named tuples and exceptions, which store their arguments."""
 _TABLE: Final = CallTable()

@@ -21,14 +21,14 @@ from axiomjit.functions.objects import is_plain
 from axiomjit.functions.outside import refuse
 from axiomjit.functions.sources import is_known_value
 
-_STORES: Final = frozenset(
+_REFUSED: Final = frozenset(
     {
         *("STORE_GLOBAL", "STORE_NAME", "STORE_ATTR", "IMPORT_NAME", "LOAD_BUILD_CLASS"),
         *("DELETE_GLOBAL", "DELETE_NAME", "DELETE_ATTR", "DELETE_DEREF", "RETURN_GENERATOR"),
         *("LOAD_NAME", "LOAD_LOCALS", "LOAD_SUPER_ATTR"),
     }
 )
-"""Instructions that store outside, or read what has no name of its own."""
+"""Refused instructions: outside stores, generators, classes, reads of unguarded names."""
 _SAFE: Final = (Kind.PURE, Kind.ASKS)
 
 
@@ -58,7 +58,7 @@ def copy_without_text(calls: Any, function: FunctionType, names: Names) -> Funct
     for code in _codes(function.__code__):
         for step in dis.get_instructions(code):
             stores = step.opname == "STORE_DEREF" and step.argval in code.co_freevars
-            if step.opname in _STORES or stores:
+            if step.opname in _REFUSED or stores:
                 refuse(f"{shown} stores to {step.argval}")
             if step.opname == "LOAD_GLOBAL":
                 space[step.argval] = _represented(calls, names.name(step.argval), shown)

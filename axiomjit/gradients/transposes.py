@@ -1,4 +1,4 @@
-"""The reads of an operation turned around: what each element of an operand gets back.
+"""Transposed reads of an operation: the cotangent of each element of an operand.
 
 An operation reads an operand at map(p) for each point p of its iteration space. `pull` sums values
 over the points that read the same element: the adjoint of the read. A broadcast becomes a sum, a
@@ -87,7 +87,7 @@ def _is_merge(function: Affine, extents: Shape, length: Dim) -> bool:
     """True if a dimension is several iterators merged in row-major order, all of it."""
     if function.offset.constant != 0 or len(function.terms) < 2:
         return False
-    return _in_row_major_order(function, extents) and _points(function, extents) is length
+    return _in_row_major_order(function, extents) and _point_count(function, extents) is length
 
 
 def _in_row_major_order(function: Affine, extents: Shape) -> bool:
@@ -110,7 +110,7 @@ def _outer_first(function: Affine, extents: Shape) -> list[int] | None:
     return order
 
 
-def _points(function: Affine, extents: Shape) -> Dim:
+def _point_count(function: Affine, extents: Shape) -> Dim:
     return product(tuple(extents[k] for k, _ in function.terms))
 
 
@@ -131,7 +131,7 @@ def merged_group(index: IndexMap, extents: Shape, shape: Shape) -> Merged | None
     for last, function in enumerate(index):
         if not function.terms or function.offset.constant != 0:
             continue
-        walked = _points(function, extents)
+        walked = _point_count(function, extents)
         if walked is shape[last] or not _in_row_major_order(function, extents):
             continue
         total, first = shape[last], last
@@ -164,7 +164,7 @@ def covers(index: IndexMap, extents: Shape, shape: Shape) -> bool:
     """True if a plain map reads all elements, so that its adjoint has no zeros."""
     return is_plain(index, extents, shape) and all(
         function.offset.constant == 0
-        and _points(function, extents) is length
+        and _point_count(function, extents) is length
         and all(step.constant != -1 or len(function.terms) > 1 for _, step in function.terms)
         for function, length in zip(index, shape, strict=True)
     )

@@ -122,9 +122,9 @@ class Projections(Record):
         """
         seen: set[int] = set()
         for function, length in zip(self.written, self.shape, strict=True):
-            if not _covers(function, length, self.extents) or seen & {*_places(function)}:
+            if not _covers(function, length, self.extents) or seen & {*_iterators_in(function)}:
                 return False
-            seen |= {*_places(function)}
+            seen |= {*_iterators_in(function)}
         return True
 
     @property
@@ -140,7 +140,7 @@ class Projections(Record):
             if not found:
                 return pinned == iterators_of(self.written)
             for function in found:
-                pinned |= {*_places(function)}
+                pinned |= {*_iterators_in(function)}
                 waiting.remove(function)
 
 
@@ -148,7 +148,7 @@ def in_place(core: Node, to: Projections) -> Node:
     """A view of values with one dimension per iterator, rearranged into the result's layout."""
     index = [iterator(0)] * to.rank
     for d, function in enumerate(to.written):
-        for k in _places(function):
+        for k in _iterators_in(function):
             index[k] = iterator(d)
     return builder.view(core, tuple(index), to.shape)
 
@@ -164,7 +164,7 @@ def _indices(index: IndexMap, symbols: Sequence[tuple[Dim, Any]]) -> tuple[AxisI
     )
 
 
-def _places(function: Affine) -> list[int]:
+def _iterators_in(function: Affine) -> list[int]:
     return [k for k, _ in function.terms]
 
 

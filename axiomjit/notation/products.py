@@ -366,7 +366,7 @@ class _Emission:
 
         return fold_left(apply, values)
 
-    def _inside(self) -> Node | None:
+    def _inside_mask(self) -> Node | None:
         """A mask of the points at which all operands are read inside; None if all points are."""
         found: Node | None = None
         for k, margins in enumerate(self.margins):
@@ -382,7 +382,7 @@ class _Emission:
 
     def _masked(self, value: Node, neutral: Node) -> Node:
         """The value, or the neutral element at points where an operand has no element."""
-        inside = self._inside()
+        inside = self._inside_mask()
         return value if inside is None else builder.elementwise(WHERE, inside, value, neutral)
 
     def _reduced(self, value: Node) -> Node:

@@ -285,14 +285,14 @@ def _along(node: Node, weights: Node, axis: Any, axes: tuple[int, ...]) -> Node:
         ValueError: the weights have other lengths than the axes.
     """
 
-    def alike(left: tuple[Dim, ...], right: tuple[Dim, ...]) -> bool:
+    def same_lengths(left: tuple[Dim, ...], right: tuple[Dim, ...]) -> bool:
         return len(left) == len(right) and all(map(assumed_equal, left, right))
 
-    if alike(node.shape, weights.shape):
+    if same_lengths(node.shape, weights.shape):
         return weights
     if axis is None:
         raise TypeError("Axis must be specified when shapes of a and weights differ.")
-    if not alike(weights.shape, tuple(node.shape[d] for d in axes)):
+    if not same_lengths(weights.shape, tuple(node.shape[d] for d in axes)):
         raise ValueError(
             "Shape of weights must be consistent with shape of a along specified axis."
         )

@@ -89,7 +89,7 @@ class Flags:
 
     @recorded
     def __getattr__(self, name: str) -> bool:
-        if name not in NAMES:
+        if name not in FLAG_NAMES:
             raise AttributeError(
                 f"'numpy._core.multiarray.flagsobj' object has no attribute {name!r}"
             )
@@ -157,13 +157,13 @@ _KNOWN: Final[dict[str, Callable[[Array], bool]]] = {
     "forc": _in_either_order,
     "writeable": _is_writable,
 }
-NAMES: Final = frozenset(
+FLAG_NAMES: Final = frozenset(
     {*_KNOWN, "behaved", "carray", "farray", "fortran", "num", "owndata", "writebackifcopy"}
 )
 """The attributes of `x.flags`."""
 _KEYS: Final[dict[str, str]] = {
     **{"C": "c_contiguous", "F": "f_contiguous", "O": "owndata", "W": "writeable"},
     **{"A": "aligned", "X": "writebackifcopy", "B": "behaved", "CA": "carray", "FA": "farray"},
-    **{name.upper(): name for name in NAMES - {"num"}},
+    **{name.upper(): name for name in FLAG_NAMES - {"num"}},
 }
 """The attributes by the keys of `x.flags[key]`."""

@@ -28,7 +28,7 @@ from axiomjit.graph.describe import describe_call
 P = ParamSpec("P")
 R = TypeVar("R")
 
-MANY: Final = 1000
+MOST_SEARCHED: Final = 1000
 """The most values of a call that are searched for operands."""
 VALUES: Final = frozenset(
     {
@@ -58,7 +58,7 @@ def recorded(method: Callable[P, R]) -> Callable[P, R]:
 
 def _lines_of(args: object, kwargs: object) -> tuple[str, ...]:
     """A line of a message for each traced operand of a call, in their order."""
-    found = [one for _, one in reachable((args, kwargs), _entries, MANY)]
+    found = [one for _, one in reachable((args, kwargs), _entries, MOST_SEARCHED)]
     last = {id(one): one for one in reversed(found) if issubclass(type(one), WithoutValues)}
     return tuple(one.as_operand() for one in reversed(last.values()))
 

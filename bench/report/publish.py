@@ -16,7 +16,7 @@ from axiomjit.bench.suite.records import NUMPY, Case, Result, write_text
 
 README, PERFORMANCE = Path("README.md"), Path("docs/performance.md")
 CHART: Final = Path("docs/performance.svg")
-ALTERNATIVE: Final = "Axiomjit's time divided by that of other libraries, by group of cases"
+ALT_TEXT: Final = "Axiomjit's time divided by that of other libraries, by group of cases"
 LETTERS: Final = 100
 START: Final = "<!-- axiomjit bench report --publish -->\n"
 END: Final = "<!-- end -->\n"
@@ -135,7 +135,7 @@ def brief(result: Result) -> str:
         f"{environment.load_start:.1f} to {environment.load_end:.1f}, {environment.date[:10]}"
     )
     texts = [textwrap.fill(line, LETTERS, break_on_hyphens=False) for line in [*lines, f"{where}."]]
-    return "\n\n".join([f"![{ALTERNATIVE}]({CHART.as_posix()})", *texts]) + "\n"
+    return "\n\n".join([f"![{ALT_TEXT}]({CHART.as_posix()})", *texts]) + "\n"
 
 
 def _named(ranking: Ranking, cases: Sequence[Case], peers: Sequence[str]) -> dict[str, str]:

@@ -109,7 +109,7 @@ def all_steps(loops: Iterable[For]) -> Dim:
     return product(tuple(loop.extent for loop in loops))
 
 
-def counted_steps(loops: Sequence[For]) -> tuple[tuple[str, Dim], ...]:
+def row_major_terms(loops: Sequence[For]) -> tuple[tuple[str, Dim], ...]:
     """The terms of the row-major index over nested loops: each iterator with its stride."""
     strides = row_major_strides(tuple(loop.extent for loop in loops))
     return tuple((loop.iterator, stride) for loop, stride in zip(loops, strides, strict=True))
@@ -428,6 +428,6 @@ def _split(stmt: Stmt, parts: Mapping[str, Sequence[For]]) -> Stmt:
         return stmt
     terms: list[tuple[str, Dim]] = []
     for name, stride in stmt.index.terms:
-        inside = counted_steps(parts[name]) if name in parts else ((name, dim(1)),)
+        inside = row_major_terms(parts[name]) if name in parts else ((name, dim(1)),)
         terms += ((inner, stride * below) for inner, below in inside)
     return stmt.replace(index=stmt.index.replace(terms=tuple(terms)))

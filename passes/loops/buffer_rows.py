@@ -29,11 +29,11 @@ from axiomjit.passes.ir.rewriting import (
     AddedNumbers,
     PlainWalk,
     all_steps,
-    counted_steps,
     in_one_nest,
     in_one_walk,
     nested,
     plain_walk,
+    row_major_terms,
 )
 from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Storage
 from axiomjit.symbolic.dims import Dim, bound, current_scope, dim, exact_quotient, smaller
@@ -412,8 +412,8 @@ class _RowNest:
     def strides(self) -> Terms:
         """The strides that the loops around and inside a row have in the buffer of a row."""
         step = self.rows.height * self.rows.width
-        around = ((name, stride * step) for name, stride in counted_steps(self.around))
-        return *around, *counted_steps(self.inner)
+        around = ((name, stride * step) for name, stride in row_major_terms(self.around))
+        return *around, *row_major_terms(self.inner)
 
     def placed(self, stmt: Stmt, here: Index, kept: Index) -> Stmt:
         """The statement with the outer loop's iterator replaced by the index `here`."""

@@ -41,10 +41,10 @@ def split_regions(program: LoopProgram, context: Context) -> LoopProgram:
 def _split(nest: Nest) -> Nest:
     if not any(isinstance(stmt, Select) for stmt in nest.statements):
         return nest
-    return map_bodies(nest, _parted)
+    return map_bodies(nest, _without_selects)
 
 
-def _parted(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+def _without_selects(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     """The statements without selects."""
     known = _decide_bounds(body, lambda b: b.low <= 0 < b.high if b.iterator is None else None)
     return _resolved(_ranges(known))

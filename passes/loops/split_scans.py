@@ -31,7 +31,7 @@ from axiomjit.passes.ir.loop_ir import (
     rewrite_body,
     walk,
 )
-from axiomjit.passes.ir.rewriting import all_steps, counted_steps, nested, replace_nests
+from axiomjit.passes.ir.rewriting import all_steps, nested, replace_nests, row_major_terms
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 from axiomjit.passes.loops.estimate_cost import estimate_cost
 from axiomjit.symbolic.data_dependent import HeuristicScope
@@ -174,7 +174,7 @@ class _Scan(Record):
     def _place(self, before: int = 0) -> Index:
         """The index in partials of this block, or of the block `before` blocks earlier."""
         rows = self.rows()
-        terms = ((self.blocks.iterator, all_steps(rows)), *counted_steps(rows))
+        terms = ((self.blocks.iterator, all_steps(rows)), *row_major_terms(rows))
         return Index(all_steps(rows) * -before, terms)
 
     def _in_lanes(self, body: Sequence[Stmt]) -> tuple[Stmt, ...]:

@@ -185,7 +185,7 @@ def _namespace(traits: Traits, checked: bool) -> dict[str, Any]:
     from axiomjit.runtime.codegen import elementary_builtins as elementary
 
     loads = {} if checked else memory_builtins.PREFETCHING_NAMES
-    return names | elementary.names(traits.functions) | loads
+    return names | elementary.intrinsics_for(traits.functions) | loads
 
 
 def compile_source(

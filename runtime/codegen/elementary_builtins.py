@@ -131,6 +131,6 @@ NAMES, CALLED_NAMES = (
 """The intrinsics, inlined and called."""
 
 
-def names(count: int) -> dict[str, Any]:
+def intrinsics_for(count: int) -> dict[str, Any]:
     """Return the intrinsics for a kernel of `count` calls."""
     return NAMES if count <= INLINED else CALLED_NAMES

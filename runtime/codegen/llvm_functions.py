@@ -27,7 +27,7 @@ from numba.core.cpu import CPUContext
 
 from axiomjit.base.errors import CompileError
 from axiomjit.base.target import Target
-from axiomjit.runtime.object_cache.entry import PROVIDED, ObjectFile, tables_of
+from axiomjit.runtime.object_cache.entry import C_FUNCTIONS, ObjectFile, tables_of
 from axiomjit.runtime.object_cache.store import run_passes
 
 
@@ -81,7 +81,7 @@ class TargetLibrary(JITCodeLibrary):
     def _has(self, name: str) -> bool:
         if name in self._codegen.shared:
             return True
-        return name in PROVIDED and binding.address_of_symbol(name) is not None
+        return name in C_FUNCTIONS and binding.address_of_symbol(name) is not None
 
 
 class TargetCodegen(JITCPUCodegen):

@@ -110,7 +110,7 @@ def expm1(m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric) -> RealParts:
     return re, of("exp", x) * of("sin", y)
 
 
-def _times(factor: float, recipe: ComplexRecipe) -> ComplexRecipe:
+def _scaled(factor: float, recipe: ComplexRecipe) -> ComplexRecipe:
     def times(m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric) -> RealParts:
         re, im = recipe(m, of, x, y)
         return re * factor, im * factor
@@ -128,8 +128,8 @@ COMPLEX_RECIPES: dict[str, ComplexRecipe] = {
     "exp2": exp2,
     "expm1": expm1,
     "log": log,
-    "log2": _times(1 / math.log(2), log),
-    "log10": _times(1 / math.log(10), log),
+    "log2": _scaled(1 / math.log(2), log),
+    "log10": _scaled(1 / math.log(10), log),
     "sin": sin,
     "cos": cos,
     "sinh": sinh,

@@ -277,7 +277,7 @@ def _instances() -> bool:
 
 
 def own_values(instance: int) -> tuple[int, int]:
-    """The addresses of an instance's values and of its dict, 0 for what it has not."""
+    """The addresses of an instance's values and of its dict; 0 for a missing one."""
     in_dict = word_at(instance + DICT)
     if VALUES == POINTER:
         return word_at(instance + VALUES_POINTER), in_dict

@@ -109,15 +109,15 @@ def _guard_errors(e: EntryBuilder, missed: str) -> None:
 
 
 _code: LoadedCode | None = None
-_refused: str | None = None
+_refusal: str | None = None
 
 
 def refusal() -> str:
     """The reason why calls in this process go through Python; empty if there are native entries."""
-    global _refused, _code
-    if _refused is None:
+    global _refusal, _code
+    if _refusal is None:
         with _lock:
-            if _refused is None:
+            if _refusal is None:
                 reason = structures.refusal()
                 if not reason:
                     try:
@@ -125,8 +125,8 @@ def refusal() -> str:
                         reason = "" if _works() else "it did not pass its own test"
                     except (ImportError, RuntimeError, OSError, ValueError) as error:
                         reason = f"it could not be compiled: {error}"
-                _refused = reason
-    return _refused
+                _refusal = reason
+    return _refusal
 
 
 def new_cell(slow: Entry) -> list[object]:

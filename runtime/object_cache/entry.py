@@ -189,7 +189,7 @@ def _check_relocations(entries: bytes, size: int, symbols: int) -> None:
 
 _REAL: Final = "atan2 ceil floor fma fmod hypot log rint trunc"
 _COMPLEX: Final = "cacos cacosh casin casinh catan catanh cpow csqrt ctan ctanh"
-PROVIDED: Final = frozenset(
+C_FUNCTIONS: Final = frozenset(
     ("memcpy", "memmove", "memset")
     + tuple([name + suffix for name in (_REAL + " " + _COMPLEX).split() for suffix in ("", "f")])
 )
@@ -229,7 +229,7 @@ def make_entry(key: str, symbol: str, objects: tuple[bytes, ...], compile_ms: fl
     """
     files = tuple(map(tables_of, objects))
     called = _calls(files)
-    known = all(file.is_for_this_cpu for file in files) and called <= PROVIDED
+    known = all(file.is_for_this_cpu for file in files) and called <= C_FUNCTIONS
     return Entry(key, symbol, tuple(sorted(called)) if known else None, objects, compile_ms, files)
 
 
@@ -279,7 +279,7 @@ def unpack(key: str, data: bytes) -> Entry | None:
         entry = _read(_literal_value(data[_START:end].decode()), data[end:])
         whole = entry.key == key and all(file.is_for_this_cpu for file in entry.files)
         called = _calls(entry.files)
-        known = set(entry.calls or ()) == called and called <= PROVIDED
+        known = set(entry.calls or ()) == called and called <= C_FUNCTIONS
     except (ValueError, TypeError, LookupError, struct.error, *UNREADABLE):
         return None
     return entry if whole and known else None

@@ -122,7 +122,7 @@ class Directory:
         """Remove the file of a key; True if it no longer exists."""
         try:
             with self._opened() as folder:
-                return _dropped(folder, key + suffix)
+                return _remove(folder, key + suffix)
         except (OSError, UnusableFolderError):
             return False
 
@@ -221,13 +221,13 @@ class Directory:
                     continue
                 stale = now - status.st_mtime > STALE_SECONDS
                 if stale and _is_named(name, TEMPORARY_DIGITS, TEMPORARY):
-                    _dropped(folder, name)
+                    _remove(folder, name)
             total = sum(size for _, size, _ in found)
             if total > bound_bytes:
                 for _, size, name in sorted(found):
                     if total <= TRIM_FRACTION * bound_bytes:
                         break
-                    total -= size * _dropped(folder, name)
+                    total -= size * _remove(folder, name)
             return total
 
 
@@ -244,7 +244,7 @@ def _listed(folder: int) -> Iterator[tuple[str, os.stat_result]]:
             yield name, os.stat(name, dir_fd=folder, follow_symlinks=False)
 
 
-def _dropped(folder: int, name: str) -> bool:
+def _remove(folder: int, name: str) -> bool:
     """Remove the file or empty folder of this name; True if it no longer exists."""
     try:
         os.unlink(name, dir_fd=folder)

@@ -375,7 +375,7 @@ def test_another_layout_of_objects_is_found_out(check, monkeypatch):
 def test_without_entry_calls_go_through_python(monkeypatch):
     import axiomjit as aj
 
-    monkeypatch.setattr(native_entry, "_refused", "this is a test")
+    monkeypatch.setattr(native_entry, "_refusal", "this is a test")
     function = aj.jit(lambda x: x + 1)
     for _ in range(5):
         assert function(np.ones(3)).tolist() == [2, 2, 2]

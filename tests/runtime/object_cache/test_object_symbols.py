@@ -16,7 +16,7 @@ from axiomjit.runtime.codegen import cast_builtins
 from axiomjit.runtime.codegen.emitters import call_function
 from axiomjit.runtime.codegen.llvm_functions import target_context
 from axiomjit.runtime.object_cache import loader
-from axiomjit.runtime.object_cache.entry import PROVIDED, make_entry, read_object, tables_of
+from axiomjit.runtime.object_cache.entry import C_FUNCTIONS, make_entry, read_object, tables_of
 
 MODULE = """
 @where = external global i64
@@ -106,7 +106,7 @@ def test_code_that_calls_a_function_of_other_code_is_not_loaded():
 
 def test_each_provided_function_is_found():
     target_context(target())  # starts LLVM
-    assert [name for name in PROVIDED if binding.address_of_symbol(name) is None] == []
+    assert [name for name in C_FUNCTIONS if binding.address_of_symbol(name) is None] == []
 
 
 def test_a_kernel_that_calls_what_is_nowhere_is_refused(monkeypatch, memory_only):
