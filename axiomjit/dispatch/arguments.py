@@ -251,7 +251,7 @@ class CallArguments(Record):
     is_labelled: bool = False
     """True if arguments are arrays with labels, which the key of the structure has."""
     whole: bool = False
-    """True if a static leaf counts by its kind alone: what is read of it is guarded."""
+    """True if only the kind of a static leaf counts, since guards compare the parts read."""
 
     def with_inputs(self, values: Sequence[object], names: Sequence[str]) -> CallArguments:
         """This call with arrays and numbers from outside appended to its own ones."""

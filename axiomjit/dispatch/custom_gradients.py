@@ -148,7 +148,7 @@ class Checkpoint(Transform):
 
 @hides_frames
 def checkpoint(function: Callable[..., Any]) -> Any:
-    """Let gradients compute what is inside a function once more, instead of keeping it.
+    """Let gradients compute the values inside a function once more, instead of keeping them.
 
     Random numbers are drawn once. A result that is a view, such as a transpose, is kept.
 

@@ -302,7 +302,7 @@ class _Varying:
 
 
 def _add_whole(guards: Guards, source: int, leaf: object) -> bool:
-    """Guard a static argument whose parts have guards: by what `whole_key` makes of it."""
+    """Guard a static argument whose parts have guards: its value, identity or class."""
     if is_known_value(leaf):
         return guards.equals(source, leaf)
     if isinstance(leaf, BY_IDENTITY) and type(leaf) is not FunctionType:

@@ -64,7 +64,7 @@ class _Followed:
         return leaves_of(self.returned)
 
     def gradient_trees(self, found: Mapping[Node, Node], nodes: Sequence[Node]) -> tuple[Any, ...]:
-        """The gradients of all arguments, in their containers; None for what has no floats."""
+        """The gradients of all arguments, in their containers; None for leaves without floats."""
         each = iter(nodes)
         made = []
         for tree, leaves in zip(self.trees, self.inputs, strict=True):

@@ -97,7 +97,7 @@ class Inputs:
         return self.call.names
 
     def add(self, value: Any, source: Source) -> Any:
-        """Make a value from outside an input of the program; return what stands for the value."""
+        """Make a value from outside an input of the program; return its tracer."""
         self.call = self.call.with_inputs((value,), (str(source),))
         self.signature = classify(self.call, self.plain(), names=self._declared)
         self.layouts.update(self.signature.layouts)
@@ -181,7 +181,7 @@ class _TraceOnce:
         self._following.is_made, self._following.may_know = self._is_made, self._may_know
 
     def know_values(self) -> None:
-        """Answer what the function asks for with the values of the call."""
+        """Answer the function's questions about values with the values of the call."""
         lazy_import("axiomjit.tracing.known_values").know_values(self._following, self._scope)
 
     def _is_outside(self, value: object) -> bool:
@@ -227,7 +227,7 @@ class _TraceOnce:
         )
 
     def end(self) -> None:
-        """Drop what refers to values from outside, and to what the function has made."""
+        """Drop the references to values from outside and to values that the function has made."""
         self._wanted.has_effects = self._wanted.has_effects or bool(self._outside.effects)
         self._calls.end()
         self._outside.end()

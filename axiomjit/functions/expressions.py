@@ -208,7 +208,7 @@ class Expressions:
         return self.hook("item", node, self.expression(node.value), self.index(node.slice))
 
     def index(self, node: Any) -> Any:
-        """Rewrite what stands between the brackets of an item."""
+        """Rewrite the index of a subscript."""
         if isinstance(node, ast.Slice):
             parts = (node.lower, node.upper, node.step)
             made = [constant(None, node) if p is None else self.expression(p) for p in parts]
@@ -577,7 +577,7 @@ def placed(new: Node, old: Any) -> Node:
 
 
 def at_attribute(new: ast.Call, old: ast.Attribute) -> ast.Call:
-    """Put what an attribute became to the line of its name, as Python does."""
+    """Give the call that replaces an attribute the line of its name, as Python does."""
     last = old.end_lineno
     if last is not None and last != old.lineno and old.end_col_offset is not None:
         new.lineno, new.col_offset = last, max(0, old.end_col_offset - len(old.attr))

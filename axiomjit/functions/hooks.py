@@ -123,7 +123,7 @@ class FunctionHooks:
         return made
 
     def caught(self) -> None:
-        """Raise what ends the trace again, if the user's code has caught it."""
+        """Raise an error that ends the trace again, if the user's code has caught it."""
         error = sys.exc_info()[1]
         if isinstance(error, TraceAgain):
             raise error

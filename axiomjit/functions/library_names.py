@@ -336,7 +336,7 @@ CALLBACKS: Final[dict[str, str]] = {
         mask_indices:mask_func:1 piecewise:funclist:2 vectorize:pyfunc
     """,
 }
-"""Functions that run a function that they get, or what they give runs it."""
+"""Functions that call one of their arguments, or whose result calls it."""
 
 EFFECTS: Final[dict[str, str]] = {
     "builtins": "print",

@@ -110,7 +110,7 @@ def cond(
 def scan(
     f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any, length: int | None = None
 ) -> tuple[Any, Any]:
-    """Return the carried value after all trips, and what the trips gave, stacked.
+    """Return the carried value after all trips, and the stacked results of the trips.
 
     Trip i is `carry, ys[i] = f(carry, xs[i])`, in order.
 

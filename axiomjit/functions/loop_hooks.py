@@ -482,7 +482,7 @@ class _Shared:
         return run
 
     def depends(self, made: Sequence[Any]) -> bool:
-        """True if what the loop has made depends on arguments, lengths of arrays, or draws."""
+        """True if the loop's results depend on arguments, lengths of arrays, or draws."""
         if self._region.drawn is not None:
             return True
         nodes = [one.node for one in made if is_traced(one)]

@@ -292,7 +292,7 @@ class Operators(Objects):
         return NotImplemented
 
     def _entries_have(self, container: Any, *names: str, depth: int = 8) -> bool:
-        """True if what is in a container, or in those inside it, has one of these methods."""
+        """True if an entry of a container, or of a container in it, has one of these methods."""
         if is_plain(container) or not is_container(container) or not depth:
             return False
         entries = [*container, *(container.values() if isinstance(container, dict) else ())]
@@ -371,7 +371,7 @@ class Operators(Objects):
         return iter(value)
 
     def refuse_hidden(self, value: Any) -> None:
-        """Refuse to use all of an object from outside that holds what no guard compares.
+        """Refuse the use of a whole object from outside whose contents no guard compares.
 
         Raises:
             NeedsValuesError: the object has contents that no guard compares.

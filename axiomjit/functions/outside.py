@@ -145,7 +145,7 @@ class Wanted:
 
 
 class TraceAgain(BaseException):
-    """Ends a trace that has found out what it needs from its start, in `Wanted` now."""
+    """Ends a trace that must start again with the facts that it has stored in `Wanted`."""
 
 
 class Effect(Record):

@@ -53,7 +53,7 @@ class Patterns:
         return _PATTERNS[node.__class__](self, node, value)
 
     def _keep(self, made: ast.expr, at: Any) -> tuple[ast.expr, Callable[[int], Read]]:
-        """Return an expression that holds a tuple, and what reads a part of it."""
+        """Return an expression that holds a tuple, and a function that reads a part of it."""
         name = self._rewriter.temporary(at)
         self.held.append(name(STORE))
         kept = placed(ast.NamedExpr(name(STORE), made), at)
@@ -64,7 +64,7 @@ class Patterns:
         return kept, part(0)
 
     def _keep_found(self, made: ast.expr, at: Any) -> tuple[ast.expr, Callable[[int], Read]]:
-        """Keep what a hook finds, as `_keep` does; the expression tests that this is not None."""
+        """Keep the result of a hook like `_keep`; the expression tests that it is not None."""
         kept, part = self._keep(made, at)
         return placed(ast.Compare(kept, [ast.IsNot()], [constant(None, at)]), at), part
 

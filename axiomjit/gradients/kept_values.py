@@ -47,7 +47,7 @@ class _Read(Record):
 
 
 def choose(ends: Sequence[Node], states: Sequence[Input], scope: Scope, first_only: bool) -> Plan:
-    """Choose what to keep for the values of an adjoint.
+    """Choose the values to keep for an adjoint.
 
     Args:
         ends: The values.
@@ -79,7 +79,7 @@ def choose(ends: Sequence[Node], states: Sequence[Input], scope: Scope, first_on
 def with_stand_ins(
     ends: Mapping[int, Node], plan: Plan, stand_in: Callable[[Node, bool], Node]
 ) -> dict[int, Node]:
-    """The values with what stands for the kept ones.
+    """The values of an adjoint, with the kept values replaced by nodes that read them.
 
     Args:
         ends: The values of the adjoint, by their places.

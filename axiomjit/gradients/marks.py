@@ -1,4 +1,4 @@
-"""Marks of a trace: what gradients are taken by, constants, and derivatives that are given."""
+"""Marks of a trace: variables of gradients, constants, and derivatives that the user gives."""
 
 from __future__ import annotations
 

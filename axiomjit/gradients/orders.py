@@ -1,4 +1,4 @@
-"""Sorting and what sorts, and other functions that a twin of plain operations stands for.
+"""Derivatives of sorting and other functions, taken of a twin made of plain operations.
 
 A row is the twin: a function of NumPy of the same operands and options, whose operations have
 rules. It is differentiated where the function itself was called. `of_sort` is a rule.

@@ -36,7 +36,7 @@ class Recomputed:
     def __init__(
         self, arguments: Sequence[Node], results: Sequence[Node], adjoint: Adjoint
     ) -> None:
-        """Find what is computed again: all that depends on arguments, but for random draws."""
+        """Find the nodes to compute again: those that depend on arguments, except random draws."""
         self._results, self._adjoint = tuple(results), adjoint
         ends = frozenset(arguments)
         order = post_order(

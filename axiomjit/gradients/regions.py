@@ -150,7 +150,7 @@ class _OfRegion:
         return tuple(rebuilt(nodes, self.stands_for))
 
     def instance(self, body: Graph, lengths: Mapping[Symbol, Dim]) -> dict[int, Node]:
-        """The outputs of a body of these inputs, by what they replace; -1 for a result."""
+        """The outputs of a body, by the position of the input that they replace, -1 for none."""
         given = dict[Node, Node](zip(body.inputs, self.inputs, strict=True))
         places = body.writes or range(-1, 0)
         return dict(zip(places, rebuilt(body.outputs, given, lengths), strict=False))
@@ -249,7 +249,7 @@ class _OfLoop(_OfRegion):
     def kept(
         self, trips: Dim, index: Symbol, finals: Mapping[int, Node], plan: Plan
     ) -> dict[Node, Node]:
-        """For each value that a plan keeps, what stands for its values of all trips."""
+        """For each value that a plan keeps, the node of its values in all trips."""
         ends, zero, places = dict(finals), list[Node](), list[Input]()
         everything = [*self.inputs[: self.written]]
         for value in plan.values:

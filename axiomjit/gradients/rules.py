@@ -20,7 +20,7 @@ class NoPath(Record):
 
 
 class Refused(Record):
-    """There is no rule; `reason` is what an error says was seen."""
+    """There is no rule; an error shows `reason` as what was seen."""
 
     reason: str
 

@@ -26,7 +26,7 @@ Wanted = frozenset[int]
 
 
 def of_join(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
-    """Each part gets what stands in its region."""
+    """Each part gets the cotangent in its region."""
     found = {}
     for k in wanted:
         lows = [low for low, _ in op.regions[k]]
@@ -54,7 +54,7 @@ def of_gather(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
 
 
 def of_update(op: Op, g: Cotangent, wanted: Wanted) -> Contributions | Refused:
-    """The value gets what stands at its place, the version before all else."""
+    """The value gets the cotangent where it was written, the earlier version the rest."""
     assert isinstance(op, Update)
     if op.combine is not None:
         rule = SCATTERS.get(op.combine.name)

@@ -53,7 +53,7 @@ def _op_text(op: Op, numbers: dict[Node, int]) -> str:
 
 
 def _region_text(region: Region, names: list[str]) -> str:
-    """The head of a region: its range, the storages that it overwrites, what it captures."""
+    """The head of a region: its range, overwritten storages and captured values."""
     text = region.name
     if isinstance(region, Loop) and region.trips is not None:
         text += f" {region.index.name if region.index else '_'} < {region.trips}"

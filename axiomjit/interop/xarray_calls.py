@@ -48,7 +48,7 @@ def _refuse(asked: str, seen: str) -> Any:
 
 
 def _data(value: Any) -> Any:
-    """The data of a variable or DataArray; traced data are what `values` would be."""
+    """The data of a variable or DataArray: traced data, else its `values`."""
     variable = value if isinstance(value, xarray.Variable) else value._variable
     return variable._data if is_traced(variable._data) else variable.values
 

@@ -158,7 +158,7 @@ class Folding:
     """A reduction of a GroupBy object, of which xarray computes the labels."""
 
     def __init__(self, grouped: Any, skipna: bool | None) -> None:
-        """Find what is traced, and the rank of its group for each position, -1 for none."""
+        """Find the traced variables, and for each position the rank of its group, -1 for none."""
         self._obj, self._dim, self._skipna = grouped._obj, grouped._group_dim, skipna
         self._grouped = grouped
         self._data, self._coords = traced_variables(grouped._obj)

@@ -501,7 +501,7 @@ class _Loop(_Carrying):
         return within_body(self.scope, self.index, self.span and self.span[2])
 
     def grow(self, one: _Pass) -> bool:
-        """Carry what the pass has written or bound anew; True if that changes the types."""
+        """Carry the values that the pass has written or bound anew; True if types change."""
         before = dict(self.kinds)
         for slot in sorted(one.changed):
             value = self.carried[slot]

@@ -37,7 +37,7 @@ def _has_length(args: Sequence[object]) -> bool:
 
 
 def _has_unknown(args: Sequence[Any]) -> bool:
-    """Whether a traced array, or a length that only the running program knows, is given."""
+    """True if the first argument holds a traced array or a data-dependent length."""
     return any(map(_is_unknown, leaves_in(args[:1])))
 
 

@@ -41,7 +41,7 @@ class KnownValues:
         return found.astype(node.dtype, copy=False)[()]
 
     def _evaluated(self, nodes: Sequence[Node], lengths: Any) -> tuple[np.ndarray, ...]:
-        """The values of nodes, of what is known and the rest."""
+        """The values of nodes; the nodes whose values are known are not evaluated again."""
         graph = Graph((), tuple(rebuilt(nodes, self._known)))
         return evaluate_graph(graph, self._arguments(), lengths)
 
@@ -52,6 +52,6 @@ def _may_be_known(node: Node) -> bool:
 
 
 def know_values(following: Following, scope: Scope) -> None:
-    """Let a trace answer what it is asked with the values of its call."""
+    """Let a trace answer questions about values with the values of its call."""
     assert following.arguments is not None
     following.values = KnownValues(following.arguments, scope)
