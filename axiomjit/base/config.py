@@ -83,7 +83,7 @@ class Config:
     full_traceback: bool
     lazy_from: int
     was_disabled: bool
-    """True if the environment disabled axiomjit, of which the user is warned once."""
+    """True if the environment disabled axiomjit; the user is warned of it once."""
     show: tuple[str, ...]
     _generator: np.random.Generator | None
 

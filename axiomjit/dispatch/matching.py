@@ -49,7 +49,7 @@ class Tried:
         return all(_may_follow(decisions, *found) for found in self._found)
 
     def where(self) -> str:
-        """The user's line that asked for the number of which the last comparison failed."""
+        """The user's line that asked for the number in the comparison that failed last."""
         decided, known = self._found[-1]
         return next((where for guard, where in decided if fails(guard, known)), decided[-1][1])
 

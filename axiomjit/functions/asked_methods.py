@@ -182,4 +182,4 @@ OF_METHODS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "reverse": ((), ()),
     "copy": ((), ()),
 }
-"""Maps methods of built-in types to what they ask of arguments; others may ask anything."""
+"""For methods of built-in types, the methods they call on arguments; others may call any."""

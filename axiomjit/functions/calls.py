@@ -611,7 +611,7 @@ _AS_HOOKS: Final[dict[str, Callable[..., Any]]] = {
     "__iadd__": lambda calls, owner, other: calls.in_place("+", owner, other),
     "__ior__": lambda calls, owner, other: calls.in_place("|", owner, other),
 }
-"""For each method of a container that does what a hook does, that hook."""
+"""The equivalent hook of each method of a container that has one."""
 _OF_DICTS: Final[Mapping[str, Callable[..., Any]]] = {
     "get": _get,
     "setdefault": _set_default,

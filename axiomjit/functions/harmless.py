@@ -584,7 +584,7 @@ _PLAIN: Final = (
     *(ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Slice, ast.operator, ast.unaryop, ast.boolop),
     ast.expr_context,
 )
-"""Nodes of which only the parts have to be known."""
+"""Nodes that are harmless if their parts are."""
 _WAYS: Final[Mapping[type, Callable[[_Walk, Any], None]]] = {
     ast.Name: _Walk._name,
     ast.Attribute: _Walk._attribute,

@@ -278,7 +278,7 @@ def _pure(module: str, name: str) -> CallKind:
 
 
 def _asking(module: str, name: str, kind: CallKind) -> CallKind:
-    """A kind with what the function asks for, the hook that does the same, and what it changes."""
+    """A kind with the methods that a function asks for, its equivalent hook, and its writes."""
     found = ASKED.get(module, {}).get(name)
     if found is not None:
         kind = kind.replace(asks=found[0], asks_entries=found[1])
@@ -426,7 +426,7 @@ def _every_parameter(function: Any) -> list[Parameter]:
 
 @functools.lru_cache(maxsize=512)
 def _unlisted(callee: Any) -> CallKind:
-    """The kind of what no table names: pure in some packages, else not known."""
+    """The kind of a callable that no table names: pure in some packages, else unknown."""
     module = module_name(callee) if is_multimethod(callee) else module_of(callee)
     name = str(getattr(callee, "__name__", type(callee).__name__))
     owner = _class_of(callee, module, name)

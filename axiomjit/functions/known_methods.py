@@ -280,7 +280,7 @@ _LABELLED_UNKNOWN: Final = frozenset(
 """Methods of xarray's and pandas' classes that ask for more than their object."""
 _LABELLED_PURE: Final = frozenset({"__getattr__", "__array_ufunc__", "__enter__", "__exit__"})
 _WITHOUT_SPECIAL: Final = frozenset({"os._Environ"})
-"""Classes of which no special method is known but those named."""
+"""Classes whose special methods are unknown, except those named."""
 
 
 class MethodTable:

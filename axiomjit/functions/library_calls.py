@@ -679,7 +679,7 @@ _BUILTINS: Final[dict[Any, Callable[..., Any]]] = {
     warnings.simplefilter: lambda calls, *a, **k: calls._set_filter(warnings.simplefilter, *a, **k),
     warnings.filterwarnings: lambda c, *a, **k: c._set_filter(warnings.filterwarnings, *a, **k),
 }
-"""Python's functions that may run methods of users' classes, or ask what is outside."""
+"""Python's functions that may run methods of users' classes, or read objects from outside."""
 _OURS: Final = {id(function): ours for function, ours in {**_BUILTINS, **RECORDED}.items()}
 _HOOKS: Final[dict[str, Callable[..., Any]]] = {
     "binary": LibraryCalls.binary,

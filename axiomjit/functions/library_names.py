@@ -391,4 +391,4 @@ OPERATORS: Final[dict[str, tuple[str, ...]]] = {
     "index": ("special", "__index__"),
     "abs": ("special", "__abs__"),
 }
-"""For each function of `operator` that does what a hook does, the hook's first arguments."""
+"""For each function of `operator` with an equivalent hook, the hook's first arguments."""

@@ -155,7 +155,7 @@ class _Body:
         return made
 
     def _branch(self, node: ast.If, rest: Sequence[ast.stmt], skips: str) -> list[ast.stmt]:
-        """A branch with jumps, and what follows it where it did not jump."""
+        """A branch with jumps, and the statements that run after it if it did not jump."""
         sides = node.body, node.orelse
         jumps = [_always_jumps(side) for side in sides]
         if rest and not any(jumps):

@@ -196,7 +196,7 @@ def _with_returns(rewriter: Rewriter, node: Any) -> list[ast.stmt]:
 
 
 def _jumps_removed(rewriter: Rewriter, node: Any) -> tuple[list[ast.stmt], str]:
-    """Remove the jumps of a loop; what stands before it, and the truth that ends it, or ""."""
+    """Remove the jumps of a loop; return statements before it, and the truth that ends it or ""."""
     if not has_jump(node.body):
         return [], ""
     assert rewriter.reads is not None

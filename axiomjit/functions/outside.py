@@ -75,7 +75,7 @@ CONTAINERS: Final = (OrderedDict, defaultdict, dict, list, tuple, set, frozenset
 
 
 def container_kind(kind: Any) -> Any:
-    """The built-in container of which a class is, or a subclass; None for other classes."""
+    """The built-in container class that a class is or inherits from; None for other classes."""
     return _container_kind(kind)
 
 
@@ -90,12 +90,12 @@ def is_container(value: Any) -> bool:
 
 
 def _is_descriptor(value: Any, source: Source) -> bool:
-    """True if an attribute of a class is a descriptor, which decides what instances have."""
+    """True if an attribute of a class is a descriptor, which makes the instances' attribute."""
     return isinstance(source, ClassAttribute) and hasattr(type(value), "__get__")
 
 
 def root_of(source: Source) -> Source:
-    """The argument or the fixed object of which a source is a part."""
+    """The argument or the fixed object that contains the place of a source."""
     while isinstance(source, Part):
         source = source.of
     return source
@@ -179,7 +179,7 @@ def in_region() -> bool:
 
 
 def refuse_in_region(seen: str) -> None:
-    """Refuse what changes an object of Python's, before it is done, in the body of a region.
+    """Refuse a change of a Python object, before it happens, in the body of a region.
 
     Raises:
         RegionRefused: a body is followed.
@@ -284,7 +284,7 @@ class Outside:
         self.conditions.append(guard)
 
     def admit(self, value: Any, source: Source) -> Any:
-        """Guard the value of a source, and return what stands for it."""
+        """Guard the value of a source; return the value or the object that represents it."""
         self._raw[source.number] = value
         if value is MISSING or value is None or type(value) is bool:
             self.require(Is(source, value))
@@ -386,7 +386,7 @@ class Outside:
     # Objects from outside
 
     def source_of(self, value: Any) -> Source | None:
-        """The source of an object from outside, or of what stands for it; None if made inside."""
+        """The source of an object from outside or its representative; None if made inside."""
         known = self._originals.get(id(value))
         return None if known is None else self._seen[id(known[1])][1]
 
@@ -400,7 +400,7 @@ class Outside:
         return found
 
     def is_outside(self, value: Any) -> bool:
-        """True for an object from outside, and for what stands for it."""
+        """True for an object from outside, and for the object that represents it."""
         return id(value) in self._originals
 
     def original(self, value: Any) -> Any:

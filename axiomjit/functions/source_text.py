@@ -229,7 +229,7 @@ def _starts(node: Function) -> tuple[str, int]:
 def _within_stubs(
     node: Function, code: CodeType, names: list[str]
 ) -> tuple[ast.Module, int, str | None]:
-    """Return the definition within stubs of what encloses it, their number, and the inmost class.
+    """Return the definition in stubs of its enclosing scopes, their number, and the inmost class.
 
     An enclosing function binds the names that are free in the code.
     """

@@ -54,7 +54,7 @@ class Text(Composed, Represents):
     __slots__ = ("_how", "_parts")
 
     def __init__(self, how: str, *parts: Any) -> None:
-        """Take the name of a maker, and the values of which it makes the text.
+        """Take the name of a maker, and the values from which it makes the text.
 
         Raises:
             TypeError, ValueError, LookupError: as of values of these types, where Python raises it.

@@ -138,7 +138,7 @@ class _Walk:
         return tuple(found)
 
     def _state(self, node: Node) -> Node | None:
-        """The state of which a node is a version."""
+        """The state that a node is a version of."""
         root = root_of(node)
         return root if root in self._states else None
 

@@ -155,7 +155,7 @@ def _may_miss(dtype: Any) -> bool:
 
 
 class Folding:
-    """A reduction of a GroupBy object, of which xarray computes the labels."""
+    """A reduction of a GroupBy object; xarray computes the labels of its result."""
 
     def __init__(self, grouped: Any, skipna: bool | None) -> None:
         """Find the traced variables, and for each position the rank of its group, -1 for none."""

@@ -58,7 +58,7 @@ class Interface(dict[str, Any]):
 
 
 class _Span:
-    """The bytes between the lowest and the highest element of an array, which it keeps alive."""
+    """The bytes from the lowest to the highest element of an array; they keep the array alive."""
 
     def __init__(self, array: Any, low: int, count: int) -> None:
         self._array = array

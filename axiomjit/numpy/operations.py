@@ -143,7 +143,7 @@ _EXACT_UFUNCS: Final = frozenset(
         "bitwise_count gcd lcm"
     )
 )
-"""Ufuncs of which kernels give NumPy's bits for all dtypes."""
+"""Ufuncs whose kernels give NumPy's bits for all dtypes."""
 IN_PLACE: Final[Mapping[str, Operation]] = {
     stem: Operation(_in_place(stem), f"{sign}=", True)
     for stem, sign in (

@@ -12,9 +12,9 @@ from axiomjit.numpy.facts import Facts
 from axiomjit.numpy.results import Result, Same, View
 
 MOST_STATEMENTS: Final = 200
-"""Operations of a path behind which the segment is run."""
+"""A segment is run when its path has this many operations."""
 MOST_BYTES: Final = 2**28
-"""Bytes of a segment's leaves behind which it is run, so that dropped arrays are freed."""
+"""A segment is run when its leaves have this many bytes, so that dropped arrays are freed."""
 
 
 MOST_STATES: Final = 20_000

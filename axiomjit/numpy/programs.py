@@ -206,7 +206,7 @@ def _apart(array: Any, written: Sequence[Any]) -> Any:
 
 
 class _OneByOne:
-    """NumPy's functions, of which those with bits of our own are kernels of one operation."""
+    """NumPy's functions; those whose bits are our own are kernels of one operation."""
 
     dtype = np.dtype
 

@@ -69,7 +69,7 @@ _RANGES: Final[dict[tuple[str, bool], tuple[int | None, int | None]]] = {
     **{(">=", True): (0, None), (">=", False): (None, -1)},
     ("==", True): (0, 0),
 }
-"""The range of a number of which a comparison with 0 has an outcome; None for no limit."""
+"""The range of a number whose comparison with 0 has an outcome; None for no limit."""
 
 
 class DataDependent(Record):

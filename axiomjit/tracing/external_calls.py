@@ -109,7 +109,7 @@ def infer_by_probe(call: ExternalCall, operands: Sequence[Node]) -> ProbedCall:
 
 
 def _needs_given(call: ExternalCall, operands: Sequence[Node]) -> bool:
-    """True for integers of which LAPACK makes positions in memory, unchecked, as of pivots."""
+    """True for integers that LAPACK uses as positions in memory without a check, as pivots."""
     return call.name.startswith("scipy.linalg.") and any(is_integer(n.dtype) for n in operands)
 
 

@@ -30,7 +30,7 @@ def traced_inside(value: object) -> Tracer | SymbolicNumber | None:
 
 
 def referred_by(value: object) -> Iterator[Any]:
-    """A value and what it refers to, directly or not, found without the user's code."""
+    """A value and all objects that it refers to, directly or not, found without the user's code."""
     return (one for _, one in reachable((value,), _referred, LIMIT))
 
 

@@ -351,7 +351,7 @@ def _is_chosen(value: Dim) -> bool:
 
 
 def _asked(name: str, *operands: Any) -> bool | None:
-    """The outcome of a comparison of numbers of which a mask decides one; None for others."""
+    """The outcome of a comparison if a mask decides one of its numbers; else None."""
     if not all(map(_is_integer, operands)):
         return None
     left, right = (dim(unwrap(value)) for value in operands)

@@ -107,7 +107,7 @@ def extreme(sign: str, values: Sequence[Any]) -> Any:
 
 
 def compared(ufunc: np.ufunc, left: Dim, right: Dim) -> bool | None:
-    """The outcome of a comparison of numbers of which a mask decides; None if refused."""
+    """The outcome of a comparison of numbers that depend on a mask; None if refused."""
     return asked_truth(elementwise(PRIMITIVES[ufunc.__name__], size(left), size(right)))
 
 

@@ -405,7 +405,7 @@ class TracedScalar(Tracer):
 
     @property
     def flags(self) -> Any:
-        """The flags, of which some are known."""
+        """The flags; those that may differ in each call are refused."""
         return _layouts().Flags(self)
 
     @property

@@ -218,7 +218,7 @@ class _Choice:
 
 
 def _folded_in(op: Op) -> Op | None:
-    """The op itself if it is a fold, or the fold of which it selects a value; else None."""
+    """The op itself if it is a fold, or the fold one of whose values it selects; else None."""
     of = op.operands[0] if op.primitive.name == "part" else op
     return of if isinstance(of, Op) and of.fold is not None else None
 

@@ -153,7 +153,7 @@ def _with_copies(graph: Graph, late: frozenset[Node]) -> Graph:
 
 
 def _parts(graph: Graph, late: frozenset[Node]) -> frozenset[Node]:
-    """The late versions of which only a few parts are read, each of fewer dimensions."""
+    """The late versions that are read in a few parts only, each of fewer dimensions."""
     read: dict[Node, set[tuple[IndexMap, tuple[Dim, ...]]]] = {node: set() for node in late}
     ends = (*graph.counts, *graph.outputs)
     entire = {node for node in map(base_of, ends) if node in late}

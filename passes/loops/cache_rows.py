@@ -91,7 +91,7 @@ def _is_plain(loop: For) -> bool:
 
 
 def _shared(first: For, last: For, store: Store) -> tuple[For, For] | None:
-    """Both loops, of which the first stores an expensive common value that the other one loads."""
+    """Both loops; the first one stores an expensive common value, and the other one loads it."""
     if first.extent is not last.extent:
         return None
     known = {key: name for name, key in _keys(first).items()}
