@@ -137,7 +137,7 @@ def find_program(
     classified: Callable[[CallArguments, Sequence[object]], Signature],
     tried: Tried | None = None,
 ) -> Match | None:
-    """The first program whose guards, on captured objects and on lengths, hold for a call.
+    """The first program whose guards, on objects outside and on lengths, hold for a call.
 
     Programs that the call has tried are left out, as in `find_plan`.
     """

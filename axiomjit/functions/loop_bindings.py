@@ -44,12 +44,12 @@ def _noting(statements: Sequence[Any], truths: Mapping[str, str]) -> list[ast.st
         if isinstance(node, ast.If | ast.For | ast.While):
             node.body, node.orelse = _noting(node.body, truths), _noting(node.orelse, truths)
             targets = bound_names([node.target]) if isinstance(node, ast.For) else set[str]()
-            node.body = [*_set(truths, targets, node), *node.body]
+            node.body = [*_mark_bound(truths, targets, node), *node.body]
         else:
-            made += _set(truths, bound_names([node]), node)
+            made += _mark_bound(truths, bound_names([node]), node)
     return made
 
 
-def _set(truths: Mapping[str, str], names: set[str], at: Any) -> list[ast.stmt]:
+def _mark_bound(truths: Mapping[str, str], names: set[str], at: Any) -> list[ast.stmt]:
     found = [truth for name, truth in truths.items() if name in names]
     return [assigned(truth, constant(True, at), at) for truth in found]

@@ -150,7 +150,7 @@ class _OfRegion:
         return tuple(rebuilt(nodes, self.stands_for))
 
     def instance(self, body: Graph, lengths: Mapping[Symbol, Dim]) -> dict[int, Node]:
-        """The outputs of a body, by the position of the input that they replace, -1 for none."""
+        """The outputs of a body, by the position of the input that each replaces, or -1."""
         given = dict[Node, Node](zip(body.inputs, self.inputs, strict=True))
         places = body.writes or range(-1, 0)
         return dict(zip(places, rebuilt(body.outputs, given, lengths), strict=False))

@@ -90,7 +90,7 @@ def search_blocks(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 def _searched(loop: For, tiles: list[Storage], numbers: Iterator[int]) -> tuple[Stmt, ...]:
-    """Statements that search the positions which a loop folds, or the loop if that is slower."""
+    """The statements that search the positions which a loop folds, or the unchanged loop."""
     if loop.kind != "fold" or loop.limits or any(isinstance(s, For | If) for s in loop.body):
         return (loop,)
     searches = _searches(loop, numbers)
