@@ -226,7 +226,10 @@ def _broadcast(node: Node, shape: tuple[Dim, ...]) -> Node:
 
 
 class Folded(ArrayFunction):
-    """Reduces arrays by an accumulator along some dimensions; by groups, the last has labels."""
+    """Reduces arrays by an accumulator along some dimensions.
+
+    If there are `groups`, each group is reduced, and the last array has the group of each element.
+    """
 
     def __init__(
         self, acc: Accumulator, axes: tuple[int, ...] | None, running: bool, groups: int | None

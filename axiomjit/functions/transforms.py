@@ -53,7 +53,7 @@ def innermost(function: Any) -> Any:
 
 
 DERIVATIVES: Final = "_axiomjit_derivatives"
-"""The attribute of a function with its derivatives: a cycle, so that both are freed at once."""
+"""The attribute in which a function holds its derivatives, so that both are freed together."""
 Form = Callable[..., Any]
 """`form(call, *args, **kwargs)`: the call of a function in a trace; `call` traces functions."""
 FORMS: Final[dict[int, Form]] = {}

@@ -24,7 +24,7 @@ Again = Callable[[Sequence[str]], Result]
 class Change(Record):
     """A case whose ratio to NumPy changed, at a number of threads; `again` is the rerun's ratio.
 
-    Without a ratio after, axiomjit no longer runs the case, for `reason`.
+    If `after` is None, axiomjit no longer runs the case; `reason` says why.
     """
 
     case: str

@@ -115,7 +115,7 @@ def _is_serial(op: Op, context: Context) -> bool:
 
 
 def _is_large(op: Op, scope: Scope) -> bool:
-    """True for many elements at once."""
+    """True if an op computes more than MOST_ELEMENTS elements."""
     computed = not is_view(op) and not isinstance(op, Written)
     return computed and scope.value(product(op.extents)) > MOST_ELEMENTS
 

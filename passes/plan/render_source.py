@@ -470,13 +470,13 @@ class _Writer:
 
 
 EXTREMES: Final = {MAX.name: ("larger", "&", -1), MIN.name: ("smaller", "|", 0)}
-"""For a minimum or maximum of floats: its function of two numbers, then an operator and a start.
+"""For a minimum or maximum of floats: a function of two numbers, an operator and its start.
 
 The operator joins the bits of all elements, which decide the sign of a zero.
 """
 
 RANKS: Final = {MAX.name: ("maximum", "rank_above"), MIN.name: ("minimum", "rank_below")}
-"""For a minimum or maximum its function of two ranks, and that which ranks floats, NaN as last."""
+"""For a minimum or maximum: the function of two ranks, and the one that ranks floats, NaN last."""
 
 
 def _combined_element(combine: Primitive, held: str, kind: DType, value: str, dtype: DType) -> str:

@@ -43,9 +43,9 @@ def exp(m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric) -> RealParts:
 def _hyperbolic(
     m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric
 ) -> tuple[RealParts, RealParts]:
-    """Return sinh(x) and cosh(x), then cos(y) and sin(y); far from 0 these have the factor.
+    """Return sinh(x) and cosh(x), then cos(y) and sin(y).
 
-    `_shifted_argument` returns the factor.
+    Where |x| is large, x is shifted, and cos(y) and sin(y) have the factor for it.
     """
     less, factor = _shifted_argument(m, abs(x) > REACH[m.code], x)
     cosine, sine = of("cos", y) * factor, of("sin", y) * factor
