@@ -134,7 +134,7 @@ class LoopHooks:
         late = lazy_import("axiomjit.tracing.control_flow")
         sides = [_Shared(side, carried) for side in (then, otherwise)]
         before = sides[0].values(late.UNBOUND)
-        run = [one.called(late.UNBOUND) for one in sides]
+        run = [one.called(late.UNBOUND, is_trip=False) for one in sides]
         places = [carried.index(name) for name in loose]
         made = late.trace_cond(_truth(test), *run, before, may_be_unbound=places)
         sides[0].put(made, late.UNBOUND)
@@ -277,7 +277,7 @@ class _Conditional:
         Raises:
             RegionRefused: the loop cannot be a region.
         """
-        before, trip = self.before, self.shared.called(self.unbound)
+        before, trip = self.before, self.shared.called(self.unbound, is_trip=True)
         found: tuple[Any, ...] = ()
 
         def body(_: Any, *values: Any) -> tuple[Any, ...]:
@@ -326,7 +326,7 @@ class _Counted(_Conditional):
             RegionRefused: the loop cannot be a region.
         """
         most = MOST_ELEMENTS if is_outermost and self._trips < MANY else math.inf
-        before, called = self.before, self.shared.called(self.unbound)
+        before, called = self.before, self.shared.called(self.unbound, is_trip=True)
 
         def trip(index: Any, *values: Any) -> tuple[Any, ...]:
             return called(self.item(index), *values)
@@ -445,35 +445,30 @@ class _Shared:
         self._body = body
         self._region: Any = None
         self._cells: list[CellType] = [cells[name] for name in names]
+        self._others: list[CellType] = []
+        self._earlier: tuple[Any, ...] = ()
 
     def values(self, unbound: Any) -> tuple[Any, ...]:
         """The values of the variables, `unbound` for those that have none."""
-        found = []
-        for cell in self._cells:
-            try:
-                found.append(cell.cell_contents)
-            except ValueError:
-                found.append(unbound)
-        return tuple(found)
+        return _contents(self._cells, unbound)
 
     def put(self, values: Sequence[Any], unbound: Any) -> None:
-        """Give the variables values."""
-        for cell, value in zip(self._cells, values, strict=True):
-            if value is unbound:
-                del cell.cell_contents
-            else:
-                cell.cell_contents = value
+        """Give the variables values, and those that only trips or sides have the earlier ones."""
+        _fill((*self._cells, *self._others), (*values, *self._earlier), unbound)
 
-    def called(self, unbound: Any) -> Callable[..., tuple[Any, ...]]:
+    def called(self, unbound: Any, *, is_trip: bool) -> Callable[..., tuple[Any, ...]]:
         """The body as a function of the variables' values; of the index first, if it has one."""
         count = self._body.__code__.co_argcount
+        own = {id(cell) for cell in self._cells}
+        self._others = [cell for cell in self._body.__closure__ or () if id(cell) not in own]
+        self._earlier = _contents(self._others, unbound)
 
         def run(*given: Any) -> tuple[Any, ...]:
             self.put(given[count:], unbound)
             run_body(self._body, *given[:count])
             self._region = current().region or self._region  # type: ignore[union-attr]
             found = self.values(unbound)
-            if count and any(map(_becomes_integer, given[count:], found)):
+            if is_trip and any(map(_becomes_integer, given[count:], found)):
                 raise lazy_import("axiomjit.graph.closing").RegionRefused(
                     "a float that is an integer after a trip"
                 )
@@ -488,6 +483,24 @@ class _Shared:
         nodes = [one.node for one in made if is_traced(one)]
         nodes += [storage.version for storage in self._region.finals]
         return any(isinstance(one, Input | LengthNode) for one in post_order(tuple(nodes)))
+
+
+def _contents(cells: Sequence[CellType], unbound: Any) -> tuple[Any, ...]:
+    found = []
+    for cell in cells:
+        try:
+            found.append(cell.cell_contents)
+        except ValueError:
+            found.append(unbound)
+    return tuple(found)
+
+
+def _fill(cells: Sequence[CellType], values: Sequence[Any], unbound: Any) -> None:
+    for cell, value in zip(cells, values, strict=True):
+        if value is unbound:
+            del cell.cell_contents
+        else:
+            cell.cell_contents = value
 
 
 def _becomes_integer(before: Any, after: Any) -> bool:

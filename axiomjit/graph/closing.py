@@ -85,6 +85,8 @@ def close_bodies(
         if chosen and not chosen.isdisjoint(symbols_of(node)):
             raise RegionRefused("a number of elements that a mask chooses in each trip")
         taken |= {child: None for child in node.children if _is_captured(child, inner)}
+        if any(_is_captured(child, inner) for child in node.children[: overwritten(node)]):
+            raise RegionRefused("a write into memory that the loop does not carry")
     taken |= {node: None for node in everything if _is_captured(node, inner)}
     if len(inner) > most:
         raise RegionRefused(f"{amount(len(inner), 'operation')} in a trip")

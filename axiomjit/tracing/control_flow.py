@@ -582,6 +582,8 @@ class _Branch(_Carrying):
             bound = bound if slot in self.may_be_unbound else [*sides]
             then, otherwise = (self.kind(one, slot) for one in (bound[0], bound[-1]))
             first, last = (one.returned[slot] for one in (bound[0], bound[-1]))
+            if then.weak and otherwise.weak and then.dtype != otherwise.dtype:
+                raise RegionRefused("a Python number of another type on either side")
             self.kinds[slot] = joined(first, then, otherwise)
             if type(last) is int:
                 joined(last, otherwise, then)

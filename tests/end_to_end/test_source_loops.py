@@ -308,6 +308,20 @@ def by_index(x):
     return y
 
 
+def names_of_two_loops(x):
+    s, t, y = 0.0, 1.0, x.copy()
+    for _ in range(12):
+        for j, (_, t) in enumerate(zip(x, y)):  # noqa: B905
+            y[j] += y[j] * 0.25
+        j = 0
+        while True:
+            j += 1
+            if j >= x.shape[0]:
+                break
+            s, t = t, s
+    return s, t, y
+
+
 def halved(v):
     while v > 1.0:
         v *= 0.5
@@ -326,7 +340,7 @@ def in_called_functions(x):
     [
         *(last_index, swapped, with_else, no_trips, by_parts, negative_positions, bound_anew),
         *(early, in_one_branch, with_jumps, out_of_two_loops, until_small, halving, collatz),
-        *(items, rows, by_index, in_called_functions),
+        *(items, rows, by_index, in_called_functions, names_of_two_loops),
     ],
     ids=lambda function: function.__name__,
 )
@@ -383,6 +397,14 @@ def growing(x):
     return v
 
 
+def of_two_types(x):
+    s, c = 0.0, 0
+    while c < x.shape[0]:
+        s = c if x[c] > 0.5 else 0.5
+        c += 1
+    return s
+
+
 def read_only_list(x):
     w, s = [1.0, 2.0] * 10, 0.0
     for i in range(20):
@@ -392,7 +414,7 @@ def read_only_list(x):
 
 @pytest.mark.parametrize(
     "function",
-    [unbound, known_numbers, growing, read_only_list],
+    [unbound, known_numbers, growing, read_only_list, of_two_types],
     ids=lambda function: function.__name__,
 )
 @pytest.mark.filterwarnings("ignore::axiomjit.base.errors.FallbackWarning")
