@@ -311,7 +311,7 @@ def by_index(x):
 def names_of_two_loops(x):
     s, t, y = 0.0, 1.0, x.copy()
     for _ in range(12):
-        for j, (_, t) in enumerate(zip(x, y)):  # noqa: B905
+        for j, (_, t) in enumerate(zip(x, y)):  # noqa: B007, B905
             y[j] += y[j] * 0.25
         j = 0
         while True:
