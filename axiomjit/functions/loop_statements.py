@@ -132,11 +132,8 @@ def conditional_loop(rewriter: Rewriter, node: ast.While) -> list[ast.stmt] | No
     noting, behind = _noted(rewriter, node)
     before, left = _jumps_removed(rewriter, node)
     names, elsewhere = bound_names(node.body), _elsewhere(rewriter, node)
-    asked = reads(node.test)
     carried = [
-        name
-        for name in sorted(names)
-        if elsewhere[name] or asked[name] or _first(node.body, name) == "read"
+        name for name in sorted(names) if elsewhere[name] or _first(node.body, name) == "read"
     ]
     shared = [*map(rewriter.mangle, sorted(names))]
     declared = _declared(rewriter, shared, node)
@@ -273,10 +270,15 @@ def _function(
     return name, placed(made, at)
 
 
-def _elsewhere(rewriter: Rewriter, node: ast.AST) -> Counter[str]:
-    """The numbers of reads of each name outside a statement."""
+def _elsewhere(rewriter: Rewriter, node: Any) -> Counter[str]:
+    """The numbers of reads of each name outside the body of a loop, or the sides of a branch.
+
+    A test and the `else` of a loop read values that trips have left.
+    """
     assert rewriter.reads is not None
-    return rewriter.reads - reads(node)
+    outside = [node.iter if isinstance(node, ast.For) else node.test]
+    outside += [] if isinstance(node, ast.If) else node.orelse
+    return sum(map(reads, outside), rewriter.reads - reads(node))
 
 
 def _declared(rewriter: Rewriter, names: Iterable[str], at: Any) -> list[ast.stmt]:

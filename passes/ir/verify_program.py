@@ -31,6 +31,7 @@ from axiomjit.passes.ir.loop_ir import (
     Select,
     Stmt,
     Store,
+    When,
     accessed,
     cell,
     used,
@@ -329,8 +330,8 @@ def _nest_faults(nest: Nest, numbers: set[str]) -> Iterator[str]:
 def _scatter_faults(nest: Nest) -> Iterator[str]:
     """Check that a scatter's target has no other use in the nest; for a partial, in the loop."""
     every = nest.statements
-    if any(isinstance(stmt, For) and stmt.kind == "serial" for stmt in every):
-        return  # its statements run in the order of the program
+    if any(isinstance(s, When) or (isinstance(s, For) and s.kind == "serial") for s in every):
+        return  # a region: its statements run in the order of the program
     loops = [list(walk(s.body)) for s in every if isinstance(s, For) and s.kind == "scatter"]
     for buffer in {s.buffer for s in every if isinstance(s, Store) and s.scatters}:
         bodies = loops if buffer.role is ArrayRole.PARTIAL else [every]

@@ -322,6 +322,36 @@ def names_of_two_loops(x):
     return s, t, y
 
 
+def read_by_a_test(x):
+    found = 0
+    for i in range(x.shape[0]):
+        least = 5.0
+        for j in range(10):
+            if x[j] + x[i] < least:
+                least = x[j] + x[i]
+                found += 1
+    return found
+
+
+def read_by_a_head(x):
+    steps, found = 9, 0.0
+    for i in range(x.shape[0]):
+        for j in range(steps):
+            steps = j % 9 + 3 + i % 2
+            found += x[j]
+    return found
+
+
+def read_behind(x):
+    s = 0.0
+    for i in range(x.shape[0]):
+        for j in range(10):
+            v = x[j]
+        else:
+            s += v * i
+    return s
+
+
 def halved(v):
     while v > 1.0:
         v *= 0.5
@@ -341,6 +371,7 @@ def in_called_functions(x):
         *(last_index, swapped, with_else, no_trips, by_parts, negative_positions, bound_anew),
         *(early, in_one_branch, with_jumps, out_of_two_loops, until_small, halving, collatz),
         *(items, rows, by_index, in_called_functions, names_of_two_loops),
+        *(read_by_a_test, read_by_a_head, read_behind),
     ],
     ids=lambda function: function.__name__,
 )
