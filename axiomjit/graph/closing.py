@@ -29,8 +29,8 @@ from axiomjit.graph.nodes import (
     with_operands,
 )
 from axiomjit.graph.regions import Loop, Region, overwritten
-from axiomjit.symbolic.dims import INDEX, Scope, Symbol
-from axiomjit.symbolic.index_ranges import IndexRanges
+from axiomjit.symbolic.dims import INDEX, Scope, Symbol, dim
+from axiomjit.symbolic.index_ranges import IndexRanges, UndecidedError
 
 MAX_OPERATIONS: Final = 400
 """The most operations of a body; a kernel of more takes long to compile."""
@@ -59,6 +59,7 @@ def close_bodies(
     since: int,
     captured: Sequence[Node] = (),
     most: int = MAX_OPERATIONS,
+    around: IndexRanges | None = None,
 ) -> Body:
     """Make a graph of each set of outputs.
 
@@ -71,13 +72,15 @@ def close_bodies(
         since: The number of regions before; later copies are made in the body.
         captured: Operands behind the carried ones, whatever bodies read.
         most: The most operations of all bodies.
+        around: The ranges of outer loops with those trips in which the loop has no trip, if the
+            scope has narrower ones. Values that these trips cannot compute stay in the body.
 
     Raises:
         RegionRefused: a body has a step that no loop computes.
         UndecidedError: the lengths of a body have no limit known before the loop.
     """
     everything = [node for outputs in ends for node in outputs.values()]
-    inner = _inside(everything, placeholders, index, since)
+    inner = _inside(everything, placeholders, index, since, around)
     taken: dict[Node, None] = {}
     chosen = {symbol for key, symbol in scope.data_dependent.items() if key in inner}
     for node in inner:
@@ -128,7 +131,11 @@ def _is_captured(node: Node, inner: Mapping[Node, None]) -> bool:
 
 
 def _inside(
-    outputs: Sequence[Node], placeholders: Sequence[Node], index: Symbol | None, since: int
+    outputs: Sequence[Node],
+    placeholders: Sequence[Node],
+    index: Symbol | None,
+    since: int,
+    around: IndexRanges | None,
 ) -> dict[Node, None]:
     """The nodes that each trip computes: those that depend on it, and memory that it writes."""
     order = post_order(tuple(outputs))
@@ -136,6 +143,7 @@ def _inside(
     for node in order:
         own = index is not None and index in symbols_of(node)
         own = own or (isinstance(node, Saved) and node.number < -since)
+        own = own or (around is not None and not _is_computed_in(node, around))
         if own or any(child in inner for child in node.children):
             inner[node] = None
     waiting = list(inner)
@@ -147,6 +155,28 @@ def _inside(
                 inner[child] = None
                 waiting.append(child)
     return {node: None for node in (*placeholders, *order) if node in inner}
+
+
+def _is_computed_in(node: Node, around: IndexRanges) -> bool:
+    """True if a value has lengths, and reads elements of its operands, in all trips of ranges."""
+    if not isinstance(node, Op) or isinstance(node.primitive, LibraryOperation):
+        return True
+    if overwritten(node) or not around.name_any(*map(dim, symbols_of(node))):
+        return True
+    limits = list(node.extents)
+    for child, place in zip(node.operands, node.maps, strict=False):
+        for position, extent in zip(place, child.shape, strict=True):
+            low = high = position.offset
+            for k, step in position.terms:
+                if step.constant is None:
+                    return False
+                reach = step * (node.extents[k] - 1)
+                low, high = (low + reach, high) if step.constant < 0 else (low, high + reach)
+            limits += [low, extent - 1 - high]
+    try:
+        return all(around.outcome(one, ">=") for one in limits if around.name_any(one))
+    except UndecidedError:
+        return False
 
 
 def symbols_of(node: Node) -> frozenset[Symbol]:

@@ -451,6 +451,7 @@ class _Loop(_Carrying):
         super().__init__(following, scope, carried)
         self.span, self.body, self.condition, self.has_trips = span, body, condition, has_trips
         self.most_elements, self.may_be_empty = math.inf, False
+        self.around: IndexRanges | None = None
         self.index = None if span is None else Symbol(f"l{self.number()}", INDEX)
 
     def traced_with_index(self) -> tuple[Any, ...]:
@@ -460,7 +461,7 @@ class _Loop(_Carrying):
             return UNBOUND, *self.traced()
         start, step, count = self.span
         if self.may_be_empty and isinstance(before, IndexRanges):
-            self.scope.indices = before.limited(count)
+            self.around, self.scope.indices = before, before.limited(count)
         found = self.traced()
         self.scope.indices = before
         is_known = self.has_trips and self.condition is None
@@ -534,7 +535,8 @@ class _Loop(_Carrying):
         if count is not None and data_dependent_in(count):
             raise RegionRefused("a number of trips that a mask decides")
         with self.within():
-            body = close_bodies(self.scope, carried, ends, self.index, self.since)
+            closed = carried, ends, self.index, self.since
+            body = close_bodies(self.scope, *closed, around=self.around)
             if is_elementwise_beyond(body.graphs[0], self.scope, self.most_elements):
                 raise RegionRefused("a loop of few trips over large arrays")
         operands = [*self.operands(checked), *body.captured]

@@ -225,4 +225,10 @@ def joined(first: Any, one: Kind, other: Kind) -> Kind:
     small = type(first) is not int or abs(first) <= EXACT
     if one.is_array or not small:
         raise RegionRefused("a carried number that may not be exact in the type it gets")
-    return Kind(_DEFAULT[max(ranks)], one.weak and other.weak)
+    found = _DEFAULT[max(ranks)]
+    for kind in (one, other):
+        if not kind.weak and kind.dtype != found:
+            raise RegionRefused(
+                f"a number that is {kind.dtype} in some trips and {found} in others"
+            )
+    return Kind(found, one.weak and other.weak)

@@ -1,5 +1,7 @@
 """Loops of the source become regions of the program; what cannot is followed pass by pass."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import axiomjit
 from axiomjit.functions import calls, loop_hooks
 from tests.end_to_end import source_loops
 from tests.generator.budget import FACTOR
+from tests.generator.sequences import way
 from tests.generator.source_loops import failure
 
 X = np.random.default_rng(1).random(20)
@@ -467,6 +470,33 @@ def test_random_loops_do_what_python_does(number):
 
 
 @pytest.mark.filterwarnings("ignore::axiomjit.base.errors.FallbackWarning")
+def of_other_types(x):
+    found, other, places = 1.5, 0, np.arange(20)
+    for i in range(20):
+        found = max(places[i], places[19 - i])
+        other = x[i] if i > 3 else places[i]
+    return found, other
+
+
+def test_numbers_keep_the_types_of_numpy():
+    agrees(of_other_types, X, strict=True)
+
+
+def test_values_for_trips_that_are_not_done_are_not_computed():
+    """At i = 0 there is no element -i from the end."""
+
+    def triangle(x):
+        s, m = 0.0, x.reshape(4, 4).T
+        for i in range(m.shape[0]):
+            for j in range(i, m.shape[0]):
+                for _ in range(i):
+                    s += m[i, -i] * j
+        return s
+
+    with way("interpreted"), patch.object(loop_hooks, "SHORT", 2):
+        assert agrees(triangle, X[:16].copy(), strict=True)._wanted.has_regions
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 def test_planted_faults_are_found(fault, monkeypatch):
     places, functions = FAULTS[fault]
