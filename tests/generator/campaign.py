@@ -9,7 +9,8 @@ expressions; with `--counts N`, N sums and the like at many positions; with `--w
 functions that write into arrays, use what they write and draw random numbers, with `--aliasing N`,
 N whose arguments are one array or overlap, with `--index-writes N`, N writes into arguments by an
 index of any kind; with `--outside N`, N functions with state outside them, called in turn with
-changes of it; with `--loops N`, N with loops over ranges;
+changes of it; with `--loops N`, N with loops, branches and jumps, with `--array-loops N`, N with
+nested loops over arrays that they write;
 with `--drop-in N`, N sequences of steps with lazy arrays. What NumPy runs of these
 is counted by reason. Whoever starts this looks at the exit status: 1 if a program failed, negative
 if one killed the process.
@@ -29,7 +30,16 @@ from unittest.mock import patch
 from axiomjit.base.counters import stats
 from axiomjit.runtime.execution import plan_steps
 from tests.drop_in import sequences as drop_in
-from tests.generator import check, indices, outside, scatters, sequences, source_loops, writes
+from tests.generator import (
+    array_loops,
+    check,
+    indices,
+    outside,
+    scatters,
+    sequences,
+    source_loops,
+    writes,
+)
 from tests.generator.draw import draw
 from tests.generator.report import written
 from tests.structure.sources import ROOT
@@ -51,6 +61,7 @@ FUNCTIONS = {
     "index_writes": partial(writes.campaign, drawing=writes.draw_index_write),
     "outside": outside.campaign,
     "loops": source_loops.campaign,
+    "array_loops": array_loops.campaign,
     "drop_in": drop_in.campaign,
 }
 """What draws and runs functions, by the option that asks for them."""
@@ -171,7 +182,7 @@ def parsed():
     for name, default in (
         *(("programs", 1000), ("sequences", 0), ("reads", 0), ("scatters", 0), ("counts", 0)),
         *(("writes", 0), ("aliasing", 0), ("index_writes", 0), ("outside", 0), ("loops", 0)),
-        ("drop_in", 0),
+        *(("array_loops", 0), ("drop_in", 0)),
         *(("compiled", 0), ("seed", 0), ("first", 0)),
     ):
         parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=default)
