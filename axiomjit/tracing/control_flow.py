@@ -306,7 +306,13 @@ class _Carrying:
                 found[slot] = Tracer(node, self.memories[slot])
             else:
                 found[slot] = Tracer(node if kind.weak else elementwise(COPY, node))
+                self.note_mixed(kind, found[slot].node)
         return found
+
+    def note_mixed(self, kind: Kind, node: Node) -> None:
+        """Note that a number may be Python's, if its kind says so."""
+        if kind.is_mixed and self.following.region is not None:
+            self.following.region.mixed.add(node)
 
     def kept(self, values: Sequence[Any], made: Any) -> tuple[tuple[Any, ...], frozenset[int]]:
         """The values that a body returned, and the slots that have other values than before."""
@@ -350,7 +356,8 @@ class _Carrying:
             moved = moved_names(one.given, one.returned, one.changed)
             if shared or not (fresh or (slot in moved and self.has_more_trips(len(moved)))):
                 raise RegionRefused("a carried name of an array that another name has, too")
-        return found
+        is_mixed = issubclass(type(value), Tracer) and value.node in one.region.mixed
+        return found.replace(is_mixed=True) if is_mixed else found
 
     def has_more_trips(self, number: int) -> bool:
         """True for a loop that surely has more trips, so that all arrays it moves are its own."""
@@ -430,6 +437,7 @@ class _Carrying:
                 found[slot] = new_array(version)
             else:
                 found[slot] = Tracer(python_number(version) if kind.weak else version)
+                self.note_mixed(kind, version)
         if status:
             note_status(self.following, self.scope, made[-1])
         return found

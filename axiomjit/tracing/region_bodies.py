@@ -44,10 +44,12 @@ class RegionBody:
     A check is a truth that must hold in each trip; else the call is answered by NumPy.
     """
 
-    __slots__ = ("_before", "checks", "drawn", "failing", "finals", "outer")
+    __slots__ = ("_before", "checks", "drawn", "failing", "finals", "mixed", "outer")
 
     def __init__(self, outer: RegionBody | None) -> None:
         self.outer, self.checks = outer, list[Node]()
+        self.mixed: set[Node] = set() if outer is None else outer.mixed
+        """Numbers that may be Python's, though their types are NumPy's."""
         self.failing: list[object] = []
         """The steps that may raise an error."""
         self.drawn: Node | None = None
@@ -95,12 +97,14 @@ class RegionBody:
     def check_arithmetic(self, name: str, operands: Sequence[object], made: Node) -> None:
         """Check that Python raises no error, and that its integer fits 64 bits.
 
+        Numbers that may be Python's are checked as if they were.
+
         Args:
             name: The operator.
             operands: The numbers or nodes that it takes.
             made: The node of its result.
         """
-        if not made.weak or made.shape:
+        if made.shape or not (made.weak or self._stays_mixed(operands, made)):
             return
         nodes = [strong(as_node(one, name)) for one in operands]
         if name in ("truediv", "floordiv", "mod") and not isinstance(nodes[1], Scalar):
@@ -111,6 +115,15 @@ class RegionBody:
             assert isinstance(about, Node)
             size_ = elementwise(PRIMITIVES["absolute"], about)
             self.check(elementwise(PRIMITIVES["less"], size_, _LARGEST))
+
+    def _stays_mixed(self, operands: Sequence[object], made: Node) -> bool:
+        """True if a result is Python's where its operands are."""
+        nodes = [one for one in operands if isinstance(one, Node)]
+        others = [one for one in nodes if one not in self.mixed]
+        if len(others) == len(nodes) or not all(one.weak for one in others):
+            return False
+        self.mixed.add(made)
+        return True
 
     def bits(self, name: str, *operands: object) -> Node:
         """The result of an operator on the bits of Python's integers, which is one.
@@ -180,12 +193,16 @@ def after_steps(*steps: object) -> Node:
 
 
 class Kind(Record):
-    """The type of a carried value: a number, weak if it is Python's, or an array bound anew."""
+    """The type of a carried value: a number, weak if it is Python's, or an array bound anew.
+
+    A mixed number is Python's in some trips and NumPy's in others.
+    """
 
     dtype: DType
     weak: bool
     shape: tuple[Dim, ...] = ()
     is_array: bool = False
+    is_mixed: bool = False
 
 
 def kind_of(value: Any) -> Kind | None:
@@ -231,4 +248,5 @@ def joined(first: Any, one: Kind, other: Kind) -> Kind:
             raise RegionRefused(
                 f"a number that is {kind.dtype} in some trips and {found} in others"
             )
-    return Kind(found, one.weak and other.weak)
+    is_mixed = one.is_mixed or other.is_mixed or one.weak is not other.weak
+    return Kind(found, one.weak and other.weak, is_mixed=is_mixed)

@@ -439,6 +439,24 @@ def of_two_types(x):
     return s
 
 
+def growing_unless_numpys(x):
+    v = 1
+    for i in range(20):
+        if x[i] > 0.99:
+            v = np.int64(3)
+        v = v * 100000 - i
+    return v
+
+
+def divided_unless_numpys(x):
+    v, w = 0.0, 1.0
+    for i in range(20):
+        if x[i] > 0.99:
+            v = x[i]
+        w = w / v
+    return w
+
+
 def read_only_list(x):
     w, s = [1.0, 2.0] * 10, 0.0
     for i in range(20):
