@@ -466,7 +466,10 @@ def read_only_list(x):
 
 @pytest.mark.parametrize(
     "function",
-    [unbound, known_numbers, growing, read_only_list, of_two_types],
+    [
+        *(unbound, known_numbers, growing, read_only_list, of_two_types),
+        *(growing_unless_numpys, divided_unless_numpys),
+    ],
     ids=lambda function: function.__name__,
 )
 @pytest.mark.filterwarnings("ignore::axiomjit.base.errors.FallbackWarning")
