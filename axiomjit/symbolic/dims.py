@@ -239,7 +239,10 @@ class Dim:
         return self != 0
 
     def __index__(self) -> int:
-        value = current_scope().value(self)
+        scope = current_scope()
+        if scope.indices is not None and scope.indices.name_any(self):
+            return scope.indices.value(self)
+        value = scope.value(self)
         compare(self, value, "==")
         return value
 
@@ -399,6 +402,9 @@ class Indices(Protocol):
 
     def name_any(self, *lengths: Dim) -> bool:
         """True if an index is in one of the lengths."""
+
+    def value(self, length: Dim) -> int:
+        """The value of a length in all trips."""
 
     def outcome(self, apart: Dim, sign: str) -> bool:
         """The outcome of `apart sign 0` in all trips."""

@@ -42,6 +42,17 @@ class IndexRanges(Record):
         """True if an index is in one of the lengths."""
         return any(one in length.symbols for one, _, _ in self.ranges for length in lengths)
 
+    def value(self, length: Dim) -> int:
+        """The value of a length in all trips; a guard says so if it depends on other lengths.
+
+        Raises:
+            UndecidedError: trips differ.
+        """
+        first, *others = self.ends(length)
+        if others:
+            raise UndecidedError(f"{length} differs between trips")
+        return int(first)
+
     def outcome(self, apart: Dim, sign: str) -> bool:
         """The outcome of `apart sign 0` in all trips.
 
@@ -93,9 +104,12 @@ class IndexRanges(Record):
             high = rest - 1
         else:
             raise UndecidedError(f"{trips} as a number of trips")
-        if not low <= high:
-            raise UndecidedError(f"{trips} is never positive")
         new = tuple((symbol, low, high) if one[0] is symbol else one for one in self.ranges)
+        try:
+            if not low <= high:
+                raise UndecidedError(f"{trips} is never positive")
+        except UndecidedError:  # perhaps in some trips of the loops around
+            return IndexRanges(new).limited(high - low + 1)
         return IndexRanges(new)
 
     def within(self, symbol: Symbol, trips: Dim) -> IndexRanges:
@@ -130,6 +144,10 @@ class AnyTrip(Record):
     def name_any(self, *lengths: Dim) -> bool:
         """True if an index is in one of the lengths."""
         return any(symbol.kind == INDEX for symbol in symbols_in(*lengths))
+
+    def value(self, length: Dim) -> int:
+        """The value of a length in the trip of the scope, which may decide about speed alone."""
+        return self.scope.value(length)
 
     def outcome(self, apart: Dim, sign: str) -> bool:
         """The outcome of `apart sign 0`."""

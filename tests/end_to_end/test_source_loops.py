@@ -355,6 +355,25 @@ def read_behind(x):
     return s
 
 
+def triangles(x):
+    s, last = 0.0, 0.0
+    for i in range(-1, x.shape[0] - 8):
+        for j in range(i, -1, -1):
+            for k in range(j):
+                s += x[k + i] - x[j]
+                last = x[j - i - 1]
+    return s, last
+
+
+def pyramid(x):
+    s = 0.0
+    for i in range(x.shape[0]):
+        for j in range(i):
+            for k in range(j):
+                s += x[i] * x[j - k] - x[-k]
+    return s
+
+
 def halved(v):
     while v > 1.0:
         v *= 0.5
@@ -374,7 +393,7 @@ def in_called_functions(x):
         *(last_index, swapped, with_else, no_trips, by_parts, negative_positions, bound_anew),
         *(early, in_one_branch, with_jumps, out_of_two_loops, until_small, halving, collatz),
         *(items, rows, by_index, in_called_functions, names_of_two_loops),
-        *(read_by_a_test, read_by_a_head, read_behind),
+        *(read_by_a_test, read_by_a_head, read_behind, pyramid),
     ],
     ids=lambda function: function.__name__,
 )
@@ -468,7 +487,7 @@ def read_only_list(x):
     "function",
     [
         *(unbound, known_numbers, growing, read_only_list, of_two_types),
-        *(growing_unless_numpys, divided_unless_numpys),
+        *(growing_unless_numpys, divided_unless_numpys, triangles),
     ],
     ids=lambda function: function.__name__,
 )

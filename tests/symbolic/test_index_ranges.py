@@ -107,6 +107,26 @@ def test_inner_loops_without_trips_limit_outer_ones():
             IndexRanges().within(ROW, N).limited(dim(ROW) * 2)
 
 
+def test_inner_loops_limit_all_outer_ones():
+    scope = Scope({symbol_of(N): 7, ROW: 0, COLUMN: 0})
+    with bound(scope):
+        scope.indices = IndexRanges().within(ROW, N).limited(dim(ROW)).within(COLUMN, dim(ROW))
+        inner = scope.indices.limited(dim(COLUMN))
+        found = [tuple(map(str, one[1:])) for one in inner.ranges]
+        assert found == [("2", "n0 - 1"), ("1", "l0 - 1")]
+
+
+def test_a_length_that_differs_between_trips_has_no_value():
+    """The value at hand, at index 0, may be that of no trip."""
+    scope = Scope({symbol_of(N): 7, ROW: 0})
+    with bound(scope):
+        scope.indices = IndexRanges().within(ROW, N).limited(dim(ROW))
+        for length in (dim(ROW), dim(ROW) - 1, N - dim(ROW)):
+            with pytest.raises(UndecidedError, match="differs"):
+                int(length)
+        assert int(dim(ROW) * 0 + N) == 7
+
+
 @given(NUMBERS, NUMBERS)
 def test_limits_of_lengths_hold(a, b):
     length = N * a + dim(ROW) * b + 1
