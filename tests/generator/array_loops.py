@@ -2,9 +2,10 @@
 
 `campaign --array-loops N` runs N of them. Positions are affine, negative, wrapped or read from an
 array, lengths of slices are those of triangles, and names of arrays are views of one memory, bound
-anew, or swapped. Each function is called with other lengths, dtypes and layouts in turn: results,
-types, arguments afterwards and the kind of an error must be Python's, bit for bit. Sums are drawn
-in functions of integers only. Loops of two trips or more are regions here.
+anew, or swapped; rows at computed positions, which are copies, are not written. Each function is
+called with other lengths, dtypes and layouts in turn: results, types, arguments afterwards and the
+kind of an error must be Python's, bit for bit. Sums are drawn in functions of integers only. Loops
+of two trips or more are regions here.
 """
 
 import linecache
@@ -54,14 +55,19 @@ SCALARS = (
 ITEMS = (
     *("x[{p}] = {a}", "x[{p}] += {a}", "y[{p}] = {a} - {b}", "w[{p}] = {a}", "w[{p}] -= {a}"),
     *("m[{p}, {p}] = {a}", "m[{p}, {p}] -= {a} * {b}", "v[{i}] = {a}", "v[{i}] += {b}"),
-    *("x[{p}], x[{p}] = x[{p}], {a}", "z[{p}] = {a}", "set_item(y, {i}, {a})", "m[{i}][{p}] = {a}"),
+    *("x[{p}], x[{p}] = x[{p}], {a}", "z[{p}] = {a}", "set_item(y, {i}, {a})"),
 )
 SLICES = (
     *("x[{i}:] += y[{i}:]", "x[:{i}] = y[n - {i}:]", "y[1:] += x[:-1]", "x[1:] = x[:-1]"),
     *("x[1:-1] = x[2:] - x[:-2]", "x[:-1] -= x[1:]", "x[:] = x[::-1]", "w[{i}:] = m[{j}, {i}:]"),
-    *("m[{i}] += m[{i} - 1]", "m[{i}] = m[:, {j}]", "m[:, {j}] -= m[{i}, {j}] * m[:, {i}]"),
+    *("m[{i}] += m[{i} - 1]", "m[{i}] = 1 * m[:, {j}]", "m[:, {j}] -= m[{i}, {j}] * m[:, {i}]"),
     *("m[{i}, 1:] = m[{j}, :-1]", "m[1:, {i}] += m[:-1, {j}]", "m[{i}:, {j}:] *= {two}"),
-    *("m[{i}:, {j}] = x[{i}:] - {a}", "m[{i}, {i}:] = m[{i}:, {i}]", "x[::2] = {a}", "v += {a}"),
+    *(
+        "m[{i}:, {j}] = x[{i}:] - {a}",
+        "m[{i}, {i}:] = 1 * m[{i}:, {i}]",
+        "x[::2] = {a}",
+        "v += {a}",
+    ),
     *("m[{i} + 1:, {i} + 1:] -= m[{i} + 1:, {i}, None] * m[{i}, {i} + 1:]", "y *= m[{p}]"),
     *("m[[{i}, {j}]] = m[[{j}, {i}]]", "x[k] = y", "y[k] += {a}", "x[x > {a}] = {b}", "w = x[k]"),
     *("y[:] = np.where(x > {a}, x, y)", "x[{i}:{i} + 3] = {a}", "x[-{i}:] += {a}", "m[:] = m.T"),
@@ -75,7 +81,7 @@ ANEW = (
         "z = m[{i}] - {a}",
         "x, y = y, x",
         "z = x[{i}:]",
-        "z = m[{i} - 1]",
+        "z = 1 * m[{i} - 1]",
         "z = w",
     ),
     *("z, w = w, z * {one}", "x = x + y", "y = y - x[k]", "m = m.T", "z = np.minimum(z, {a})"),
