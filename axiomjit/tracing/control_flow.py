@@ -524,6 +524,11 @@ class _Loop(_Carrying):
 
     def finished(self, one: _Pass) -> list[Any]:
         """Make the node of the loop."""
+        for slot, kind in self.kinds.items():
+            value = self.carried[slot]
+            owners = value.storage.related() if kind.is_array and value is not UNBOUND else ()
+            if any(storage in self.places for storage in owners):
+                raise RegionRefused("a name of an array that the loop also writes, bound anew")
         span, checked = self.span, bool(one.region.checks)
         status = self.status(checked)
         ends = [self.ends(one, status)]

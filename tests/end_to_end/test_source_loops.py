@@ -476,6 +476,15 @@ def divided_unless_numpys(x):
     return w
 
 
+def written_before_it_is_bound(x):
+    m = x[:16].reshape(8, 2)
+    column, row = m[:, 0], m[0]
+    for i in range(8):
+        column[i] = i + 5
+        row = np.minimum(row, 3.0)
+    return row
+
+
 def read_only_list(x):
     w, s = [1.0, 2.0] * 10, 0.0
     for i in range(20):
@@ -488,6 +497,7 @@ def read_only_list(x):
     [
         *(unbound, known_numbers, growing, read_only_list, of_two_types),
         *(growing_unless_numpys, divided_unless_numpys, triangles),
+        written_before_it_is_bound,
     ],
     ids=lambda function: function.__name__,
 )
