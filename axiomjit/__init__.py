@@ -212,7 +212,7 @@ def _interop(module: str) -> _Any:
 
 
 def _of_xarray(kind: type) -> _Any:
-    """How a class of xarray's is split."""
+    """The form by which objects of a class of xarray's are split."""
     return _interop("labelled").form_of(kind)
 
 

@@ -1,4 +1,4 @@
-"""What takes the place of other libraries' objects as arguments, by library.
+"""The functions that replace other libraries' objects among arguments, by library.
 
 A later package adds the functions, which import nothing until there is an object of the library.
 """

@@ -42,6 +42,11 @@ MOST_REFUSED: Final = 6
 """The most loops of a function that are tried and refused; each is one more trace."""
 
 
+Names = tuple[str, tuple[str, ...], tuple[str, ...]]
+"""The names of a body: the truth that ends its loop, or ""; those whose values trips or sides leave
+for later ones or for what follows; those among them that may have no value."""
+
+
 class LoopHooks:
     """The hooks of the loops and branches of one function's copy."""
 
@@ -53,77 +58,67 @@ class LoopHooks:
         self,
         body: FunctionType,
         name: str,
-        left: str,
-        carried: tuple[str, ...],
-        loose: tuple[str, ...],
+        names: Names,
         function: Any,
         *ends: Any,
     ) -> None:
-        """Do `for name in range(...)`, whose body is a function of the item.
-
-        `left` names the truth that ends the loop, or is ""; `carried` are names whose values trips
-        leave for later ones, or for what follows, `loose` those that may have none.
-        """
+        """Do `for name in range(...)`, whose body is a function of the item."""
         if function is range:
-            loop = _Counted(body, left, (carried, loose), (0, *ends) if len(ends) == 1 else ends)
+            loop = _Counted(body, names, (0, *ends) if len(ends) == 1 else ends)
             if self._followed(loop):
-                if name not in carried:  # where it is unknown, a read raises
+                if name not in names[1]:  # where it is unknown, a read raises
                     _Shared(body, (name,)).put((loop.last,), loop.unbound)
                 return
-        self._passes(body, left, self._calls.call(function, *ends))
+        self._passes(body, names, self._calls.call(function, *ends))
 
-    def each(
-        self,
-        body: FunctionType,
-        left: str,
-        carried: tuple[str, ...],
-        loose: tuple[str, ...],
-        source: tuple[Any, ...],
-    ) -> None:
+    def each(self, body: FunctionType, names: Names, source: tuple[Any, ...]) -> None:
         """Do `for name in items`, as `repeat`; `source` is that of `loop_statements`."""
         items = _Items(self._calls, source)
         if items.length is not None:
-            loop = _Counted(body, left, (carried, loose), (0, items.length, 1), items.at)
+            loop = _Counted(body, names, (0, items.length, 1), items.at)
             if self._followed(loop):
                 return
-        self._passes(body, left, items.iterable())
+        self._passes(body, names, items.iterable())
 
-    def loop(
-        self,
-        test: FunctionType,
-        body: FunctionType,
-        left: str,
-        carried: tuple[str, ...],
-        loose: tuple[str, ...],
-    ) -> None:
+    def loop(self, test: FunctionType, body: FunctionType, names: Names) -> None:
         """Do `while test()`, as `repeat`."""
-        loop = _Conditional(test, body, left, (carried, loose))
+        loop = _Loop(body, names, self._asked(test, body, names))
         following = current()
         if following is not None and following.region is None and loop.has_unbound():
             if not self._calls.truth(run_body(test)):
                 return
             loop.begins = True
         if not self._followed(loop):
-            stops = _Shared(body, (left,) if left else ())
-            while self._calls.truth(test()):
+            while self._calls.truth(run_body(test)):
                 run_body(body)
-                if left and self._calls.truth(stops.values(None)[0]):
+                if self._has_left(body, names):
                     return
 
-    def _passes(self, body: FunctionType, left: str, items: Any) -> None:
+    def _asked(self, test: FunctionType, body: FunctionType, names: Names) -> Callable[[], Any]:
+        """The condition of a loop; after a break the test is not asked."""
+        if not names[0]:
+            return lambda: run_body(test)
+        left = _Shared(body, names[:1])
+        return lambda: self.logical(
+            True, lambda: self.negated(left.values(None)[0]), lambda: run_body(test)
+        )
+
+    def _passes(self, body: FunctionType, names: Names, items: Any) -> None:
         """Follow a loop pass by pass."""
-        stops = _Shared(body, (left,) if left else ())
         for item in self._calls.iterate(items):
             run_body(body, item)
-            if left and self._calls.truth(stops.values(None)[0]):
+            if self._has_left(body, names):
                 return
+
+    def _has_left(self, body: FunctionType, names: Names) -> bool:
+        """True if a trip has ended its loop."""
+        return bool(names[0]) and self._calls.truth(_Shared(body, names[:1]).values(None)[0])
 
     def branch(
         self,
         then: FunctionType,
         otherwise: FunctionType,
-        carried: tuple[str, ...],
-        loose: tuple[str, ...],
+        names: Names,
         test: Any,
     ) -> None:
         """Do `if test`, whose sides are functions, in the body of a loop."""
@@ -132,6 +127,7 @@ class LoopHooks:
             run_body(then if self._calls.truth(test) else otherwise)
             return
         late = lazy_import("axiomjit.tracing.control_flow")
+        _, carried, loose = names
         sides = [_Shared(side, carried) for side in (then, otherwise)]
         before = sides[0].values(late.UNBOUND)
         run = [one.called(late.UNBOUND, is_trip=False) for one in sides]
@@ -203,7 +199,7 @@ class LoopHooks:
         sides = (lambda _: (then(),)), (lambda _: (otherwise(),))
         return late.trace_cond(_truth(test), *sides, (late.UNBOUND,))[0]
 
-    def _followed(self, loop: _Conditional) -> bool:
+    def _followed(self, loop: _Loop) -> bool:
         """True if a loop has become a region."""
         wanted, following = self._calls.outside.wanted, current()
         if following is None:
@@ -227,30 +223,29 @@ class LoopHooks:
         return True
 
 
-class _Conditional:
-    """A `while` loop as a region."""
+class _Loop:
+    """A loop as a region, with a condition that is asked before each trip."""
 
     def __init__(
         self,
-        test: Callable[[], Any] | None,
         body: FunctionType,
-        left: str,
-        carried: tuple[Sequence[str], Sequence[str]],
+        names: Names,
+        asked: Callable[[], Any] | None,
+        begins: bool = False,
     ) -> None:
         self.late = lazy_import("axiomjit.tracing.control_flow")
         self.unbound = self.late.UNBOUND
-        self.test, self.body = test, body
-        names, loose = carried
-        names = (left, *(name for name in names if name != left)) if left else names
-        self.loose = [names.index(name) for name in loose if name != left]
-        self.has_break, self.begins = bool(left), test is None
-        self.shared = _Shared(body, names)
+        self.body, self.asked, self.begins = body, asked, begins
+        left, every, loose = names
+        carried = (left, *(name for name in every if name != left)) if left else every
+        self.loose = [carried.index(name) for name in loose if name != left]
+        self.shared = _Shared(body, carried)
         self.before = self.shared.values(self.unbound)
         self._given: tuple[Any, ...] = ()
-        self._asked: Any = True
+        self._condition: Any = True
 
     def is_long(self) -> bool:
-        """True if a region is worth while; how often the condition holds is not known."""
+        """True; how often the condition holds is not known."""
         return True
 
     def has_unbound(self) -> bool:
@@ -259,17 +254,12 @@ class _Conditional:
         return any(place not in self.loose for place in missing)
 
     def goes_on(self, *values: Any) -> Any:
-        """The condition, for the values of the names; a break comes first."""
+        """The condition, for the values of the names."""
+        assert self.asked is not None
         self._given = values
         self.shared.put(values, self.unbound)
-        asked: Any = True
-        if self.has_break:
-            asked = _negated(values[0])
-        if self.test is not None and asked is not False:
-            found = _truth(run_body(self.test))
-            asked = found if asked is True else np.logical_and(asked, found)
-        self._asked = asked if is_traced(asked) else bool(asked)
-        return self._asked
+        self._condition = _condition(self.asked())
+        return self._condition
 
     def traced(self, is_outermost: bool) -> tuple[Any, ...]:
         """The values of the names after the region.
@@ -293,30 +283,31 @@ class _Conditional:
             begins=self.begins,
             may_be_unbound=self.loose,
         )
-        if is_outermost and not _depends(self._asked, before, self._given, found):
+        if is_outermost and not _depends(self._condition, before, self._given, found):
             raise self.late.RegionRefused("the number of its trips is known")
         return tuple(made)
 
 
-class _Counted(_Conditional):
-    """A `for` loop as a region."""
+class _Counted(_Loop):
+    """A `for` loop as a region; its condition is that no trip has left it."""
 
     def __init__(
         self,
         body: FunctionType,
-        left: str,
-        carried: tuple[Sequence[str], Sequence[str]],
+        names: Names,
         ends: tuple[Any, ...],
         item: Callable[[Any], Any] = lambda index: index,
     ) -> None:
-        super().__init__(None, body, left, carried)
+        left = _Shared(body, names[:1]) if names[0] else None
+        asked = None if left is None else (lambda: _negated(left.values(None)[0]))
+        super().__init__(body, names, asked, begins=True)
         self.ends: Any = (*ends, 1)[:3]
         self.item = item
         self.last: Any = self.unbound
         self._trips = _trips_at_hand(*self.ends)
 
     def is_long(self) -> bool:
-        """True if a region is worth while, with the number of trips in the traced call."""
+        """True if the loop has many trips in the traced call, or an unknown number."""
         return self._trips >= SHORT
 
     def traced(self, is_outermost: bool) -> tuple[Any, ...]:
@@ -331,9 +322,9 @@ class _Counted(_Conditional):
         def trip(index: Any, *values: Any) -> tuple[Any, ...]:
             return called(self.item(index), *values)
 
-        condition = self.goes_on if self.has_break else None
+        condition = None if self.asked is None else self.goes_on
         if any(map(is_traced, self.ends)):
-            made = _counted_by_values(self.ends, trip, before, condition)
+            made = _counted_by_values(self.ends, trip, before, condition, self.loose)
         else:
             self.last, *rest = self.late.trace_loop(
                 self.ends,
@@ -518,6 +509,11 @@ def _truth(value: Any) -> Any:
     return np.bool_(bool(value))
 
 
+def _condition(value: Any) -> Any:
+    """The condition of a region: a traced truth, or True or False."""
+    return _truth(value) if is_traced(value) else bool(value)
+
+
 def _negated(value: Any) -> Any:
     """The truth that another one is false."""
     return np.logical_not(value) if is_traced(value) else not value
@@ -557,6 +553,7 @@ def _counted_by_values(
     trip: Callable[..., tuple[Any, ...]],
     before: tuple[Any, ...],
     condition: Callable[..., Any] | None,
+    may_be_unbound: Sequence[int],
 ) -> tuple[Any, ...]:
     """The carried values after a loop over a range whose ends are computed.
 
@@ -580,7 +577,10 @@ def _counted_by_values(
     def body(_: Any, place: Any, *values: Any) -> tuple[Any, ...]:
         return place + step, *trip(place, *values)
 
-    made: tuple[Any, ...] = late.trace_loop(None, body, (first, *before), condition=goes_on)
+    loose = [place + 1 for place in may_be_unbound]  # the index is in front
+    made: tuple[Any, ...] = late.trace_loop(
+        None, body, (first, *before), condition=goes_on, may_be_unbound=loose
+    )
     return made[2:]
 
 

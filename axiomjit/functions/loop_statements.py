@@ -3,18 +3,18 @@
 | code | becomes |
 |---|---|
 | `for n in range(a, b):` | `def _aj_1(_aj_2):`, `nonlocal` names, `n = _aj_2` and the body, |
-| | `_aj_repeat(_aj_1, "n", left, carried, _aj_name("range"), a, b)` |
-| `for n in v:` | the same, and `_aj_each(_aj_1, left, carried, ("", v))`; of `zip(v, w)` |
+| | `_aj_repeat(_aj_1, "n", names, _aj_name("range"), a, b)` |
+| `for n in v:` | the same, and `_aj_each(_aj_1, names, ("", v))`; of `zip(v, w)` |
 | | `("zip", _aj_name("zip"), ("", v), ("", w))`, so of `enumerate(v, k)` |
 | `while v:` | `def _aj_5():` that returns v, and `def _aj_6():` with the body, |
-| | `_aj_loop(_aj_5, _aj_6, left, carried)` |
+| | `_aj_loop(_aj_5, _aj_6, names)` |
 | `if v:` inside such a loop | `def _aj_3():` and `def _aj_4():`, `nonlocal` names and a side, |
-| | `_aj_branch(_aj_3, _aj_4, carried, v)` |
+| | `_aj_branch(_aj_3, _aj_4, names, v)` |
 
-`carried` are two tuples: the names whose value a trip leaves for later ones or for what follows the
-loop, and those among them that it may leave without a value (`loop_bindings`). `left` is the name
-of a truth that ends the loop, or "": `loop_jumps` has removed `break` and its like. A loop with
-`try`, `with`, `yield`, `raise` or a declaration stays a loop.
+`names` are the name of a truth that ends the loop, or "" (`loop_jumps` has removed `break` and its
+like), those whose values a trip leaves for later ones or for what follows the loop, and those among
+them that it may leave without a value (`loop_bindings`). A loop with `try`, `with`, `yield`,
+`raise` or a declaration stays a loop.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ def counted_loop(rewriter: Rewriter, node: ast.For) -> list[ast.stmt] | None:
     rewriter.depth -= 1
     shared = [*map(rewriter.mangle, sorted(names))]
     name, made = _function(rewriter, shared, body, node, [item])
-    texts = _carried(rewriter, carried, node)
-    done = rewriter.hook(hook, node, name(LOAD), *given, constant(left, node), *texts, *source)
+    own = _names(rewriter, left, carried, node)
+    done = rewriter.hook(hook, node, name(LOAD), *given, own, *source)
     before = [*declared, *noting, *before, made, placed(ast.Expr(done), node)]
     return [*before, _forget(name, node), *behind, *_behind(rewriter, node, left)]
 
@@ -146,8 +146,7 @@ def conditional_loop(rewriter: Rewriter, node: ast.While) -> list[ast.stmt] | No
         _function(rewriter, shared, body, node, []),
     ]
     loads = [name(LOAD) for name, _ in sides]
-    texts = _carried(rewriter, carried, node)
-    done = rewriter.hook("loop", node, *loads, constant(left, node), *texts)
+    done = rewriter.hook("loop", node, *loads, _names(rewriter, left, carried, node))
     made = [*(one for _, one in sides), placed(ast.Expr(done), node)]
     made += [_forget(name, node) for name, _ in sides]
     return [*declared, *noting, *before, *made, *behind, *_behind(rewriter, node, left)]
@@ -249,9 +248,8 @@ def branch_in_loop(rewriter: Rewriter, node: ast.If) -> list[ast.stmt] | None:
     for statements in (node.body, node.orelse):
         made = rewriter.block(statements) or [placed(ast.Pass(), node)]
         functions.append(_function(rewriter, shared, made, node, []))
-    texts = _carried(rewriter, carried, node)
-    loads = [name(LOAD) for name, _ in functions]
-    hook = placed(ast.Expr(rewriter.hook("branch", node, *loads, *texts, test)), node)
+    loads, own = [name(LOAD) for name, _ in functions], _names(rewriter, "", carried, node)
+    hook = placed(ast.Expr(rewriter.hook("branch", node, *loads, own, test)), node)
     forgotten = [_forget(name, node) for name, _ in functions]
     return [*(made for _, made in functions), hook, *forgotten]
 
@@ -297,13 +295,14 @@ def _forget(name: Any, at: Any) -> ast.stmt:
     return placed(ast.Delete([name(DELETE)]), at)
 
 
-def _carried(rewriter: Rewriter, names: Sequence[str], at: Any) -> list[ast.expr]:
-    """The names that are carried, and those among them that may be left without a value."""
-    loose = [name for name in names if name in rewriter.loose]
-    return [
+def _names(rewriter: Rewriter, left: str, carried: Sequence[str], at: Any) -> ast.expr:
+    """The names of a body, for its hook."""
+    loose = [name for name in carried if name in rewriter.loose]
+    parts = [
         placed(ast.Tuple([constant(rewriter.mangle(one), at) for one in part], LOAD), at)
-        for part in (names, loose)
+        for part in (carried, loose)
     ]
+    return placed(ast.Tuple([constant(left, at), *parts], LOAD), at)
 
 
 def _stays_inside(statements: Sequence[ast.stmt], *tests: ast.expr) -> bool:

@@ -21,10 +21,11 @@ from axiomjit.symbolic.index_maps import IndexMap, compose, iterator, iterators_
 
 
 class Plan(Record):
-    """What is kept of each trip: arrays at its start, and values that are read.
+    """The values of each trip that are kept for the adjoint.
 
-    `states` are those of which parts are kept, with `first_only` only of those before the trip;
-    `cost` is the number of elements of all that is kept.
+    `whole` are arrays at the start of a trip, `parts` values that the adjoint reads; `states` are
+    the arrays that `parts` belong to, with `first_only` as they were before the trip. `cost` is the
+    number of elements of all kept values.
     """
 
     states: frozenset[Node]
@@ -35,7 +36,7 @@ class Plan(Record):
 
     @property
     def values(self) -> tuple[Node, ...]:
-        """All that is kept."""
+        """All kept values."""
         return (*self.whole, *self.parts)
 
 

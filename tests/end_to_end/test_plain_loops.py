@@ -70,7 +70,7 @@ def assert_same(found, wanted, exact):
 
 
 def how(compiled):
-    """What became of the loops of a function: a region, or the reasons why not."""
+    """The word for regions if all loops of a function are some, else the reasons why not."""
     wanted = compiled._wanted
     reasons = wanted.repeated.values()
     if wanted.has_regions and not reasons:

@@ -374,6 +374,24 @@ def pyramid(x):
     return s
 
 
+def asked_before_each_trip(x):
+    i = 0
+    while x[i] < 2.0:  # x[20] is not read
+        i += 1
+        if i >= x.shape[0]:
+            break
+    return i
+
+
+def some_of_a_computed_number(x):
+    best, n = -1.0, (x * 0.0 + 12.0).astype(np.int64)[0]
+    for i in range(n):
+        if x[i] > best:
+            best = x[i]
+            place = i
+    return best, place
+
+
 def halved(v):
     while v > 1.0:
         v *= 0.5
@@ -393,6 +411,7 @@ def in_called_functions(x):
         *(last_index, swapped, with_else, no_trips, by_parts, negative_positions, bound_anew),
         *(early, in_one_branch, with_jumps, out_of_two_loops, until_small, halving, collatz),
         *(items, rows, by_index, in_called_functions, names_of_two_loops),
+        *(asked_before_each_trip, some_of_a_computed_number),
         *(read_by_a_test, read_by_a_head, read_behind, pyramid),
     ],
     ids=lambda function: function.__name__,

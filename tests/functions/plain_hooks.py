@@ -60,9 +60,10 @@ class Cells:
         del self._cells[name].cell_contents
 
 
-def _value(body, name):
-    """The value of a variable that a body shares with the function around it."""
-    return body.__closure__[body.__code__.co_freevars.index(name)].cell_contents
+def _has_left(body, names):
+    """True if a trip has ended its loop."""
+    freevars = body.__code__.co_freevars
+    return names[0] and body.__closure__[freevars.index(names[0])].cell_contents
 
 
 def _items(kind, function, *rest):
@@ -91,22 +92,22 @@ class PlainHooks(PatternHooks):
                 return names[name]
         raise NameError(f"name {name!r} is not defined")
 
-    def repeat(self, body, name, left, carried, loose, function, *ends):
-        self._passes(body, left, function(*ends))
+    def repeat(self, body, name, names, function, *ends):
+        self._passes(body, names, function(*ends))
 
-    def each(self, body, left, carried, loose, source):
-        self._passes(body, left, _items(*source))
+    def each(self, body, names, source):
+        self._passes(body, names, _items(*source))
 
-    def loop(self, test, body, left, carried, loose):
+    def loop(self, test, body, names):
         while run_body(test):
             run_body(body)
-            if left and _value(body, left):
+            if _has_left(body, names):
                 break
 
-    def _passes(self, body, left, items):
+    def _passes(self, body, names, items):
         for item in items:
             run_body(body, item)
-            if left and _value(body, left):
+            if _has_left(body, names):
                 break
 
     def bound(self, read):
@@ -122,7 +123,7 @@ class PlainHooks(PatternHooks):
     def choice(self, test, then, otherwise):
         return then() if test else otherwise()
 
-    def branch(self, then, otherwise, carried, loose, test):
+    def branch(self, then, otherwise, names, test):
         run_body(then if test else otherwise)
 
     def logical(self, is_and, *parts):

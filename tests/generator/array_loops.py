@@ -10,7 +10,6 @@ of two trips or more are regions here.
 
 import linecache
 import random
-import warnings
 from collections import Counter
 from contextlib import ExitStack
 from typing import NamedTuple
@@ -23,11 +22,12 @@ from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.functions import loop_hooks
 from tests.generator.sequences import way
+from tests.generator.source_loops import outcome
 from tests.passes.graphs import quiet
 
 FEWEST_TRIPS = 2
 SHARES = Counter()
-"""How many functions had regions or none, and whether NumPy ran one of their calls."""
+"""The numbers of functions with regions, without, and with a call that NumPy ran."""
 
 PLACES = (
     *("{i}", "{j}", "-{i}", "-1 - {i}", "{i} - 1", "{j} - {i}", "n - 1 - {i}", "0"),
@@ -263,18 +263,6 @@ def function_of(text, name):
     return names["program"]
 
 
-def outcome(function, call):
-    """Results, or the kind of the error, and the arguments afterwards."""
-    given = call.arguments()
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        try:
-            found = function(*given)
-        except Exception as error:
-            found = (type(error),)
-    return [*found, *given]
-
-
 def same(found, wanted):
     """True for equal types and bits; a number may be NumPy's in place of Python's."""
     return len(found) == len(wanted) and all(map(_same, found, wanted))
@@ -300,13 +288,13 @@ def _kinds(error):
 
 
 def failure(text, calls, name=""):
-    """What differs between the function of a text and Python, as text; None if nothing does."""
+    """The difference between the function of a text and Python, as text; None without one."""
     function = function_of(text, name)
     compiled = axiomjit.jit(function)
     before = stats()["fallbacks"]
     found = None
     for number, call in enumerate((calls[0], *calls)):
-        wanted, got = outcome(function, call), outcome(compiled, call)
+        wanted, got = (outcome(one, call.arguments()) for one in (function, compiled))
         if not same(got, wanted):
             found = f"call {number} {call}:\n{got}\nbut\n{wanted}"
             break

@@ -128,9 +128,8 @@ def function_of(seed, number):
     return names["program"], text
 
 
-def outcome(function, args):
-    """Results with types, or the kind of the error; and the arguments afterwards."""
-    given = [one.copy() for one in args]
+def outcome(function, given):
+    """Results with types, or the kind of the error; and the given arrays afterwards."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
@@ -160,10 +159,10 @@ def failure(seed, number):
     draw = np.random.default_rng([seed, number])
     for n in (10, 14):
         args = draw.random(n), draw.random(n), draw.integers(0, n, n)
-        expected = outcome(function, args)
+        expected = outcome(function, [one.copy() for one in args])
         compiled = axiomjit.jit(function)
         for _ in range(2):
-            found = outcome(compiled, args)
+            found = outcome(compiled, [one.copy() for one in args])
             if not same(found, expected):
                 return f"{text}\n{found}\nbut\n{expected}"
     return None

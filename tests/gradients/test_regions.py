@@ -199,7 +199,7 @@ def test_refusals(golden):
 
 
 def _forwards(nodes, given, lengths=None):
-    """As `rebuilt`, with the trips of an adjoint in the order of the loop."""
+    """Fault: the trips of an adjoint are in the order of the loop."""
     turned = dict(lengths or {})
     for symbol, value in turned.items():
         for one in value.symbols:
@@ -209,17 +209,17 @@ def _forwards(nodes, given, lengths=None):
 
 
 def _without_kept(ends, plan, stand_in):
-    """As `with_stand_ins`, with zeros in place of what is kept."""
+    """Fault: zeros stand in place of the kept values."""
     return with_stand_ins(ends, plan, lambda value, _: zeros(value.dtype, value.shape))
 
 
 def _one_side(scope, placeholders, ends, *rest, **named):
-    """As `close_bodies`, with the first side of a branch on both."""
+    """Fault: both sides of a branch are the first one."""
     return close_bodies(scope, placeholders, [ends[0]] * len(ends), *rest, **named)
 
 
 def _without_captured(self, node):
-    """As `result`, without the cotangents of what a body captures."""
+    """Fault: values that a body captures get no cotangent."""
     made = zip(self.places, written_versions(node), strict=True)
     return {k: Cotangent(one) for k, one in made if k in self.wanted and k < self.written}
 

@@ -7,7 +7,6 @@ loops over numbers and steps over arrays, with the goals that are missed. A time
 the rounds. `--seconds S` is spent on each program.
 """
 
-import argparse
 import math
 import tempfile
 import time
@@ -20,7 +19,7 @@ import numpy as np
 import axiomjit
 from axiomjit.base.config import config
 from tests.end_to_end import source_loops
-from tests.programs.timing import LEAST_MS, LEAST_ROUNDS, milliseconds
+from tests.programs.timing import LEAST_MS, LEAST_ROUNDS, chosen, milliseconds
 
 CUBIC = ["cholesky", "lu", "lu_with_pivots", "gram_schmidt", "floyd_warshall"]
 SQUARE = ["triangular_solve", "levinson", "gauss_seidel", "common_subsequence"]
@@ -81,7 +80,7 @@ class Timing(NamedTuple):
 
 
 def programs():
-    """Of each program by name: its kind, its function and its arguments."""
+    """The kind, the function and the arguments of each program, by name."""
     found = {}
     for length in {*LENGTHS.values(), 10**5}:
         names = [name for name, own in LENGTHS.items() if own == length]
@@ -169,15 +168,10 @@ def table(timings):
 def main():
     """Time the chosen programs and print the table."""
     known = programs()
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help="programs; without one, all")
-    parser.add_argument("--seconds", type=float, default=1.0, help="for each program")
-    given = parser.parse_args()
-    if unknown := set(given.names) - set(known):
-        parser.error(f"no program {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+    names, seconds = chosen(__doc__, known)
     with tempfile.TemporaryDirectory() as folder:
         config.cache_dir = str(Path(folder))
-        timings = [timed(n, known[n], given.seconds) for n in given.names or known]
+        timings = [timed(name, known[name], seconds) for name in names]
     print("\n".join(table(timings)))
 
 

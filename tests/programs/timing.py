@@ -77,17 +77,22 @@ def table(timings):
     return [*lines, f"geometric mean of {len(timings)} ratios: {mean:.3f}"]
 
 
-def main():
-    """Time the chosen programs and print the table."""
-    names = [program.name for program in PROGRAMS]
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+def chosen(about, known):
+    """The options of a command that times programs: names of some that are known, and seconds."""
+    parser = argparse.ArgumentParser(description=about.partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="programs; without one, all")
     parser.add_argument("--seconds", type=float, default=1.0, help="for each program")
     given = parser.parse_args()
-    if unknown := set(given.names) - set(names):
-        parser.error(f"no program {', '.join(sorted(unknown))}; there are {', '.join(names)}")
-    chosen = [p for p in PROGRAMS if not given.names or p.name in given.names]
-    print("\n".join(table([timed(program, given.seconds) for program in chosen])))
+    if unknown := set(given.names) - set(known):
+        parser.error(f"no program {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+    return given.names or [*known], given.seconds
+
+
+def main():
+    """Time the chosen programs and print the table."""
+    names, seconds = chosen(__doc__, [program.name for program in PROGRAMS])
+    found = [timed(program, seconds) for program in PROGRAMS if program.name in names]
+    print("\n".join(table(found)))
 
 
 if __name__ == "__main__":

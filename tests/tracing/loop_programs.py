@@ -11,14 +11,20 @@ import axiomjit as aj
 PROGRAMS = {}
 
 
-def program(arguments):
-    """Register a program with what makes its arguments."""
+def registering(programs):
+    """A decorator that adds a function to a table, with a function that makes its arguments."""
 
-    def registered(function):
-        PROGRAMS[function.__name__] = function, arguments
-        return function
+    def program(arguments):
+        def registered(function):
+            programs[function.__name__] = function, arguments
+            return function
 
-    return registered
+        return registered
+
+    return program
+
+
+program = registering(PROGRAMS)
 
 
 def each(lower, upper, body):

@@ -3,19 +3,12 @@
 import numpy as np
 
 import axiomjit as aj
-from tests.tracing.loop_programs import each, positive, vectors
+from tests.tracing.loop_programs import each, positive, registering, vectors
 
 PROGRAMS = {}
 
 
-def program(arguments):
-    """Register a program with a function that makes its arguments."""
-
-    def registered(function):
-        PROGRAMS[function.__name__] = function, arguments
-        return function
-
-    return registered
+program = registering(PROGRAMS)
 
 
 @program(lambda n, rng: [positive(n, rng), rng.random((n, 2)), 6])

@@ -62,7 +62,7 @@ def test_plans_in_plain_python_mean_what_numpy_does(name):
 
 @pytest.mark.parametrize("name", SERIAL)
 def test_serial_kernels_and_plans_mean_the_same(name, monkeypatch):
-    """What one kernel runs may as well be repeated, nested loops and branches included."""
+    """Programs that are one kernel give the same results as repeated plans."""
     function, make = SERIAL[name]
     mine, plain = (make(7, np.random.default_rng(7)) for _ in range(2))
     monkeypatch.setattr(lower_regions, "_is_for_one_kernel", lambda region, context: False)
