@@ -8,7 +8,7 @@ names.
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -316,16 +316,8 @@ def fmin(a: Any, b: Any) -> Any:
     return b if a != a else a if b != b else minimum(a, b)
 
 
-# NumPy's function of the same name, for scalars of one dtype.
-NUMPYS: tuple[np.ufunc, ...] = (
-    *(np.sqrt, np.absolute, np.sign, np.floor, np.ceil, np.trunc, np.rint),
-    *(np.isnan, np.isinf, np.isfinite, np.signbit, np.copysign),
-    *(np.floor_divide, np.remainder, np.fmod, np.left_shift, np.right_shift),
-    # of complex numbers
-    *(np.multiply, np.divide, np.conjugate, np.reciprocal),
-    # of complex numbers, and of unsigned with signed integers
-    *(np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal),
-)
+UFUNCS: Final = {name: one for name, one in vars(np).items() if isinstance(one, np.ufunc)}
+"""NumPy's functions of scalars, by name; only functions that differ from them are defined here."""
 
 
 def _reader(parameters: Sequence[KernelWord], kind: str) -> Callable[[Sequence[Any], int], Any]:
@@ -342,6 +334,7 @@ def _reader(parameters: Sequence[KernelWord], kind: str) -> Callable[[Sequence[A
 def plain_names(parameters: Sequence[KernelWord]) -> dict[str, Any]:
     """The globals of a kernel source that runs in plain Python."""
     return {
+        **UFUNCS,
         **{cast.__name__: cast for cast in CASTS.values()},
         **{f"bits_as_{cast_name(code)}": _make_bits(code) for code in DTYPES},
         **{kind: _reader(parameters, kind) for kind in ("buffer", "scalar", "length", "flag")},
@@ -378,7 +371,6 @@ def plain_names(parameters: Sequence[KernelWord]) -> dict[str, Any]:
         "extreme": extreme,
         "fmax": fmax,
         "fmin": fmin,
-        **{function.__name__: function for function in NUMPYS},
         **ELEMENTARY,
         "inf": math.inf,
         "nan": math.nan,
