@@ -139,15 +139,17 @@ class KernelHandle:
     """
 
     __slots__ = (
-        *("__weakref__", "_dropped", "_hits", "_last", "_load", "_users"),
-        *("checked", "failure", "was_reported", "kernel", "loaded"),
+        *("__weakref__", "_hits", "_last", "_load", "_users"),
+        *("checked", "dropped", "failure", "was_reported", "kernel", "loaded"),
     )
 
     kernel: Kernel
     checked: bool
     """True for the form that checks each access."""
     loaded: LoadedKernel | None
-    """A weak reference to the machine code in memory."""
+    """The machine code, unless it has been dropped or was never loaded."""
+    dropped: Callable[[], LoadedKernel | None]
+    """The machine code that was last dropped, while something still references it."""
     failure: Exception | None
     """The error of a failed compilation in the background."""
     was_reported: bool
@@ -161,16 +163,16 @@ class KernelHandle:
         self.failure, self.was_reported = None, False
         self._users: dict[int, weakref.ref[NativeUser]] = {}
         self._hits: dict[int, int] = {}
-        self._dropped: Callable[[], LoadedKernel | None] = _no_kernel
+        self.dropped = _no_kernel
         self._last = 0
 
     def get(self) -> LoadedKernel:
-        """The loaded kernel; a dropped kernel that is still referenced counts as loaded.
+        """The loaded kernel.
 
         Raises:
             The errors of `KernelCache.get`, if the kernel must be loaded.
         """
-        found = self.loaded or self._dropped() or self._load(self)
+        found = self.loaded or self._load(self)
         self._last = next(_USES)
         return found
 
@@ -193,7 +195,7 @@ class KernelHandle:
         """Drop the machine code; running calls keep it until they end."""
         dropped = self.loaded
         if dropped is not None:
-            self._dropped = weakref.ref(dropped)
+            self.dropped = weakref.ref(dropped)
         self.loaded = None
         for reference in list(self._users.values()):
             user = reference()
@@ -399,7 +401,8 @@ class KernelCache:
         """True if a kernel is in memory or on disk, from where it is loaded; compiles nothing."""
         handle = self.handle(kernel)
         if handle.loaded is None:
-            found = self._from_disk(self._disk_key(kernel, handle.checked), handle.checked)
+            disk_key = self._disk_key(kernel, handle.checked)
+            found = handle.dropped() or self._from_disk(disk_key, handle.checked)
             if found is None:
                 return False
             handle.loaded = found
@@ -424,7 +427,12 @@ class KernelCache:
                 self._recent.popitem(last=False)
 
     def _load(self, handle: KernelHandle) -> LoadedKernel:
-        """Load a kernel that is not in memory."""
+        """Load a kernel; code that was dropped and is still referenced is taken up again."""
+        found = handle.dropped()
+        if found is not None:
+            handle.loaded = found
+            self._make_room(handle)
+            return found
         self._require_now()
         waits = calls_wait()
         if not waits:

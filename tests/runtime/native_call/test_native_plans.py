@@ -198,6 +198,19 @@ def test_kernels_that_are_dropped_come_back(unchecked):
     assert jitted.hits_natively[0] > before
 
 
+def test_dropped_kernels_that_are_still_referenced_are_taken_up_again(unchecked):
+    jitted = warmed(PROGRAMS["sort"][0], X)
+    ((compiled,),) = jitted._plans.values()
+    plan = compiled.runnable.native_plan(1, 0)
+    loaded = [handle.loaded for handle in compiled.runnable.handles]
+    for handle in compiled.runnable.handles:
+        handle.drop()
+    another = warmed(PROGRAMS["sort"][0], X)
+    assert another.hits_natively[0] > 0
+    assert [handle.loaded for handle in compiled.runnable.handles] == loaded
+    assert [owner for _, owner in plan.kernels] == loaded
+
+
 def test_kernels_that_are_dropped_while_a_plan_is_written_stay_with_it(monkeypatch, unchecked):
     jitted = warmed(PROGRAMS["sort"][0], X)
     ((compiled,),) = jitted._plans.values()
