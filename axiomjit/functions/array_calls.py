@@ -24,11 +24,11 @@ def first_traced(values: Any) -> Tracer | None:
 
 
 def writing(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """The result of a function of NumPy that may write into an array.
+    """The result of a function of NumPy that may write into one of its arguments.
 
     Raises:
-        NeedsValuesError: the array is read-only, as one that stands for an array from outside whose
-            elements decide what the function does.
+        NeedsValuesError: the array is read-only, as is each array whose elements the trace depends
+        on.
     """
     try:
         return function(*args, **kwargs)
@@ -49,7 +49,7 @@ _OPERANDS: Final = {"reduce": 1, "accumulate": 1, "reduceat": 2}
 
 
 def call_numpy(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """The result of a function or ufunc; traced arrays within lists are asked, too."""
+    """The result of a function or ufunc, whose lists may contain traced arrays."""
     traced = first_traced([args, list(kwargs.values())])
     if traced is not None:
         if type(function) is np.ufunc:
@@ -60,7 +60,7 @@ def call_numpy(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> An
 
 
 def call_ufunc(ufunc: Any, method: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """The result of a method of a ufunc; traced arrays within lists are asked, too."""
+    """The result of a method of a ufunc, whose lists may contain traced arrays."""
     traced = first_traced([args, list(kwargs.values())])
     if traced is None:
         if method == "at" and isinstance(args[0], np.ndarray) and not args[0].flags.writeable:
@@ -126,7 +126,7 @@ class KnownArrays:
         return False
 
     def forget(self) -> None:
-        """Forget all arrays: the trace is over, and only what is outside shall live on."""
+        """Forget all arrays at the end of the trace, so that they can be freed."""
         self._lines.clear()
 
     def want_traced(self, array: Any) -> None:

@@ -1,4 +1,4 @@
-"""Special methods that functions of Python's library ask their arguments for."""
+"""Special methods of arguments that functions of Python's library call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NEXT: Final = _methods("iter next getitem")
 _ITERATION: Final = (*_NEXT, *_methods("len length_hint"))
 _ADDITION: Final = _methods("add radd")
 NUMBERS: Final = _methods("float complex index int ceil floor trunc")
-"""Methods that `math` and `cmath` ask for."""
+"""Special methods of arguments that `math` and `cmath` call."""
 ALL: Final = (
     *_methods(
         """
@@ -33,7 +33,7 @@ ALL: Final = (
     ),
     "keys",
 )
-"""Stands for an unknown use of an object, which may also read attributes: the special methods."""
+"""The special methods that an unknown use of an object may call; it may read attributes, too."""
 
 # By function: what is asked of an argument, and of what is in it.
 _BUILTINS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
@@ -162,7 +162,8 @@ ASKED: Final[dict[str, dict[str, tuple[tuple[str, ...], tuple[str, ...]]]]] = {
     "sys": {"getsizeof": (_methods("sizeof"), ()), "intern": ((), ())},
     "posix": {"fspath": (_methods("fspath"), ())},
 }
-"""By module and function, the special methods asked of arguments, and of their entries."""
+"""By module and function, the special methods of arguments that it calls, and those of their
+entries."""
 OF_METHODS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     **dict.fromkeys(("index", "count", "remove", "__contains__"), (_methods("eq hash"), ())),
     **dict.fromkeys(

@@ -64,7 +64,7 @@ _UNBOUND: Final = (MethodDescriptorType, WrapperDescriptorType)
 _BLIND: Final = frozenset(
     {"append", "extend", "appendleft", "extendleft", "add", "discard", "clear", "update"}
 )
-"""Methods of containers that change them and neither return nor depend on their entries."""
+"""Methods that change a container and neither return nor depend on its entries."""
 _CHANGING: Final = frozenset(
     {
         *("insert", "remove", "pop", "sort", "reverse", "popleft", "rotate", "popitem"),
@@ -72,7 +72,7 @@ _CHANGING: Final = frozenset(
         "symmetric_difference_update",
     }
 )
-"""Other methods of containers that change them."""
+"""Other methods that change a container."""
 _READING: Final = frozenset(
     {
         *("get", "keys", "values", "items", "copy", "index", "count", "union", "difference"),
@@ -82,25 +82,25 @@ _READING: Final = frozenset(
         *("__or__", "__and__", "__sub__", "__xor__", "__repr__", "__str__", "__sizeof__"),
     }
 )
-"""Methods of containers that change nothing."""
+"""Methods that leave a container unchanged."""
 _WRITING: Final = ("fill", "put", "sort", "partition", "resize", "itemset", "setflags", "setfield")
-"""Methods of arrays that change them."""
+"""Methods that change an array."""
 _COMPARING: Final = {
     **dict.fromkeys(("index", "count", "remove"), ("__eq__",)),
     "sort": ("__lt__", "__gt__"),
 }
 """For each method of a container that compares entries, the special methods that it calls."""
 _STORING: Final = frozenset({"append", "appendleft", "add", "insert", "setdefault", "__setitem__"})
-"""Methods that put their arguments themselves into a container."""
+"""Methods that put an argument itself, not a copy, into a container."""
 
 
 class Calls(Operators):
     """Traces calls of functions, methods and classes."""
 
     def __init__(self, outside: Outside, bind: Callable[..., FunctionType]) -> None:
-        """Belong to a trace; `bind(self, function, form)` makes the copy of a function.
+        """Store the trace, and `bind(self, function, form)`, which makes the copy of a function.
 
-        Its form is None if it has no text.
+        The form of a function without text is None.
         """
         super().__init__(outside)
         self._bind = bind
@@ -570,12 +570,12 @@ def _refuse_objects(function: FunctionType, args: Any, kwargs: Any) -> None:
 
 
 def _is_hidden(function: FunctionType) -> bool:
-    """True for a wrapped method of a library, which is known only by its class."""
+    """True for a wrapped method of a library, about which only its class is known."""
     return not users_function(function) and kind_of_call(function).kind is Kind.REFUSED
 
 
 def _is_refused(function: Any) -> bool:
-    """True if a library's bound method is refused, as `random.random` of a hidden object is."""
+    """True if a bound method is one that is refused, such as `random.random`."""
     bound = type(function) is MethodType and type(function.__func__) is FunctionType
     if not bound and not isinstance(function, BuiltinFunctionType):
         return False

@@ -21,7 +21,7 @@ class FromSource(Record):
     source: Source
 
     def now(self, vector: Vector) -> object:
-        """The object."""
+        """Return the object."""
         return vector[self.source.number]
 
 
@@ -92,7 +92,7 @@ class Replay(Record):
     line: str | None
 
     def do(self, vector: Vector, values: Sequence[Any]) -> None:
-        """Do it."""
+        """Do the effect."""
         target = None if self.target is None else vector[self.target.number]
         HOW[self.how](target, self.key, values)
 

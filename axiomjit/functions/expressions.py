@@ -70,10 +70,10 @@ _COMPARE: Final = {
 _OWN_NAMES: Final = frozenset({"locals", "eval", "exec"})
 """Builtins that see the local names of their caller."""
 _OWN_NAMES_BY_DEFAULT: Final = frozenset({"vars", "dir"})
-"""Builtins that do so if they are called without an argument."""
+"""Builtins that see the local names of their caller if called without an argument."""
 UNPACKED: Final = (ast.Tuple, ast.List)
 _BINDING: Final = (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)
-"""Expressions that belong to the function itself."""
+"""Expressions that bind names of their function, or suspend it."""
 
 
 class NotInstrumentedError(Exception):
@@ -86,7 +86,7 @@ class NotInstrumentedError(Exception):
 
 
 class NoTextError(NotInstrumentedError):
-    """No text compiles to the code of a function."""
+    """No source text compiles to the code of a function."""
 
 
 class Expressions:
@@ -367,7 +367,7 @@ class Expressions:
         return self.hook("truth", at, self.expression(node))
 
     def truth_value(self, node: Any) -> ast.expr:
-        """Return an expression with the truth of a condition, or its value; it may be traced."""
+        """Return an expression with the truth of a condition, or its value, perhaps traced."""
         empty = ast.arguments([], [], None, [], [], None, [])
         if isinstance(node, ast.Compare) and len(node.ops) > 1:
             signs = [constant(_COMPARE[one.__class__], node) for one in node.ops]
@@ -590,7 +590,7 @@ def constant(value: Any, at: Any) -> ast.Constant:
 
 
 def all_of(tests: list[ast.expr], at: Any) -> ast.expr:
-    """Return the condition that all of some conditions are true."""
+    """Return the conjunction of conditions."""
     return tests[0] if len(tests) == 1 else placed(ast.BoolOp(ast.And(), tests), at)
 
 

@@ -3,8 +3,8 @@
 Such a function gives the same with lazy arrays as with NumPy's, and hands them to nobody: it calls
 NumPy's functions, which ask arrays for what they do, methods of arrays, texts and containers,
 `math`, harmless builtins and functions of the user's that are harmless themselves. It stores
-nothing outside itself. Decided is by the text, before anything runs; what is not known is not
-harmless.
+nothing outside itself. The text alone decides, before anything runs; a function with an unknown
+operation is not harmless.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from axiomjit.functions.sources import ATOMS
 
 LEAST_OPERATIONS: Final = 3
 DATUM: Final = "datum"
-"""Stands for a value outside that may be another one in each call, as long as it `is_datum`."""
+"""Stands for a value outside that may differ from call to call, as long as it `is_datum`."""
 
 
 class Part(Record):
@@ -354,7 +354,7 @@ class _Walk:
         return callee in _CONSUMERS
 
     def _check_places(self, node: ast.Call, kind: CallKind, first: int) -> None:
-        """Refuse an array that is written by a call and given by its place only."""
+        """Refuse a positional argument that the call may write into."""
         places = [one.parameter.place for one in kind.writes]
         least = min([place - first for place in places if place], default=len(node.args))
         if len(node.args) > least or (
@@ -513,7 +513,7 @@ def _names(text: str) -> frozenset[str]:
 
 
 class _Hashless:
-    """A set of objects by identity: some that are asked for have no hash."""
+    """A set of objects by identity, since some objects have no hash."""
 
     def __init__(self, objects: Iterable[object]) -> None:
         self._objects = {id(one): one for one in objects}
@@ -553,7 +553,7 @@ _HARMLESS: Final = _Hashless(
         *(one for one in vars(math).values() if type(one) is BuiltinFunctionType),
     ]
 )
-"""Functions that look at arrays as at NumPy's, and keep none."""
+"""Functions that take lazy arrays as they take NumPy's, and keep none of them."""
 _DATA: Final = _names(
     "shape dtype ndim size T mT real imag nbytes itemsize strides kind name char str"
 )
@@ -576,7 +576,7 @@ _METHODS: Final = _names(
     as_integer_ratio bit_count bit_length hex is_integer
     """
 )
-"""Methods of arrays, texts, containers and numbers that look at arrays as at NumPy's."""
+"""Methods of arrays, texts, containers and numbers that take lazy arrays as they take NumPy's."""
 _PLAIN: Final = (
     *(ast.Expr, ast.Return, ast.Assign, ast.Delete, ast.If, ast.Raise, ast.Try, ast.Assert),
     *(ast.ExceptHandler, ast.Pass, ast.Break, ast.Continue, ast.Constant, ast.JoinedStr),

@@ -1,4 +1,4 @@
-"""The hooks of one function's copy: its names, and otherwise what the trace does (`Calls`)."""
+"""The hooks that one function's copy calls: for its names, and those of the trace (`Calls`)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FunctionHooks:
     """The hooks that one function's copy calls, named as in `instrument`."""
 
     def __init__(self, calls: LibraryCalls, function: FunctionType) -> None:
-        """Belong to a trace, and to a function with its namespace and cells."""
+        """Store the trace, and the function with its namespace and cells."""
         self._calls, self._outside = calls, calls.outside
         self._function, self._space = function, function.__globals__
         names = function.__code__.co_freevars
@@ -116,7 +116,7 @@ class FunctionHooks:
     # Statements
 
     def target(self, owner: Any) -> Target:
-        """A view of an object that stores attributes and items as the trace does."""
+        """A view of an object; the trace records stores into its attributes and items."""
         made = object.__new__(Target)
         _put_calls(made, self._calls)
         _put_owner(made, owner)

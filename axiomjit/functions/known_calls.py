@@ -54,7 +54,7 @@ class Kind(Enum):
 
 
 class Parameter(Record):
-    """A parameter of a function; of methods the first is the owner."""
+    """A parameter of a function; the first one of a method is the owner."""
 
     place: int | None
     """None for parameters that are given by name only."""
@@ -68,12 +68,12 @@ class Parameter(Record):
 
 
 class Write(Record):
-    """A parameter that a call changes; with a flag, only if that has another value."""
+    """A parameter that a call changes, or changes only for some values of a flag."""
 
     parameter: Parameter
     flag: Parameter | None = None
     unless: object = None
-    """The values of the flag for which nothing changes are None and this."""
+    """The value of the flag, beside None, for which the call changes nothing."""
 
     def is_done(self, args: Sequence[Any], kwargs: Kwargs) -> bool:
         """True if a call with these arguments changes the argument of the parameter."""
@@ -90,16 +90,17 @@ class CallKind(Record):
     name: str = ""
     """The name of the function in messages."""
     inner: Any = None
-    """The function that does the call instead: ours, or the one that is wrapped."""
+    """The function that is called instead: one of ours, or the wrapped one."""
     writes: tuple[Write, ...] = ()
     functions: tuple[Parameter, ...] | None = ()
     """Parameters that are functions, or lists of them; None if any argument may be one."""
     asks: tuple[str, ...] = ALL
-    """Special methods that arguments may be asked for; with `ALL`, also any attribute."""
+    """Special methods of arguments that a call may run; with `ALL` it may read any attribute,
+    too."""
     asks_entries: tuple[str, ...] = ALL
-    """Special methods that objects inside the arguments may be asked for."""
+    """Special methods that a call may run of objects inside the arguments."""
     hook: tuple[str, ...] = ()
-    """The hook that does the same, and its first arguments."""
+    """The equivalent hook, and its first arguments."""
     depends: Callable[[CallKind, Sequence[Any], Kwargs], CallKind] | None = None
     """Gives the kind for some arguments, if it depends on them."""
 
@@ -190,7 +191,7 @@ class CallTable:
         return found[1]
 
     def ufunc(self, ufunc: np.ufunc) -> CallKind:
-        """The kind of calls of a ufunc; one that `frompyfunc` makes may be gone soon."""
+        """The kind of calls of a ufunc; one made by `frompyfunc` is not kept alive."""
         found = _of_ufunc(ufunc)
         if found.kind is not Kind.REFUSED:
             self._held.append(ufunc)
@@ -278,7 +279,7 @@ def _pure(module: str, name: str) -> CallKind:
 
 
 def _asking(module: str, name: str, kind: CallKind) -> CallKind:
-    """A kind with the methods that a function asks for, its equivalent hook, and its writes."""
+    """A kind with a function's special methods of arguments, equivalent hook, and writes."""
     found = ASKED.get(module, {}).get(name)
     if found is not None:
         kind = kind.replace(asks=found[0], asks_entries=found[1])
@@ -318,7 +319,7 @@ def _parameters_of(words: str) -> Iterator[tuple[str, Parameter]]:
 
 
 def _replacements(module: str) -> Iterator[tuple[str, CallKind]]:
-    """Yield the functions of a module that functions of ours replace, with the kind of call."""
+    """Yield the functions of a module that are replaced by ours, each with its kind."""
     for name, held in vars(sys.modules[module]).items():
         ours = None
         if not name.startswith("_") and callable(held) and hasattr(held, "__name__"):
@@ -351,7 +352,7 @@ def _unless_seeded(kind: CallKind, args: Sequence[Any], kwargs: Kwargs) -> CallK
 
 
 def _unless_now(kind: CallKind, args: Sequence[Any], kwargs: Kwargs) -> CallKind:
-    """NumPy's functions that make dates of text ask for the time if that is "now" or "today"."""
+    """The kind of a function of dates, which reads the clock for "now" and "today"."""
     waiting = [*args, *kwargs.values()]
     while waiting:
         one = waiting.pop()
@@ -368,7 +369,7 @@ def _type_call(kind: CallKind, args: Sequence[Any], kwargs: Kwargs) -> CallKind:
 
 
 def _iter_call(kind: CallKind, args: Sequence[Any], kwargs: Kwargs) -> CallKind:
-    """`iter` with two arguments calls a function until it gives the second."""
+    """The kind of `iter`, which with two arguments calls the first one."""
     if len(args) < 2:
         return kind
     return kind.replace(kind=Kind.CALLBACK, functions=(Parameter(0, "object"),))
@@ -376,7 +377,7 @@ def _iter_call(kind: CallKind, args: Sequence[Any], kwargs: Kwargs) -> CallKind:
 
 _DEPENDING: Final = {"type": _type_call, "iter": _iter_call}
 _OF_NUMPY: Final = CallKind(Kind.PURE, "a function of NumPy's", depends=_unless_now)
-"""Stands for the kinds of NumPy's functions until they are asked for."""
+"""A key that stands for NumPy's functions until their kinds are looked up."""
 
 
 # Functions, classes and objects that no table names
@@ -392,7 +393,8 @@ _OUT_PLACES: Final = {"dot": 2, "concatenate": 2, "take": 3, "choose": 2, "compr
 
 
 _OUT_NAMES: Final = {"scipy.ndimage": ("output", "distances", "indices")}
-"""Names of parameters for results, by the module that users import from, if not `out` only."""
+"""Names of parameters for results, by the public module of a function; elsewhere only `out` is
+one."""
 
 
 def _outputs(function: Any) -> tuple[Write, ...]:
@@ -414,7 +416,7 @@ def _outputs(function: Any) -> tuple[Write, ...]:
 
 
 def _every_parameter(function: Any) -> list[Parameter]:
-    """The parameters of a function; empty if it does not tell them."""
+    """The parameters of a function; empty if it has no signature."""
     try:
         given = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -466,7 +468,7 @@ def _class_of(function: Any, module: str, name: str) -> type | None:
 
 
 def _of_bound(method: MethodType, own: str) -> CallKind:
-    """A bound method: one of the user's, or one of a class of a library."""
+    """The kind of a bound method of the user's, or of a library's class."""
     function: Any = method.__func__
     owner: Any = method.__self__
     if not is_library(function, own):
@@ -520,7 +522,7 @@ def _is_known_base(base: type) -> bool:
 
 
 def _of_instance(callee: Any, own: str) -> CallKind:
-    """Objects with a `__call__`."""
+    """The kind of an object with a `__call__`."""
     kind = type(callee)
     if is_fortran(callee):
         return _of_fortran(callee)

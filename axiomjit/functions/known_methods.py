@@ -14,7 +14,7 @@ from axiomjit.tracing.generators import is_generator_class
 
 
 class Role(Enum):
-    """The most that a method may do."""
+    """The strongest effect that a method may have."""
 
     PURE = "gives a result"
     WRITE = "changes its object"
@@ -264,9 +264,9 @@ _UNNAMED: Final[dict[str, type]] = {
     "builtins.generator": GeneratorType,
     "builtins.function": FunctionType,
 }
-"""Classes that no module has under their names."""
+"""Classes whose module does not have their name."""
 _PLAIN_MODULES: Final = frozenset({"builtins", "collections", "itertools", "numpy", "operator"})
-"""Modules whose other classes, such as iterators, have special methods of the usual meaning."""
+"""Modules in whose other classes, such as iterators, special methods have their usual meaning."""
 _FAMILY_WORDS: Final = """
     append clear eliminate_zeros extend fill itemset partition pop prune put resize set_weights
     setdiag setfield setflags sort sort_indices sum_duplicates update reset setter step
@@ -277,7 +277,7 @@ _FAMILY_UNKNOWN: Final = frozenset({"dump", "rvs", "resample", "tofile", "random
 _LABELLED_UNKNOWN: Final = frozenset(
     {"now", "today", "utcnow", "sample", "plot", "load", "compute", "persist", "close", "hist"}
 )
-"""Methods of xarray's and pandas' classes that ask for more than their object."""
+"""Methods of xarray's and pandas' classes that use more than their object: a clock, a file."""
 _LABELLED_PURE: Final = frozenset({"__getattr__", "__array_ufunc__", "__enter__", "__exit__"})
 _WITHOUT_SPECIAL: Final = frozenset({"os._Environ"})
 """Classes whose special methods are unknown, except those named."""

@@ -13,7 +13,8 @@ from axiomjit.functions.library_names import FAMILIES
 HEAP: Final = 1 << 9
 """CPython's flag of classes that a class statement has made."""
 replaced_in: dict[str, Callable[[], Iterator[tuple[Any, str, Any]]]] = {}
-"""By library, its functions that other ones do, with their names and these; later packages add."""
+"""By library, a function that yields its replaced functions: owner, name and replacement of
+each."""
 
 
 def is_library(part: Any, own: str = "") -> bool:
@@ -75,5 +76,5 @@ def _is_of_library(kind: type) -> bool:
 
 
 def is_of_family(module: str) -> bool:
-    """True for a module of a package whose functions are pure, but for those in `DENIED`."""
+    """True for a module of one of `FAMILIES`, whose functions are pure except those in `DENIED`."""
     return any(module == name or module.startswith(f"{name}.") for name in FAMILIES)

@@ -152,7 +152,7 @@ class LibraryCalls(Calls):
         return self.known.note(late.call_scipy(self, known, function, args, kwargs))
 
     def _refuse_hidden(self, known: CallKind, args: Any, kwargs: Any) -> None:
-        """Leave the function to NumPy if a call runs methods of the user's, or changes things."""
+        """Leave the function to NumPy if a call may run users' methods or change the outside."""
         for one in (*args, *kwargs.values()):
             if self._entries_have(one, *_NOT_GENERATED.intersection(known.asks_entries)):
                 refuse(f"gives {known.name} a container of objects whose methods it may call")
@@ -161,7 +161,7 @@ class LibraryCalls(Calls):
             refuse(f"calls {known.name}, which overwrites what lives on outside it")
 
     def _askable(self, value: Any, known: CallKind) -> Any:
-        """An argument of a library's function, which may ask it for special methods."""
+        """An argument of a library's function, which may call its special methods."""
         if is_users(type(value)) and not is_plain(value):
             reads = self.outside.is_outside(value) and known.name not in _ASK_FOR_CLASSES
             if reads or known.kind is not Kind.PURE:
@@ -221,7 +221,7 @@ class LibraryCalls(Calls):
         return len(values[0]) if function.__name__ == "write" else None
 
     def shown(self, value: Any) -> Any:
-        """An argument of `print` and its like, as it is at this moment."""
+        """The present state of an argument of `print` and its like."""
         if type(value) is Text:
             return value
         if is_users(type(value)) and not is_plain(value):
@@ -381,14 +381,14 @@ class _Managed:
 
 
 _ASK_FOR_CLASSES: Final = ("dataclasses.fields", "dataclasses.is_dataclass")
-"""Functions that look at the class of an object only."""
+"""Functions that read only the class of an object."""
 _COPYING: Final = frozenset(
     {
         *(list, tuple, set, frozenset, dict, deque, OrderedDict, Counter, defaultdict),
         *(str, bytes, bytearray, int, float, complex, bool, np.dtype, np.ndarray),
     }
 )
-"""Classes whose instances keep entries of containers, but not these themselves."""
+"""Classes whose instances keep the entries of a container, but not the container."""
 _BY_KIND: Final[dict[Kind, Callable[..., Any]]] = {
     Kind.PURE: LibraryCalls._run,
     Kind.ASKS: LibraryCalls._run,
@@ -441,7 +441,7 @@ def _isinstance(calls: LibraryCalls, value: Any, kinds: Any) -> bool:
 
 
 def _partial(calls: LibraryCalls, function: Any, *args: Any, **kwargs: Any) -> Any:
-    """A `functools.partial`, which takes one of a partial apart."""
+    """The traced form of `functools.partial`; the parts of a partial from outside are read."""
     if type(function) is not functools.partial or not calls.outside.is_outside(function):
         return functools.partial(function, *args, **kwargs)
     callee, first, named = (calls.attribute(function, n) for n in ("func", "args", "keywords"))
@@ -581,7 +581,7 @@ def _format(calls: LibraryCalls, value: Any, spec: Any = "") -> Any:
 
 
 def _number(kind: type, *names: str) -> Callable[..., Any]:
-    """The form of `float` and its like for symbolic numbers and for methods of the user's."""
+    """The traced form of `float` and its like, for symbolic numbers and users' classes."""
 
     def number(calls: LibraryCalls, *values: Any, **named: Any) -> Any:
         if len(values) == 1 and is_labelled(values[0]):
@@ -600,7 +600,7 @@ def _number(kind: type, *names: str) -> Callable[..., Any]:
 
 
 class _Numbered:
-    """An object with a number, whose class Python checks."""
+    """An object whose conversion gives a number, so that Python checks the number's class."""
 
     def __init__(self, number: Any) -> None:
         self._number = number

@@ -181,7 +181,7 @@ PURE: Final[dict[str, str]] = {
 }
 """Functions and classes that change nothing and keep nothing, by module.
 
-They may ask their arguments for any special method.
+They may call any special method of their arguments.
 """
 
 FAMILIES: Final = (
@@ -217,7 +217,7 @@ DENIED: Final[dict[str, str]] = {
     "pandas.plotting": "*",
     "pandas._config": "*",
 }
-"""Parts of them that are not known; the star stands for all."""
+"""Functions in `FAMILIES` that are not pure, by module; the star stands for all."""
 DRAWING: Final = frozenset({"random_state", "rng", "seed"})
 """Parameters of functions that draw random numbers by themselves if these are not given."""
 
@@ -295,7 +295,7 @@ PURE_WITH: Final[dict[str, int]] = {
     **{"time.asctime": 1, "time.ctime": 1, "time.gmtime": 1, "time.localtime": 1},
     "time.strftime": 2,
 }
-"""The number of arguments from which on one of these functions is pure."""
+"""Functions that are pure if they get this number of arguments or more."""
 SEEDED: Final[dict[str, str]] = {
     "numpy.random": "MT19937 PCG64 PCG64DXSM Philox RandomState SFC64 SeedSequence",
     "random": "Random",

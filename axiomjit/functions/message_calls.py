@@ -20,7 +20,8 @@ def running_line(level: int) -> Line | int:
     """The line of the user's program that runs now (level 1), or that of a caller (higher levels).
 
     Returns:
-        The line. If it is outside the compiled function, the number of levels above that function.
+        The line. A line outside the compiled function is given by the number of levels above that
+        function.
     """
     following = current()
     within: CodeType | None = None if following is None else following.within

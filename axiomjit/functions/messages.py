@@ -29,7 +29,7 @@ def line_of(frame: FrameType) -> Line:
 
 
 def calling_line(level: int) -> Line:
-    """The line that calls the compiled function now, or of a caller at a level above it."""
+    """The line that calls the compiled function, or the line of a caller at a higher level."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if is_users_frame(frame):

@@ -1,4 +1,4 @@
-"""Attributes and items of objects, read and stored as Python does, without touching the outside."""
+"""Reads and stores of attributes and items by Python's rules; the outside is not changed."""
 
 from __future__ import annotations
 
@@ -501,11 +501,11 @@ class Objects:
 
 
 _SET_ANEW: Final = frozenset({"__defaults__", "__kwdefaults__"})
-"""Parts of functions that programs set anew."""
+"""Parts of functions that programs may replace."""
 _STREAMS: Final = frozenset({"stdout", "stderr", "stdin"})
-"""Names of `sys` that programs set anew."""
+"""Names of `sys` that programs may replace."""
 _CACHED: Final[Any] = vars(functools)["cached_property"]
-"""Python's own class of cached properties, which users' classes have; ours is another."""
+"""The class of cached properties that users' classes have: Python's own, not ours."""
 _FIELD: Final = type(namedtuple("_Pair", "first").first)  # type: ignore[attr-defined]
 """The class of descriptors for the fields of a namedtuple."""
 _OF_CLASSES: Final = frozenset(

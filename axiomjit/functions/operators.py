@@ -64,9 +64,9 @@ _ORDER: Final[dict[str, tuple[str, str, Callable[[Any, Any], Any]]]] = {
     "!=": ("__ne__", "__ne__", operator.ne),
 }
 _STEADY: Final = (np.ndarray, range, str, bytes, AxisValue, *BY_IDENTITY)
-"""Types of objects from outside that are guarded with all that is in them, or hold no values."""
+"""Types of objects from outside whose guards include their contents, or that have none."""
 _BY_POSITION: Final = Sequence.__iter__
-"""Iterates by `__getitem__`."""
+"""Python's method that iterates by calling `__getitem__`."""
 _CHANGEABLE: Final = (list, set, dict, deque)
 _CHANGING: Final = {
     (list, "+"): "extend",
@@ -81,7 +81,7 @@ _CHANGING: Final = {
 
 
 _WITHOUT_OTHERS: Final = frozenset({"enum", "builtins"})
-"""Modules whose special methods, inherited by users' classes, call no method of the user's."""
+"""Modules of base classes whose special methods call no method of a user's subclass."""
 
 
 def is_equal_to_itself(value: Any) -> bool:
@@ -438,7 +438,7 @@ class Operators(Objects):
     def given(self, value: Any) -> Any:
         """The value to pass to a library's function; entries of outside containers are guarded.
 
-        A text of computed values is asked for.
+        A text of computed values is built.
 
         Raises:
             NeedsValuesError: the value is an object from outside about which nothing is known.

@@ -1,4 +1,4 @@
-"""The outside of a function during one trace: what it has read, and what it would have changed.
+"""The outside of a function during one trace: its reads, and its changes, which are not done.
 
 Nothing outside is changed while a function is traced. A value that is read gets a source and a
 guard; arrays, and numbers that change, become inputs of the program. A store or a change goes to an
@@ -90,7 +90,7 @@ def is_container(value: Any) -> bool:
 
 
 def _is_descriptor(value: Any, source: Source) -> bool:
-    """True if an attribute of a class is a descriptor, which makes the instances' attribute."""
+    """True if an attribute of a class is a descriptor, which computes instances' attributes."""
     return isinstance(source, ClassAttribute) and hasattr(type(value), "__get__")
 
 
@@ -107,7 +107,7 @@ _STORED: Final[dict[str, type[Part]]] = {
     "item": Item,
     "cell": Contents,
 }
-"""The parts that effects store."""
+"""By the name of an effect, the class of the part that it stores."""
 
 
 class Wanted:
@@ -195,7 +195,7 @@ class Outside:
         """Start a trace.
 
         Args:
-            wanted: What earlier traces found out.
+            wanted: The facts that earlier traces have found.
             add_input: Makes an array or number from outside an argument of the program, and returns
                 what represents it.
         """
@@ -230,7 +230,7 @@ class Outside:
         return known
 
     def note_argument(self, place: int, name: str, array: Array, stands: Any) -> None:
-        """Note an array argument, which may be met again outside."""
+        """Note an array argument, which the function may also reach from outside."""
         self._arguments[id(array)] = place, name, array, stands
 
     def value_of(self, source: Source) -> Any:
@@ -271,7 +271,7 @@ class Outside:
         return self._reads[source.number]
 
     def exists(self, made: Part) -> bool:
-        """True if something outside has a part, whose value is not guarded."""
+        """True if an object from outside has a part; only the presence of the part is guarded."""
         source = self.source(made)
         known = self._reads.get(source.number, made.get(self._raw[made.of.number], made.key))
         if source.number not in self._reads:
@@ -404,12 +404,12 @@ class Outside:
         return id(value) in self._originals
 
     def original(self, value: Any) -> Any:
-        """The object from outside for which a value stands, else the value itself."""
+        """The object from outside that a value represents, else the value itself."""
         known = self._originals.get(id(value))
         return value if known is None else known[1]
 
     def owner(self, value: Any) -> Any:
-        """The container from outside for which a copy stands, else the value itself."""
+        """The container from outside that a copy represents, else the value itself."""
         known = self._originals.get(id(value))
         return known[1] if known is not None and is_container(known[1]) else value
 
@@ -542,7 +542,7 @@ class Outside:
         return id(owner) in self._copies or id(owner) in self._late
 
     def has_key(self, owner: Any, key: Any) -> bool:
-        """True if a dict from outside has a key, whose entry is not guarded."""
+        """True if a dict from outside has a key; only the presence of the key is guarded."""
         owner = self.owner(owner)
         stored = self.stored(owner, key)
         if self.needs_whole(owner):

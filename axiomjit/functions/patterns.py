@@ -29,14 +29,14 @@ from typing import Any, Final
 from axiomjit.functions.expressions import LOAD, STORE, Expressions, all_of, constant, placed
 
 Read = Callable[[], ast.expr]
-"""Makes an expression that gives a value again, without a hook."""
+"""Makes an expression that reads a value again, without a hook."""
 
 
 class Patterns:
     """Rewrites the patterns of one `match` statement."""
 
     def __init__(self, rewriter: Expressions, at: Any) -> None:
-        """Belong to the rewriter of a function, and to a statement of it."""
+        """Store the rewriter of the function, and the statement."""
         self._rewriter = rewriter
         self._subject = rewriter.temporary(at)
         self._names: dict[str, Read] = {}

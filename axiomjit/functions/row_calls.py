@@ -105,7 +105,7 @@ def _one_by_one(call: Callable[[Any], Node], rows: Any, lengths: Sequence[int]) 
 
 
 def _all_at_once(call: Callable[[Any], Node], rows: Any, watched: _Watched) -> Node:
-    """The results of all rows, by the computation of one of a number that nothing else has.
+    """The results of all rows, from the computation of one row with an index of its own.
 
     Raises:
         NeedsValuesError: the function does more than to compute, or not in loops.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from axiomjit.functions.library_calls import LibraryCalls
 
 _PARTS: Final = (*ATOMS, np.generic, np.dtype)
-"""Types of parts of an object that no step needs to look at."""
+"""Types of an object's parts that hold no arrays, so that a step ignores them."""
 
 
 def call_scipy(
@@ -77,7 +77,7 @@ def keep(calls: LibraryCalls, value: Any) -> Any:
     Its identity is guarded, and arrays in it may not be written by the traced function.
 
     Raises:
-        NeedsValuesError: the object holds what is not known.
+        NeedsValuesError: the object has a part of an unknown type.
     """
     calls.keep_identity(value)
     source = calls.outside.source_of(value)

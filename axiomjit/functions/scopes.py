@@ -33,7 +33,7 @@ class Scope:
         outside: Collection[str] = (),
         is_comprehension: bool = False,
     ) -> None:
-        """Take the names that it binds and those that it declares global, or finds in cells."""
+        """Store the function's names: those it binds, and those declared global or in cells."""
         self.up, self.own, self.outside = up, {*own}, outside
         self.is_comprehension = is_comprehension
         self.first: str | None = None
@@ -155,7 +155,7 @@ def _evaluated_outside(node: Any) -> list[ast.expr]:
 
 
 def _named(node: ast.AST) -> list[str]:
-    """Return names that a node binds by itself."""
+    """Return the names that a node itself binds, its children left out."""
     if isinstance(node, ast.Import | ast.ImportFrom):
         return [(alias.asname or alias.name).partition(".")[0] for alias in node.names]
     if isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:

@@ -114,7 +114,7 @@ def _in_lines(code: CodeType, lines: list[str]) -> Definition | None:
 
 
 def _ignore_warnings() -> None:
-    """Let nobody see, a second time, warnings about the user's text.
+    """Hide warnings about the user's text, which Python has given once already.
 
     `warnings.catch_warnings` would change the filters of other threads, too.
     """
@@ -142,7 +142,7 @@ def compile_tree(module: ast.Module, code: CodeType) -> CodeType:
 
 
 def _in_own_lines(code: CodeType, lines: list[str], names: list[str]) -> Definition | None:
-    """Return the definition if its own lines suffice."""
+    """Return the definition from its own lines, if they compile alone."""
     is_lambda = code.co_name == "<lambda>"
     for text, shift in _lambda_texts(code, lines) if is_lambda else _def_texts(code, lines):
         node = _first_function(text, code)
@@ -339,7 +339,7 @@ def _imported_names(code: CodeType) -> list[str]:
 
 
 _CODE: Final = {name: number for name, number in dis.opmap.items() if number < 256}
-"""The instructions of code; those beyond are known to compilers alone."""
+"""The instructions of code, without those that only compilers use."""
 _READS: Final = {
     _CODE.get(name)
     for name in ("LOAD_GLOBAL", "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_NAME")

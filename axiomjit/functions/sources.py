@@ -67,7 +67,7 @@ class Source:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """Equal for sources of one place, in all traces of a function."""
+        """A key that is equal for sources of one place, in all traces of a function."""
         raise NotImplementedError
 
     def __str__(self) -> str:
@@ -80,7 +80,7 @@ class Argument(Source):
     __slots__ = ("is_static", "name", "place")
 
     def __init__(self, place: int, name: str, is_static: bool = False) -> None:
-        """Store its place among the leaves of a call, and the name of the parameter."""
+        """Store the argument's place among the leaves of a call, and the name of the parameter."""
         self.place, self.name, self.is_static = place, name, is_static
 
     def read(self, vector: Vector, leaves: Sequence[object]) -> object:
@@ -283,12 +283,12 @@ class Guard(Record):
     source: Source
 
     def holds(self, value: Any, vector: Vector) -> bool:
-        """True if it holds for this value of the source."""
+        """True if the condition holds for this value of the source."""
         raise NotImplementedError
 
 
 class Is(Guard):
-    """The value is this object; MISSING if there must be none."""
+    """The value is this object, or there is no value (MISSING)."""
 
     value: object
 
@@ -335,10 +335,10 @@ class Equals(Guard):
 
 
 class Defined(Guard):
-    """There is a value."""
+    """The source has a value."""
 
     def holds(self, value: Any, vector: Vector) -> bool:
-        """True unless it is missing."""
+        """True unless the value is missing."""
         return value is not MISSING
 
     def __str__(self) -> str:
@@ -394,7 +394,7 @@ class Distinct(Guard):
     others: tuple[Source, ...]
 
     def holds(self, value: Any, vector: Vector) -> bool:
-        """True if it is none of the others."""
+        """True if the object is none of the others."""
         return all(value is not vector[other.number] for other in self.others)
 
     def __str__(self) -> str:
@@ -434,7 +434,7 @@ def _length(value: Any) -> int:
 NUMBERS: Final = frozenset({int, float, complex})
 """Types of numbers that may become arguments of a program."""
 VALUES: Final = (int, float, complex, str, bytes)
-"""Types of values; instances of their subclasses are compared as such, too."""
+"""Types of values; instances of their subclasses are compared like them."""
 ATOMS: Final = frozenset({*NUMBERS, bool, str, bytes, type(None), type(Ellipsis), range, slice})
 """Types of values that never change and hold no objects of other types."""
 
@@ -546,7 +546,7 @@ class Guards:
         return bool(self.sources)
 
     def described(self) -> tuple[GuardInfo, ...]:
-        """The guards and the inputs, for people."""
+        """The guards and the inputs as text, for users."""
         found = [(one.source, str(one), _seldom_fails(one)) for one in self.conditions]
         found += [(one, f"{one} is an argument", False) for one in self.inputs]
         found.sort(key=lambda row: row[0].number)

@@ -37,7 +37,7 @@ class Rewriter(Expressions):
     """The numbers of reads of each name in the function, if it has a loop."""
 
     def module(self) -> ast.Module:
-        """Return a module with a function that has the hooks as parameters, and ours inside."""
+        """Return a module; its function has hooks as parameters and defines the rewritten one."""
         node = self.node
         if hasattr(node, "type_params"):
             node.type_params = []

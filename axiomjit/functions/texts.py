@@ -1,8 +1,9 @@
 """Texts of computed values: put together in each call, after the program.
 
-A `Text` is what `str`, `repr`, formatting and joining give of values that only the running program
-knows. It is a container of these values for effects and results; building it gives the text. Where
-only numbers that this call knows are in it, it may be asked for, and they are guarded.
+A `Text` is the result of `str`, `repr`, formatting or joining of values that only the running
+program knows. It is a container of these values for effects and results; building it gives the
+text. A text of numbers that are known in the traced call can be built during the trace, which
+guards the numbers.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class Text(Composed, Represents):
         """Take the name of a maker, and the values from which it makes the text.
 
         Raises:
-            TypeError, ValueError, LookupError: as of values of these types, where Python raises it.
+            TypeError, ValueError, LookupError: Python raises it for values of these types.
         """
         self._how, self._parts = how, parts
         self.example()
@@ -124,7 +125,7 @@ for _name in (
 
 
 def known(value: Any) -> Any:
-    """A value in which texts and symbolic numbers are those of this call."""
+    """A value whose texts and symbolic numbers are replaced by those of this call."""
     kind = type(value)
     if kind is Text:
         return str(value)

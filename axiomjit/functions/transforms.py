@@ -1,4 +1,4 @@
-"""Functions made of a user's function, such as its gradient, and how they are traced.
+"""Functions that are made from a user's function, such as its gradient, and their traces.
 
 `Calls.call` asks a `Transform` to run, with a callable that traces the user's function. Calls of
 functions in `FORMS` are answered by the forms there.
@@ -15,7 +15,7 @@ from axiomjit.base.native_callable import NativeCallable
 
 
 class Transform:
-    """A function of another one, `function`, that is traced by `run`."""
+    """A function made from another one, `function`; `run` traces it."""
 
     function: Callable[..., Any]
 
@@ -33,7 +33,7 @@ class Transform:
         raise NotImplementedError
 
     def in_numpy(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """The result where no program serves the function."""
+        """The result of a call for which there is no program."""
         raise NotImplementedError
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -50,7 +50,7 @@ def nothing_changes(function: Any, arguments: Sequence[object]) -> Iterator[None
     """A block that traces a function; compared only with `config.check`.
 
     Raises:
-        ChangedError: something outside is another afterwards.
+        ChangedError: something outside differs afterwards.
     """
     if not config.check:
         yield
@@ -100,12 +100,12 @@ def _state(value: Any) -> object:
 
 
 def _has_memory(array: np.ndarray) -> bool:
-    """True unless a view may only describe its layout (`Spec.stand_in`)."""
+    """False for a view that only describes a layout, as `Spec.stand_in` does."""
     return isinstance(owner_of(array).base, _MEMORY)
 
 
 _MEMORY: Final = (type(None), bytes, bytearray, memoryview, mmap.mmap)
-"""Types of objects from which an array can have its memory; None if the array allocated it."""
+"""Types of the owners of an array's memory; that of None is for memory the array allocated."""
 
 
 def _generator_state(value: Any) -> object:
