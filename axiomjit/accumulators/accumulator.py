@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from axiomjit.accumulators.scalars import trace_scalars
-from axiomjit.base.bounded_tables import LARGEST, BoundedTable
+from axiomjit.base.bounded_tables import DEFAULT_LIMIT, BoundedTable
 from axiomjit.base.dtypes import DType, Promotable, common, convert
 from axiomjit.base.errors import GraphTypeError, GraphValueError, amount
 from axiomjit.base.origins import hides_frames, user_location
@@ -98,7 +98,7 @@ class Accumulator:
                 )
         self.combine, self.lift, self.final, self.pullback = combine, lift, final, pullback
         self.commutative, self.has_identity = bool(commutative), bool(has_identity)
-        self._traced = lru_cache(maxsize=LARGEST)(self._trace)
+        self._traced = lru_cache(maxsize=DEFAULT_LIMIT)(self._trace)
         self.cache = BoundedTable()
 
     def traced(self, operands: Sequence[DType]) -> Traced:

@@ -1,6 +1,6 @@
-"""The functions that replace other libraries' objects among arguments, by library.
+"""For each foreign library, the functions that replace its objects among arguments.
 
-A later package adds the functions, which import nothing until there is an object of the library.
+`interop` adds these functions; they import nothing until an argument is an object of the library.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from axiomjit.base.records import Record
 class Library(Record):
     """The functions for the objects of one library.
 
-    `form` gives the `ContainerForm` that splits objects of a class, None for other classes.
-    `arrays` gives the values of a call with arrays in the places of columns and tensors.
+    `form` returns the `ContainerForm` that splits objects of a class, or None for other classes.
+    `arrays` returns the values of a call with arrays in place of columns and tensors.
     """
 
     form: Callable[[type], Any] | None = None
@@ -24,7 +24,7 @@ class Library(Record):
 
 
 LIBRARIES: Final[dict[str, Library]] = {}
-"""By the first part of a module's name; later packages add."""
+"""The known libraries, by the first part of their modules' names; `interop` adds them."""
 
 
 @lru_cache(maxsize=512)

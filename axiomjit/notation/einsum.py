@@ -10,7 +10,7 @@ import numpy as np
 
 from axiomjit.accumulators.accumulator import Accumulator
 from axiomjit.accumulators.arrays import ArrayFunction, Given
-from axiomjit.base.bounded_tables import LARGEST, BoundedTable
+from axiomjit.base.bounded_tables import DEFAULT_LIMIT, BoundedTable
 from axiomjit.base.errors import GraphTypeError, ShapeError, SpecError
 from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.base.records import Record
@@ -325,7 +325,7 @@ def _function(given: tuple[Any, ...]) -> ArrayCall:
     return _made(*given)
 
 
-@lru_cache(maxsize=LARGEST)
+@lru_cache(maxsize=DEFAULT_LIMIT)
 def _made(
     spec: str,
     combine: Any,
