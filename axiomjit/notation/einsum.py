@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from axiomjit.accumulators.accumulator import Accumulator
-from axiomjit.accumulators.arrays import ArrayFunction, Given
+from axiomjit.accumulators.arrays import ArrayFunction, GraphInputs
 from axiomjit.base.bounded_tables import DEFAULT_LIMIT, BoundedTable
 from axiomjit.base.errors import GraphTypeError, ShapeError, SpecError
 from axiomjit.base.origins import hides_frames, user_location
@@ -196,7 +196,8 @@ class ArrayCall(ArrayFunction):
         key = "sources", tuple(map(len, shapes))
         found: tuple[tuple[Source, ...], ...] | None = self.kept.get(key)
         if found is None:
-            given = Given([np.broadcast_to(np.int8(0), one) for one in shapes], self.call.asked)
+            examples = [np.broadcast_to(np.int8(0), one) for one in shapes]
+            given = GraphInputs(examples, self.call.asked)
             with bound(Scope(given.symbols)):
                 found = self.call.build(given.inputs)[1]
             self.kept.keep(key, found)
