@@ -66,7 +66,7 @@ class ArrayFunction(NativeCallable[Any]):
     Graphs and their plans are cached per signature, and warm calls are answered natively.
     """
 
-    group: Callable[[Iterable[Any]], Any] = tuple
+    container: Callable[[Iterable[Any]], Any] = tuple
     """The type of the container for several results."""
 
     def __init__(self) -> None:
@@ -100,10 +100,10 @@ class ArrayFunction(NativeCallable[Any]):
         scope = Scope(given.symbols)
         with bound(scope):
             results, is_tuple = self.nodes(given.inputs)
-        native = all(node.shape for node in results) and not (is_tuple and self.group is list)
+        native = all(node.shape for node in results) and not (is_tuple and self.container is list)
         built = BuiltGraph(
             Graph(given.inputs, tuple(results)),
-            partial(_in_container, self.group) if is_tuple else _single_result,
+            partial(_in_container, self.container) if is_tuple else _single_result,
             is_tuple if native else None,
         )
         if not scope.guards:  # it is valid for all arrays of the signature

@@ -68,11 +68,11 @@ def _numpy_fold(function: Callable[..., Any]) -> Build:
     return build
 
 
-def _wide(e: Any) -> Any:
+def _in_state_dtype(e: Any) -> Any:
     return e.astype(SUM.result_dtype(e.dtype))
 
 
-def _first_best(better: np.ufunc) -> Callable[[Any, Any], Any]:
+def _combine_positions(better: np.ufunc) -> Callable[[Any, Any], Any]:
     def combine(a: Any, b: Any) -> Any:
         (value, place), (other, later) = a, b
         tie = np.equal(other, value) | (np.isnan(other) & np.isnan(value))
@@ -105,8 +105,8 @@ def _moments(e: Any) -> Any:
 
 def _accumulators() -> tuple[BuiltIn, ...]:
     return (
-        BuiltIn("sum", _numpy_fold(np.sum), 0, np.add, _wide),
-        BuiltIn("prod", _numpy_fold(np.prod), 1, np.multiply, _wide),
+        BuiltIn("sum", _numpy_fold(np.sum), 0, np.add, _in_state_dtype),
+        BuiltIn("prod", _numpy_fold(np.prod), 1, np.multiply, _in_state_dtype),
         BuiltIn("max", _numpy_fold(np.max), None, np.maximum),
         BuiltIn("min", _numpy_fold(np.min), None, np.minimum),
         BuiltIn("any", _numpy_fold(np.any), False, np.logical_or, lambda e: e != 0),
@@ -115,7 +115,7 @@ def _accumulators() -> tuple[BuiltIn, ...]:
             "argmax",
             partial(choose_position, MAX),
             None,
-            _first_best(np.greater),
+            _combine_positions(np.greater),
             None,
             lambda s: s[1],
         ),
@@ -123,7 +123,7 @@ def _accumulators() -> tuple[BuiltIn, ...]:
             "argmin",
             partial(choose_position, MIN),
             None,
-            _first_best(np.less),
+            _combine_positions(np.less),
             None,
             lambda s: s[1],
         ),

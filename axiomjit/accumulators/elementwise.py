@@ -105,7 +105,7 @@ def _accumulator(mode: Mode) -> Accumulator | None:
 class Elementwise(ArrayFunction):
     """The callable that `elementwise` returns."""
 
-    group = list
+    container = list
 
     def __init__(
         self, fn: Callable[..., Any], accumulators: tuple[Accumulator | None, ...], order: str

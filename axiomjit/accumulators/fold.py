@@ -159,7 +159,7 @@ def _fold_given(acc: Accumulator, axes: Any, running: bool, groups: Any, *given:
 
 
 def _folded(acc: Accumulator, folding: Folding, running: bool) -> tuple[list[Node], bool]:
-    """The results of a prepared reduction, and True if they are a tuple."""
+    """The results of a reduction that `folding` describes, and True if they are a tuple."""
     if folding.labels is None:
         return fold_nodes(acc, folding.nodes, folding.axes, running)
     return fold_groups(acc, folding)

@@ -250,10 +250,10 @@ def make_axes(axes: AxesLike = None) -> Axes:
         return Axes(k if isinstance(k, Axis) else make_axis(axes[k], k) for k in axes)
     if isinstance(axes, str) or not isinstance(axes, Iterable):
         raise _refusal(axes, f"a {type(axes).__name__}")
-    return Axes(_single(axis) for axis in axes)
+    return Axes(_axis_of_item(axis) for axis in axes)
 
 
-def _single(axis: object) -> Axis:
+def _axis_of_item(axis: object) -> Axis:
     """The axis that a list item gives; the axes of an inner list are merged."""
     if isinstance(axis, Axes | list | tuple):
         return merged_axis(make_axes(axis))
@@ -273,7 +273,7 @@ def axes_of(own: Axes, given: AxesOf, asked: str) -> Axes:
             given name.
         GraphTypeError: an axis is given neither as an Axis nor by a name.
     """
-    return given if given is own else Axes(_own(own, one, asked) for one in _items(given))
+    return given if given is own else Axes(_own_axis(own, one, asked) for one in _items(given))
 
 
 def _items(given: object) -> list[object]:
@@ -284,10 +284,10 @@ def _items(given: object) -> list[object]:
     return [given] if single else list(given)  # type: ignore[call-overload]
 
 
-def _own(own: Iterable[Axis], one: object, asked: str) -> Axis:
+def _own_axis(own: Iterable[Axis], one: object, asked: str) -> Axis:
     if isinstance(one, Axes | list | tuple):
         parts = dict.fromkeys(part for axis in own for part in axis.parts)
-        one = merged_axis(p if isinstance(p, Axis) else _own(parts, p, asked) for p in one)
+        one = merged_axis(p if isinstance(p, Axis) else _own_axis(parts, p, asked) for p in one)
     return axis_of(own, one, asked)
 
 

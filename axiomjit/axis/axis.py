@@ -22,7 +22,7 @@ from axiomjit.symbolic.dims import ANY, Dim, Symbol, dim, evaluate, named_length
 
 _numbers: Final = itertools.count()
 _lock: Final = new_lock()
-"""Held while an offset axis or a merged axis is looked up or made."""
+"""The lock held while an offset axis or a merged axis is looked up or made."""
 
 
 class Derivation(Record):
@@ -88,7 +88,7 @@ class Axis:
 
         Raises:
             AxesError: the length is negative or computed, or the axis already has another length.
-            GraphTypeError: the length is no integer.
+            GraphTypeError: the length is not an integer.
         """
         if self._source is None:
             return self._length
@@ -175,7 +175,7 @@ class Axis:
         `(W - 1) + 1 is W`.
 
         Raises:
-            GraphTypeError: the offset is no integer.
+            GraphTypeError: the offset is not an integer.
         """
         primary, total = self.primary, self.dual_offset + _checked_offset(self, offset)
         if total == 0:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 TensorFunction = Callable[..., Tensor]
 ElementwiseRow = Callable[..., Node | tuple[Node, ...]]
-_PLAIN: Final[dict[np.ufunc, Primitive]] = {
+_PRIMITIVE_OF: Final[dict[np.ufunc, Primitive]] = {
     row.ufunc: row
     for row in PRIMITIVES.values()
     if row.ufunc is not None and row.ufunc not in table.SPECIAL
@@ -66,7 +66,7 @@ def map_tensors(primitive: Primitive, asked: str, tensors: Sequence[Tensor]) -> 
     return labelled(node, axes, *tensors)
 
 
-def positional(row: ElementwiseRow, asked: str, tensors: Sequence[Tensor]) -> Tensor:
+def map_rule(row: ElementwiseRow, asked: str, tensors: Sequence[Tensor]) -> Tensor:
     """Apply a NumPy rule to tensors that are broadcast to the same axes; numbers stay numbers."""
     axes, labels = paired(tensors, asked)
     nodes = [
@@ -92,9 +92,9 @@ def apply_ufunc(ufunc: np.ufunc, *operands: object, name: str | None = None) -> 
             return cast(Tensor, value.elementwise(ufunc, operands))
     asked = f"{name or ufunc.__name__} of {shown(operands)}"
     tensors = [as_tensor(value, asked) for value in operands]
-    if ufunc in _PLAIN:
-        return map_tensors(_PLAIN[ufunc], asked, tensors)
-    return positional(table.UFUNCS[ufunc], asked, tensors)
+    if ufunc in _PRIMITIVE_OF:
+        return map_tensors(_PRIMITIVE_OF[ufunc], asked, tensors)
+    return map_rule(table.UFUNCS[ufunc], asked, tensors)
 
 
 def _unary(name: str, ufunc: np.ufunc) -> TensorFunction:
@@ -200,7 +200,7 @@ def clip(x: Operand, low: Operand | None, high: Operand | None) -> Tensor:
         clipped: Node = table.clip(nodes[0], *limits)
         return clipped
 
-    return positional(row, asked, [as_tensor(value, asked) for value in given])
+    return map_rule(row, asked, [as_tensor(value, asked) for value in given])
 
 
 def _functions() -> dict[str, TensorFunction]:

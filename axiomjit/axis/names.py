@@ -38,12 +38,12 @@ def axis_of(own: Iterable[Axis], given: object, asked: str) -> Axis:
 
 
 def listed(axes: Iterable[Axis]) -> str:
-    """The text of axes with their lengths, in brackets, e.g. `[H=2, W=3]`."""
+    """The text of axes with their lengths, in brackets: `[H=2, W=3]`."""
     return f"[{axes_text(axes)}]"
 
 
 def axes_text(axes: Iterable[Axis]) -> str:
-    """The text of axes with their lengths, e.g. `H=2, W=3`."""
+    """The text of axes with their lengths, without brackets: `H=2, W=3`."""
     return ", ".join(map(str, axes))
 
 

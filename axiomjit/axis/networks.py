@@ -97,7 +97,7 @@ def cross_entropy_multi(
             operand has.
         GraphTypeError: an operand is an array without axes, or neither a tensor nor a number.
     """
-    left, right = _contained("cross_entropy_multi", y, t)
+    left, right = _checked_operands("cross_entropy_multi", y, t)
     total = reductions.sum(safelog(left) * right, out_axes=out_axes)
     return total * (-1.0 / math.log(2.0) if usebits else -1.0)
 
@@ -110,7 +110,7 @@ def cross_entropy_binary_inner(y: Operand, t: Operand) -> Tensor:
         AxesError: neither operand has all axes of the other one.
         GraphTypeError: an operand is an array without axes, or neither a tensor nor a number.
     """
-    left, right = _contained("cross_entropy_binary", y, t)
+    left, right = _checked_operands("cross_entropy_binary", y, t)
     return -(safelog(left) * right + safelog(1 - left) * (1 - right))
 
 
@@ -120,7 +120,7 @@ def cross_entropy_binary(y: Operand, t: Operand, out_axes: AxesOf = None) -> Ten
     return reductions.sum(cross_entropy_binary_inner(y, t), out_axes=out_axes)
 
 
-def _contained(name: str, y: Operand, t: Operand) -> tuple[Tensor, Tensor]:
+def _checked_operands(name: str, y: Operand, t: Operand) -> tuple[Tensor, Tensor]:
     """Check that one operand has all axes of the other one, and return both operands as tensors."""
     asked = f"{name} of {shown((y, t))}"
     left, right = as_tensor(y, asked), as_tensor(t, asked)

@@ -1,8 +1,8 @@
 """Select parts of tensors by integers, slices, Ellipsis and dictionaries from axis to item.
 
-A part is a view. A whole slice keeps its Axis; any other slice gets a new Axis with the class,
-roles and offset of the old one. If a length is unknown, the bounds of a slice are minima or maxima
-of lengths.
+A part of a tensor is a view. A whole slice keeps its Axis; any other slice gets a new Axis with the
+class, roles and offset of the old one. If a length is unknown, the bounds of a slice are minima or
+maxima of lengths.
 """
 
 from __future__ import annotations

@@ -272,12 +272,12 @@ def _set_part(target: Tensor, key: Key, value: Operand) -> None:
     asked = f"a write of {shown((value,))} into {shown((target,))}"
     write = _checked_write(target if key is Ellipsis else target[key], value, asked)
 
-    def following(version: Node) -> Node:
+    def next_version(version: Node) -> Node:
         made = statement(version, *write.parts)
         inherit(note(made.effect), write.written)
         return made
 
-    write.storage.write_from(following, write.target.uses.extended(write.value.uses))
+    write.storage.write_from(next_version, write.target.uses.extended(write.value.uses))
 
 
 OPERATIONS: Final = {"set_part": _set_part}

@@ -178,11 +178,11 @@ def flatten(x: Operand, axes: AxesOf = None) -> Tensor:
             "name axes that follow each other in it, or bring them together with axes_with_order",
             user_location(),
         )
-    groups = [len(merged)] if axes is None else _around(first, len(merged), len(tensor.axes))
+    groups = [len(merged)] if axes is None else _run_lengths(first, len(merged), len(tensor.axes))
     return _merged(tensor, groups)
 
 
-def _around(first: int, count: int, rank: int) -> list[int]:
+def _run_lengths(first: int, count: int, rank: int) -> list[int]:
     return [*[1] * first, count, *[1] * (rank - first - count)]
 
 

@@ -107,7 +107,7 @@ class ArrayValue(Generic[Result]):
         return OPERATOR_UFUNCS[name](self, other, out=(self,))
 
     def _takes(self, value: object) -> bool:
-        """True if `_ufunc` accepts an operand; others must compute the ufunc by their class."""
+        """True if `_ufunc` accepts an operand; else the operand's class computes the ufunc."""
         return True
 
     def _ufunc(

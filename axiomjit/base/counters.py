@@ -40,7 +40,7 @@ def counter(name: str) -> Callable[[], object]:
 
 
 def native_word(name: str) -> int:
-    """The address of the memory word in which native code counts the same events."""
+    """The address of the word that native code increments in place of calling the counter."""
     return keep_alive(_words[name]).buffer_info()[0]
 
 

@@ -159,7 +159,7 @@ def complex_dtype(part: DType) -> DType:
 
 
 def convert(value: Any, dtype: DType) -> Any:
-    """`value.astype(dtype)`, dropping an imaginary part without a warning."""
+    """The value cast to a dtype; an imaginary part is dropped without a warning."""
     return (value if is_bool(dtype) or is_complex(dtype) else value.real).astype(dtype)
 
 

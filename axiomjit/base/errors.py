@@ -30,7 +30,7 @@ from typing import Any
 
 
 def amount(count: object, noun: str, plural: str = "") -> str:
-    """A number and its noun, e.g. `1 operand` or `2 axes`; by default the plural adds an s."""
+    """A number and its noun, as in `1 operand` or `2 axes`; by default the plural adds an s."""
     return f"{count} {noun if str(count) == '1' else plural or noun + 's'}"
 
 
@@ -81,7 +81,7 @@ class AxesError(GraphValueError):
 
 
 class UnboundError(GraphValueError):
-    """A tensor that depends on placeholders has no values."""
+    """Values are requested of a tensor that depends on placeholders."""
 
 
 class PositionError(GraphValueError, IndexError):

@@ -1,6 +1,7 @@
 """For each foreign library, the functions that replace its objects among arguments.
 
-`interop` adds these functions; they import nothing until an argument is an object of the library.
+`axiomjit` registers these functions of `interop`, which is imported when an argument is an object
+of such a library.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Library(Record):
 
 
 LIBRARIES: Final[dict[str, Library]] = {}
-"""The known libraries, by the first part of their modules' names; `interop` adds them."""
+"""The known libraries, by the first part of their modules' names; `axiomjit` registers them."""
 
 
 @lru_cache(maxsize=512)

@@ -35,7 +35,7 @@ _FOREIGN: Final = (
 )
 """Locks of libraries that compile, each as a module and a path of attributes to the lock."""
 _COMPILERS: Final = ("numba", "llvmlite")
-"""Libraries that compile; no fork waits for an import of them by the user."""
+"""Libraries that compile; no fork waits while a user's import of these is running."""
 
 
 class Lock(Protocol):
@@ -93,8 +93,8 @@ class _WorkLock:
     """A lock that lets a waiting fork go first.
 
     Threads that acquire a plain lock repeatedly would starve a fork. A `with` statement looks up
-    `__enter__` and `__exit__` before it calls `__enter__`. Both are C methods, in which no signal
-    handler runs, so that the lock is free after a handler raises.
+    `__enter__` and `__exit__` before it calls `__enter__`. The returned methods are C methods, in
+    which no signal handler runs, so that the lock is free after a handler raises.
     """
 
     def __init__(self) -> None:

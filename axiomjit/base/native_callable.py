@@ -80,7 +80,7 @@ def change_tables(cell: list[Any], change: Callable[[Tables], Tables]) -> None:
     The change is made again if another thread or a signal handler replaces the tables meanwhile.
     """
     while True:
-        with _exchange:
+        with _tables_lock:
             tables = cell[0]
             changed = change(tables)
             if cell[0] is tables:  # no signal handler can run between this line and the next
@@ -95,7 +95,7 @@ def _without(tables: Tables, kernel: object) -> Tables:
     return tuple(part for pair in others for part in pair)
 
 
-_exchange: Final = new_lock()
+_tables_lock: Final = new_lock()
 
 
 def _answer(reference: Callable[[], Any], /, *args: Any, **kwargs: Any) -> Any:

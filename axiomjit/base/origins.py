@@ -28,7 +28,7 @@ LONGEST_QUOTE: Final = 80
 _PACKAGE: Final = os.path.dirname(os.path.dirname(__file__))
 _LINKED: Final = tuple(os.path.realpath(f"{_PACKAGE}/{part}") for part in ("passes", "runtime"))
 _PACKAGES: Final = tuple(f"{folder}{os.sep}" for folder in (_PACKAGE, *_LINKED))
-_OURS: Final = (*_PACKAGES, f"{os.path.dirname(np.__file__)}{os.sep}")
+_INTERNAL_FOLDERS: Final = (*_PACKAGES, f"{os.path.dirname(np.__file__)}{os.sep}")
 _PASSES: Final = tuple(
     f"{folder}{os.sep}" for folder in (os.path.join(_PACKAGE, "passes"), _LINKED[0])
 )
@@ -60,7 +60,7 @@ def _users_frame() -> FrameType | None:
     return frame
 
 
-_CALL: Final = (lambda function, *args, **kwargs: function(*args, **kwargs)).__code__
+_CALL_CODE: Final = (lambda function, *args, **kwargs: function(*args, **kwargs)).__code__
 
 
 def at_users_line(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -72,7 +72,7 @@ def at_users_line(function: Callable[..., Any]) -> Callable[..., Any]:
     if frame is None:
         return function
     of = frame.f_code
-    code = _CALL.replace(
+    code = _CALL_CODE.replace(
         co_filename=of.co_filename,
         co_firstlineno=frame.f_lineno,
         co_name=of.co_name,
@@ -91,9 +91,11 @@ def quoted_line(where: str) -> str:
 def is_users_frame(frame: FrameType) -> bool:
     """True for a frame outside axiomjit, NumPy, xarray and pandas."""
     name = frame.f_code.co_filename
-    if name.startswith(_OURS) or name.startswith("<frozen"):
+    if name.startswith(_INTERNAL_FOLDERS) or name.startswith("<frozen"):
         return False
-    return "pandas" not in sys.modules or _top_package(frame) not in _LABELLING  # xarray imports it
+    if "pandas" not in sys.modules:  # xarray imports it
+        return True
+    return _top_package(frame) not in _LABELLED_LIBRARIES
 
 
 def _top_package(frame: FrameType) -> str:
@@ -105,7 +107,7 @@ def called_by_xarray() -> bool:
     if "xarray" not in sys.modules:
         return False
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_OURS):
+    while frame is not None and frame.f_code.co_filename.startswith(_INTERNAL_FOLDERS):
         frame = frame.f_back
     return frame is not None and _top_package(frame) == "xarray"
 
@@ -115,7 +117,7 @@ def catches_errors(within: CodeType | None) -> bool:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code is not within:
         code: Any = frame.f_code
-        if not code.co_filename.startswith(_OURS) and code.co_exceptiontable:
+        if not code.co_filename.startswith(_INTERNAL_FOLDERS) and code.co_exceptiontable:
             return True
         frame = frame.f_back
     return False
@@ -200,7 +202,7 @@ def _is_hidden(frame: FrameType, inside: bool) -> bool:
     file = frame.f_code.co_filename
     if file.startswith(_PACKAGES) or file == "<kernel>":
         return True
-    return inside and (file.startswith("<frozen") or _top_package(frame) in _FOREIGN)
+    return inside and (file.startswith("<frozen") or _top_package(frame) in _KNOWN_LIBRARIES)
 
 
 def _is_defect(error: BaseException) -> bool:
@@ -214,15 +216,15 @@ def _is_defect(error: BaseException) -> bool:
     return not isinstance(error, AxiomError) and file.startswith(_PASSES)
 
 
-_LABELLING: Final = frozenset({"xarray", "pandas"})
+_LABELLED_LIBRARIES: Final = frozenset({"xarray", "pandas"})
 """Libraries of labelled arrays, whose functions call NumPy for the user."""
-_FOREIGN: Final = sys.stdlib_module_names | {"numpy", "numba", "axiomjit"}
+_KNOWN_LIBRARIES: Final = sys.stdlib_module_names | {"numpy", "numba", "axiomjit"}
 
 
 def is_library_code(part: Any) -> bool:
     """True if Python's library, NumPy, Numba or axiomjit defines a class, function or module."""
     name = str(getattr(part, "__module__", None) or part.__name__)
-    return name != "__main__" and name.partition(".")[0] in _FOREIGN
+    return name != "__main__" and name.partition(".")[0] in _KNOWN_LIBRARIES
 
 
 def is_installed(part: Any, own: str = "") -> bool:

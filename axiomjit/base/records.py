@@ -36,7 +36,7 @@ class RecordType(type):
             inherited |= getattr(base, "_defaults", {})
         cls._fields = (*fields, *own)
         cls._defaults = inherited | defaults
-        cls._given = _given(cls._fields, bases, body.get("__init__"))
+        cls._given = _constructor_fields(cls._fields, bases, body.get("__init__"))
         cls._setters = tuple([getattr(cls, field).__set__ for field in cls._fields])
         cls._values = staticmethod(_getter(cls._fields))
         return cls
@@ -49,7 +49,7 @@ def _getter(fields: tuple[str, ...]) -> Callable[[object], tuple[object, ...]]:
     return lambda record: tuple(getattr(record, field) for field in fields)
 
 
-def _given(
+def _constructor_fields(
     fields: tuple[str, ...], bases: tuple[type, ...], init: FunctionType | None
 ) -> tuple[str, ...]:
     """The constructor's arguments: the fields, or the parameters of the class's own `__init__`."""

@@ -42,7 +42,7 @@ UNUSED: Final = (
 )
 """A pattern of features whose instructions LLVM emits only if a program asks for them by name."""
 NEEDS_AVX: Final = frozenset({"f16c", "fma", "fma4", "sm3", "sm4", "sha512", "vaes", "vpclmulqdq"})
-ASKED: Final = ("avx2", "avx512dq", "avx512vl", "avx512fp16", "f16c", "fma")
+USED_FEATURES: Final = ("avx2", "avx512dq", "avx512vl", "avx512fp16", "f16c", "fma")
 """The CPU features that code generation depends on."""
 
 
@@ -191,15 +191,15 @@ def find_target(name: str, environment: Mapping[str, str] = os.environ) -> Targe
             return Target(name, here, _written(host))
         seen = f"this is {platform.machine()}"
         raise GraphValueError(f"config.target = {name!r}", seen, "leave it at 'native'")
-    cpu, features = (name, "") if name != NATIVE else _native(here, host, environment)
+    cpu, features = (name, "") if name != NATIVE else _own_cpu(here, host, environment)
     if (cpu, features) == (here, _written(host)):
-        return _make_target(name, cpu, features, {f for f in ASKED if host.get(f)})
+        return _make_target(name, cpu, features, {f for f in USED_FEATURES if host.get(f)})
     asked = f"config.target = {name!r}" + _overrides(environment) * (name == NATIVE)
     if cpu not in (GENERIC, *LEVELS, *CPUS, here) or not re.fullmatch(r"[-+.,\w]*", features):
         raise GraphValueError(asked, "no such CPU or features", _known(cpu))
     cpu = LEVELS[0] if cpu == GENERIC else cpu
     maybe = [f for f, on in host.items() if not on and not re.fullmatch(UNUSED, f)]
-    found = _features(binding, cpu, features, [*ASKED, *maybe])
+    found = _features(binding, cpu, features, [*USED_FEATURES, *maybe])
     missing = [feature for feature in maybe if feature in found]
     if missing:
         seen = f"this CPU, {here}, has no {', '.join(missing)}"
@@ -222,7 +222,7 @@ def _written(features: Mapping[str, bool]) -> str:
     return ",".join([("+" if on else "-") + name for name, on in sorted(features.items())])
 
 
-def _native(here: str, host: dict[str, bool], environment: Mapping[str, str]) -> tuple[str, str]:
+def _own_cpu(here: str, host: dict[str, bool], environment: Mapping[str, str]) -> tuple[str, str]:
     """The CPU and the features that Numba's environment variables define."""
     cpu = environment.get("NUMBA_CPU_NAME") or here
     given = environment.get("NUMBA_CPU_FEATURES", "" if cpu == GENERIC else None)
@@ -244,7 +244,7 @@ def _overrides(environment: Mapping[str, str]) -> str:
 
 
 def _make_target(name: str, cpu: str, features: str, found: Iterable[str]) -> Target:
-    has = {feature: feature in found for feature in ASKED}
+    has = {feature: feature in found for feature in USED_FEATURES}
     long = has["avx512dq"] and has["avx512vl"]
     return Target(
         name,
@@ -259,7 +259,7 @@ def _make_target(name: str, cpu: str, features: str, found: Iterable[str]) -> Ta
     )
 
 
-_PAIR: Final = """
+_PROBE: Final = """
 define internal i32 @used{k}(i32 %x) "target-cpu"="x86-64" "target-features"="+{wanted}" {{
   %y = mul i32 %x, {k}
   ret i32 %y
@@ -283,7 +283,7 @@ def _features(binding: Any, cpu: str, features: str, wanted: Iterable[str]) -> s
     triple = binding.get_process_triple()
     machine = binding.Target.from_triple(triple).create_target_machine(cpu=LEVELS[0])
     pairs = (
-        _PAIR.format(k=k, wanted=name, cpu=cpu, features=features) for k, name in names.items()
+        _PROBE.format(k=k, wanted=name, cpu=cpu, features=features) for k, name in names.items()
     )
     module = binding.parse_assembly(f'target triple = "{triple}"\n' + "".join(pairs))
     options = binding.create_pipeline_tuning_options(speed_level=1)

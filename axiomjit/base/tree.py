@@ -18,7 +18,7 @@ from axiomjit.base.origins import is_library_code, user_location
 from axiomjit.base.records import Record
 
 Keys = tuple[object, ...]
-Apart = tuple[Keys, Sequence[object]]
+KeysAndParts = tuple[Keys, Sequence[object]]
 
 
 class ContainerForm(Record):
@@ -31,7 +31,7 @@ class ContainerForm(Record):
     False for a coordinate.
     """
 
-    apart: Callable[[Any], Apart]
+    apart: Callable[[Any], KeysAndParts]
     build: Callable[[Any, Keys, Sequence[object]], object]
     is_object: bool = False
     is_labelled: bool = False
@@ -117,7 +117,7 @@ def _set_state(value: Any, names: Sequence[object], parts: Sequence[object]) -> 
             value.__dict__[name] = part
 
 
-def _split_object(value: object) -> Apart:
+def _split_object(value: object) -> KeysAndParts:
     state = state_of(value)
     return tuple(state), list(state.values())
 
@@ -133,7 +133,7 @@ class Composed:
 
     __slots__ = ()
 
-    def apart(self) -> Apart:
+    def apart(self) -> KeysAndParts:
         """The fixed data and the parts of this object."""
         raise NotImplementedError
 
@@ -196,7 +196,7 @@ def _subclass(base: type) -> ContainerForm:
     """The form for a subclass of a built-in type, with contents, settings and attributes."""
     filling = FILLINGS[base]
 
-    def apart(value: Any) -> Apart:
+    def apart(value: Any) -> KeysAndParts:
         keys, contents = filling.contents(value)
         state = state_of(value)
         return (keys, tuple(state), filling.settings(value)), [*contents, *state.values()]
@@ -213,7 +213,7 @@ def _subclass(base: type) -> ContainerForm:
     return ContainerForm(apart, build)
 
 
-def _split_tuple(value: Any) -> Apart:
+def _split_tuple(value: Any) -> KeysAndParts:
     state = state_of(value)
     return tuple(state), [*tuple.__iter__(value), *state.values()]
 
@@ -226,7 +226,7 @@ def _build_tuple(kind: Any, keys: Keys, parts: Sequence[object]) -> object:
 
 
 TUPLE: Final = ContainerForm(_split_tuple, _build_tuple)
-_EXACT: Final[dict[type, ContainerForm]] = {
+_FORM_OF_TYPE: Final[dict[type, ContainerForm]] = {
     dict: DICT,
     list: SEQUENCE,
     tuple: SEQUENCE,
@@ -243,19 +243,19 @@ def form_of(kind: type) -> ContainerForm | None:
     arguments. Tuples with named fields, as SciPy's functions return, are split all the same. A
     dataclass is split into its attributes.
     """
-    if kind in _EXACT:
-        return _EXACT[kind]
+    if kind in _FORM_OF_TYPE:
+        return _FORM_OF_TYPE[kind]
     if issubclass(kind, Composed):
         return ContainerForm(kind.apart, kind.build)
     if issubclass(kind, tuple):
         if hasattr(kind, "_fields") and hasattr(kind, "_make"):
             return NAMED
         is_named = hasattr(kind, "_fields") and hasattr(kind, "_asdict")
-        return TUPLE if is_named or _made_as(kind, tuple) else None
+        return TUPLE if is_named or _inherits_new(kind, tuple) else None
     for base in FILLINGS:
         if issubclass(kind, base):
-            return _subclass(base) if _made_as(kind, base) else None
-    if hasattr(kind, "__dataclass_fields__") and _made_as(kind, object):
+            return _subclass(base) if _inherits_new(kind, base) else None
+    if hasattr(kind, "__dataclass_fields__") and _inherits_new(kind, object):
         return OBJECT
     hashable: Any = kind
     library = library_of(hashable)
@@ -276,7 +276,7 @@ def labels_of(value: Any) -> Keys:
     return form.apart(value)[0] if form is not None and form.is_labelled else ()
 
 
-def _made_as(kind: Any, base: Any) -> bool:
+def _inherits_new(kind: Any, base: Any) -> bool:
     return bool(kind.__new__ is base.__new__)
 
 

@@ -54,7 +54,7 @@ def run_demo(path: Path | None, rows: int | None, function: Function | None) -> 
     """
     chosen = l2 if function is None else function
     names = parameters(chosen)
-    _say(f"axiomjit demo: axiomjit {package_version('axiomjit', SOURCE)}, {_how()}")
+    _say(f"axiomjit demo: axiomjit {package_version('axiomjit', SOURCE)}, {_how_it_runs()}")
     if path is None:
         arrays = _generated(names, ROWS if rows is None else rows)
     else:
@@ -104,7 +104,7 @@ def _say(text: str = "") -> None:
     print(text, flush=True)
 
 
-def _how() -> str:
+def _how_it_runs() -> str:
     reason = evaluator_reason()
     if reason:
         return f"not compiled, {reason}"

@@ -38,7 +38,7 @@ def main(words: Sequence[str]) -> int:
         return end.code if isinstance(end.code, int) else USAGE
     try:
         try:
-            module, code = _found(arguments, rest)
+            module, code = _prepared(arguments, rest)
         except GraphValueError as error:
             print(f"{PROGRAM_NAME}: {on_one_line(error)}", file=sys.stderr)
             return USAGE
@@ -93,7 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _found(arguments: argparse.Namespace, rest: list[str]) -> tuple[ModuleType, CodeType]:
+def _prepared(arguments: argparse.Namespace, rest: list[str]) -> tuple[ModuleType, CodeType]:
     """Prepare `sys.argv`, `sys.path` and imports; return the module `__main__` and its code.
 
     Raises:

@@ -16,7 +16,7 @@ from xarray.core.dataset import calculate_dimensions
 
 from axiomjit.base.array_values import ArrayValue
 from axiomjit.base.dtypes import CODES
-from axiomjit.base.tree import Apart, ComparedByValue, ContainerForm, Keys
+from axiomjit.base.tree import ComparedByValue, ContainerForm, Keys, KeysAndParts
 from axiomjit.dispatch.arguments import static_key
 
 _COMPARED_BY_BYTES: Final = "mMUSV"
@@ -57,7 +57,7 @@ _HAS_KNOWN_SLOTS: Final = {
 constructor."""
 
 
-def _variable(kind: Any, dims: Any, data: Any) -> Any:
+def _new_variable(kind: Any, dims: Any, data: Any) -> Any:
     """A variable made without xarray's constructor, which takes ten times as long."""
     if not _HAS_KNOWN_SLOTS:
         return kind(dims, data, None, None, fastpath=True)
@@ -90,10 +90,10 @@ class LabelsOfVariable:
         """The variable with these labels and with `data`, unless the data belong to the labels."""
         if self.fixed is None:
             data = np.asarray(data) if type(data) in _NUMBERS else data
-            made = _variable(xarray.Variable, self.dims, data)
+            made = _new_variable(xarray.Variable, self.dims, data)
         else:
             held = self.fixed.copy() if isinstance(self.fixed, np.ndarray) else self.fixed
-            made = _variable(self.kind, self.dims, held)
+            made = _new_variable(self.kind, self.dims, held)
         if self.attrs is not None:
             made._attrs = dict(self.attrs)
         if self.encoding is not None:
@@ -184,7 +184,7 @@ class _Data:
 _DATA: Final = _Data()
 
 
-def _array_apart(value: Any) -> Apart:
+def _array_apart(value: Any) -> KeysAndParts:
     coords = value._coords
     variables = ((_DATA, value._variable), *coords.items())
     labels, arrays = _parts(variables, value._indexes, coords)
@@ -198,7 +198,7 @@ def _build_array(kind: Any, keys: Keys, parts: Sequence[object]) -> object:
     return kind(data, variables, name=keys[1], indexes=dict(labels.indexes), fastpath=True)
 
 
-def _dataset_apart(value: Any) -> Apart:
+def _dataset_apart(value: Any) -> KeysAndParts:
     names = frozenset(value._coord_names)
     labels, arrays = _parts(value._variables.items(), value._indexes, names)
     attrs = dict(value._attrs) if value._attrs else None

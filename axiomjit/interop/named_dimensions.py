@@ -27,7 +27,7 @@ from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.locks import new_lock
 from axiomjit.base.origins import user_location
 from axiomjit.graph.execution import in_arrays
-from axiomjit.notation.einsum import ArrayCall, computed
+from axiomjit.notation.einsum import ArrayCall, apply_call
 
 Names = tuple[Hashable, ...]
 _axes: Final[WeakValueDictionary[tuple[str, int], Axis]] = WeakValueDictionary()
@@ -311,7 +311,7 @@ def contract_dimensions(function: ArrayCall, operands: Sequence[Any]) -> Any:
     operands = in_arrays(operands)
     lengths = _checked(operands, asked)
     data = [one.data if isinstance(one, xarray.DataArray) else one for one in operands]
-    found = computed(function, data)
+    found = apply_call(function, data)
     names: list[Hashable] = []
     for k, places in enumerate(function.sources([tuple(map(int, np.shape(one))) for one in data])):
         own = [operands[at].dims[d] for at, d in places if hasattr(operands[at], "dims")]

@@ -190,7 +190,7 @@ def _labels_of_extremes(name: str) -> Callable[..., Any]:
     """The traced form of `DataArray.idxmax` or `idxmin`."""
     own: Any = getattr(xarray.DataArray, f"idx{name}")
 
-    def found(
+    def idx(
         array: Any,
         dim: Any = None,
         *,
@@ -219,13 +219,13 @@ def _labels_of_extremes(name: str) -> Callable[..., Any]:
         coords = {k: v._data for k, v in traced_variables(array)[1].items() if k in labels.coords}
         return with_data(labels, {DATA: made.astype(labels.dtype), **coords})
 
-    return found
+    return idx
 
 
 # Polynomials
 
 
-def _fit(own: Any) -> Callable[..., Any]:
+def _traced_fit(own: Any) -> Callable[..., Any]:
     """The traced form of `polyfit`; by default it skips missing values only if there are some."""
 
     def fit(value: Any, dim: Any, deg: int, skipna: bool | None = None, **options: Any) -> Any:
@@ -250,14 +250,14 @@ def traced_forms() -> Iterator[tuple[Any, str, Callable[..., Any]]]:
         "interp_like": _interpolate_like,
         "idxmax": _labels_of_extremes("max"),
         "idxmin": _labels_of_extremes("min"),
-        "polyfit": _fit(xarray.DataArray.polyfit),
+        "polyfit": _traced_fit(xarray.DataArray.polyfit),
     }
     for name, ours in array.items():
         yield getattr(xarray.DataArray, name), f"DataArray.{name}", ours
     dataset: Mapping[str, Callable[..., Any]] = {
         "interp": _interpolate_dataset,
         "interp_like": _interpolate_like,
-        "polyfit": _fit(xarray.Dataset.polyfit),
+        "polyfit": _traced_fit(xarray.Dataset.polyfit),
     }
     for name, ours in dataset.items():
         yield getattr(xarray.Dataset, name), f"Dataset.{name}", ours

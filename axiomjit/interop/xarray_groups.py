@@ -29,8 +29,8 @@ class Groups(Record):
     codes: np.ndarray
     count: int
     axis: int
-    skips: bool
-    """True if missing elements (NaN) are left out of the reduction."""
+    skips_missing: bool
+    """True if the reduction leaves out missing elements (NaN)."""
 
     @property
     def sizes(self) -> np.ndarray:
@@ -47,7 +47,7 @@ class Groups(Record):
 
     def counts(self, values: Any) -> Any:
         """The number of elements in each group that are not left out."""
-        if self.skips:
+        if self.skips_missing:
             return self.fold("sum", ~np.isnan(values))
         return self.along(self.sizes, values)
 
@@ -57,13 +57,13 @@ class Groups(Record):
         Elements are left out where `given`, from which the values were computed, is NaN; without
         `given`, where the values are NaN.
         """
-        if not self.skips:
+        if not self.skips_missing:
             return values
         return np.where(np.isnan(values if given is None else given), number, values)
 
     def with_missing(self, values: Any, result: Any) -> Any:
         """A result with NaN for each group whose elements are all left out."""
-        if not self.skips:
+        if not self.skips_missing:
             return result
         return np.where(self.fold("any", ~np.isnan(values)), result, result.dtype.type(np.nan))
 
@@ -74,28 +74,30 @@ def _count(groups: Groups, x: Any) -> Any:
 
 def _with_neutral(name: str, neutral: float) -> Callable[..., Any]:
     def reduce(groups: Groups, x: Any) -> Any:
-        return groups.fold(name, groups.filled(x, x.dtype.type(neutral) if groups.skips else None))
+        return groups.fold(
+            name, groups.filled(x, x.dtype.type(neutral) if groups.skips_missing else None)
+        )
 
     return reduce
 
 
 def _extreme(name: str, neutral: float) -> Callable[..., Any]:
     def reduce(groups: Groups, x: Any) -> Any:
-        values = groups.filled(x, x.dtype.type(neutral) if groups.skips else None)
+        values = groups.filled(x, x.dtype.type(neutral) if groups.skips_missing else None)
         return groups.with_missing(x, groups.fold(name, values))
 
     return reduce
 
 
 def _mean(groups: Groups, x: Any) -> Any:
-    if not groups.skips:
+    if not groups.skips_missing:
         return groups.fold("mean", x)
     total = groups.fold("sum", groups.filled(x, x.dtype.type(0)))
     return total / groups.counts(x).astype(total.dtype)
 
 
 def _variance(groups: Groups, x: Any, ddof: int = 0) -> Any:
-    if not ddof and not groups.skips:
+    if not ddof and not groups.skips_missing:
         return groups.fold("variance", x)
     x = x if is_float(x.dtype) else x.astype(np.float64)
     number = groups.counts(x).astype(x.dtype)
@@ -103,7 +105,7 @@ def _variance(groups: Groups, x: Any, ddof: int = 0) -> Any:
     offset = x - np.take(center, np.maximum(groups.codes, 0), axis=groups.axis)
     total = groups.fold("sum", groups.filled(offset * offset, x.dtype.type(0), x))
     left = number - x.dtype.type(ddof)
-    if groups.skips:
+    if groups.skips_missing:
         left = np.where(left > 0, left, x.dtype.type(np.nan))
     return total / np.maximum(left, x.dtype.type(0))
 
@@ -122,7 +124,7 @@ def _at_end(name: str) -> Callable[..., Any]:
         ends = np.zeros(groups.count, np.int64)
         places = np.flatnonzero(groups.codes >= 0)[order]
         ends[groups.codes[places]] = places
-        if not groups.skips:
+        if not groups.skips_missing:
             return np.take(x, ends, axis=groups.axis)
         missing = np.isnan(x)
         places = groups.along(np.arange(length), x)
@@ -170,7 +172,7 @@ class GroupReduction:
         self._ranks = np.where(codes >= 0, np.searchsorted(self._present, codes), -1)
 
     @property
-    def fits(self) -> bool:
+    def is_foldable(self) -> bool:
         """True if all data are traced and have the grouped dimension."""
         variables = self._data.values()
         return len(variables) == self._count > 0 and all(
@@ -228,10 +230,10 @@ class GroupReduction:
         place = np.zeros(len(self._present) + 1, np.int64)
         place[-1] = -1  # of rank -1
         place[ranks[~missing].astype(np.int64)] = np.flatnonzero(~missing)
-        skips = _can_hold_nan(x.dtype) and self._skipna is not False
+        skips_missing = _can_hold_nan(x.dtype) and self._skipna is not False
         codes = place[self._ranks]
         codes.flags.writeable = False  # checked once
-        groups = Groups(codes, ranks.size, at, skips)
+        groups = Groups(codes, ranks.size, at, skips_missing)
         found = rule(groups, x, **options)
         if missing.any():
             dtype = xarray.core.dtypes.maybe_promote(found.dtype)[0]
@@ -269,7 +271,7 @@ def _reduction(kind: Any) -> Callable[..., Any]:
             and options.get("min_count") is None
             and known.issuperset(options)
             and dim in (None, grouped._group_dim, [grouped._group_dim], (grouped._group_dim,))
-            and (folding := GroupReduction(grouped, skipna)).fits
+            and (folding := GroupReduction(grouped, skipna)).is_foldable
         ):
             labels = folding.labels(own, {**given, **options})
             more = {"ddof": ddof} if "ddof" in options else {}
@@ -284,7 +286,7 @@ def _reduction(kind: Any) -> Callable[..., Any]:
 def _without_flox(
     grouped: Any, dim: Any, keep_attrs: bool | None = None, func: str = "", **options: Any
 ) -> Any:
-    """The reduction that xarray leaves to flox, by `reduce` instead."""
+    """Reduce groups by `reduce` where xarray would call flox."""
     options.pop("fill_value", None)
     name = f"array_{func}" if func in ("any", "all") else func
     return grouped.reduce(getattr(duck_array_ops, name), dim=dim, keep_attrs=keep_attrs, **options)

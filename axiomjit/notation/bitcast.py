@@ -19,7 +19,7 @@ from axiomjit.graph.shape_ops import reshaped
 from axiomjit.graph.traced_values import NodeValue, ShapedValue
 from axiomjit.notation.logic import Bitcast
 from axiomjit.notation.rows import Solution
-from axiomjit.notation.tensors import ShapedTensor, as_shaped, record
+from axiomjit.notation.tensors import ShapedTensor, as_shaped, result_of
 from axiomjit.symbolic.dims import Dim, dim
 
 WORD = DTYPES["u4"]
@@ -69,7 +69,7 @@ def _of_tensor(words: ShapedTensor, kind: DType, asked: str) -> ShapedTensor:
     def emit(where: Projections, nodes: Sequence[Node]) -> Node:
         return reshaped(_bits(nodes[0], kind, asked), where.shape)
 
-    result = record(Bitcast(16 // kind.itemsize), [words], project, emit, asked)
+    result = result_of(Bitcast(16 // kind.itemsize), [words], project, emit, asked)
     return result
 
 

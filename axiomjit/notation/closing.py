@@ -234,10 +234,10 @@ def _suffices(demand: Total, bounds: Bounds) -> bool:
     wanted = {cell: bounds.sizes(cell) for cell in cells if cell.size is None}
     if demand.rows[len(demand.rows) // 2].flat.variable is None or not all(wanted.values()):
         return True
-    return _shares(demand, {cell: sizes[0] for cell, sizes in wanted.items()}) is not None
+    return _fitting_sizes(demand, {cell: sizes[0] for cell, sizes in wanted.items()}) is not None
 
 
-def _shares(demand: Total, wanted: Mapping[Cell, int | Dim]) -> dict[Cell, Dim] | None:
+def _fitting_sizes(demand: Total, wanted: Mapping[Cell, int | Dim]) -> dict[Cell, Dim] | None:
     """Choose for each axis its wanted size or 1, so that all have the demanded number of elements.
 
     Axes of the output are tried first, then batch, then input axes, each row from the right. Axes
@@ -248,17 +248,17 @@ def _shares(demand: Total, wanted: Mapping[Cell, int | Dim]) -> dict[Cell, Dim] 
     cells = [cell for cell in times if cell in wanted]
 
     @cache
-    def shares(place: int, whole: Dim) -> dict[Cell, Dim] | None:
+    def fitting_sizes(place: int, whole: Dim) -> dict[Cell, Dim] | None:
         if place == len(cells):
             return {} if whole == 1 or len(cells) < len(times) else None
         for size in (dim(wanted[cells[place]]), dim(1)):
             rest = quotient_of(whole, product((size,) * times[cells[place]]))
-            found = None if rest is None else shares(place + 1, rest)
+            found = None if rest is None else fitting_sizes(place + 1, rest)
             if found is not None:
                 return {cells[place]: size, **found}
         return None
 
-    return None if demand.remaining is None else shares(0, demand.remaining)
+    return None if demand.remaining is None else fitting_sizes(0, demand.remaining)
 
 
 def _least_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
@@ -305,7 +305,7 @@ def _bounded_cells(bounds: Bounds, leaf: bool) -> _CellChoices:
             choices[cell] = 1 if only_first or len(found) > 1 else found[0]
     for demand in bounds.demands:
         if isinstance(demand, Total) and choices:
-            choices |= _shares(demand, choices) or {}
+            choices |= _fitting_sizes(demand, choices) or {}
     return [*choices.items()]
 
 

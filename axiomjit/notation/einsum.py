@@ -31,12 +31,12 @@ from axiomjit.notation.rows import Solution, in_memory_order, solve_known
 from axiomjit.notation.sizes import Size
 from axiomjit.notation.specs import Concat, EinsumSpec
 from axiomjit.notation.templates import SizeOf
-from axiomjit.notation.tensors import as_shaped, record
+from axiomjit.notation.tensors import as_shaped, result_of
 from axiomjit.numpy_rules.einsum import SpecReader, spec_and_operands
 from axiomjit.symbolic.dims import Dim, Scope, bound, dim
 
 
-def computed(function: ArrayCall, placed: Sequence[Any]) -> Any:
+def apply_call(function: ArrayCall, placed: Sequence[Any]) -> Any:
     """Call a function with operands of any kind; the result is of the operands' kind."""
     if function.call.meaning is not None and any(map(is_labelled, placed)):
         return by_names("contract_dimensions", function, placed)
@@ -143,7 +143,7 @@ def check_ranks(parsed: EinsumSpec, shapes: Sequence[tuple[Dim, ...]]) -> None:
         start = parsed.text.find(";", start) + 1
 
 
-def fresh(node: Node) -> Node:
+def in_new_memory(node: Node) -> Node:
     """The node itself if it owns new memory; a copy of a view or an operand."""
     return node if isinstance(node, Op) and not is_view(node) else builder.elementwise(COPY, node)
 
@@ -158,7 +158,7 @@ def _of_values(host: NodeValue, operands: Sequence[Any], call: Call) -> Any:
         seen = "an axis whose length is needed and not known"
         remedy = "assign axis.length before"
         raise ShapeError(call.asked, seen, remedy, user_location()) from None
-    node = fresh(node)
+    node = in_new_memory(node)
     if placing.need_elements is not None and call.meaning is not None:
         for length in needed:
             placing.need_elements(str(call.meaning.reduce), node, length)
@@ -177,7 +177,7 @@ def _of_tensors(operands: Sequence[Any], call: Call) -> Any:
         raise ShapeError(call.asked, seen, "write label notation: 'ij;jk=>ik'", user_location())
     tensors = [as_shaped(value, call.asked, split=False) for value in operands]
     logic = Einsum(call.parsed, call.sizes, call.capture, call.broadcast)
-    return record(logic, tensors, call.project, call.emit, call.asked)
+    return result_of(logic, tensors, call.project, call.emit, call.asked)
 
 
 class ArrayCall(ArrayFunction):
@@ -190,7 +190,7 @@ class ArrayCall(ArrayFunction):
 
     def nodes(self, arrays: Sequence[Node]) -> tuple[list[Node], bool]:
         """The result for operands that are nodes; the result is never a tuple."""
-        return [fresh(self.call.build(arrays)[0])], False
+        return [in_new_memory(self.call.build(arrays)[0])], False
 
     def sources(self, shapes: Sequence[tuple[int, ...]]) -> tuple[tuple[Source, ...], ...]:
         """For each dimension of the result, the dimensions of operands with the same label."""
@@ -277,7 +277,7 @@ def einsum(
         _check_options(spec, sizes, capture, use_padding, broadcast)
     sizes_of = tuple((sizes or {}).items()), checked_capture(capture, spec)
     given = spec, combine, reduce, *sizes_of, bool(use_padding), bool(broadcast), len(placed)
-    return computed(_function(given), placed)
+    return apply_call(_function(given), placed)
 
 
 @hides_frames
@@ -317,7 +317,7 @@ def concat(spec: str, *operands: Any, sizes: Sizes | None = None, use_padding: b
                [0, 0, 1]])
     """
     given = spec, None, None, tuple((sizes or {}).items()), (), bool(use_padding), False, 0
-    return computed(_function(given), operands)
+    return apply_call(_function(given), operands)
 
 
 def _function(given: tuple[Any, ...]) -> ArrayCall:

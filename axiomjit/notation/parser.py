@@ -117,7 +117,7 @@ def _scanned(spec: str, several: bool) -> list[Token]:
     tokens = scan(spec, several)
     for token in tokens:
         if not token.kind:
-            raise _strange(spec, token)
+            raise _wrong_character(spec, token)
         if token.kind == "int" and len(token.text) > _MOST_DIGITS:
             seen = f"an integer of {amount(len(token.text), 'digit')}"
             remedy = f"write integers of at most {_MOST_DIGITS} digits"
@@ -125,7 +125,7 @@ def _scanned(spec: str, several: bool) -> list[Token]:
     return [*tokens, Token("end", "", len(spec))]
 
 
-def _strange(spec: str, token: Token) -> SpecError:
+def _wrong_character(spec: str, token: Token) -> SpecError:
     place = token.start
     match token.text:
         case "-":

@@ -195,19 +195,19 @@ class Shape:
     @property
     def batch(self) -> ShapeRow:
         """The batch axes."""
-        return self._seen("batch")
+        return self._row_of("batch")
 
     @property
     def input(self) -> ShapeRow:
         """The axes of kind "input"."""
-        return self._seen("input")
+        return self._row_of("input")
 
     @property
     def output(self) -> ShapeRow:
         """The axes of kind "output"."""
-        return self._seen("output")
+        return self._row_of("output")
 
-    def _seen(self, kind: str) -> ShapeRow:
+    def _row_of(self, kind: str) -> ShapeRow:
         return ShapeRow(self.rows[kind], self._pads(kind) if self._windows else None)
 
     @property

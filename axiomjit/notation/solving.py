@@ -158,7 +158,7 @@ class Solver:
         if left.size is not None and right.size is not None and left.size != right.size:
             self.fail(
                 origin,
-                f"sizes {left} and {right}{_called(left, right)}",
+                f"sizes {left} and {right}{_names_text(left, right)}",
                 "give axes that meet the same size",
                 merged((*left.origins, *right.origins)),
             )
@@ -187,7 +187,7 @@ class Solver:
         raise ShapeError(asked, seen, remedy, origin.where, tuple(trace[1:]))
 
 
-def _called(*cells: Cell) -> str:
+def _names_text(*cells: Cell) -> str:
     names = [repr(cell.name) for cell in cells if cell.name is not None]
     return f" of {' and '.join(dict.fromkeys(names))}" if names else ""
 

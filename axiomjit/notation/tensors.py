@@ -1,7 +1,7 @@
 """Shaped tensors, and the operations that compute them (OCANNL shapes).
 
 An operation posts its demands on shapes at once and computes nothing. When a shape is read, all
-connected shapes are closed. Nodes of the graph are made after that, once per tensor.
+connected shapes are closed. Nodes of the graph are made after shapes are closed, once per tensor.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ class ShapedTensor(ArrayValue["ShapedTensor"], Shaped):
         def project(solution: Solution) -> Projections:
             return emission.transposed(self.shape, result.shape)
 
-        result = record(Transpose(), [self], project, emission.summed, f"{self.called}.T")
+        result = result_of(Transpose(), [self], project, emission.summed, f"{self.called}.T")
         return result
 
     def projections(self) -> Projections | tuple[Projections, ...]:
@@ -258,7 +258,7 @@ class ShapedTensor(ArrayValue["ShapedTensor"], Shaped):
             return emission.sliced(place, self.shape, result.shape)
 
         symbol = index if isinstance(index, Symbol) else None
-        result = record(logic, [self], project, emission.summed, asked, symbol)
+        result = result_of(logic, [self], project, emission.summed, asked, symbol)
         return result
 
     def _operate(self, name: str, *operands: Any) -> Any:
@@ -310,7 +310,7 @@ class ShapedTensor(ArrayValue["ShapedTensor"], Shaped):
         return f"<tensor{name} {self.shape}>"
 
 
-def record(
+def result_of(
     logic: Logic,
     operands: Sequence[ShapedTensor],
     project: Project,
@@ -348,7 +348,7 @@ def pointwise(apply: Apply, operands: Sequence[object], name: str) -> ShapedTens
         every = [(v, False) if isinstance(v, Node) else (next(ready), True) for v in given]
         return emission.applied(apply, where, every)
 
-    result = record(Pointwise(), tensors, project, emit, asked)
+    result = result_of(Pointwise(), tensors, project, emit, asked)
     return result
 
 
@@ -365,7 +365,7 @@ def compose(x: object, y: object) -> ShapedTensor:
     def project(solution: Solution) -> Projections:
         return emission.composed(left.shape, right.shape, result.shape)
 
-    result = record(Compose(), [left, right], project, emission.summed, asked)
+    result = result_of(Compose(), [left, right], project, emission.summed, asked)
     return result
 
 

@@ -33,7 +33,7 @@ TRUTH: Final = Kind("truth", 0, 1)
 """The kind of conditions that the program computes, 0 or 1."""
 COMPUTED: Final = Kind("computed integer")
 """The kind of integers that the program computes."""
-KINDS: Final = frozenset({DATA_DEPENDENT, TRUTH, COMPUTED})
+RUNTIME_KINDS: Final = frozenset({DATA_DEPENDENT, TRUTH, COMPUTED})
 """The kinds of numbers that are known only while the program runs."""
 STAND_IN_STEP: Final = 720_720
 """The step between stand-in values: the least common multiple of 1 to 16, so that stand-in lengths
@@ -140,7 +140,7 @@ def computed_number(scope: Scope, key: object, kind: Kind, value: int, where: st
     Args:
         scope: The scope of the trace.
         key: The node that computes the number.
-        kind: `TRUTH` or `COMPUTED`.
+        kind: The kind of the number, `TRUTH` or `COMPUTED`.
         value: The value of the number in this call.
         where: The user's line that asks for the value.
     """
@@ -193,7 +193,7 @@ def assumed_multiple(length: Dim, divisor: Dim) -> None:
 
 def data_dependent_in(*lengths: Dim) -> frozenset[Symbol]:
     """The symbols in these expressions that stand for data-dependent lengths."""
-    return frozenset(symbol for symbol in symbols_in(*lengths) if symbol.kind in KINDS)
+    return frozenset(symbol for symbol in symbols_in(*lengths) if symbol.kind in RUNTIME_KINDS)
 
 
 class HeuristicScope(Scope):

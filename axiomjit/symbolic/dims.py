@@ -449,7 +449,7 @@ _scope: ContextVar[Scope | None] = ContextVar("axiomjit_scope", default=None)
 
 
 def current_scope() -> Scope:
-    """The ambient scope.
+    """The ambient scope, in which symbols have values.
 
     Raises:
         TraceError: no scope is entered, so symbolic lengths have no values.
@@ -599,14 +599,14 @@ def affine_pieces(length: Dim, symbol: Symbol) -> list[Dim] | None:
                 if atom.sign == "//":
                     return None
                 operands = atom.left, atom.right
-                sides = [affine_pieces(_with(length, atom, by), symbol) for by in operands]
+                sides = [affine_pieces(_replaced(length, atom, by), symbol) for by in operands]
                 return None if None in sides else [one for side in sides for one in side or ()]
         if monomial.count(symbol) > 1:
             return None
     return [length]
 
 
-def _with(length: Dim, atom: Atom, by: Dim) -> Dim:
+def _replaced(length: Dim, atom: Atom, by: Dim) -> Dim:
     """The length with `by` in place of an atom."""
     parts = (
         product(tuple(by if one == atom else dim(one) for one in monomial)) * factor

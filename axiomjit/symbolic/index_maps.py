@@ -17,7 +17,7 @@ from itertools import combinations, product
 from typing import Final, TypeVar
 
 from axiomjit.base.records import Record
-from axiomjit.symbolic.data_dependent import KINDS
+from axiomjit.symbolic.data_dependent import RUNTIME_KINDS
 from axiomjit.symbolic.dims import (
     DIMS,
     INDEX,
@@ -36,7 +36,7 @@ IntOrDim = TypeVar("IntOrDim", int, Dim)
 
 
 class Affine(Record):
-    """offset + sum of coefficient * iterator; `terms` are sorted by iterator and have no zeros."""
+    """The function offset + sum of coefficient * iterator; `terms` are sorted, without zeros."""
 
     offset: Dim
     terms: tuple[tuple[int, Dim], ...]
@@ -106,7 +106,7 @@ def is_identity(index: IndexMap, extents: tuple[Dim, ...], shape: tuple[Dim, ...
     whole = identity(len(extents))
     named = [d for function in index for d in (function.offset, *(c for _, c in function.terms))]
     symbols = symbols_in(*named, *extents, *shape)
-    if any(symbol.kind in KINDS or symbol.kind == INDEX for symbol in symbols):
+    if any(symbol.kind in RUNTIME_KINDS or symbol.kind == INDEX for symbol in symbols):
         return _identity_key(index, extents) == _identity_key(whole, shape)
     return index == whole and extents == shape
 
@@ -183,17 +183,17 @@ def iterators_of(index: IndexMap) -> frozenset[int]:
 
 
 def show(index: IndexMap) -> str:
-    """The map as text, e.g. `[i0, 2*i1 + 1]`."""
+    """The text of a map, such as `[i0, 2*i1 + 1]`."""
     return "[" + ", ".join(str(a) for a in index) + "]"
 
 
 def show_conditions(conditions: Conditions) -> str:
-    """The conditions as a suffix of an op, e.g. ` where 1 <= i0 + i1 < n0 + 1`; empty if none."""
+    """The text of conditions after an op, such as ` where 1 <= i0 + i1 < n0 + 1`; empty if none."""
     return " where " + " and ".join(map(str, conditions)) if conditions else ""
 
 
 def show_region(region: Region, extents: Sequence[Dim]) -> str:
-    """The box as text, e.g. `i0 in [0, n0)`, without iterators that have their whole range."""
+    """The text of a box, such as `i0 in [0, n0)`, without iterators that have their whole range."""
     parts = [
         f"i{k} in [{low}, {high})"
         for k, ((low, high), extent) in enumerate(zip(region, extents, strict=True))
@@ -324,19 +324,19 @@ def resolved(length: Dim) -> Dim:
 
 
 def _least(left: Dim, right: Dim) -> Dim:
-    if _stays(left, right):
+    if _is_computed_later(left, right):
         return smaller(left, right)
     return left if left <= right else right
 
 
-def _stays(left: Dim, right: Dim) -> bool:
+def _is_computed_later(left: Dim, right: Dim) -> bool:
     """True if only the running program knows which of two lengths is smaller."""
     symbols = symbols_in(left, right)
-    return any(symbol.kind in KINDS or symbol.kind == INDEX for symbol in symbols)
+    return any(symbol.kind in RUNTIME_KINDS or symbol.kind == INDEX for symbol in symbols)
 
 
 def _largest(left: Dim, right: Dim) -> Dim:
-    if _stays(left, right):
+    if _is_computed_later(left, right):
         return larger(left, right)
     return right if left <= right else left
 

@@ -93,7 +93,7 @@ class IndexRanges(Record):
         """The ranges limited to trips in which an inner loop of max(trips, 0) trips is not empty.
 
         Raises:
-            UndecidedError: `trips` is not plus or minus an index plus lengths, or is never
+            UndecidedError: `trips` is not a sum of lengths and plus or minus one index, or is never
                 positive.
         """
         named = [one for one in self.ranges if one[0] in trips.symbols]
@@ -157,7 +157,7 @@ class AnyTrip(Record):
         return sign != "==" and SIGNS[sign](self.scope.value(apart), 0)
 
 
-def is_surely(length: Dim, value: int) -> bool:
+def equals_in_all_trips(length: Dim, value: int) -> bool:
     """True if a length equals a value in all trips of the loops that are being traced."""
     try:
         return length == value

@@ -42,7 +42,7 @@ from axiomjit.graph.primitives import ACCUMULATORS, GATHER, PRIMITIVES, Primitiv
 from axiomjit.graph.reductions import StateFold
 from axiomjit.passes.ir.loop_ir import LoopProgram, Name, State
 from axiomjit.passes.ir.view_ir import POSITIONS, Storage
-from axiomjit.symbolic.data_dependent import KINDS as DATA_DEPENDENT_KINDS
+from axiomjit.symbolic.data_dependent import RUNTIME_KINDS
 from axiomjit.symbolic.dims import (
     ANY,
     BACKWARD,
@@ -114,7 +114,7 @@ def _tables() -> dict[type, dict[str, Any]]:
     """For each class, the objects to which texts refer by name."""
     library = [v for v in vars(library_operations).values() if isinstance(v, LibraryOperation)]
     library += [check(axis) for check in (check_positions, check_ends) for axis in range(32)]
-    kinds = (LENGTH, DECLARED, STRIDE, BACKWARD, ANY, *DATA_DEPENDENT_KINDS)
+    kinds = (LENGTH, DECLARED, STRIDE, BACKWARD, ANY, *RUNTIME_KINDS)
     return {
         Primitive: {**PRIMITIVES, GATHER.name: GATHER},
         UfuncFold: dict(ACCUMULATORS),
@@ -141,12 +141,12 @@ def _members(kind: Any) -> tuple[Any, ...]:
     return get_args(kind) if isinstance(kind, UnionType) else (kind,)
 
 
-def _has_several(kind: Any) -> bool:
+def _has_several_classes(kind: Any) -> bool:
     """True for the type of a tuple with records of several classes, such as statements."""
     return get_origin(kind) is tuple and len(_members(get_args(kind)[0])) > 1
 
 
-def _same(value: object, default: object) -> bool:
+def _is_same_value(value: object, default: object) -> bool:
     return value is default or (type(value) is type(default) and value == default)
 
 
@@ -255,7 +255,7 @@ class _Writer:
         """The text of a value of a field; `kind` is the type of the field."""
         if isinstance(value, tuple):
             parts = tuple(("", self.written(part)) for part in value)
-            several = bool(parts) and _has_several(kind)
+            several = bool(parts) and _has_several_classes(kind)
             return _Text("", parts, several or any(text.long for _, text in parts))
         if isinstance(value, Record):
             word = self.labels.get(value) or self.row(value)
@@ -293,7 +293,7 @@ class _Writer:
         parts: list[tuple[str, _Text]] = []
         in_order = True
         for name, value, kind, default in _arguments(record):
-            if _same(value, default):
+            if _is_same_value(value, default):
                 in_order = False
                 continue
             text = self.written(value, kind)
@@ -379,7 +379,7 @@ class _Reader:
             length = self.length(node)
             return length if int not in members or length.constant is None else length.constant
         if get_origin(first) in (tuple, frozenset):
-            return self.many(node, get_origin(first), get_args(first))
+            return self.collection(node, get_origin(first), get_args(first))
         if get_origin(first) is np.dtype:
             return self.dtype(node)
         if first in self.leaves:
@@ -392,7 +392,7 @@ class _Reader:
             return self.record(node, members)
         raise self.wrong(node, "nothing here: no text has such a value")
 
-    def many(self, node: ast.expr, make: Any, kinds: tuple[Any, ...]) -> Any:
+    def collection(self, node: ast.expr, make: Any, kinds: tuple[Any, ...]) -> Any:
         """Parse the values in parentheses or braces as a tuple or frozenset."""
         if make is frozenset and isinstance(node, ast.Dict) and not node.keys:
             return frozenset()

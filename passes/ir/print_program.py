@@ -177,7 +177,7 @@ def _factor(value: Dim) -> str:
 
 
 def _index_text(index: Index) -> str:
-    """The text of an index, e.g. `[n1*i0 + i1]`."""
+    """The text of an index, such as `[n1*i0 + i1]`."""
     parts = [n if s.constant == 1 else f"{_factor(s)}*{n}" for n, s in index.terms]
     if index.offset.constant != 0 or not parts:
         parts.append(str(index.offset))

@@ -44,14 +44,14 @@ class RangeSource(Record):
             passed = f"{self.iterator(loop.under)} * {self.length(loop.extent)}"
             starts, stops = [f"lo - {passed}", "0"], [f"hi - {passed}", *stops]
         elif grid:
-            low, high = self._callers(loop)
+            low, high = self._caller_range(loop)
             starts, stops = [low, *starts], [high, *stops]
         elif loop.block is not None:
             start = start or self.start(loop)
             starts, stops = [start, *starts], [*self._block_stops(loop.block, start), *stops]
         return *([_extreme("max", starts)] if starts else []), _extreme("min", stops)
 
-    def _callers(self, loop: For) -> tuple[str, str]:
+    def _caller_range(self, loop: For) -> tuple[str, str]:
         """The caller's range as iterations of the first loop, also if it counts an inner loop."""
         inner = loop.body[0] if loop.body else None
         if not isinstance(inner, For) or inner.under is None:
@@ -59,7 +59,7 @@ class RangeSource(Record):
         steps = self.length(inner.extent)
         return f"floor_divide(lo, {steps})", f"floor_divide(hi - 1, {steps}) + 1"
 
-    def entered(self, loop: For, limits: tuple[str, ...], *, grid: bool) -> tuple[str, ...]:
+    def range_arguments(self, loop: For, limits: tuple[str, ...], *, grid: bool) -> tuple[str, ...]:
         """The arguments of a loop's `range` for these limits; also records the loop's block."""
         if loop.block is not None:
             named = limits[0].isidentifier()

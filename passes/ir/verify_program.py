@@ -82,7 +82,7 @@ def verify_program(program: AnyProgram) -> None:
         raise VerifyError(f"a legal {form}", fault, f"report this as a defect\n{text}")
 
 
-def _whole(rule: Callable[[Any], Iterator[str]]) -> Rule:
+def _showing_program(rule: Callable[[Any], Iterator[str]]) -> Rule:
     """A rule that shows the whole program with each fault."""
     return lambda program: ((fault, program) for fault in rule(program))
 
@@ -613,7 +613,7 @@ def _word_faults(step: Launch) -> Iterator[str]:
 
 RULES: Final[dict[type, tuple[str, Rule]]] = {
     Graph: ("graph", graph_faults),
-    ViewProgram: ("view program", _whole(_views_faults)),
-    LoopProgram: ("loop program", _whole(_loops_faults)),
-    Plan: ("plan", _whole(_plan_faults)),
+    ViewProgram: ("view program", _showing_program(_views_faults)),
+    LoopProgram: ("loop program", _showing_program(_loops_faults)),
+    Plan: ("plan", _showing_program(_plan_faults)),
 }

@@ -229,7 +229,7 @@ class _Writer:
                 bounds[walk] = start, stop
                 self.strips |= depth == 2 and stmt is body[0]
             limits = bounds.get(walk) or self.ranges.limits(stmt, grid=grid and stmt.kind == "map")
-            limits = self.ranges.entered(stmt, limits, grid=grid)
+            limits = self.ranges.range_arguments(stmt, limits, grid=grid)
             if stmt.kind == "serial":
                 yield from self.serial_loop(stmt, limits, depth)
                 continue
@@ -252,7 +252,7 @@ class _Writer:
         self.polls |= bool(steps)
         poll = "if live(h0, 0) < 0:", "    return"
         if steps > 1:
-            if _leaves(stmt.body):
+            if _has_leave(stmt.body):
                 left = self.fresh("g")
                 yield f"{head}{left} = b1(True)"
             strip = self.fresh("k")
@@ -610,10 +610,10 @@ def _shared_walk(loop: For) -> tuple[str, str] | None:
     return (loop.iterator, loop.block.outer) if loop.block and whole else None
 
 
-def _leaves(body: tuple[Stmt, ...]) -> bool:
+def _has_leave(body: tuple[Stmt, ...]) -> bool:
     """True if a `Leave` among these statements ends the loop around them."""
     return any(
-        isinstance(s, Leave) or (not isinstance(s, For) and any(map(_leaves, bodies_of(s))))
+        isinstance(s, Leave) or (not isinstance(s, For) and any(map(_has_leave, bodies_of(s))))
         for s in body
     )
 

@@ -31,7 +31,7 @@ Order = tuple[int, ...]
 """An order of dimensions in memory, outermost first."""
 StrideKey = tuple[int, ...] | None
 """A key by which dimensions are sorted by their strides; None for a broadcast dimension."""
-_NEAR: Final[dict[int | None, int]] = {0: 0, 1: 1, -1: 1}
+_STEP_OF_STRIDE: Final[dict[int | None, int]] = {0: 0, 1: 1, -1: 1}
 _KEEP_ORDER: Final = (*PACKS, GATHER, SAVE)
 """Primitives whose results keep NumPy's memory order."""
 MAX_COST_RATIO: Final = 0.8
@@ -64,7 +64,7 @@ def choose_layouts(
     orders, strides = _memory_orders(graph, layouts)
     for node in variables:
         orders[node] = tuple(range(len(strides.pop(node, ()))))
-    return _Choice(graph, stored, orders, strides).chosen()
+    return _LayoutChoice(graph, stored, orders, strides).chosen()
 
 
 def _memory_orders(
@@ -134,7 +134,7 @@ def _memory_order(rank: int, operands: Sequence[Sequence[StrideKey]]) -> Order:
     return tuple(reversed(order))
 
 
-class _Choice:
+class _LayoutChoice:
     """Chooses the orders of temporaries, from the last temporary to the first."""
 
     def __init__(
@@ -188,17 +188,17 @@ class _Choice:
         for inner in (plain[-1], *plain[:-1]):
             order = (*(d for d in plain if d != inner), inner)
             self.orders[node] = order
-            costs[order] = sum(_moved_bytes(op.extents, self._walks(op)) for op in loops)
+            costs[order] = sum(_moved_bytes(op.extents, self._accesses(op)) for op in loops)
         best = min(costs, key=lambda order: costs[order])
         self.orders[node] = best if costs[best] <= MAX_COST_RATIO * costs[plain] else plain
 
-    def _walks(self, op: Op) -> Iterator[_Walk]:
+    def _accesses(self, op: Op) -> Iterator[_Access]:
         count = len(op.extents)
         for node, index in self.loads.get(op, ()):
-            yield _Walk(node.dtype.itemsize, self._steps(node, index, count))
+            yield _Access(node.dtype.itemsize, self._steps(node, index, count))
         if op in self.stored and op in self.orders:
             steps = self._steps(op, identity(op.rank), count)
-            yield _Walk(op.dtype.itemsize, steps, STORE_COST)
+            yield _Access(op.dtype.itemsize, steps, STORE_COST)
 
     def _steps(self, node: Node, index: IndexMap, count: int) -> tuple[int | None, ...]:
         """The stride of each iterator in a value's memory: 0 or 1 elements, None if larger."""
@@ -211,10 +211,10 @@ class _Choice:
         else:  # a version of a storage that is written
             strides = tuple(dim(1 if d + 1 == len(index) else 2) for d in range(len(index)))
         _, moved = strides_through(index, strides, count, dim)
-        return tuple(_NEAR.get(stride.constant) for stride in moved)
+        return tuple(_STEP_OF_STRIDE.get(stride.constant) for stride in moved)
 
 
-class _Walk(NamedTuple):
+class _Access(NamedTuple):
     """A memory access in loops: the bytes of an element, and the step along each loop.
 
     A step is 0 or 1 elements; None stands for a larger step.
@@ -225,7 +225,7 @@ class _Walk(NamedTuple):
     weight: float = 1.0
 
 
-def _moved_bytes(extents: Sequence[Dim], walks: Iterable[_Walk]) -> float:
+def _moved_bytes(extents: Sequence[Dim], walks: Iterable[_Access]) -> float:
     """The bytes that loops move if the cheapest loop is innermost.
 
     With a step of one element whole cache lines are used; a larger step moves a line per iteration.
@@ -236,7 +236,7 @@ def _moved_bytes(extents: Sequence[Dim], walks: Iterable[_Walk]) -> float:
     return _volume(product(tuple(extents))) * min(costs, default=0.0)
 
 
-def _bytes(walk: _Walk, loop: int) -> int:
+def _bytes(walk: _Access, loop: int) -> int:
     step = walk.steps[loop]
     return max(LINE_BYTES, walk.itemsize) if step is None else step * walk.itemsize
 

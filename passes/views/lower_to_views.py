@@ -84,9 +84,9 @@ class _Lowering:
                     self._define(node)
             else:
                 self._leaf(node)
-        results = tuple(self._shown(node) for node in self.graph.results)
+        results = tuple(self._result_view(node) for node in self.graph.results)
         pairs = zip(self.graph.data_dependent, self.graph.counts, strict=True)
-        counts = tuple(Count(choice, self._shown(node)) for choice, node in pairs)
+        counts = tuple(Count(choice, self._result_view(node)) for choice, node in pairs)
         return ViewProgram(
             tuple(dict.fromkeys(self.storages.values())),
             tuple(self.numbers.values()),
@@ -117,7 +117,7 @@ class _Lowering:
         operands = tuple(map(self._operand, read, op.maps[1:], (op,) * len(read)))
         name = self.values[op] = f"r{len(self.values)}"
         self.storages[op] = storage
-        target = _view(self._whole(op), op.maps[0], op.extents)
+        target = _view(self._whole_view(op), op.maps[0], op.extents)
         self.definitions.append(
             Definition(
                 *(name, op.dtype, VIEW, None, operands, op.extents, op.rank, storage),
@@ -185,24 +185,24 @@ class _Lowering:
         if child in self.numbers:
             return self.numbers[child]
         if child in self.storages:
-            return _view(self._whole(child), index, op.extents)
+            return _view(self._whole_view(child), index, op.extents)
         return Value(self.values[child], index)
 
-    def _shown(self, node: Node) -> View:
+    def _result_view(self, node: Node) -> View:
         """A result as a view with one stride per dimension."""
         if not is_view(node):
             if node in self.numbers:
                 self._copy_number(node)
-            return self._whole(node)
+            return self._whole_view(node)
         assert isinstance(node, Op)
-        below = self._shown(node.operands[0])
+        below = self._result_view(node.operands[0])
         if node.primitive.name in PART_VIEWS:
             below = _parts(below, node)
         below = below.replace(dtype=node.dtype)
         writable = below.writable and node.primitive is not READ_ONLY
         return _view(below, node.maps[0], node.shape).replace(writable=writable)
 
-    def _whole(self, node: Node) -> View:
+    def _whole_view(self, node: Node) -> View:
         """A view of the whole storage of a node, at its current version."""
         storage = self.storages[node]
         version = self.versions.get(node, 0)
