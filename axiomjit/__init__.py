@@ -230,7 +230,7 @@ _install(lend=_lend, by_names=_by_names)
 _LIBRARIES["xarray"] = _Library(form=_of_xarray)
 for _name in ("jax", "jaxlib", "pandas", "polars", "pyarrow", "torch"):
     _LIBRARIES[_name] = _Library(arrays=_arrays_of)
-_replaced_in["xarray"] = lambda: _lazy_import("axiomjit.interop.xarray_calls").replaced()
+_replaced_in["xarray"] = lambda: _lazy_import("axiomjit.interop.xarray_calls").traced_forms()
 
 
 def _rows() -> "_Mapping[str, _Function]":

@@ -1,4 +1,4 @@
-"""Accumulators: user-defined reductions of arrays and tensors, and elementwise functions.
+"""User-defined reductions (accumulators) and elementwise functions of arrays and tensors.
 
 May import `base`, `symbolic`, `views`, `graph`, `numpy_rules`.
 """

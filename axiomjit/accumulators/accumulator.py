@@ -1,4 +1,4 @@
-"""The accumulator record: initial value, combining function, final function."""
+"""An accumulator: an initial value with functions that lift, combine and finish states."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from axiomjit.accumulators.scalars import trace_scalars
-from axiomjit.base.bounded_tables import LARGEST, BoundedTable
+from axiomjit.base.bounded_tables import DEFAULT_LIMIT, BoundedTable
 from axiomjit.base.dtypes import DType, Promotable, common, convert
 from axiomjit.base.errors import GraphTypeError, GraphValueError, amount
 from axiomjit.base.origins import hides_frames, user_location
@@ -20,7 +20,7 @@ from axiomjit.graph.reductions import StateFold
 Number = bool | int | float | complex | np.generic
 Start = Number | tuple[Number, ...]
 MAX_WIDENINGS: Final = 8
-"""The largest number of widenings before a state's dtypes must be stable."""
+"""How often a state's dtypes may widen before they must be stable."""
 
 
 class Accumulator:
@@ -28,28 +28,29 @@ class Accumulator:
 
     The reduction of elements m1 to mN is `final(combine(... combine(combine(init, lift(m1)),
     lift(m2)) ..., lift(mN)))`, up to the placement of parentheses: elements are reduced in blocks.
-    `init` takes part once, on the left; without elements the result is `final(init)`.
+    `init` is used once, as the leftmost operand; without elements the result is `final(init)`.
 
     Args:
         init: A number, or a tuple of numbers for a state of several values; None to start from the
             first element, so that an empty reduction is an error.
-        combine: Takes two states and returns one; states are numbers, or tuples of numbers if
-            `init` is a tuple (without `init`, if `lift` returns one). It must be associative.
+        combine: Takes two states and returns one; it must be associative. States are numbers, or
+            tuples of numbers if `init` (or, without `init`, the result of `lift`) is a tuple.
         lift: Takes an element of each operand and returns a state; by default the elements
             themselves are the state.
         final: Takes a state and returns the result, a number or a tuple of numbers; by default the
             state is the result.
-        commutative: True if the order of elements does not matter. Otherwise it is lexicographic in
-            the reduced axes, in their listed order.
-        has_identity: True if combining with `init` changes nothing, so that it may be used more
-            than once.
-        pullback: The adjoint of `combine` for gradients, which otherwise is derived from it. It
-            takes the cotangent of the combined state, that state, and both states, and returns the
-            cotangents of both; it is linear in the first one. Folds by groups derive theirs.
+        commutative: True if the order of elements does not matter. If it matters, elements are
+            combined in lexicographic order of the listed axes.
+        has_identity: True if combining a state with `init` changes nothing, so that `init` may be
+            used more than once.
+        pullback: The adjoint of `combine` for gradients. By default, and always for folds by
+            groups, it is derived from `combine`. The pullback takes the cotangent of the combined
+            state, the combined state and both operands of `combine`, and returns the cotangents of
+            these operands. The pullback is linear in its first argument.
 
-    The functions are traced once per dtypes: they use operators, NumPy's ufuncs and `np.where`.
-    dtypes follow NumPy: a state has the dtype of the lifted elements, or the wider one that
-    `combine` or `init` promotes it to.
+    The functions are traced once per combination of dtypes; they may use operators, NumPy's ufuncs
+    and `np.where`. dtypes follow NumPy: a state has the dtype of the lifted elements, or a wider
+    dtype to which `combine` or `init` promotes it.
 
     Raises:
         GraphTypeError: `init` is not a number or tuple of numbers, or a function is not callable.
@@ -85,7 +86,7 @@ class Accumulator:
         has_identity: bool = False,
         pullback: Callable[..., Any] | None = None,
     ) -> None:
-        """Store the functions; the first fold of operands of new dtypes traces them."""
+        """Store the functions; they are traced at the first fold of operands with new dtypes."""
         self.init = None if init is None else _checked_start(init)
         functions = ("combine", combine), ("lift", lift), ("final", final), ("pullback", pullback)
         for name, function in functions:
@@ -98,28 +99,28 @@ class Accumulator:
                 )
         self.combine, self.lift, self.final, self.pullback = combine, lift, final, pullback
         self.commutative, self.has_identity = bool(commutative), bool(has_identity)
-        self._traced = lru_cache(maxsize=LARGEST)(self._trace)
+        self._traced = lru_cache(maxsize=DEFAULT_LIMIT)(self._trace)
         self.cache = BoundedTable()
 
-    def traced(self, operands: Sequence[DType]) -> Traced:
-        """The scalar graphs of the functions for elements of these dtypes."""
+    def traced(self, operands: Sequence[DType]) -> TracedAccumulator:
+        """The graphs of scalars of the functions, for elements of these dtypes."""
         return self._traced(tuple(operands))
 
     def __repr__(self) -> str:
         return f"Accumulator({self.init!r}, {_name_of(self.combine)})"
 
-    def _trace(self, operands: tuple[DType, ...]) -> Traced:
+    def _trace(self, operands: tuple[DType, ...]) -> TracedAccumulator:
         lifted, grouped = self._lifted(operands)
         fold = self._with_stable_dtypes([node.dtype for node in lifted], grouped)
         states = tuple(cast(node, d) for node, d in zip(lifted, fold.parts, strict=True))
         if self.final is None:
-            return Traced(states, fold, None, grouped)
+            return TracedAccumulator(states, fold, None, grouped)
         asked = f"final of {self!r}"
         found, is_tuple = trace_scalars(self.final, [fold.parts], grouped, asked)
-        return Traced(states, fold, found, is_tuple)
+        return TracedAccumulator(states, fold, found, is_tuple)
 
     def _lifted(self, operands: tuple[DType, ...]) -> tuple[tuple[Node, ...], bool]:
-        """The state that `lift` makes of one element, and True if states are tuples."""
+        """The nodes of the state that `lift` makes of an element, and True if states are tuples."""
         lift = self.lift
         if lift is None:
             grouped = isinstance(self.init, tuple) or len(operands) > 1
@@ -132,7 +133,7 @@ class Accumulator:
         return found, is_tuple
 
     def _with_stable_dtypes(self, dtypes: list[DType], grouped: bool) -> StateFold:
-        """The fold, with state dtypes widened until combining no longer changes them."""
+        """The fold, with dtypes of the state widened until `combine` no longer changes them."""
         start = self.init if isinstance(self.init, tuple) else (self.init,) * len(dtypes)
         parts = [
             common((d, _promotion_operands(value, d)))
@@ -157,7 +158,7 @@ class Accumulator:
         )
 
     def _pullback(self, parts: Sequence[DType], grouped: bool) -> tuple[Node, ...]:
-        """The graph of the pullback, for states of these dtypes; empty without one."""
+        """The graph of the pullback for states of these dtypes; empty if there is no pullback."""
         pullback = self.pullback
         if pullback is None:
             return ()
@@ -188,7 +189,8 @@ class Accumulator:
         """Check that a state is a tuple of `wanted` values; a number if `wanted` is None.
 
         Raises:
-            GraphValueError: the state is of another kind or length.
+            GraphValueError: the state is a number instead of a tuple, a tuple instead of a number,
+                or of another length.
         """
         if (len(found) if is_tuple else None) != wanted:
             shape = f"a tuple of {amount(len(found), 'number')}" if is_tuple else "a number"
@@ -202,11 +204,11 @@ class Accumulator:
             )
 
 
-class Traced(NamedTuple):
-    """An accumulator whose functions were traced for certain dtypes, as graphs of scalars.
+class TracedAccumulator(NamedTuple):
+    """The functions of an accumulator as graphs of scalars, for certain dtypes.
 
-    The inputs of `lift` are the elements. The inputs of `final` are the state's values; `final` is
-    None if the state is the result.
+    The inputs of `lift` are one element of each operand. The inputs of `final` are the state's
+    values; `final` is None if the state itself is the result.
     """
 
     lift: tuple[Node, ...]
@@ -229,7 +231,7 @@ def _checked_start(init: object) -> Start:
 
 
 def _promotion_operands(value: Number | None, dtype: DType) -> Promotable:
-    """Operands of promotion for an initial value: Python numbers are weak, None has no operand."""
+    """The promotion operand of an initial value: Python numbers are weak, None gives `dtype`."""
     if value is None:
         return dtype
     if isinstance(value, np.generic):

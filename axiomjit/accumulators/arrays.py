@@ -1,4 +1,4 @@
-"""Calls of functions of nodes with concrete arrays, compiled for any lengths."""
+"""Compile functions of nodes for arrays of any lengths, and call them."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from axiomjit.graph.nodes import Graph, Input, Node
 from axiomjit.symbolic.dims import LENGTH, SMALL, Dim, Scope, Symbol, bound, dim, named_length
 
 
-class Given:
-    """The arguments of a graph: equal lengths share a symbol, small lengths are constants.
+class GraphInputs:
+    """Arrays as the inputs of a graph: equal lengths share a symbol, small lengths are constants.
 
     Args:
-        values: Arrays, numbers, or anything `np.asarray` accepts.
-        asked: The called function, for errors.
+        values: Arrays, numbers, or other values that `np.asarray` accepts.
+        asked: The text of the called function, for errors.
 
     Raises:
-        GraphTypeError: an element type is not compiled, or an array is in chunks.
+        GraphTypeError: an element type cannot be compiled, or an array is in chunks.
     """
 
     def __init__(self, values: Sequence[object], asked: str) -> None:
-        """Assign symbols to the lengths."""
+        """Convert the values to arrays and assign symbols to their lengths."""
         for value in values:
             refuse_chunked(value, asked)
         self.arrays = [np.asarray(value) for value in values]
@@ -50,13 +50,14 @@ class Given:
         )
 
 
-class Built(NamedTuple):
-    """A graph, and the function that wraps its results for the caller."""
+class BuiltGraph(NamedTuple):
+    """A graph, and the function that makes the return value of a call from its results."""
 
     graph: Graph
     finish: execution.Finish
     in_tuple: bool | None
-    """True for a tuple of all results, False for one result; see `execution.add_native_entry`."""
+    """True if a call returns all results in a tuple, False for one result; None if no native entry
+    can answer calls (`execution.add_native_entry`)."""
 
 
 class ArrayFunction(NativeCallable[Any]):
@@ -65,19 +66,19 @@ class ArrayFunction(NativeCallable[Any]):
     Graphs and their plans are cached per signature, and warm calls are answered natively.
     """
 
-    group: Callable[[Iterable[Any]], Any] = tuple
-    """The container of several results."""
+    container: Callable[[Iterable[Any]], Any] = tuple
+    """The type of the container for several results."""
 
     def __init__(self) -> None:
-        self._graphs = BoundedTable[object, Built]()
+        self._graphs = BoundedTable[object, BuiltGraph]()
 
     def nodes(self, arrays: Sequence[Node]) -> tuple[list[Node], bool]:
-        """The results for nodes as operands, and True if the results are a tuple."""
+        """The results for operands that are nodes, and True if a call returns a tuple."""
         raise NotImplementedError
 
     def answer(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
-        """The results for arrays, if no native entry has answered the call."""
-        given = Given(args, repr(self))
+        """The results for arrays; called if no native entry has answered the call."""
+        given = GraphInputs(args, repr(self))
         built = self._built(given)
         found = execution.run(built.graph, given.arrays, given.symbols)
         as_given = all(map(operator.is_, args, given.arrays))
@@ -88,21 +89,21 @@ class ArrayFunction(NativeCallable[Any]):
         return built.finish(found)
 
     def lower(self, *arrays: Any) -> Any:
-        """Lower a call with these arrays and return all stages; nothing is run."""
-        given = Given(arrays, repr(self))
+        """Lower a call with these arrays and return all stages of lowering; nothing is run."""
+        given = GraphInputs(arrays, repr(self))
         return execution.lower(self._built(given).graph, given.arrays, given.symbols)
 
-    def _built(self, given: Given) -> Built:
-        """The graph for arrays of one signature."""
+    def _built(self, given: GraphInputs) -> BuiltGraph:
+        """The graph for arrays with the signature of the given arrays."""
         if given.inputs in self._graphs:
             return self._graphs[given.inputs]
         scope = Scope(given.symbols)
         with bound(scope):
             results, is_tuple = self.nodes(given.inputs)
-        native = all(node.shape for node in results) and not (is_tuple and self.group is list)
-        built = Built(
+        native = all(node.shape for node in results) and not (is_tuple and self.container is list)
+        built = BuiltGraph(
             Graph(given.inputs, tuple(results)),
-            partial(_grouped, self.group) if is_tuple else _only,
+            partial(_in_container, self.container) if is_tuple else _single_result,
             is_tuple if native else None,
         )
         if not scope.guards:  # it is valid for all arrays of the signature
@@ -110,9 +111,9 @@ class ArrayFunction(NativeCallable[Any]):
         return built
 
 
-def _only(found: Sequence[np.ndarray]) -> Any:
+def _single_result(found: Sequence[np.ndarray]) -> Any:
     return found[0][()]
 
 
-def _grouped(group: Callable[[Iterable[Any]], Any], found: Sequence[np.ndarray]) -> Any:
+def _in_container(group: Callable[[Iterable[Any]], Any], found: Sequence[np.ndarray]) -> Any:
     return group(value[()] for value in found)

@@ -1,4 +1,4 @@
-"""The built-in accumulators, each with the reduction that implements it."""
+"""The built-in accumulators, each with the compiler's reduction that implements it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ Build = Callable[[Node, tuple[int, ...]], Node]
 class BuiltIn(Accumulator):
     """An accumulator implemented by the compiler's own reductions.
 
-    Its functions define the meaning; `build` takes a node and dimensions. argmax and argmin get
-    element positions as a second operand.
+    The accumulator's functions define the meaning; `build(node, dimensions)` makes the reduction.
+    The functions of argmax and argmin get the position of an element as a second operand.
     """
 
     __slots__ = ("build", "name")
@@ -37,15 +37,15 @@ class BuiltIn(Accumulator):
         lift: Callable[..., Any] | None = None,
         final: Callable[..., Any] | None = None,
     ) -> None:
-        """Make a commutative accumulator; `init` is its identity."""
+        """Make a commutative accumulator whose `init`, if any, is its identity."""
         super().__init__(init, combine, lift, final, True, init is not None)
         self.name, self.build = name, build
 
     def operand(self, nodes: Sequence[Node]) -> Node:
-        """The single operand.
+        """The only operand of a fold by this accumulator.
 
         Raises:
-            GraphValueError: there are several.
+            GraphValueError: there are several operands.
         """
         if len(nodes) != 1:
             raise GraphValueError(
@@ -68,11 +68,11 @@ def _numpy_fold(function: Callable[..., Any]) -> Build:
     return build
 
 
-def _wide(e: Any) -> Any:
+def _in_state_dtype(e: Any) -> Any:
     return e.astype(SUM.result_dtype(e.dtype))
 
 
-def _first_best(better: np.ufunc) -> Callable[[Any, Any], Any]:
+def _combine_positions(better: np.ufunc) -> Callable[[Any, Any], Any]:
     def combine(a: Any, b: Any) -> Any:
         (value, place), (other, later) = a, b
         tie = np.equal(other, value) | (np.isnan(other) & np.isnan(value))
@@ -84,7 +84,7 @@ def _first_best(better: np.ufunc) -> Callable[[Any, Any], Any]:
 
 
 def _merge_exponentials(a: Any, b: Any) -> Any:
-    """Combine pairs: the maximum, and the sum of exponentials of the elements minus it."""
+    """Combine two states: a maximum, and the sum of exp(element - maximum)."""
     (m, s), (n, t) = a, b
     top, low = np.maximum(m, n), np.minimum(m, n)
     share = np.exp(low - np.where(np.isfinite(top), top, 0.0))  # inf - inf would be NaN
@@ -92,7 +92,7 @@ def _merge_exponentials(a: Any, b: Any) -> Any:
 
 
 def _merge_moments(a: Any, b: Any) -> Any:
-    """Combine counts, means, and sums of squared deviations."""
+    """Combine two states: a count, a mean, and the sum of squared deviations from the mean."""
     (n1, mean1, square1), (n2, mean2, square2) = a, b
     n, apart = n1 + n2, mean2 - mean1
     share = n2 / np.where(n == 0, 1.0, n)
@@ -105,8 +105,8 @@ def _moments(e: Any) -> Any:
 
 def _accumulators() -> tuple[BuiltIn, ...]:
     return (
-        BuiltIn("sum", _numpy_fold(np.sum), 0, np.add, _wide),
-        BuiltIn("prod", _numpy_fold(np.prod), 1, np.multiply, _wide),
+        BuiltIn("sum", _numpy_fold(np.sum), 0, np.add, _in_state_dtype),
+        BuiltIn("prod", _numpy_fold(np.prod), 1, np.multiply, _in_state_dtype),
         BuiltIn("max", _numpy_fold(np.max), None, np.maximum),
         BuiltIn("min", _numpy_fold(np.min), None, np.minimum),
         BuiltIn("any", _numpy_fold(np.any), False, np.logical_or, lambda e: e != 0),
@@ -115,7 +115,7 @@ def _accumulators() -> tuple[BuiltIn, ...]:
             "argmax",
             partial(choose_position, MAX),
             None,
-            _first_best(np.greater),
+            _combine_positions(np.greater),
             None,
             lambda s: s[1],
         ),
@@ -123,7 +123,7 @@ def _accumulators() -> tuple[BuiltIn, ...]:
             "argmin",
             partial(choose_position, MIN),
             None,
-            _first_best(np.less),
+            _combine_positions(np.less),
             None,
             lambda s: s[1],
         ),

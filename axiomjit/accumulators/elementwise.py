@@ -1,4 +1,4 @@
-"""Functions of numbers, applied to arrays of mixed rank by broadcasting or accumulating."""
+"""Apply functions of numbers to arrays of different ranks, by broadcasting or accumulating."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ Mode = str | tuple[str, Accumulator | str]
 ORDERS: Final = ("c", "f")
 
 
-class Placed(NamedTuple):
-    """A node, and the kernel dimension of each of its dimensions."""
+class PlacedNode(NamedTuple):
+    """A node, and for each of its dimensions the corresponding dimension of the kernel."""
 
     node: Node
     dims: tuple[int, ...]
@@ -40,29 +40,31 @@ def elementwise(
 ) -> Elementwise:
     """Turn a function of numbers into a function of arrays, whose ranks may differ.
 
-    An array's dimensions are the first ones of the kernel with `order` "c", the last ones with "f",
-    as in NumPy. Equal dimensions must have equal lengths; a length of 1 does not stretch.
+    With `order` "c" an array's dimensions are the first dimensions of the kernel, with "f" the last
+    ones, as in NumPy. Arrays must have equal lengths along a dimension; a length of 1 does not
+    stretch.
 
     Args:
-        fn: Takes a number per array and returns a number, or a tuple of numbers. It is traced once
-            per dtypes, and may use operators, NumPy's ufuncs and `np.where`.
-        modes: The mode of each result, one or a list. `"broadcast"`: the result has the largest
-            rank of all arrays; smaller arrays are repeated. `("accumulate", acc)`: the result has
-            the smallest rank; arrays of larger rank are first reduced along their other dimensions
-            by `acc`, an `Accumulator` or a name that `fold` accepts, and fn gets the reduced
-            numbers.
-        order: "c" or "f".
+        fn: Takes a number per array and returns a number, or a tuple of numbers. The function is
+            traced once per combination of dtypes; it may use operators, NumPy's ufuncs and
+            `np.where`.
+        modes: The mode of the only result, or a list with a mode per result. With `"broadcast"` the
+            result has the largest rank of all arrays; arrays of smaller rank are repeated. With
+            `("accumulate", acc)` the result has the smallest rank; fn gets the numbers to which
+            `acc`, an `Accumulator` or a name that `fold` accepts, has reduced arrays of larger
+            rank.
+        order: The order of dimensions, "c" or "f".
 
     Returns:
-        A callable of one array per argument of fn. It returns a fresh array, or a list of arrays if
-        fn returns a tuple. Traced arrays in a compiled function give traced results. DataArrays
-        give DataArrays: their dimensions pair by name, wherever they stand.
+        A callable that takes one array per argument of fn. The callable returns a new array, or a
+        list of arrays if fn returns a tuple. Traced arrays in a compiled function give traced
+        results. DataArrays give DataArrays; their dimensions are paired by name, in any order.
 
     Raises:
-        GraphValueError: a mode, an order or an accumulator is unknown; when called, lengths differ,
-            or the numbers of modes and results differ.
-        GraphTypeError: when called, an operand is a named array or tensor, whose axes only
-            operators and `fold` pair.
+        GraphValueError: a mode, an order or an accumulator is unknown; or, in a call, lengths
+            differ, or the numbers of modes and results differ.
+        GraphTypeError: in a call, an operand is a named array or tensor, whose axes only operators
+            and `fold` pair.
 
     Examples:
         >>> scaled = aj.elementwise(lambda x, y: x * y, "broadcast")
@@ -103,12 +105,12 @@ def _accumulator(mode: Mode) -> Accumulator | None:
 class Elementwise(ArrayFunction):
     """The callable that `elementwise` returns."""
 
-    group = list
+    container = list
 
     def __init__(
         self, fn: Callable[..., Any], accumulators: tuple[Accumulator | None, ...], order: str
     ) -> None:
-        """Store the arguments; the first call of each signature traces the function."""
+        """Store the arguments; the function is traced at the first call of each signature."""
         super().__init__()
         self._fn, self._accumulators, self._order = fn, accumulators, order
 
@@ -116,7 +118,7 @@ class Elementwise(ArrayFunction):
         """The results for arrays, numbers or traced arrays.
 
         Raises:
-            GraphTypeError: an operand has axes.
+            GraphTypeError: an operand is a named array or tensor.
         """
         if any(map(is_labelled, args)):
             return by_names("apply_elementwise", self, args)
@@ -139,19 +141,19 @@ class Elementwise(ArrayFunction):
 
     @property
     def accumulates(self) -> tuple[bool, ...]:
-        """For each mode, True if it accumulates."""
+        """For each mode, True for ("accumulate", acc), False for "broadcast"."""
         return tuple(one is not None for one in self._accumulators)
 
     @property
     def order(self) -> str:
-        """The order of dimensions: "c" or "f"."""
+        """The `order` of dimensions: "c" or "f"."""
         return self._order
 
     def __repr__(self) -> str:
         return f"elementwise({getattr(self._fn, '__name__', self._fn)!s})"
 
     def nodes(self, arrays: Sequence[Node]) -> tuple[list[Node], bool]:
-        """The results for nodes, and True if the function returned a tuple.
+        """The results for operands that are nodes, and True if the function returned a tuple.
 
         Raises:
             GraphValueError: lengths differ, or the numbers of modes and results differ.
@@ -161,7 +163,7 @@ class Elementwise(ArrayFunction):
         first = [0 if self._order == "c" else rank - r for r in ranks]
         extents = self._extents(arrays, first, rank)
         inputs = [
-            Placed(node, tuple(range(at, at + r)))
+            PlacedNode(node, tuple(range(at, at + r)))
             for node, at, r in zip(arrays, first, ranks, strict=True)
         ]
         kept = tuple(range(least) if self._order == "c" else range(rank - least, rank))
@@ -184,11 +186,13 @@ class Elementwise(ArrayFunction):
                     user_location(),
                 )
             (result,) = _applied(outputs[k : k + 1], operands, extents)
-            results.append(_whole(result, dims, extents))
+            results.append(_broadcast_copy(result, dims, extents))
         return results, is_tuple
 
-    def _folded(self, accumulator: Accumulator, operand: Placed, kept: tuple[int, ...]) -> Placed:
-        """An input reduced along all dimensions but `kept`."""
+    def _folded(
+        self, accumulator: Accumulator, operand: PlacedNode, kept: tuple[int, ...]
+    ) -> PlacedNode:
+        """An input reduced along all dimensions except `kept`."""
         if operand.dims == kept:
             return operand
         axes = tuple(at for at, d in enumerate(operand.dims) if d not in kept)
@@ -200,13 +204,13 @@ class Elementwise(ArrayFunction):
                 "give the accumulator a final that makes one number of a state",
                 user_location(),
             )
-        return Placed(nodes[0], kept)
+        return PlacedNode(nodes[0], kept)
 
     def _extents(self, arrays: Sequence[Node], first: Sequence[int], rank: int) -> tuple[Dim, ...]:
-        """The length of each dimension of the kernel.
+        """The lengths of the kernel's dimensions.
 
         Raises:
-            GraphValueError: two arrays have different lengths on a dimension.
+            GraphValueError: two arrays have different lengths along a dimension.
         """
         found: dict[int, tuple[int, Dim]] = {}
         for k, (node, at) in enumerate(zip(arrays, first, strict=True)):
@@ -225,29 +229,29 @@ class Elementwise(ArrayFunction):
 
 
 def _applied(
-    outputs: Sequence[Node], operands: Sequence[Placed], extents: tuple[Dim, ...]
-) -> list[Placed]:
-    """Apply a graph of scalars to arrays; each op is broadcast along its operands' dimensions."""
+    outputs: Sequence[Node], operands: Sequence[PlacedNode], extents: tuple[Dim, ...]
+) -> list[PlacedNode]:
+    """Apply a graph of scalars to arrays; each op has the dimensions of all its operands."""
 
-    def placed(value: Any) -> Placed:
-        return value if isinstance(value, Placed) else Placed(value, ())
+    def placed(value: Any) -> PlacedNode:
+        return value if isinstance(value, PlacedNode) else PlacedNode(value, ())
 
-    def apply(op: Op, given: Sequence[Any]) -> Placed:
+    def apply(op: Op, given: Sequence[Any]) -> PlacedNode:
         values = [placed(value) for value in given]
         if op.primitive is CAST:
-            return Placed(cast(values[0].node, op.dtype), values[0].dims)
+            return PlacedNode(cast(values[0].node, op.dtype), values[0].dims)
         dims = tuple(sorted({d for value in values for d in value.dims}))
         maps = [permutation([dims.index(d) for d in value.dims]) for value in values]
         nodes = [value.node for value in values]
-        return Placed(
+        return PlacedNode(
             builder.map_op(op.primitive, nodes, maps, tuple(extents[d] for d in dims)), dims
         )
 
     return [placed(value) for value in computed(outputs, operands, apply)]
 
 
-def _whole(value: Placed, dims: tuple[int, ...], extents: tuple[Dim, ...]) -> Node:
-    """The value broadcast to some dimensions, as a new array."""
+def _broadcast_copy(value: PlacedNode, dims: tuple[int, ...], extents: tuple[Dim, ...]) -> Node:
+    """The value broadcast to the dimensions `dims`, as a new array."""
     shape = tuple(extents[d] for d in dims)
     seen = builder.view(value.node, permutation([dims.index(d) for d in value.dims]), shape)
     if isinstance(seen, Op) and not is_view(seen):

@@ -1,4 +1,4 @@
-"""Folds of arrays, traced arrays and tensors by accumulators."""
+"""Reduce arrays, traced arrays and tensors by accumulators."""
 
 from __future__ import annotations
 
@@ -45,37 +45,37 @@ def fold(
     by: Any = None,
     groups: Any = None,
 ) -> Any:
-    """Reduce operands along axes by an accumulator, all elements or each group of them.
+    """Reduce operands along axes by an accumulator, either all elements or each group of elements.
 
     Args:
-        acc: An `Accumulator`, or a built-in one's name: sum, prod, max, min, any, all, argmax,
+        acc: An `Accumulator`, or the name of a built-in one: sum, prod, max, min, any, all, argmax,
             argmin, mean, logsumexp, variance, std.
         operands: Arrays, traced arrays in a compiled function, named arrays, or tensors, one per
-            argument of the accumulator's `lift`. Arrays are broadcast as in NumPy, axes of tensors
-            and named arrays are paired, and dimensions of DataArrays by their names.
-        axes: Dimensions of arrays, one or a tuple, or axes of tensors and named arrays, or their
-            names, or names of dimensions; all by default. Elements are reduced in the order of the
-            listed axes, the last one fastest.
+            argument of `lift`. Arrays are broadcast as in NumPy; axes are paired; dimensions of
+            DataArrays are paired by name.
+        axes: The axes to reduce, one or a tuple, all by default: numbers or names of dimensions, or
+            axes or their names. Elements are reduced in the order of the listed axes; the last
+            varies fastest.
         running: True for a scan, which keeps the axes and returns all partial results, as
-            `numpy.cumsum`. Several axes are scanned in the order in which they would be reduced.
-        by: Labels: the number of a group for each position along the axes, in their order, an
-            array of integers (for tensors and named arrays with axes). Elements labelled -1 are
-            left out.
-        groups: With `by`, the number of groups; of tensors and named arrays also their axis.
+            `numpy.cumsum` does. Several axes are scanned in the order in which they would be
+            reduced.
+        by: Labels: an array of integers (with axes, for tensors and named arrays) that has the
+            number of a group for each position along the axes. Elements labelled -1 are left out.
+        groups: With `by`, the number of groups; for tensors and named arrays also the axis of the
+            groups.
 
     Returns:
-        The kind of the operands, without these axes (unless `running`): an array, traced array,
-        named array, DataArray or tensor; a tuple if `final` returns a tuple, or without `final` if
-        the state is one. With `by` the groups are an axis in the place of the first reduced one, a
-        dimension called as the labels or "group". A group without elements gives the result of no
-        elements; where that is an error, NaN, or for integers the number with which comparisons
-        start, -1 for a position, and 0 otherwise.
+        A value of the operands' kind, without these axes (unless `running`). If the accumulator's
+        result is a tuple, a tuple of values is returned. With `by`, the axis of the groups replaces
+        the first reduced axis; in a DataArray it is named after the labels, or "group". A group
+        without elements gives the result of a reduction without elements. If that is an error, the
+        group gives NaN; for integers, the start of comparisons, -1 for a position, or 0.
 
     Raises:
         GraphValueError: no accumulator has this name, an empty reduction has no initial value, or
             labels have another shape.
         GraphTypeError: a function of the accumulator uses an operation that is not compiled, a
-            dimension of arrays is not an integer, or labels are no integers.
+            dimension of arrays is not an integer, or labels are not integers.
         PositionError: a label is neither -1 nor the number of a group.
 
     Examples:
@@ -102,7 +102,7 @@ def fold(
 def _fold_values(
     acc: Accumulator, operands: Sequence[Any], axes: Any, running: bool, by: By | None
 ) -> Any:
-    """The result, computed as the kind of value that the operands are."""
+    """The result for operands of any kind, computed as values of that kind."""
     given = tuple(operands) if by is None else (*operands, by.labels)
     groups = None if by is None else by.groups
     host = next((value for value in given if isinstance(value, NodeValue | NamedValue)), None)
@@ -127,11 +127,11 @@ def _fold_values(
 def _check_options(
     acc: object, operands: Sequence[Any], axes: Any, running: bool, by: object, groups: object
 ) -> None:
-    """Check that there are operands, and labels and groups together or none, not for a scan.
+    """Check that there are operands, and that labels come with groups and without a scan.
 
     Raises:
         GraphTypeError: there are no operands.
-        GraphValueError: labels or groups are missing, or both are given for a scan.
+        GraphValueError: labels are given without groups, groups without labels, or both for a scan.
     """
     if not operands:
         raise GraphTypeError(
@@ -152,21 +152,21 @@ def _check_options(
 
 
 def _fold_given(acc: Accumulator, axes: Any, running: bool, groups: Any, *given: Any) -> Any:
-    """The fold of tensors; by groups, the last one has the labels."""
+    """The fold of tensors; if there are groups, the last tensor holds the labels."""
     if groups is None:
         return fold(acc, *given, axes=axes, running=running)
     return fold(acc, *given[:-1], axes=axes, by=given[-1], groups=groups)
 
 
 def _folded(acc: Accumulator, folding: Folding, running: bool) -> tuple[list[Node], bool]:
-    """The results of a prepared reduction, and True if they are a tuple."""
+    """The results of a reduction that `folding` describes, and True if they are a tuple."""
     if folding.labels is None:
         return fold_nodes(acc, folding.nodes, folding.axes, running)
     return fold_groups(acc, folding)
 
 
 def accumulator_of(acc: Accumulator | str) -> Accumulator:
-    """The accumulator itself, or the built-in one of this name.
+    """The given accumulator, or the built-in accumulator of this name.
 
     Raises:
         GraphValueError: no accumulator has this name.
@@ -219,16 +219,16 @@ def fold_nodes(
 
 
 def _broadcast(node: Node, shape: tuple[Dim, ...]) -> Node:
-    """The node broadcast to this shape; a number is copied into memory of its own."""
+    """The node broadcast to this shape; an expanded node is copied, so that it owns its memory."""
     if isinstance(base := base_of(node), Op) and base.rank == len(shape):
         return node
     return builder.elementwise(COPY, builder.broadcast_to(node, shape))
 
 
-class Folded(ArrayFunction):
+class ArrayFold(ArrayFunction):
     """Reduces arrays by an accumulator along some dimensions.
 
-    If there are `groups`, each group is reduced, and the last array has the group of each element.
+    If `groups` is given, each group is reduced, and the last array holds the labels.
     """
 
     def __init__(
@@ -238,7 +238,7 @@ class Folded(ArrayFunction):
         self._acc, self._axes, self._running, self._groups = acc, axes, running, groups
 
     def nodes(self, arrays: Sequence[Node]) -> tuple[list[Node], bool]:
-        """The results for nodes, and True if they are a tuple."""
+        """The results for operands that are nodes, and True if they are a tuple."""
         labels = None if self._groups is None else (arrays[-1], dim(self._groups))
         given = arrays if labels is None else arrays[:-1]
         folding = broadcast_folding(given, self._axes, lambda node: node, *labels or ())
@@ -248,15 +248,15 @@ class Folded(ArrayFunction):
         return f"fold({self._acc!r}, ...)"
 
 
-def _of_arrays(acc: Accumulator, axes: Any, running: bool, groups: int | None) -> Folded:
+def _of_arrays(acc: Accumulator, axes: Any, running: bool, groups: int | None) -> ArrayFold:
     """The function that reduces arrays along axes, cached in the accumulator.
 
     Raises:
         GraphTypeError: an axis is not an integer.
     """
     key = _numbers(acc, axes), bool(running), *(() if groups is None else (groups,))
-    found: Folded | None = acc.cache.get(key)
-    return acc.cache.keep(key, Folded(acc, key[0], key[1], groups)) if found is None else found
+    found: ArrayFold | None = acc.cache.get(key)
+    return acc.cache.keep(key, ArrayFold(acc, key[0], key[1], groups)) if found is None else found
 
 
 def _numbers(acc: Accumulator, axes: Any) -> tuple[int, ...] | None:

@@ -1,10 +1,11 @@
-"""Folds of groups of elements, which labels tell apart.
+"""Folds by groups: a label assigns each element to a group.
 
 Sums, products, comparisons and counts are scatters: one loop combines each element with the state
 of its group, in the order of elements, so that bits do not depend on threads. The other built-in
-accumulators are made of these. An accumulator of the user's sorts the elements by their labels,
-without changing their order within a group, and scans them once; the state of a group is that of
-its last element. No array has an element for each pair of an element and a group.
+accumulators are composed of these scatters. For a user's accumulator the elements are sorted by
+label, without changing their order within a group, and scanned once; the state after the last
+element of a group is the group's state. No array has a cell for each pair of an element and a
+group.
 """
 
 from __future__ import annotations
@@ -71,8 +72,8 @@ from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import Dim, dim
 from axiomjit.symbolic.index_maps import IndexMap, identity, iterator
 
-_SHORT: Final = np.dtype(np.uint16)
-"""The dtype of labels that NumPy sorts by their digits, in linear time."""
+_RADIX_SORTED: Final = np.dtype(np.uint16)
+"""The dtype of labels for which NumPy's stable sort is a radix sort, in linear time."""
 
 
 def _op(name: str, *operands: Node) -> Node:
@@ -88,13 +89,13 @@ def _is_frozen(array: np.ndarray) -> bool:
 
 
 class Groups:
-    """The groups of one fold; elements that are left out have a group of their own, the last."""
+    """The groups of one fold; elements that are left out form an additional last group."""
 
     def __init__(self, folding: Folding) -> None:
-        """Check the labels.
+        """Check the dtype of the labels, and that each label is -1 or a group.
 
         Raises:
-            GraphTypeError: the labels are no integers.
+            GraphTypeError: the labels are not integers.
         """
         assert folding.labels is not None
         assert folding.groups is not None
@@ -112,7 +113,7 @@ class Groups:
             self.cells = elementwise(WHERE, _op("less", wide, ZERO), count, wide)
 
     def _checked_count(self, labels: Node, wide: Node) -> Node | None:
-        """The number of groups, once labels are checked; None if none of them is left out."""
+        """The number of groups, computed after labels are checked; None if no label is -1."""
         known = self.count.constant
         array = labels.array if isinstance(labels, Constant) else None
         if known is not None and array is not None and array.size and _is_frozen(array):
@@ -129,9 +130,10 @@ class Groups:
         return tuple(self.shape[d] for d in self.axes)
 
     def scatter(self, values: Node, start: Scalar, combine: Primitive) -> Node:
-        """The values of each group combined, in order, from a start; also of those left out.
+        """Combine the values of each group with `start`, in order.
 
-        Values without dimensions count for each label.
+        The last group of the result has the elements that are left out. A value without dimensions
+        is combined once for each label.
         """
         if values.shape:
             shape, index, here = self.shape, self._target, tuple(map(iterator, self.axes))
@@ -147,53 +149,53 @@ class Groups:
 
     @property
     def _target(self) -> IndexMap:
-        """The map from a point of the operands and a group to the place of its result."""
+        """The index map from an element and its group to the element of a result."""
         index = [iterator(d) for d in self.kept]
         index.insert(self.at, iterator(len(self.shape)))
         return tuple(index)
 
     def spread(self, folded: Node) -> Node:
-        """The result of its group at each element."""
+        """An array with the result of its group for each element."""
         here = tuple(map(iterator, self.axes))
         lengths = [self.count + 1]
         return gather(folded, self._target, [(self.cells, here)], self.shape, lengths)
 
     def fold(self, rule: UfuncFold, node: Node, dtype: DType) -> Node:
-        """A reduction by a ufunc in the state's dtype; `dtype` is that of the result."""
+        """Reduce each group by a ufunc, in the state's dtype for results of `dtype`."""
         state = rule.state_dtype(dtype)
         start = _scalar(state, rule.initial(state))
         return self.scatter(cast(node, state), start, rule.combine)
 
     @property
     def sizes(self) -> Node:
-        """The number of elements of each group, along the groups."""
+        """The number of elements in each group."""
         return self.scatter(_scalar(INT, 1), _scalar(INT, 0), PRIMITIVES["add"])
 
     def along(self, numbers: Node, result: Node) -> Node:
-        """One number for each group, repeated along the other dimensions of a result."""
+        """An array with one number per group, broadcast to the shape of a result."""
         return builder.view(numbers, (iterator(self.at),), result.shape)
 
     def filled(self, result: Node, value: object) -> Node:
-        """A result with a value for groups without elements."""
+        """A result in which groups without elements have a given value."""
         empty = _op("equal", self.along(self.sizes, result), ZERO)
         return elementwise(WHERE, empty, _scalar(result.dtype, value), result)
 
-    def named(self, node: Node, at: int) -> Node:
-        """The part of a node without the group of elements that are left out."""
+    def without_left_out(self, node: Node, at: int) -> Node:
+        """A view of a node without the last group, whose elements are left out."""
         extents = (*node.shape[:at], self.count, *node.shape[at + 1 :])
         return builder.view(node, identity(len(extents)), extents)
 
     def finished(self, result: Node) -> Node:
-        """The result without the group of elements that are left out."""
-        return elementwise(COPY, self.named(result, self.at))
+        """A copy of a result without the last group, whose elements are left out."""
+        return elementwise(COPY, self.without_left_out(result, self.at))
 
 
 def fold_groups(acc: Accumulator, folding: Folding) -> tuple[list[Node], bool]:
     """The results of a grouped reduction, and True if they are a tuple.
 
     Raises:
-        GraphTypeError: the labels are no integers.
-        PositionError: a label is no group; raised when the program runs.
+        GraphTypeError: the labels are not integers.
+        PositionError: a label is neither -1 nor a group; raised when the program runs.
     """
     groups = Groups(folding)
     if isinstance(acc, BuiltIn):
@@ -224,7 +226,7 @@ def _extreme(rule: UfuncFold) -> Callable[[Groups, Node], Node]:
 
 
 def _position(rule: UfuncFold) -> Callable[[Groups, Node], Node]:
-    """The first position of an extreme, or of the first NaN; -1 for no elements."""
+    """Make a rule: each group's first position of an extreme or NaN, or -1 without elements."""
 
     def fold(groups: Groups, node: Node) -> Node:
         values = cast(node, rule.state_dtype(node.dtype))
@@ -241,7 +243,7 @@ def _position(rule: UfuncFold) -> Callable[[Groups, Node], Node]:
 
 
 def _total(groups: Groups, node: Node) -> tuple[Node, DType]:
-    """The sum in the dtype of its state, and the dtype of a mean."""
+    """The sum of each group in the dtype of its state, and the dtype of a mean."""
     dtype = node.dtype if is_inexact(node.dtype) else FLOAT
     return groups.fold(SUM, cast(node, dtype), dtype), dtype
 
@@ -256,7 +258,7 @@ def _mean(groups: Groups, node: Node) -> Node:
 
 
 def _variance(groups: Groups, node: Node) -> Node:
-    """The mean of squared deviations from the mean of the group: two loops over the elements."""
+    """The mean of squared deviations from the group's mean, in two loops over the elements."""
     total, dtype = _total(groups, node)
     apart = _op("subtract", cast(node, total.dtype), groups.spread(_divided(groups, total)))
     if is_complex(total.dtype):
@@ -275,7 +277,7 @@ def _deviation(groups: Groups, node: Node) -> Node:
 
 
 def _log_sum_exp(groups: Groups, node: Node) -> Node:
-    """Shifted by the largest element of the group; -inf for no elements."""
+    """The logarithm of the sum of exponentials, shifted by the group's maximum; -inf if empty."""
     dtype = builder.summed_in(node)
     wide = cast(node, SUM.state_dtype(dtype))
     largest = groups.fold(MAX, wide, wide.dtype)
@@ -300,14 +302,14 @@ GROUPED: Final[Mapping[str, Callable[[Groups, Node], Node]]] = {
     "variance": _variance,
     "std": _deviation,
 }
-"""The grouped reduction of each built-in accumulator."""
+"""The grouped reduction for each built-in accumulator."""
 
 
 # Accumulators of the user's
 
 
 def _fold_sorted(acc: Accumulator, groups: Groups, folding: Folding) -> tuple[list[Node], bool]:
-    """The results of any accumulator, by a scan of elements that are sorted by labels."""
+    """The results of any accumulator, by a scan of the elements sorted by label."""
     traced = acc.traced([node.dtype for node in folding.nodes])
     fold = traced.fold
     lifted = [
@@ -319,7 +321,7 @@ def _fold_sorted(acc: Accumulator, groups: Groups, folding: Folding) -> tuple[li
     if fold.starts and not fold.has_identity:
         combined = in_nodes(fold.outputs, [*start, *states])
         states = [cast(node, part) for node, part in zip(combined, fold.parts, strict=True)]
-    sizes = groups.named(groups.sizes, 0)
+    sizes = groups.without_left_out(groups.sizes, 0)
     shape = [groups.shape[d] for d in groups.kept]
     shape.insert(groups.at, groups.count)
     empty = _op("equal", builder.view(sizes, (iterator(groups.at),), tuple(shape)), ZERO)
@@ -334,7 +336,7 @@ def _fold_sorted(acc: Accumulator, groups: Groups, folding: Folding) -> tuple[li
 
 
 def _last_states(fold: StateFold, lifted: list[Node], groups: Groups) -> list[Node]:
-    """The state of each group, of any values where it has no elements."""
+    """The state of each group; arbitrary values for a group without elements."""
     kept = len(groups.kept)
     order = [*groups.kept, *groups.axes]
     merged = [*[1] * kept, len(groups.axes)]
@@ -347,13 +349,17 @@ def _last_states(fold: StateFold, lifted: list[Node], groups: Groups) -> list[No
         outside = builder.as_node(groups.count, "fold")
         cells = padded(cells, 0, (dim(0), dim(1)), cast(outside, INT))
     count = groups.count.constant
-    keys = cast(cells, _SHORT) if count is not None and count <= value_range(_SHORT)[1] else cells
+    keys = (
+        cast(cells, _RADIX_SORTED)
+        if count is not None and count <= value_range(_RADIX_SORTED)[1]
+        else cells
+    )
     places = FUNCTIONS[np.argsort](keys, kind="stable")
     labels = builder.broadcast_to(take_checked(cells, places, 0), rows[0].shape)
     ordered = [take_checked(row, places, kept) for row in rows]
     scanned = scan_states(_within_groups(fold), [labels, *ordered], (kept,))[1:]
     ends = _op("subtract", running_fold(SUM, groups.sizes, INT, (0,)), _scalar(INT, 1))
-    last = _op("maximum", groups.named(ends, 0), ZERO)
+    last = _op("maximum", groups.without_left_out(ends, 0), ZERO)
     states = [take_checked(node, last, kept) for node in scanned]
     back = list(range(kept))
     back.insert(groups.at, kept)
@@ -361,7 +367,7 @@ def _last_states(fold: StateFold, lifted: list[Node], groups: Groups) -> list[No
 
 
 def _within_groups(fold: StateFold) -> StateFold:
-    """The fold of (label, state) that begins anew where the label changes."""
+    """A fold of (label, state) pairs that restarts where the label changes."""
     parts = (INT, *fold.parts)
     given: list[Any] = [Input(d, k, ()) for k, d in enumerate(parts * 2)]
     (own, *left), (other, *right) = given[: len(parts)], given[len(parts) :]

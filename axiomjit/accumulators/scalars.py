@@ -1,4 +1,4 @@
-"""Traces a function of numbers once, into a graph of scalars."""
+"""Trace a function of numbers once, into a graph of scalars."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TracedNumber(ArrayValue[Any], TracedValue):
     def __init__(self, node: Node, defers: bool = False) -> None:
         """Represent a node without dimensions.
 
-        With `defers`, an operation without a loop for these dtypes returns a `RefusedNumber`.
+        With `defers`, an operation for whose dtypes NumPy has no loop returns a `RefusedNumber`.
         """
         self.node = node
         self.defers = defers
@@ -38,17 +38,17 @@ class TracedNumber(ArrayValue[Any], TracedValue):
         return self.node.dtype
 
     def astype(self, dtype: Any) -> TracedNumber:
-        """The number in another dtype."""
+        """The number cast to another dtype."""
         return TracedNumber(builder.cast(self.node, np.dtype(dtype)), self.defers)
 
     @property
     def real(self) -> TracedNumber:
-        """The real part."""
+        """The real part of the number."""
         return TracedNumber(builder.part(self.node, "real"), self.defers)
 
     @property
     def imag(self) -> TracedNumber:
-        """The imaginary part."""
+        """The imaginary part of the number."""
         return TracedNumber(builder.part(self.node, "imag"), self.defers)
 
     def _ufunc(self, ufunc: np.ufunc, method: str, operands: Any, options: Any) -> object:
@@ -88,7 +88,7 @@ class TracedNumber(ArrayValue[Any], TracedValue):
 
 
 class RefusedNumber(TracedNumber):
-    """Stands for a number that cannot be computed for these dtypes."""
+    """Stands for a number that NumPy cannot compute for the operands' dtypes."""
 
     __slots__ = ("error",)
 
@@ -98,18 +98,18 @@ class RefusedNumber(TracedNumber):
 
     @property
     def dtype(self) -> NoReturn:
-        """Raise the error."""
+        """Raise the stored error."""
         raise self.error
 
     @property
     def real(self) -> TracedNumber:
-        """The number itself."""
+        """This object, which stands for its own real and imaginary part."""
         return self
 
     imag = real
 
     def astype(self, dtype: Any) -> TracedNumber:
-        """Return the number itself."""
+        """Return this object."""
         return self
 
 
@@ -160,19 +160,20 @@ def trace_scalars(
 
     Args:
         function: A function of numbers, which is called once.
-        given: The dtypes of each argument, one per number, in order of inputs.
-        grouped: True if each argument is a tuple of its numbers, False for the number itself.
-        asked: The traced function, for errors.
-        wanted: The only result in use, all by default; other results may use operations without a
-            loop for these dtypes.
+        given: For each argument the dtypes of its numbers.
+        grouped: True if each argument is a tuple of numbers, False if it is a single number.
+        asked: The text of the traced function, for errors.
+        wanted: The index of the only result that is used; by default all are. Unused results may be
+            impossible to compute for these dtypes.
 
     Returns:
-        The nodes of the results, strong, over inputs numbered in order.
+        The nodes of the results, with strong dtypes; the inputs are numbered in the order of
+        `given`.
 
     Raises:
         GraphTypeError: the function returned a value that is not a number, or used an array.
         NeedsValuesError: the function branches on a value.
-        UnsupportedError: the function calls another one that is not compiled.
+        UnsupportedError: the function calls another function that is not compiled.
     """
     count = 0
     arguments: list[object] = []

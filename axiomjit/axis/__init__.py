@@ -1,4 +1,4 @@
-"""The axis language: axes, tensors and named arrays, their functions, and computations.
+"""The axis language: axes, tensors, named arrays, functions of these, and computations.
 
 May import `base`, `symbolic`, `views`, `graph`, `numpy_rules`.
 """

@@ -1,4 +1,4 @@
-"""Arguments of computations: conversion to arrays of the placeholders' dtypes, overlap checks."""
+"""Convert arguments of computations to arrays of the placeholders' dtypes, and check overlaps."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def checked_argument(position: int, tensor: Tensor, value: object) -> np.ndarray
 
 
 def check_writable(position: int, tensor: Tensor, value: object) -> None:
-    """Refuse a written argument if its caller could not see the new values.
+    """Refuse an argument that is written if the caller's array would not get the new values.
 
     Raises:
         GraphTypeError: the argument is not an array of the placeholder's dtype, is read-only, or
@@ -91,7 +91,7 @@ def check_writable(position: int, tensor: Tensor, value: object) -> None:
 
 
 def copy_overlapping(arrays: Sequence[np.ndarray], written: Collection[int]) -> list[np.ndarray]:
-    """The arrays; an array that shares memory with a written one is replaced by a copy.
+    """The arrays, with a copy in place of each array that shares memory with a written array.
 
     Raises:
         GraphValueError: two arrays that are both written share memory.
@@ -113,9 +113,9 @@ def copy_overlapping(arrays: Sequence[np.ndarray], written: Collection[int]) -> 
 
 
 def leaf_key(leaf: Any, name: str) -> Hashable:
-    """A cache key of an operand: with equal keys, a function computes in the same way.
+    """A cache key of an operand; operands with equal keys can use the same computation.
 
-    Numbers are compared bit by bit.
+    The keys of two numbers are equal only if their bits are equal.
 
     Raises:
         GraphTypeError: the operand is an array without axes, or not a number.

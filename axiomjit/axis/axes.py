@@ -1,4 +1,4 @@
-"""Axes: the axes of all dimensions of a tensor, in order, with operators of lists and of sets."""
+"""Lists of axes: one axis for each dimension of a tensor, with operators of lists and of sets."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Axes:
     """The axes of a tensor: distinct axes in an order, with operators of lists and of sets.
 
     `+`, `==` and indexing are those of a list, `- | &` and `is_..._set` those of an ordered set
-    (ngraph axes, "Axes operations"). A name stands for the axis with this name in `axes["H"]`, `"H"
-    in axes`, `axes.index("H")` and right of `-` and `&`. Made by `make_axes`.
+    (ngraph axes, "Axes operations"). A name means the axis with this name in `axes["H"]`, `"H" in
+    axes`, `axes.index("H")` and to the right of `-` and `&`. `make_axes` makes Axes.
 
     Examples:
         >>> axes = aj.make_axes({"H": 2, "W": 3})
@@ -32,7 +32,7 @@ class Axes:
     __slots__ = ("_axes",)
 
     def __init__(self, axes: Iterable[Axis] = ()) -> None:
-        """See `make_axes`."""
+        """Store distinct axes; users call `make_axes`."""
         self._axes: Final = tuple(axes)
         for axis in self._axes:
             if not isinstance(axis, Axis):
@@ -62,7 +62,7 @@ class Axes:
     def __getitem__(self, where: slice) -> Axes: ...
 
     def __getitem__(self, where: int | str | slice) -> Axis | Axes:
-        """The axis at a position or with a name; for a slice the axes in it."""
+        """The axis at a position or with a name; for a slice, the axes at its positions."""
         if isinstance(where, str):
             return axis_of(self, where, f"an axis of {self}")
         return Axes(self._axes[where]) if isinstance(where, slice) else self._axes[where]
@@ -71,7 +71,7 @@ class Axes:
         """The position of an axis, which is given as the Axis or by its name.
 
         Raises:
-            AxesError: there is no such axis, or several have the name.
+            AxesError: there is no such axis, or several axes have the name.
         """
         return self._axes.index(axis_of(self, axis, f"the position of {axis!r}"))
 
@@ -109,7 +109,7 @@ class Axes:
         """The axes with these names, in the order of the names.
 
         Raises:
-            AxesError: no axis, or more than one, has such a name.
+            AxesError: no axis has such a name, or several axes have it.
         """
         return Axes(axis_of(self, name, f"the axis called {name!r} of {self}") for name in names)
 
@@ -140,7 +140,7 @@ class Axes:
         return merged_axis(self)
 
     def get_dual(self, offset: int) -> Axes:
-        """The axes at an offset from these (see `Axis.get_dual`)."""
+        """The axes at an offset from these axes (see `Axis.get_dual`)."""
         return Axes(axis.get_dual(offset) for axis in self)
 
     @property
@@ -181,11 +181,11 @@ class Axes:
         return hash(self._axes)
 
     def is_sub_set(self, other: AxesLike) -> bool:
-        """True if every axis is also in `other`; equal sets are subsets."""
+        """True if every axis is also in `other`, as for equal sets."""
         return set(self) <= set(make_axes(other))
 
     def is_super_set(self, other: AxesLike) -> bool:
-        """True if every axis of `other` is also in this set; equal sets are supersets."""
+        """True if every axis of `other` is also in this set, as for equal sets."""
         return set(self) >= set(make_axes(other))
 
     def is_equal_set(self, other: AxesLike) -> bool:
@@ -193,7 +193,7 @@ class Axes:
         return set(self) == set(make_axes(other))
 
     def is_not_equal_set(self, other: AxesLike) -> bool:
-        """True if an axis is in only one of both."""
+        """True if an axis is in only one of the two sets."""
         return not self.is_equal_set(other)
 
     def __str__(self) -> str:
@@ -205,9 +205,9 @@ class Axes:
 
 AxesLike = Axes | Axis | Iterable[Axis | Iterable[Axis]] | Mapping[str, int | None] | None
 AxesOf = Axes | AxisName | Iterable[AxisName | Iterable[AxisName]] | None
-"""Axes of a tensor, each given as the Axis or by its name."""
+"""Axes of an operand, each given as the Axis or by its name."""
 NewAxes = AxesLike | AxesOf
-"""Axes of a result: axes, or names of axes of the operand."""
+"""Axes of a result, each given as an Axis or as the name of an operand's axis."""
 T = TypeVar("T")
 
 
@@ -225,11 +225,12 @@ def make_axes(axes: AxesLike = None) -> Axes:
     """Make an `Axes` of the given axes, in their order.
 
     Args:
-        axes: An Axis, several in a list, tuple, generator or Axes, or nothing. A list within the
-            list is merged into one axis. A dictionary from names to lengths makes new axes.
+        axes: An Axis, or several axes in a list, tuple, generator or Axes, or None for no axes. A
+            list inside the list is merged into one axis. A dictionary from names to lengths makes
+            new axes.
 
     Returns:
-        The Axes (ngraph axes, "Axis and axes"); an Axes is returned unchanged.
+        The Axes (ngraph axes, "Axis and axes"); an argument that is an Axes is returned unchanged.
 
     Raises:
         AxesError: an axis is listed twice.
@@ -249,52 +250,52 @@ def make_axes(axes: AxesLike = None) -> Axes:
         return Axes(k if isinstance(k, Axis) else make_axis(axes[k], k) for k in axes)
     if isinstance(axes, str) or not isinstance(axes, Iterable):
         raise _refusal(axes, f"a {type(axes).__name__}")
-    return Axes(_single(axis) for axis in axes)
+    return Axes(_axis_of_item(axis) for axis in axes)
 
 
-def _single(axis: object) -> Axis:
-    """The axis of a list item; if the item is a list, its axes are merged."""
+def _axis_of_item(axis: object) -> Axis:
+    """The axis that a list item gives; the axes of an inner list are merged."""
     if isinstance(axis, Axes | list | tuple):
         return merged_axis(make_axes(axis))
     return axis  # type: ignore[return-value]  # Axes refuses other objects
 
 
 def axes_of(own: Axes, given: AxesOf, asked: str) -> Axes:
-    """Axes of a tensor, one or several in a list, each given as the Axis or by its name.
+    """The axes of a tensor that the user gives as Axis or by name, one or a list.
 
     Args:
         own: The axes of the tensor.
-        given: The requested axes; a list within the list stands for one merged axis.
-        asked: What the caller is doing, for the error.
+        given: The requested axes; a list inside the list means one merged axis.
+        asked: The operation that the caller performs, for the error.
 
     Raises:
-        AxesError: an axis is not one of the tensor's or is listed twice, or several axes have a
-            name.
+        AxesError: an axis is not an axis of the tensor or is listed twice, or several axes have a
+            given name.
         GraphTypeError: an axis is given neither as an Axis nor by a name.
     """
-    return given if given is own else Axes(_own(own, one, asked) for one in _items(given))
+    return given if given is own else Axes(_own_axis(own, one, asked) for one in _items(given))
 
 
 def _items(given: object) -> list[object]:
-    """The items of an iterable; an Axis, a text or another object is a single item."""
+    """The items of an iterable; an Axis, a string or another object is a single item."""
     if given is None:
         return []
     single = isinstance(given, Axis | str | bytes | Mapping) or not isinstance(given, Iterable)
     return [given] if single else list(given)  # type: ignore[call-overload]
 
 
-def _own(own: Iterable[Axis], one: object, asked: str) -> Axis:
+def _own_axis(own: Iterable[Axis], one: object, asked: str) -> Axis:
     if isinstance(one, Axes | list | tuple):
         parts = dict.fromkeys(part for axis in own for part in axis.parts)
-        one = merged_axis(p if isinstance(p, Axis) else _own(parts, p, asked) for p in one)
+        one = merged_axis(p if isinstance(p, Axis) else _own_axis(parts, p, asked) for p in one)
     return axis_of(own, one, asked)
 
 
 def new_axes(own: Axes, given: NewAxes, asked: str) -> Axes:
-    """The result of `make_axes`, with the axes of a tensor in place of their names.
+    """The result of `make_axes` for axes given as Axis or by the name of an axis in `own`.
 
     Raises:
-        AxesError: an axis is listed twice, or not exactly one axis has a name.
+        AxesError: an axis is listed twice, or a given name is that of no axis or of several axes.
         GraphTypeError: an axis is given neither as an Axis nor by a name.
     """
     if isinstance(given, Axes | Mapping):
@@ -304,10 +305,10 @@ def new_axes(own: Axes, given: NewAxes, asked: str) -> Axes:
 
 
 def axes_at(own: Axes, given: object, asked: str) -> Axes:
-    """The axes that `axes_of` gives, or axes at positions, as in NumPy's `axis` arguments.
+    """The axes of a tensor that are given as Axis, by name, or by position as for NumPy's `axis`.
 
     Raises:
-        PositionError: there is no such position (an IndexError, as NumPy's).
+        PositionError: there is no such position; the error is an IndexError, like NumPy's.
     """
     items: list[Any] = [_axis_at(own, one, asked) for one in _items(given)]
     return axes_of(own, items, asked)
@@ -327,16 +328,17 @@ def _axis_at(own: Axes, one: object, asked: str) -> object:
 def by_axis(
     own: Axes, given: Mapping[AxisName, T], asked: str, others: Iterable[Axis] = ()
 ) -> dict[Axis, T]:
-    """The dictionary `given`, with axes of a tensor as keys instead of names.
+    """The dictionary `given` with axes of a tensor as keys in place of their names.
 
     Args:
         own: The axes of the tensor.
-        given: A dictionary whose keys are axes or names.
-        asked: What the caller is doing, for the error.
-        others: More axes allowed as keys; a name stands for one of them only if no own axis has it.
+        given: A dictionary whose keys are axes or names of axes.
+        asked: The operation that the caller performs, for the error.
+        others: Further axes that may be keys; a name means one of them only if no axis of the
+            tensor has this name.
 
     Raises:
-        AxesError: a key is no axis of the tensor, or two keys are the same axis.
+        AxesError: a key is not an axis of the tensor, or two keys are the same axis.
         GraphTypeError: a key is neither an Axis nor a name.
     """
     found: dict[Axis, T] = {}

@@ -1,6 +1,6 @@
-"""Axis: a label for one dimension, paired by identity, never by name or length.
+"""Axes: labels for dimensions, which operations pair by identity, never by name or length.
 
-In graphs the length of an axis is symbolic. An axis that `make_axis` made owns one symbol, whose
+In graphs the length of an axis is symbolic. An axis made by `make_axis` owns one symbol, whose
 value may become known after the graph is built. Other axes are derived from such axes: offset axes
 (ngraph tensors, "Axes"), parts, padded axes and merged axes.
 """
@@ -22,11 +22,11 @@ from axiomjit.symbolic.dims import ANY, Dim, Symbol, dim, evaluate, named_length
 
 _numbers: Final = itertools.count()
 _lock: Final = new_lock()
-"""Held while an offset axis or a merged axis is looked up or made."""
+"""The lock held while an offset axis or a merged axis is looked up or made."""
 
 
-class Source(Record):
-    """The origin of a derived axis: its length over the symbols of the `roots`.
+class Derivation(Record):
+    """The derivation of an axis: its length `dim` is a function of the symbols of the `roots`.
 
     An offset axis has a `primary` axis and an `offset`, a merged axis has `parts`.
     """
@@ -39,10 +39,10 @@ class Source(Record):
 
 
 class Axis:
-    """The label of one dimension; two axes are the same only if they are the same object.
+    """The label of one dimension of tensors and named arrays.
 
-    `make_axis` makes axes (ngraph axes, "Axis and axes"). Two axes of the same name and length are
-    different: `==` compares objects.
+    `make_axis` makes axes (ngraph axes, "Axis and axes"). `x == y` means `x is y`: two axes of the
+    same name and length are different.
     """
 
     __slots__ = (
@@ -64,9 +64,9 @@ class Axis:
         roles: AxisRole | Iterable[AxisRole] | None = None,
         docstring: str | None = None,
         axis_class: AxisClass | None = None,
-        source: Source | None = None,
+        source: Derivation | None = None,
     ) -> None:
-        """See `make_axis`; an axis with a source takes its length from it."""
+        """Make an axis (see `make_axis`), or one derived by `source`, which gives the length."""
         self.name = _checked_name(name)
         self.docstring = docstring
         self.axis_class = checked_class(axis_class, name)
@@ -82,13 +82,13 @@ class Axis:
     def length(self) -> int | None:
         """The number of positions along the axis; None until it is known.
 
-        A length can be assigned once, before or after the axis is used; the same value may be
-        assigned again. The length of a derived axis (a part, a padded, merged or offset axis) is
+        A length can be assigned once, before or after the axis is used; assigning the same value
+        again is allowed. The length of a derived axis (a part, a padded, merged or offset axis) is
         computed.
 
         Raises:
-            AxesError: the length is negative or computed, or the axis already has another one.
-            GraphTypeError: the length is no integer.
+            AxesError: the length is negative or computed, or the axis already has another length.
+            GraphTypeError: the length is not an integer.
         """
         if self._source is None:
             return self._length
@@ -139,26 +139,26 @@ class Axis:
 
     @property
     def symbol(self) -> Symbol:
-        """The symbol of the length in graphs, for an axis that `make_axis` made."""
+        """The symbol of the length in graphs; only an axis made by `make_axis` has one."""
         symbol = symbol_of(self.dim)
         assert symbol is not None
         return symbol
 
     @property
     def roots(self) -> tuple[Axis, ...]:
-        """The axes from whose lengths the length is computed; for an axis of `make_axis` itself."""
+        """The axes whose lengths determine this length; an axis made by `make_axis` is its root."""
         return (self,) if self._source is None else self._source.roots
 
     @property
     def parts(self) -> tuple[Axis, ...]:
-        """The axes that were merged into this one, at its offset; empty for other axes."""
+        """The axes that were merged into this axis, at its offset; empty for other axes."""
         merged = self.primary._source
         whole = () if merged is None else merged.parts
         return tuple(part.get_dual(self.dual_offset) for part in whole)
 
     @property
     def primary(self) -> Axis:
-        """The axis at offset 0 from which this one is derived; itself if its offset is 0."""
+        """The axis at offset 0 from which this axis is derived; itself at offset 0."""
         source = self._source
         return self if source is None or source.primary is None else source.primary
 
@@ -168,14 +168,14 @@ class Axis:
         return 0 if self._source is None else self._source.offset
 
     def get_dual(self, offset: int) -> Axis:
-        """The axis at an offset from this one, which is `axis + offset`.
+        """The axis at an offset from this axis; also written `axis + offset`.
 
-        It has the length, class and roles of this axis. Only `dot` pairs the two; every other
-        operation takes them for different axes. The same offset always gives the same object: `(W -
-        1) + 1 is W`.
+        The result has the length, class and roles of this axis. Only `dot` pairs both axes; every
+        other operation treats them as different axes. The same offset always gives the same object:
+        `(W - 1) + 1 is W`.
 
         Raises:
-            GraphTypeError: the offset is no integer.
+            GraphTypeError: the offset is not an integer.
         """
         primary, total = self.primary, self.dual_offset + _checked_offset(self, offset)
         if total == 0:
@@ -185,7 +185,7 @@ class Axis:
                 primary._duals = WeakValueDictionary()
             dual = primary._duals.get(total)
             if dual is None:
-                source = Source(primary.dim, primary.roots, primary, total)
+                source = Derivation(primary.dim, primary.roots, primary, total)
                 name = None if primary.name is None else f"{primary.name}{total:+d}"
                 kept = primary.docstring, primary.axis_class
                 dual = Axis(None, name, primary.roles, *kept, source=source)
@@ -216,7 +216,7 @@ class Axis:
 
 
 def _is_single(offset: object) -> bool:
-    """True for the operand of `axis + offset`, False for that of `axis + axes`."""
+    """True if `axis + offset` adds an offset, False if it adds axes."""
     return isinstance(offset, Axis | str | float) or not isinstance(offset, Iterable)
 
 
@@ -262,10 +262,10 @@ def make_axis(
     """Make a new axis: a label for a dimension, different from every other axis.
 
     Args:
-        length: Number of positions; may be assigned later as `axis.length`.
-        name: A name by which functions of a tensor find the axis, shown in messages. Axes with
+        length: The number of positions; may be assigned later as `axis.length`.
+        name: The name, by which functions of a tensor find the axis; messages show it. Axes with
             equal names are different axes: operations do not pair them.
-        roles: Tags made by `make_axis_role`; sharing one does not make axes match.
+        roles: Tags made by `make_axis_role`; axes with a common role are still different axes.
         docstring: The meaning of the axis.
         axis_class: A class made by `make_axis_class`; by default a new class. Elementwise
             operations pair axes of one class and equal length.
@@ -275,8 +275,8 @@ def make_axis(
 
     Raises:
         AxesError: the length is negative.
-        GraphTypeError: the length is no integer, the name no text, or a role or class was not made
-            by its own function.
+        GraphTypeError: the length is not an integer, the name is not a string, or a role or class
+            is not an object made by `make_axis_role` or `make_axis_class`.
 
     Examples:
         >>> H = aj.make_axis(2, "height")
@@ -294,14 +294,14 @@ def derived_axis(
     name: str | None = None,
     roles: Iterable[AxisRole] | None = None,
 ) -> Axis:
-    """A part of an axis, or a padded axis: a new axis with the class, roles, offset and name.
+    """A new axis with another length and the class, roles, offset and name of `axis`.
 
     Args:
         axis: The original axis.
-        length: Its length, over the symbols of the roots of `axis` and of `roots`.
-        roots: Further axes from whose lengths the length is computed.
-        name: Another name; by default that of `axis`.
-        roles: Other roles; by default those of `axis`.
+        length: The length of the new axis, in terms of the symbols of all roots.
+        roots: Axes besides `axis` whose lengths determine the length.
+        name: The name; by default that of `axis`.
+        roles: The roles; by default those of `axis`.
     """
     name = axis.primary.name if name is None else name
     length = dim(length)
@@ -309,7 +309,7 @@ def derived_axis(
     every = tuple(dict.fromkeys(root for one in below for root in one.roots))
     kept = axis.docstring, axis.axis_class
     roles = axis.roles if roles is None else roles
-    new = Axis(None, name, roles, *kept, source=Source(length, every))
+    new = Axis(None, name, roles, *kept, source=Derivation(length, every))
     return new.get_dual(axis.dual_offset)
 
 
@@ -320,8 +320,8 @@ def merged_axis(axes: Iterable[Axis]) -> Axis:
     """The axis made by flattening several axes in this order.
 
     The same axes in the same order give the same object; a single axis is returned unchanged. The
-    `parts` of a merged axis are those axes; its length is the product of theirs. It has a class of
-    its own and no roles.
+    given axes are the `parts` of the merged axis, and its length is the product of their lengths. A
+    merged axis has a new class and no roles.
     """
     parts = tuple(axes)
     if len(parts) == 1:
@@ -330,7 +330,7 @@ def merged_axis(axes: Iterable[Axis]) -> Axis:
         axis = _merged.get(parts)
         if axis is None:
             roots = tuple(dict.fromkeys(root for part in parts for root in part.roots))
-            source = Source(product(tuple(part.dim for part in parts)), roots, parts=parts)
+            source = Derivation(product(tuple(part.dim for part in parts)), roots, parts=parts)
             name = "*".join("?" if part.name is None else part.name for part in parts)
             axis = _merged[parts] = Axis(None, name or None, source=source)
     return axis

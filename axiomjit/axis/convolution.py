@@ -30,19 +30,19 @@ WindowPadding = SupportsIndex | Sequence[SupportsIndex] | Mapping[AxisName, obje
 
 
 class Slide(SlidingWindow):
-    """The positions of a window along an axis; `roots` are the axes that its lengths depend on."""
+    """A window that slides along an axis; the window's length depends on the axes in `roots`."""
 
     axis: Axis
     roots: tuple[Axis, ...]
 
 
 def by_sliding_axis(inputs: Axes, windows: Axes, setting: Any, asked: str) -> Any:
-    """A setting with axes as keys if it is a dictionary with axes or names; else unchanged.
+    """A setting of a sliding window, with axes in place of names if it is a dictionary.
 
-    A name stands for an axis of the input or, if the input has none, of a window.
+    A name means an axis of the input or, if no axis of the input has it, an axis of a window.
 
     Raises:
-        AxesError: a key is neither an axis of the input nor of a window, or several axes have the
+        AxesError: a key is an axis neither of the input nor of a window, or several axes have the
             name.
         GraphTypeError: a key is neither an Axis nor a name.
     """
@@ -56,14 +56,14 @@ def slides_over(
     dilation: Setting,
     asked: str,
 ) -> list[Slide]:
-    """The slides of windows of these lengths; by default a stride is a window's length.
+    """The slides of windows with these lengths; by default a stride is the window's length.
 
     A setting is one value for all sliding axes, or a dictionary from axis to value; a key is the
     sliding axis, or the axis of the filter that slides along it.
 
     Raises:
-        AxesError: a setting is for another axis, or is too small.
-        GraphTypeError: a setting is no integer.
+        AxesError: a setting is for an axis along which no window slides, or is too small.
+        GraphTypeError: a setting is not an integer.
     """
     names = {name: axis for axis, (_, roots) in windows.items() for name in (axis, *roots)}
     steps = _per_axis(names, strides, "a stride", asked)
@@ -108,10 +108,11 @@ def _positive(value: object, what: str, asked: str) -> int:
 def windows_of(
     node: Node, dims: Sequence[int], slides: Sequence[Slide], filler: Scalar, asked: str
 ) -> Node:
-    """The windows of a node that slide along these dimensions (see `graph.shape_ops.slide`).
+    """A view of a node with its windows along these dimensions (see `graph.shape_ops.slide`).
 
     Raises:
-        AxesError: a window is longer than the padded axis; where lengths are unknown, at the call.
+        AxesError: a window is longer than the padded axis; raised at the call if a length is
+            unknown.
     """
     seen = slide(node, dims, slides, filler)
     for one in slides:
@@ -144,33 +145,35 @@ def convolution(
     dilation: Setting = 1,
     axes: NewAxes = None,
 ) -> Tensor:
-    """The sums of products of a filter and the parts of x that it slides over.
+    """The sums of products of a filter and each part of x over which the filter slides.
 
-    Axes of the filter that x also has are contracted, as in `dot`. An axis of the filter that
-    shares a role with an axis of x slides along it. So does an axis of the same class, unless the
-    lengths are equal and no setting names it: then the two are contracted. The other axes of the
-    filter are outputs. The filter is not reversed.
+    Axes that both the filter and x have are contracted, as in `dot`. An axis of the filter that
+    shares a role with an axis of x slides along that axis. An axis of the filter with the same
+    class as an axis of x slides, too; if lengths are equal and no setting names the axis, both are
+    contracted instead. The other axes of the filter are outputs. The filter is not reversed.
 
     Args:
-        x: The input.
-        filter: The filter.
-        strides: Steps from one position of the filter to the next, for all sliding axes or as a
-            dictionary from axes, or names of axes of x, to numbers.
-        padding: Positions around x, along sliding axes, that the filter covers and that contribute
-            nothing: a number for both sides, a pair (before, after), or a dictionary from axes or
-            names to these.
-        dilation: Steps in x from one element of the filter to the next; as `strides`.
-        axes: The axes of the result, in order: those of x, the outputs, and one for each sliding
-            axis, found by its class or role, or else by order; their lengths must fit.
+        x: The input tensor.
+        filter: The filter, a tensor.
+        strides: The distance in x between positions of the filter: a number for all sliding axes,
+            or a dictionary from axes, or names of axes of x, to numbers.
+        padding: The number of positions before and after x along sliding axes that the filter also
+            covers and that contribute nothing: a number for both sides, a pair (before, after), or
+            a dictionary from axes or names to such paddings.
+        dilation: The distance in x between neighbouring elements of the filter, given like
+            `strides`.
+        axes: The axes of the result, in order: the axes of x and of the filter that remain, and a
+            new axis for each sliding axis. A new axis is matched with its sliding axis by class or
+            role, otherwise by order; lengths must fit.
 
     Returns:
         A tensor with the axes of x. The outputs replace the first contracted axis (or come last),
-        and new axes of the same class and roles replace the sliding ones.
+        and new axes of the same class and roles replace the sliding axes.
 
     Raises:
         AxesError: an axis has several partners, no axis of the filter slides, a setting or an axis
             does not fit, or the filter is longer than the padded input.
-        GraphTypeError: an operand is an array without axes, or a setting no integer.
+        GraphTypeError: an operand is an array without axes, or a setting is not an integer.
 
     Examples:
         >>> role = aj.make_axis_role("row")
@@ -190,7 +193,7 @@ def convolution(
     _check_slides(right.axes, met, slid, asked)
     windows = {axis: (own.dim, (own,)) for own, axis in slid.items()}
     slides = slides_over(windows, steps, ends, apart, asked)
-    return _named(_convolved(left, right, met, slides, slid, asked), axes, asked)
+    return _with_requested_axes(_convolved(left, right, met, slides, slid, asked), axes, asked)
 
 
 def _convolved(
@@ -222,7 +225,7 @@ def _convolved(
 
 
 def _filter_pairs(inputs: Axes, own: Axes, named: set[Axis], asked: str) -> tuple[Pairs, Pairs]:
-    """The input axis of each contracted filter axis, and of each sliding filter axis."""
+    """The axis of x for each contracted axis of the filter, and for each sliding axis of it."""
     met: Pairs = {axis: axis for axis in own if axis in inputs}
     slid: Pairs = {}
     free = inputs - met
@@ -246,7 +249,7 @@ def _filter_pairs(inputs: Axes, own: Axes, named: set[Axis], asked: str) -> tupl
 
 
 def _check_slides(own: Axes, met: Pairs, slid: Pairs, asked: str) -> None:
-    """Refuse a filter if none of its axes slides over the input: that would be a plain product."""
+    """Refuse a filter that does not slide over the input: the result would be a plain product."""
     if slid:
         return
     contracted = f", {Axes(met)} are contracted" if met else ""
@@ -273,7 +276,7 @@ def _equal(one: Axis, other: Axis, asked: str) -> bool:
 
 
 def _places(slides: list[Slide]) -> Pairs:
-    """The new axis for each sliding axis: an element for each position of the window."""
+    """For each sliding axis, the new axis with one element per position of the window."""
     return {one.axis: derived_axis(one.axis, one.places, one.roots) for one in slides}
 
 
@@ -289,8 +292,8 @@ def _result_labels(inputs: Axes, met: Pairs, places: Pairs, outputs: Axes) -> Ax
     return Axes((*labels, *waiting))
 
 
-def _named(tensor: Tensor, axes: NewAxes, asked: str) -> Tensor:
-    """The tensor with the requested axes; an axis that it lacks replaces a related one."""
+def _with_requested_axes(tensor: Tensor, axes: NewAxes, asked: str) -> Tensor:
+    """The tensor with the requested axes; an axis that it lacks replaces a related axis."""
     if axes is None:
         return tensor
     wanted = new_axes(tensor.axes, axes, asked)
@@ -317,24 +320,24 @@ def pooling(
     dilation: Setting = 1,
     axes: NewAxes = None,
 ) -> Tensor:
-    """The maximum, minimum, sum or mean of each window that slides along axes.
+    """The maximum, minimum, sum or mean of the elements in each window that slides along axes.
 
     Args:
         x: The tensor.
-        windows: A dictionary from each sliding axis, or its name, to the length of the window, a
-            number or an axis.
+        windows: A dictionary from each sliding axis, or its name, to the window's length: a number
+            or an axis.
         op: "max", "min", "sum" or "mean"; a mean does not count padding as elements.
-        strides: As for `convolution`; by default the lengths of the windows.
-        padding: As for `convolution`; less than the window.
-        dilation: As for `convolution`.
+        strides: Strides, as for `convolution`; by default the lengths of the windows.
+        padding: Padding, as for `convolution`; smaller than the window.
+        dilation: Dilation, as for `convolution`.
         axes: The axes of the result, as for `convolution`.
 
     Returns:
-        A tensor with the axes of x; new axes of the same class and roles replace the sliding ones.
+        A tensor with the axes of x; new axes of the same class and roles replace the sliding axes.
 
     Raises:
         AxesError: x lacks an axis, the operation is unknown, or a setting or axis does not fit.
-        GraphTypeError: x is an array without axes, or a setting no integer.
+        GraphTypeError: x is an array without axes, or a setting is not an integer.
 
     Examples:
         >>> x = aj.constant([1.0, 2, 4, 8], aj.make_axis(4, "row"))
@@ -361,15 +364,15 @@ def pooling(
     slides = slides_over(lengths, steps, ends, apart, asked)
     for one in slides:
         _check_padding(one, asked)
-    node = _folded(op, fold, tensor.node, dims, slides, asked)
+    node = _pooled(op, fold, tensor.node, dims, slides, asked)
     labels = _result_labels(tensor.axes, {}, _places(slides), Axes())
-    return _named(labelled(node, labels, tensor), axes, asked)
+    return _with_requested_axes(labelled(node, labels, tensor), axes, asked)
 
 
-def _folded(
+def _pooled(
     op: str, fold: UfuncFold, node: Node, dims: list[int], slides: list[Slide], asked: str
 ) -> Node:
-    """Each window of a node, reduced to one element."""
+    """The node with each window reduced to one element."""
     before, rank = node.dtype, len(node.shape)
     if op == "mean" and not is_inexact(node.dtype) or node.dtype == HALF:
         node = cast(node, SINGLE if node.dtype == HALF else FLOAT)
@@ -379,7 +382,7 @@ def _folded(
     folded = builder.fold(fold, seen, within, conditions=conditions)
     if op == "mean":
         for d, one in zip(dims, slides, strict=True):
-            folded = _divided(folded, d, _counted(one, asked))
+            folded = _divided(folded, d, _window_sizes(one, asked))
     return cast(folded, HALF) if before == HALF else folded
 
 
@@ -390,15 +393,15 @@ def _window(window: object, asked: str) -> tuple[Dim, tuple[Axis, ...]]:
 
 
 def _check_padding(one: Slide, asked: str) -> None:
-    """Refuse windows that contain no element of the tensor."""
+    """Refuse a padding so large that a window would contain no element of the tensor."""
     span = one.span.constant
     if span is not None and max(one.padding) >= max(span, 1):
         seen = f"a padding of {one.padding} along {one.axis} for windows of {span}"
         raise AxesError(asked, seen, "pad by less than the window", user_location())
 
 
-def _counted(one: Slide, asked: str) -> Node:
-    """The number of elements of the tensor in each window along an axis."""
+def _window_sizes(one: Slide, asked: str) -> Node:
+    """The number of elements, without padding, in each window along an axis."""
     if not any(one.padding):
         return builder.as_node(one.window, asked)
     number = Scalar(FLOAT, FLOAT.type(1), False)

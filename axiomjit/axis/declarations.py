@@ -1,7 +1,7 @@
-"""Declarations of placeholders and variables, kept beside the graph.
+"""Declarations of placeholders and variables, kept outside the graph.
 
-A node refers to its storage only by a token. The declaration of the storage, with the initial
-values of a variable, lives as long as the tensors that are computed from it.
+A node refers to its storage only by a token. The declaration of a storage, with the initial values
+of a variable, lives as long as the tensors that are computed from the storage.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Start = Callable[[tuple[int, ...]], np.ndarray]
 
 
 class Declaration:
-    """A placeholder or variable as declared; `start(shape)` makes a variable's initial values."""
+    """The declaration of a placeholder or variable; `start(shape)` makes the initial values."""
 
     __slots__ = ("__weakref__", "axes", "layout", "start", "token")
 
@@ -32,7 +32,7 @@ class Declaration:
         start: Start | None = None,
         token: Token | None = None,
     ) -> None:
-        """Declare a storage; by default it gets a new token."""
+        """Declare a storage, by default with a new token."""
         self.axes: Final = axes
         self.layout: Final = layout
         self.start: Final = start
@@ -41,7 +41,7 @@ class Declaration:
 
     @property
     def uses(self) -> Uses:
-        """The axes and declarations that the values in the storage depend on."""
+        """The axes and declarations on which the values in the storage depend."""
         return Uses(self.axes.roots, self)
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
@@ -51,17 +51,17 @@ class Declaration:
 _declared: Final[WeakValueDictionary[Token, Declaration]] = WeakValueDictionary()
 
 Declared: TypeAlias = "Declaration | tuple[Declared, ...] | None"
-"""A set of declarations as nested tuples, so that joining two sets takes constant time."""
+"""A set of declarations as nested tuples, so that the union of two sets takes constant time."""
 
 
 class Uses(NamedTuple):
-    """The axes and declarations that a value depends on, and which its node does not store."""
+    """The axes and declarations that a value depends on and its node does not refer to."""
 
     axes: Axes
     declared: Declared = None
 
     def extended(self, other: Uses) -> Uses:
-        """The union with other dependences; this object itself if they add nothing."""
+        """The union of both dependences; this object itself if `other` adds nothing."""
         if other is self or (
             _includes(self.declared, other.declared) and self.axes.is_super_set(other.axes)
         ):
@@ -70,7 +70,7 @@ class Uses(NamedTuple):
 
 
 class DeclaredStorage(VersionedStorage):
-    """A storage of the axis language, and the dependences of its values."""
+    """The storage of a placeholder or variable, with the dependences of its values."""
 
     __slots__ = ("uses",)
 
@@ -79,7 +79,7 @@ class DeclaredStorage(VersionedStorage):
         self.uses = uses
 
     def write_from(self, following: Callable[[Node], Node], uses: Uses) -> None:
-        """Make the next version, as `write` does, of a value that depends on `uses`."""
+        """Make the next version, as `write` does, from a value that depends on `uses`."""
 
         def make(version: Node) -> Node:
             self.uses = self.uses.extended(uses)
@@ -89,7 +89,7 @@ class DeclaredStorage(VersionedStorage):
 
 
 def joined_uses(axes: Axes, *uses: Uses) -> Uses:
-    """The dependences of a value with these axes, computed from values with other dependences."""
+    """The dependences of a value with these axes that is computed from values with these `uses`."""
     held = {id(one): one for _, one in uses if one is not None}
     if len(held) > 1:
         inside = {id(part) for one in held.values() if isinstance(one, tuple) for part in one}
@@ -100,7 +100,7 @@ def joined_uses(axes: Axes, *uses: Uses) -> Uses:
 
 
 def joined_axes(axes: Axes, uses: Iterable[Uses]) -> Axes:
-    """The roots of some axes, followed by the axes in `uses`."""
+    """The roots of `axes`, followed by the axes in `uses`."""
     axes = axes.roots
     for used, _ in uses:
         axes = axes if used is axes or axes.is_super_set(used) else axes | used
@@ -115,12 +115,12 @@ def _includes(whole: Declared, part: Declared) -> bool:
 
 
 def declaration_of(root: Node | None) -> Declaration | None:
-    """The declaration of a storage; None without one, as for a storage made by a computation."""
+    """The declaration of a storage; None for a storage that a computation makes."""
     return _declared[root.storage] if isinstance(root, Input) and root.storage else None
 
 
 def layout_of_storage(root: Node | None) -> LayoutRequest:
-    """The layout requested for a storage."""
+    """The layout requested for a storage, or None."""
     declared = declaration_of(root)
     return None if declared is None else declared.layout
 

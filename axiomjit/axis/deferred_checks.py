@@ -1,6 +1,6 @@
-"""Requirements on lengths of axes, checked at once if the lengths are known, else at a call.
+"""Requirements on lengths of axes, checked at once or, if a length is unknown, at a call.
 
-Like the origin of a node, a requirement is stored in a table by node, not in the node.
+Requirements are stored in a table by node, not in the node, like the origins of nodes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MessageParts = tuple[str, str, str]
 
 
 class Refusal(Record):
-    """The error for a guard that does not hold; `explain` makes its parts at that time."""
+    """The error for a guard that fails: `explain` returns the three parts of the message."""
 
     explain: Callable[[], MessageParts]
     where: str | None
@@ -44,15 +44,15 @@ def require(
     axes: Iterable[Axis],
     explain: Callable[[], MessageParts],
 ) -> None:
-    """Require the comparison `left sign right` for the value of a node.
+    """Require that `left sign right` holds wherever the value of a node is computed.
 
     Args:
-        node: The node whose value needs the comparison to hold.
+        node: The node whose value is defined only if the comparison holds.
         left: A length.
-        sign: One of `== < <= > >=`.
+        sign: The comparison, one of `== < <= > >=`.
         right: A length.
         axes: The axes whose lengths `left` and `right` depend on.
-        explain: Makes the three parts of the error; it may refer to axes, but not to the node.
+        explain: Returns the three parts of the error; may refer to axes, but not to the node.
 
     Raises:
         AxesError: the lengths are known, and the comparison does not hold.
@@ -67,14 +67,14 @@ def require(
     _required.setdefault(node, {}).setdefault(guard, refusal)
 
 
-def of_nothing(asked: str, name: str) -> MessageParts:
-    """The parts of the error for a reduction that has no value without elements."""
+def empty_reduction_message(asked: str, name: str) -> MessageParts:
+    """The three parts of the error for a reduction without elements that has no value."""
     seen = f"a length of 0, and {name} of nothing has no value"
     return asked, seen, "reduce axes that have a position"
 
 
 def inherit(node: Node, source: Node) -> None:
-    """Copy to a node the requirements of `source`, of its views and of their base."""
+    """Copy to `node` the requirements of `source` and of all nodes that `source` is a view of."""
     base, views = views_on(source)
     for one in (*reversed(views), base):
         for guard, refusal in _required.get(one, {}).items():
@@ -88,7 +88,7 @@ def known_lengths(axes: Iterable[Axis]) -> dict[Symbol, int]:
 
 
 def bound_lengths(outputs: Iterable[Node], axes: Axes, asked: str) -> dict[Symbol, int]:
-    """The length of every root of axes, after checking all requirements of nodes below the outputs.
+    """The lengths of the roots of `axes`, after checking all requirements below the outputs.
 
     Raises:
         AxesError: a length is unknown, or a requirement does not hold.

@@ -1,7 +1,7 @@
 """Descriptions of tensors before anything is computed or allocated (ngraph tensors).
 
-`BasicTensorDescription`, its simple views, and complex views of several tensors have a shape;
-`TensorDescription` has axes. `Layout` holds strides in memory.
+A `BasicTensorDescription` and its views have a shape, a `TensorDescription` has axes. A `Layout`
+holds strides in memory.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ ViewDescription = SimpleTensorViewDescription | ComplexTensorViewDescription
 
 
 class TensorDescription(BasicTensorDescription):
-    """A tensor description with axes; the shape comes from their lengths.
+    """The description of a tensor with axes, whose lengths give the shape.
 
-    A length that is not known yet is a symbol. `view` describes the base of a view (ngraph tensors,
-    "TensorDescription").
+    A length that is not known yet is a symbol. `view` is the description by shape if the tensor is
+    a view (ngraph tensors, "TensorDescription").
     """
 
     axes: Axes
@@ -52,6 +52,6 @@ class TensorDescription(BasicTensorDescription):
 
     @property
     def base_tensor(self) -> BasicTensorDescription | None:
-        """The tensor that this one is a simple view of; None if it is no view."""
+        """The description of the viewed tensor if this tensor is a simple view, else None."""
         view = self.view
         return view.base_tensor if isinstance(view, SimpleTensorViewDescription) else None

@@ -1,4 +1,4 @@
-"""Elementwise functions of tensors: one per ufunc of the NumPy table, with NumPy's name."""
+"""Elementwise functions of tensors, one for each ufunc with a NumPy rule, with NumPy's names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 TensorFunction = Callable[..., Tensor]
 ElementwiseRow = Callable[..., Node | tuple[Node, ...]]
-_PLAIN: Final[dict[np.ufunc, Primitive]] = {
+_PRIMITIVE_OF: Final[dict[np.ufunc, Primitive]] = {
     row.ufunc: row
     for row in PRIMITIVES.values()
     if row.ufunc is not None and row.ufunc not in table.SPECIAL
@@ -40,7 +40,7 @@ _PLAIN: Final[dict[np.ufunc, Primitive]] = {
 
 
 def paired(tensors: Sequence[Tensor], asked: str) -> tuple[Axes, list[Axes]]:
-    """The axes of an elementwise result, and for each operand its axes in terms of the result's.
+    """The axes of an elementwise result, and for each operand the axes of the result that it has.
 
     Raises:
         AxesError: axes of one class could be paired in several ways, or `config.outer` refuses.
@@ -66,8 +66,8 @@ def map_tensors(primitive: Primitive, asked: str, tensors: Sequence[Tensor]) -> 
     return labelled(node, axes, *tensors)
 
 
-def positional(row: ElementwiseRow, asked: str, tensors: Sequence[Tensor]) -> Tensor:
-    """Apply a NumPy rule to tensors transposed to a common order; numbers stay numbers."""
+def map_rule(row: ElementwiseRow, asked: str, tensors: Sequence[Tensor]) -> Tensor:
+    """Apply a NumPy rule to tensors that are broadcast to the same axes; numbers stay numbers."""
     axes, labels = paired(tensors, asked)
     nodes = [
         builder.view(tensor.node, axis_map(label, axes), axis_extents(axes))
@@ -81,20 +81,20 @@ def positional(row: ElementwiseRow, asked: str, tensors: Sequence[Tensor]) -> Te
 
 
 def apply_ufunc(ufunc: np.ufunc, *operands: object, name: str | None = None) -> Tensor:
-    """Apply a ufunc of the table, element by element.
+    """Apply a ufunc with a NumPy rule, element by element.
 
     Raises:
         AxesError: axes of one class could be paired in several ways, or `config.outer` refuses.
-        GraphTypeError: an operand is an array without axes, or no tensor and no number.
+        GraphTypeError: an operand is an array without axes, or neither a tensor nor a number.
     """
     for value in operands:
         if isinstance(value, ShapedValue):
             return cast(Tensor, value.elementwise(ufunc, operands))
     asked = f"{name or ufunc.__name__} of {shown(operands)}"
     tensors = [as_tensor(value, asked) for value in operands]
-    if ufunc in _PLAIN:
-        return map_tensors(_PLAIN[ufunc], asked, tensors)
-    return positional(table.UFUNCS[ufunc], asked, tensors)
+    if ufunc in _PRIMITIVE_OF:
+        return map_tensors(_PRIMITIVE_OF[ufunc], asked, tensors)
+    return map_rule(table.UFUNCS[ufunc], asked, tensors)
 
 
 def _unary(name: str, ufunc: np.ufunc) -> TensorFunction:
@@ -120,14 +120,14 @@ def _function(name: str, ufunc: np.ufunc) -> TensorFunction:
     function.__doc__ = f"""NumPy's `{name}` of {of}.
 
     Returns:
-        A tensor with the axes of x; of two operands with those of the one that has all axes, x
-        first, else those of x and then the other ones of y (ngraph axes, "Element-wise binary
-        ops"). dtypes are NumPy's, Python numbers are weak; a given `dtype` is that of the operands
-        and of the result.
+        A tensor with the axes of x. With two operands, the axes of the operand that has all axes
+        (of x if both have), else those of x and then the other axes of y
+        (ngraph axes, "Element-wise binary ops"). dtypes are promoted as by NumPy, Python numbers
+        are weak; a given `dtype` is that of the operands and of the result.
 
     Raises:
         AxesError: axes of one class could be paired in several ways, or `config.outer` refuses.
-        GraphTypeError: an operand is an array without axes, or no tensor and no number.
+        GraphTypeError: an operand is an array without axes, or neither a tensor nor a number.
     """
     return function
 
@@ -146,13 +146,14 @@ def _converted(name: str, operands: Sequence[object], dtype: DTypeLike) -> list[
 
 @hides_frames
 def astype(x: Operand, dtype: DTypeLike) -> Tensor:
-    """The elements converted to another dtype, as by NumPy's `astype`.
+    """The tensor with elements converted to another dtype, as by NumPy's `astype`.
 
     Returns:
         A tensor with the axes of x; x itself if it has the dtype.
 
     Raises:
-        GraphTypeError: elements of this type cannot be compiled, or x is of the wrong kind.
+        GraphTypeError: elements of this dtype cannot be compiled, or x is neither a tensor nor a
+            number.
     """
     asked = f"{shown((x,))} as {dtype}"
     tensor = as_tensor(x, asked)
@@ -163,14 +164,14 @@ def astype(x: Operand, dtype: DTypeLike) -> Tensor:
 
 @hides_frames
 def where(condition: Operand, x: Operand, y: Operand) -> Tensor:
-    """Elements of x where the condition holds, else of y.
+    """The elements of x where the condition holds, and those of y elsewhere.
 
     Returns:
         A tensor with the axes of `condition`, x and y, combined in this order as `add` does.
 
     Raises:
         AxesError: axes of one class could be paired in several ways, or `config.outer` refuses.
-        GraphTypeError: an operand is an array without axes, or no tensor and no number.
+        GraphTypeError: an operand is an array without axes, or neither a tensor nor a number.
     """
     for value in (condition, x, y):
         if isinstance(value, ShapedValue):
@@ -181,14 +182,14 @@ def where(condition: Operand, x: Operand, y: Operand) -> Tensor:
 
 @hides_frames
 def clip(x: Operand, low: Operand | None, high: Operand | None) -> Tensor:
-    """Elements of x limited to the range from `low` to `high`; None is no limit.
+    """The elements of x limited to the range from `low` to `high`; None sets no limit.
 
     Returns:
         A tensor with the axes of x and of the limits, combined in this order as `add` does.
 
     Raises:
         AxesError: axes of one class could be paired in several ways, or `config.outer` refuses.
-        GraphTypeError: an operand is an array without axes, or no tensor and no number.
+        GraphTypeError: an operand is an array without axes, or neither a tensor nor a number.
     """
     given = [value for value in (x, low, high) if value is not None]
     asked = f"clip of {shown(tuple(given))}"
@@ -199,11 +200,11 @@ def clip(x: Operand, low: Operand | None, high: Operand | None) -> Tensor:
         clipped: Node = table.clip(nodes[0], *limits)
         return clipped
 
-    return positional(row, asked, [as_tensor(value, asked) for value in given])
+    return map_rule(row, asked, [as_tensor(value, asked) for value in given])
 
 
 def _functions() -> dict[str, TensorFunction]:
-    """A function for each of NumPy's names of a ufunc of the table with one result."""
+    """The functions for `UFUNCS`, by each of NumPy's names of a ufunc."""
     # Not dir(np): getattr of all its names imports f2py, testing and other modules (60 ms).
     ufuncs = ((n, value) for n, value in vars(np).items() if isinstance(value, np.ufunc))
     functions = {name: _function(name, ufunc) for name, ufunc in ufuncs if ufunc in UFUNCS}
@@ -214,7 +215,7 @@ def _functions() -> dict[str, TensorFunction]:
 UFUNCS: Final = frozenset(
     ufunc for ufunc in table.UFUNCS if ufunc.nout == 1 and ufunc.signature is None
 )
-"""The ufuncs of the table that are elementwise, with one result."""
+"""The elementwise ufuncs with a NumPy rule and one result."""
 
 FUNCTIONS: Final[Mapping[str, TensorFunction]] = _functions()
 """The elementwise functions of tensors, by name."""

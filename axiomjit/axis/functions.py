@@ -1,4 +1,4 @@
-"""Graphs of axis tensors: contraction, relabelling and reordering along axes."""
+"""Graphs of axis tensors: contract, relabel, broadcast and reorder axes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from functools import partial
 from typing import Final
 
 from axiomjit.axis.axes import Axes, AxesOf, NewAxes, axes_of, new_axes
-from axiomjit.axis.axis import Axis, derived_axis, make_axis
-from axiomjit.axis.axis import Source as Derivation
-from axiomjit.axis.deferred_checks import MessageParts, known_lengths, of_nothing, require
+from axiomjit.axis.axis import Axis, Derivation, derived_axis, make_axis
+from axiomjit.axis.deferred_checks import (
+    MessageParts,
+    empty_reduction_message,
+    known_lengths,
+    require,
+)
 from axiomjit.axis.names import axes_text
 from axiomjit.axis.pairing import check_names, check_outer, product_pairs
 from axiomjit.axis.tensors import (
@@ -39,11 +43,11 @@ def dot(x: Operand, y: Operand) -> Tensor:
     tensors, "Axes"). `dot(x, y)` is `dot(y.T, x.T).T` up to the order of axes.
 
     Returns:
-        A tensor with the other axes of x, then those of y; the outer product if no axes are paired.
-        dtypes promote as for `multiply`.
+        A tensor with the remaining axes of x, followed by those of y; the outer product if no axes
+        are paired. dtypes are promoted as by `multiply`.
 
     Raises:
-        GraphTypeError: an operand is an array without axes, or no tensor and no number.
+        GraphTypeError: an operand is an array without axes, or neither a tensor nor a number.
 
     Examples:
         >>> H, W = aj.make_axes({"H": 2, "W": 3})
@@ -71,7 +75,7 @@ def dot(x: Operand, y: Operand) -> Tensor:
 
 
 def _placing(operands: Sequence[object], asked: str) -> Placing:
-    """Place tensors by the positions of their axes; a new axis is made for other dimensions."""
+    """Prepare an operation that pairs dimensions by position, and the axes of its results."""
     tensors = [as_tensor(value, asked) for value in operands]
     every = [axis for tensor in tensors for axis in tensor.axes]
 
@@ -84,14 +88,14 @@ def _placing(operands: Sequence[object], asked: str) -> Placing:
         return labelled(node, Axes(axes), *tensors)
 
     def need_elements(name: str, node: Node, length: Dim) -> None:
-        require(node, length, ">", dim(0), every, partial(of_nothing, asked, name))
+        require(node, length, ">", dim(0), every, partial(empty_reduction_message, asked, name))
 
     nodes = [builder.strong(tensor.node) for tensor in tensors]
     return Placing(nodes, made, known_lengths(every), need_elements)
 
 
 def _new_axis(like: Sequence[Axis], length: Dim, every: Sequence[Axis]) -> Axis:
-    """A new axis, derived from the first of `like` if any; its length depends on `every`."""
+    """A new axis, derived from the first axis of `like` if any; its length depends on `every`."""
     if like:
         return derived_axis(like[0], length, every)
     if length.constant is not None:
@@ -102,15 +106,15 @@ def _new_axis(like: Sequence[Axis], length: Dim, every: Sequence[Axis]) -> Axis:
 
 @hides_frames
 def cast_axes(x: Operand, axes: NewAxes) -> Tensor:
-    """The tensor with its axes replaced, by position; no data are moved.
+    """The tensor with other axes, by position; no data are moved.
 
     Args:
         x: The tensor.
-        axes: One axis per dimension, with the dimension's length. A name stands for the axis of x
-            with this name.
+        axes: One axis per dimension, with the dimension's length. A name means the axis of x with
+            this name.
 
     Returns:
-        A tensor with `axes` (ngraph axes, "Axes casting"); x itself if it has them already.
+        A tensor with `axes` (ngraph axes, "Axes casting"); x itself if these are its axes.
 
     Raises:
         AxesError: the numbers of axes or the lengths of a pair differ. Lengths that are not known
@@ -123,7 +127,7 @@ def cast_axes(x: Operand, axes: NewAxes) -> Tensor:
 
 
 def relabelled(tensor: Tensor, labels: Axes, asked: str) -> Tensor:
-    """The tensor with other axes, by position; itself if it has them already.
+    """The tensor with other axes, by position; the same object if these are its axes.
 
     Raises:
         AxesError: the numbers of axes or the lengths of a pair differ; raised at the call if a
@@ -156,24 +160,26 @@ def broadcast(x: Operand, axes: NewAxes) -> Tensor:
 
     Args:
         x: The tensor.
-        axes: All axes of x, which may be given by name, and others, in any order.
+        axes: All axes of x, as Axis or by name, and any other axes, in the order of the result.
 
     Returns:
-        A tensor with `axes` (ngraph axes, "Axes broadcasting"); x itself if it has them already.
+        A tensor with `axes` (ngraph axes, "Axes broadcasting"); x itself if these are its axes.
 
     Raises:
-        AxesError: an axis of x is missing, or one is listed twice.
+        AxesError: an axis of x is missing, or an axis is listed twice.
         GraphTypeError: x is an array without axes, or neither a tensor nor a number.
     """
     asked = f"broadcast of {shown((x,))}"
     tensor = as_tensor(x, asked)
     wanted = new_axes(tensor.axes, axes, asked)
-    return _reread(asked, tensor, wanted, wanted.is_super_set(tensor.axes), "list every axis of it")
+    return _as_view(
+        asked, tensor, wanted, wanted.is_super_set(tensor.axes), "list every axis of it"
+    )
 
 
 @hides_frames
 def axes_with_order(x: Operand, axes: AxesOf) -> Tensor:
-    """The tensor with its axes in another order, a view.
+    """A view of the tensor with its axes in another order.
 
     Args:
         x: The tensor.
@@ -189,13 +195,13 @@ def axes_with_order(x: Operand, axes: AxesOf) -> Tensor:
     asked = f"axes_with_order of {shown((x,))}"
     tensor = as_tensor(x, asked)
     wanted = axes_of(tensor.axes, axes, asked)
-    return _reread(asked, tensor, wanted, len(wanted) == len(tensor.axes), "list each of its axes")
+    return _as_view(asked, tensor, wanted, len(wanted) == len(tensor.axes), "list each of its axes")
 
 
 OPERATIONS: Final = {"dot": dot, "placing": _placing, "axes_with_order": axes_with_order}
 
 
-def _reread(asked: str, tensor: Tensor, axes: Axes, fits: bool, remedy: str) -> Tensor:
+def _as_view(asked: str, tensor: Tensor, axes: Axes, fits: bool, remedy: str) -> Tensor:
     if not fits:
         seen = f"axes {tensor.axes}, of which {axes_text(tensor.axes - axes)} would be lost"
         raise AxesError(f"{asked} to {axes}", seen, remedy, user_location())

@@ -1,6 +1,6 @@
-"""Graphs of axis tensors: joins of tensors: padded, stacked, concatenated, one-hot.
+"""Graphs of axis tensors: pad, stack, concatenate, and one-hot encoding.
 
-The results are complex views (ngraph tensors): the tensors are read in place.
+The results are complex views (ngraph tensors): operands are read in place, not copied.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ PadWidth = SupportsIndex | Sequence[SupportsIndex]
 def pad(
     x: Operand, paddings: Sequence[PadWidth] | Mapping[AxisName, PadWidth], axes: NewAxes = None
 ) -> Tensor:
-    """The tensor with zeros before and after it along its axes.
+    """The tensor with zeros before and after its elements along axes.
 
     Args:
         x: The tensor.
-        paddings: For each axis the numbers of zeros before and after it, a pair, or one number for
-            both sides; or a dictionary from axes or their names to these.
+        paddings: For each axis a pair with the numbers of zeros before and after the elements, or
+            one number for both sides; or a dictionary from axes or their names to such paddings.
         axes: The axes of the result, whose lengths must fit. By default an unpadded axis is kept,
-            and a padded one is replaced by a new axis of the same class and roles.
+            and a padded axis is replaced by a new axis of the same class and roles.
 
     Returns:
-        A view of several tensors (ngraph tensors, "PadTensorDescription"): elementwise operations
-        and reductions read it in place, nothing is copied.
+        A view of x and zeros (ngraph tensors, "PadTensorDescription"), which elementwise operations
+        and reductions read without copying it.
 
     Raises:
         AxesError: the numbers of paddings and axes differ, a padding is negative, or an axis does
@@ -94,7 +94,7 @@ def pad(
 
 
 def padding_pair(padding: object, asked: str) -> tuple[int, int]:
-    """The numbers of fillers before and after an axis, from a pair or one number for both.
+    """The numbers of zeros before and after an axis, from a pair or one number for both sides.
 
     Raises:
         AxesError: the padding is neither a pair nor a number, or is negative.
@@ -126,7 +126,7 @@ def stack(xs: Iterable[Operand], axis: Axis, pos: SupportsIndex = 0) -> Tensor:
 
     Raises:
         AxesError: there are no tensors, their axes differ, or `axis` has another length.
-        GraphTypeError: an operand is an array without axes, or no tensor and no number.
+        GraphTypeError: an operand is an array without axes, or neither a tensor nor a number.
     """
     tensors, asked = _listed("stack", xs)
     first, new = tensors[0].axes, added_axis(axis, asked)
@@ -152,12 +152,12 @@ def stack(xs: Iterable[Operand], axis: Axis, pos: SupportsIndex = 0) -> Tensor:
 
 @hides_frames
 def concat_along_axis(xs: Iterable[Operand], axis: AxisName) -> Tensor:
-    """Concatenate tensors along an axis.
+    """Join tensors one after the other along an axis.
 
     Args:
         xs: The tensors; the axes of each one are brought to the order of the first tensor's axes.
-        axis: An axis of the first tensor, or its name. Each other tensor has this axis, too, or
-            instead another axis of its class or with one of its roles.
+        axis: An axis of the first tensor, or its name. Each other tensor has the same axis or an
+            axis of the same class or with a common role.
 
     Returns:
         A tensor of the common dtype; each operand is read in place. The concatenated axis is a new
@@ -165,7 +165,7 @@ def concat_along_axis(xs: Iterable[Operand], axis: AxisName) -> Tensor:
 
     Raises:
         AxesError: there are no tensors, or their axes do not fit.
-        GraphTypeError: an operand is an array without axes, or no tensor and no number.
+        GraphTypeError: an operand is an array without axes, or neither a tensor nor a number.
     """
     tensors, asked = _listed("concat_along_axis", xs)
     first = tensors[0].axes
@@ -199,7 +199,7 @@ def concat_along_axis(xs: Iterable[Operand], axis: AxisName) -> Tensor:
 
 
 def related(one: Axis, other: Axis) -> bool:
-    """True if two axes are the same, of one class, or share a role."""
+    """True if two axes are the same axis, have the same class, or share a role."""
     same_class = one.axis_class is other.axis_class
     return one is other or same_class or any(other.has_role(role) for role in one.roles)
 
@@ -220,15 +220,15 @@ def _in_common_dtype(tensors: Sequence[Tensor]) -> list[Node]:
 
 @hides_frames
 def one_hot(x: Operand, axis: Axis) -> Tensor:
-    """True where the position along a new axis, which comes first, is the element of x.
+    """The one-hot encoding of integers: True where the position along a new axis equals x.
 
     Returns:
-        A tensor of bools with `axis` and then the axes of x. An element that is no position of
-        the axis, also a negative one, is False along all of it.
+        A tensor of bools with `axis`, followed by the axes of x. An element of x that is no
+        position along `axis`, such as a negative number, gives False everywhere along `axis`.
 
     Raises:
         AxesError: x has the axis already.
-        GraphTypeError: the elements of x are no integers.
+        GraphTypeError: the elements of x are not integers.
     """
     asked = f"one_hot of {shown((x,))}"
     tensor, new = as_tensor(x, asked), added_axis(axis, asked)

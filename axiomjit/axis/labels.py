@@ -1,4 +1,4 @@
-"""Graphs of axis tensors: functions that relabel the dimensions of a tensor."""
+"""Graphs of axis tensors: rename axes, replace them, and change their roles."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ def rename(x: Operand, names: Mapping[AxisName, AxisName]) -> Tensor:
 
     Args:
         x: The tensor.
-        names: A dictionary from an axis of x, or its name, to the axis that replaces it, or to the
-            name of a new axis with the same length, class and roles.
+        names: A dictionary whose keys are axes of x or their names. A value is the Axis that
+            replaces the key, or the name of a new axis with the same length, class and roles.
 
     Returns:
-        A tensor with the new axes in place of the old ones; no data are moved.
+        A tensor with the new axes in place of the old axes; no data are moved.
 
     Raises:
-        AxesError: x has no such axis or several, two axes become one, or lengths differ.
+        AxesError: x lacks an axis, several axes have a given name, two axes become one, or lengths
+            differ.
         GraphTypeError: a key or value is neither an axis nor a name.
 
     Examples:
@@ -58,11 +59,11 @@ def _distinct(asked: str, labels: list[Axis]) -> Axes:
 
 @hides_frames
 def cast_role(x: Operand, axes: NewAxes) -> Tensor:
-    """The tensor with the roles of `axes` on its own axes, by position.
+    """The tensor with axes that have the roles of `axes`, by position.
 
     Returns:
-        A tensor with the same lengths. An axis that already has the roles is kept; any other is
-        replaced by a new one with the roles and the name of its partner.
+        A tensor with the same lengths. An axis that already has the roles is kept; any other axis
+        is replaced by a new axis with the roles and the name of its partner in `axes`.
 
     Raises:
         AxesError: the numbers of axes differ.
@@ -87,7 +88,7 @@ def map_roles(x: Operand, roles: Mapping[AxisRole, AxisRole]) -> Tensor:
     """The tensor with roles of its axes replaced by other roles.
 
     Returns:
-        A tensor with the same lengths, names and classes; axes without such a role are kept.
+        A tensor with the same lengths, names and classes; an axis without a replaced role is kept.
 
     Raises:
         AxesError: two axes would share a role that they did not share before.

@@ -1,6 +1,7 @@
-"""Graphs of axis tensors: scans, sorting, and elements at positions along an axis.
+"""Graphs of axis tensors: scans and sorting along an axis, and elements at given positions.
 
-NumPy sorts, in plan steps between the loops. Loops that read taken elements gather them.
+NumPy sorts tensors, in plan steps between the loops. Elements at positions are gathered by the
+loops that read them.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ def cumsum(x: Operand, axis: AxisName) -> Tensor:
 
     Args:
         x: The tensor.
-        axis: One of its axes, or its name.
+        axis: An axis of x, or its name.
 
     Returns:
-        A tensor with the axes and dtype of x; bools and short integers give int64.
+        A tensor with the axes and dtype of x; sums of bools and short integers have dtype int64.
 
     Raises:
         AxesError: x does not have the axis.
@@ -47,7 +48,7 @@ def cumsum(x: Operand, axis: AxisName) -> Tensor:
 
 @hides_frames
 def cumprod(x: Operand, axis: AxisName) -> Tensor:
-    """The running products along an axis; arguments and errors as for `cumsum`."""
+    """The running products along an axis; arguments and errors are those of `cumsum`."""
     return _running("cumprod", PROD, x, axis)
 
 
@@ -78,7 +79,7 @@ def sort(x: Operand, axis: AxisName) -> Tensor:
 
 @hides_frames
 def argsort(x: Operand, axis: AxisName) -> Tensor:
-    """The positions that sort the elements along an axis; arguments and errors as for `sort`.
+    """The positions that sort the elements along an axis; arguments and errors are those of `sort`.
 
     Returns:
         An int64 tensor with the axes of x.
@@ -103,16 +104,16 @@ def take(x: Operand, indices: Operand, axis: AxisName) -> Tensor:
 
     Args:
         x: The tensor.
-        indices: Integer positions; negative ones count from the end. Axes that `indices` shares
-            with x, except `axis`, are paired.
+        indices: Integer positions; negative positions count from the end. Axes that both `indices`
+            and x have, except `axis`, are paired.
         axis: The axis of x that is indexed, or its name.
 
     Returns:
-        A tensor with the axes of x, in which the other axes of `indices` replace `axis`.
+        A tensor with the axes of x, where the axes that only `indices` has replace `axis`.
 
     Raises:
         AxesError: x does not have the axis.
-        GraphTypeError: the positions are no integers.
+        GraphTypeError: the positions are not integers.
         PositionError: a position is out of range; raised when the program runs.
     """
     asked = f"take of {shown((x, indices))}"

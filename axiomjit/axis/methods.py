@@ -1,4 +1,4 @@
-"""Methods of tensors and named arrays, under NumPy's names: reductions and shapes."""
+"""Methods of tensors and named arrays with NumPy's names: reductions and shapes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Result = TypeVar("Result")
 
 @hides_frames_in_methods
 class AxisMethods(AxisOperand[Result]):
-    """A tensor or named array, with methods that NumPy's arrays have.
+    """A tensor or named array with methods that NumPy's arrays have, too.
 
-    `axis` is an Axis, a name, a position, or several of them in a list or tuple; by default all
-    axes. `out_axes` are the remaining axes, in the order of the result.
+    `axis` is an Axis, a name, a position, or a list or tuple of these; by default all axes.
+    `out_axes` are the remaining axes, in the order of the result.
     """
 
     __slots__ = ()
@@ -63,11 +63,11 @@ class AxisMethods(AxisOperand[Result]):
         return self._fold("mean", axis, out_axes, options)
 
     def max(self, axis: AxesOf = None, *, out_axes: AxesOf = None, **options: object) -> Result:
-        """The largest element over axes, NaN if there is one (see `axiomjit.max`)."""
+        """The largest element over axes, or NaN if an element is NaN (see `axiomjit.max`)."""
         return self._fold("max", axis, out_axes, options)
 
     def min(self, axis: AxesOf = None, *, out_axes: AxesOf = None, **options: object) -> Result:
-        """The smallest element over axes, NaN if there is one (see `axiomjit.min`)."""
+        """The smallest element over axes, or NaN if an element is NaN (see `axiomjit.min`)."""
         return self._fold("min", axis, out_axes, options)
 
     def var(self, axis: AxesOf = None, *, out_axes: AxesOf = None, **options: object) -> Result:
@@ -79,7 +79,7 @@ class AxisMethods(AxisOperand[Result]):
         return self._fold("std", axis, out_axes, options)
 
     def any(self, axis: AxesOf = None, *, out_axes: AxesOf = None, **options: object) -> Result:
-        """True where any element over axes is not 0 (see `axiomjit.any`)."""
+        """True where at least one element over axes is not 0 (see `axiomjit.any`)."""
         return self._fold("any", axis, out_axes, options)
 
     def all(self, axis: AxesOf = None, *, out_axes: AxesOf = None, **options: object) -> Result:

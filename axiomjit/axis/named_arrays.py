@@ -1,4 +1,4 @@
-"""Named arrays: arrays with axes, the results of evaluating tensors."""
+"""Named arrays: arrays with axes, such as the values of tensors."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 class NamedArray(AxisMethods[Any], NamedValue):
     """An array, and one Axis for each of its dimensions.
 
-    Every expression that takes a tensor also takes a named array, as a constant. Operators return
-    tensors; methods and NumPy's functions return named arrays. `np.asarray` returns the array.
+    Every expression that takes a tensor also takes a named array, as a constant. Operators of named
+    arrays return tensors; methods and NumPy's functions return named arrays. `np.asarray(x)`
+    returns the array.
 
     Examples:
         >>> x = aj.NamedArray([[1.0, 2, 3], [4, 5, 6]], aj.make_axes({"H": 2, "W": 3}))
@@ -41,7 +42,7 @@ class NamedArray(AxisMethods[Any], NamedValue):
 
     @hides_frames
     def __init__(self, values: ArrayLike, axes: AxesLike = None) -> None:
-        """Label the dimensions of an array, which is not copied.
+        """Label the dimensions of an array without copying the array.
 
         Raises:
             AxesError: the shape differs from the lengths of the axes, or a length is unknown.
@@ -79,10 +80,11 @@ class NamedArray(AxisMethods[Any], NamedValue):
         return NamedArray(self.values, self.axes.T)
 
     def transpose(self, *axes: object) -> NamedArray:
-        """The array with its axes in another order, a view; without arguments `x.T`.
+        """A view with the axes in another order; without arguments the same as `x.T`.
 
         Args:
-            axes: Each axis once, as an Axis, a name or a position; or one list of them.
+            axes: The new order: each axis once, as an Axis, a name or a position, or one list of
+                these.
         """
         if not axes:
             return self.T
@@ -93,16 +95,16 @@ class NamedArray(AxisMethods[Any], NamedValue):
     @staticmethod
     @hides_frames
     def from_xarray(array: Any, axes: AxesLike = None) -> NamedArray:
-        """Label the data of a DataArray, which are not copied.
+        """Make a named array of the data of a DataArray, which are not copied.
 
         Args:
             array: The DataArray; its coordinates and attributes are left out.
-            axes: One axis per dimension, in order. By default each has the dimension's name;
-                dimensions of equal names and lengths have the same axis, also in other calls.
+            axes: One axis per dimension, in order. By default each axis has the dimension's name;
+                in all calls, dimensions of equal names and lengths get the same axis.
 
         Raises:
-            GraphTypeError: it is no DataArray, its data are in chunks, or the name of a dimension
-                is no string.
+            GraphTypeError: the array is not a DataArray, its data are in chunks, or the name of a
+                dimension is not a string.
             AxesError: the axes do not fit the shape.
         """
         named: NamedArray = by_names("to_named", array, axes)
@@ -110,13 +112,13 @@ class NamedArray(AxisMethods[Any], NamedValue):
 
     @hides_frames
     def to_xarray(self, coords: Any = None, name: Any = None, attrs: Any = None) -> Any:
-        """A DataArray with the values, which are not copied, and dimensions named as the axes.
+        """A DataArray with the same values, not copied, and dimensions named after the axes.
 
         Args:
-            coords: As of `xarray.DataArray`; of the `coords` of another DataArray, those are taken
-                that have no other dimensions.
-            name: The name of the array.
-            attrs: Its attributes.
+            coords: Coordinates, as for `xarray.DataArray`. From the `coords` of another DataArray,
+                coordinates with dimensions that the result lacks are left out.
+            name: The name of the DataArray.
+            attrs: The attributes of the DataArray.
 
         Raises:
             GraphValueError: two axes have one name.
@@ -125,7 +127,7 @@ class NamedArray(AxisMethods[Any], NamedValue):
 
     @property
     def dims(self) -> tuple[str, ...]:
-        """The names of the axes, which xarray takes as dimensions."""
+        """The names of the axes, which xarray uses as names of dimensions."""
         return tuple(f"dim_{k}" if a.name is None else a.name for k, a in enumerate(self.axes))
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
@@ -138,7 +140,7 @@ class NamedArray(AxisMethods[Any], NamedValue):
         kept: BoundedTable[Hashable, Any],
         key: Hashable,
     ) -> Any:
-        """The results of a function of tensors for named arrays, as named arrays."""
+        """Call a function of tensors with named arrays; its results are named arrays."""
         return self._apply("computed", function, operands, kept, key)
 
     def item(self) -> Any:

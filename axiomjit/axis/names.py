@@ -1,6 +1,6 @@
-"""Find an axis of a tensor, given as the Axis or by its name.
+"""Find the axis of a tensor that the user gives as an Axis or by its name.
 
-Every function with an argument for an axis uses this.
+Every function with an `axis` argument uses this module.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ AxisName = Axis | str
 
 
 def axis_of(own: Iterable[Axis], given: object, asked: str) -> Axis:
-    """The axis of a tensor that is given as the Axis or by its name.
+    """The axis of a tensor that the user gives as an Axis or by its name.
 
     Raises:
-        AxesError: no axis is the given one or has the given name, or several axes have the name.
+        AxesError: the tensor has no such axis, or several axes have the given name.
         GraphTypeError: the axis is given neither as an Axis nor by a name.
     """
     axes = tuple(own)
@@ -38,17 +38,17 @@ def axis_of(own: Iterable[Axis], given: object, asked: str) -> Axis:
 
 
 def listed(axes: Iterable[Axis]) -> str:
-    """Axes with their lengths, as `[H=2, W=3]`."""
+    """The text of axes with their lengths, in brackets: `[H=2, W=3]`."""
     return f"[{axes_text(axes)}]"
 
 
 def axes_text(axes: Iterable[Axis]) -> str:
-    """Axes with their lengths, as `H=2, W=3`."""
+    """The text of axes with their lengths, without brackets: `H=2, W=3`."""
     return ", ".join(map(str, axes))
 
 
 def _not_among(axes: Sequence[Axis], given: Axis) -> str:
-    """The message for an Axis that is not among these; it tells apart axes with equal names."""
+    """The message for an Axis that is not among `axes`; axes with equal names get their origins."""
     alike = [axis for axis in axes if axis.name is not None and axis.name == given.name]
     if alike:
         return f"axes {listed(axes)}, in which {with_origin(alike[0])} is not {with_origin(given)}"
@@ -56,7 +56,7 @@ def _not_among(axes: Sequence[Axis], given: Axis) -> str:
 
 
 def with_origin(axis: Axis) -> str:
-    """An axis with the user's line where it was made."""
+    """The text of an axis, followed by the user's line where it was made."""
     return f"{axis} (made at {axis.origin})" if axis.origin else str(axis)
 
 
@@ -72,7 +72,7 @@ def _names(axes: Sequence[Axis]) -> str:
 
 
 def _no_axis_named(axes: Sequence[Axis], given: str) -> tuple[str, str]:
-    """The message and the remedy for a name of no axis."""
+    """The message and the remedy for a name that no axis has."""
     import difflib  # imported here: only errors need it
 
     names = {axis.name.lower(): axis.name for axis in axes if axis.name is not None}
@@ -83,7 +83,7 @@ def _no_axis_named(axes: Sequence[Axis], given: str) -> tuple[str, str]:
 
 
 def _several_fit(axes: Sequence[Axis], found: Sequence[Axis]) -> tuple[str, str]:
-    """The message and the remedy for a name of several axes."""
+    """The message and the remedy for a name that several axes have."""
     each = " and ".join(map(with_origin, found))
     at = axes.index(found[0])
     seen = f"axes {listed(axes)}, of which {len(found)} have the name {found[0].name!r}: {each}"

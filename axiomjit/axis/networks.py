@@ -1,4 +1,4 @@
-"""Graphs of axis tensors: functions of neural networks, made of elementwise functions and sums."""
+"""Graphs of axis tensors: activation and loss functions of neural networks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from axiomjit.base.origins import hides_frames, user_location
 
 @hides_frames
 def sigmoid(x: Operand) -> Tensor:
-    """1 / (1 + exp(-x)) of each element.
+    """The logistic function 1 / (1 + exp(-x)) of each element.
 
     Returns:
         A tensor with the axes of x.
@@ -42,7 +42,7 @@ def relu(x: Operand) -> Tensor:
 
 @hides_frames
 def safelog(x: Operand, limit: float = -50.0) -> Tensor:
-    """log(x) of each element, but at least `limit`, also where x is zero or negative.
+    """The larger of log(x) and `limit` for each element; zero and negative elements give `limit`.
 
     Returns:
         A tensor with the axes of x.
@@ -55,11 +55,12 @@ def safelog(x: Operand, limit: float = -50.0) -> Tensor:
 
 @hides_frames
 def softmax(x: Operand, normalization_axes: AxesOf = None) -> Tensor:
-    """exp(x) divided by its sum over axes, computed without overflow.
+    """The softmax exp(x) / sum(exp(x)) over axes, computed without overflow.
 
     Args:
         x: The tensor.
-        normalization_axes: Axes, or their names, over which the result sums to 1; by default all.
+        normalization_axes: The axes, or their names, over which the result sums to 1; by default
+            all.
 
     Returns:
         A tensor with the axes of x.
@@ -87,39 +88,40 @@ def cross_entropy_multi(
 
     Args:
         y: Probabilities, limited as in `safelog`.
-        t: Targets.
+        t: The target distributions.
         usebits: True for logarithms to base 2.
-        out_axes: The axes of the result; the others are summed, by default all.
+        out_axes: The axes of the result; the other axes are summed. By default all axes are summed.
 
     Raises:
-        AxesError: neither operand has all axes, or `out_axes` has an axis of neither.
-        GraphTypeError: an operand is an array without axes, or no tensor and no number.
+        AxesError: neither operand has all axes of the other one, or `out_axes` has an axis that no
+            operand has.
+        GraphTypeError: an operand is an array without axes, or neither a tensor nor a number.
     """
-    left, right = _contained("cross_entropy_multi", y, t)
+    left, right = _checked_operands("cross_entropy_multi", y, t)
     total = reductions.sum(safelog(left) * right, out_axes=out_axes)
     return total * (-1.0 / math.log(2.0) if usebits else -1.0)
 
 
 @hides_frames
 def cross_entropy_binary_inner(y: Operand, t: Operand) -> Tensor:
-    """-(t * log(y) + (1 - t) * log(1 - y)) of each element, with logarithms as in `safelog`.
+    """The elements -(t * log(y) + (1 - t) * log(1 - y)), with `safelog` as the logarithm.
 
     Raises:
-        AxesError: neither operand has all axes.
-        GraphTypeError: an operand is an array without axes, or no tensor and no number.
+        AxesError: neither operand has all axes of the other one.
+        GraphTypeError: an operand is an array without axes, or neither a tensor nor a number.
     """
-    left, right = _contained("cross_entropy_binary", y, t)
+    left, right = _checked_operands("cross_entropy_binary", y, t)
     return -(safelog(left) * right + safelog(1 - left) * (1 - right))
 
 
 @hides_frames
 def cross_entropy_binary(y: Operand, t: Operand, out_axes: AxesOf = None) -> Tensor:
-    """The sum of `cross_entropy_binary_inner` over all axes except `out_axes`; raises as that."""
+    """The sum of `cross_entropy_binary_inner` over axes not in `out_axes`; errors are the same."""
     return reductions.sum(cross_entropy_binary_inner(y, t), out_axes=out_axes)
 
 
-def _contained(name: str, y: Operand, t: Operand) -> tuple[Tensor, Tensor]:
-    """Check that one of the operands has all axes, and return both operands as tensors."""
+def _checked_operands(name: str, y: Operand, t: Operand) -> tuple[Tensor, Tensor]:
+    """Check that one operand has all axes of the other one, and return both operands as tensors."""
     asked = f"{name} of {shown((y, t))}"
     left, right = as_tensor(y, asked), as_tensor(t, asked)
     if left.axes.is_sub_set(right.axes) or left.axes.is_super_set(right.axes):

@@ -1,6 +1,6 @@
-"""Calls of NumPy's ufuncs and reductions with tensors or named arrays.
+"""Answer calls of NumPy's functions with tensors or named arrays.
 
-They return a tensor if an operand is a tensor, else a named array.
+Ufuncs and reductions return a tensor if an operand is a tensor, else a named array.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ELEMENTWISE: Final[dict[Callable[..., Any], Callable[..., Tensor]]] = {
 _PRODUCTS: Final = frozenset(
     {np.dot, np.vdot, np.inner, np.outer, np.tensordot, np.einsum, np.kron}
 )
-"""Products, which pair dimensions by position, not by axis."""
+"""NumPy's products, which pair dimensions by position, not by axis."""
 _REMEDY: Final = "use axiomjit's own function of axes, or apply it to values: np.asarray(x)"
 
 
@@ -75,7 +75,7 @@ def _ufunc(ufunc: np.ufunc, method: str, operands: tuple[object, ...], options: 
 def _function(
     function: Callable[..., Any], operands: tuple[Any, ...], options: Mapping[str, Any]
 ) -> object:
-    """Call a NumPy function on operands with axes: a reduction, `where`, `clip`, or another one."""
+    """Call a NumPy function that is not a ufunc on operands with axes."""
     asked = f"np.{function.__name__} of {shown(operands[:1])}"
     if function in _REDUCTIONS:
         named = dict(zip(("x", "axis"), operands, strict=False)) | dict(options)
@@ -94,7 +94,7 @@ def _function(
 def _reduced(
     name: str, x: Any, axis: object, out_axes: AxesOf, options: Options, asked: str
 ) -> Tensor | NamedArray:
-    """A reduction over axes: a named array if `x` is one, else a tensor."""
+    """The reduction of `x` over axes; a named array if `x` is a named array, else a tensor."""
     if options:
         remedy = _REMEDY
         if "keepdims" in options:
@@ -109,9 +109,9 @@ def _reduced(
 def _of_values(
     function: Callable[..., Any], operands: object, options: object, asked: str
 ) -> object:
-    """Call any other function on the arrays of operands with the same axes.
+    """Call a NumPy function on the arrays of operands that all have the same axes.
 
-    Its results have no axes. An `axis` argument may be an Axis or a name, as for reductions.
+    The results have no axes. An `axis` argument may be an Axis or a name, as for reductions.
     """
     leaves, structure = flatten_tree((operands, options))
     axes = [leaf.axes for leaf in leaves if isinstance(leaf, Tensor | NamedArray)]
@@ -131,24 +131,24 @@ def _with_positions(
 ) -> tuple[Any, Any]:
     """The arguments, with a position in place of the Axis or name given as `axis`."""
     if "axis" in named:
-        return positional, {**named, "axis": _places(own, named["axis"], asked)}
+        return positional, {**named, "axis": _positions(own, named["axis"], asked)}
     try:
         bound = inspect.signature(function).bind(*positional, **named)
     except (TypeError, ValueError):  # no signature, or arguments that NumPy will refuse
         return positional, named
     if "axis" in bound.arguments:
-        bound.arguments["axis"] = _places(own, bound.arguments["axis"], asked)
+        bound.arguments["axis"] = _positions(own, bound.arguments["axis"], asked)
     return bound.args, bound.kwargs
 
 
-def _places(own: Axes, axis: object, asked: str) -> int | tuple[int, ...] | None:
-    """The position of an axis, or the positions of several."""
+def _positions(own: Axes, axis: object, asked: str) -> int | tuple[int, ...] | None:
+    """The position of an axis, or the positions of several axes."""
     places = tuple(own.index(one) for one in axes_at(own, axis, asked))
     return None if axis is None else places[0] if isinstance(axis, Axis | str) else places
 
 
 def _evaluated(result: Tensor, operands: Iterable[object]) -> Tensor | NamedArray:
-    """The result, evaluated to a named array unless an operand is a tensor."""
+    """The tensor itself if an operand is a tensor, else its values as a named array."""
     lazy = any(isinstance(value, Tensor) for value in operands)
     return result if lazy else result.eval()
 

@@ -1,7 +1,7 @@
 """Python's operators on tensors and named arrays.
 
-The functions of the operators are in other modules, which are imported when a process first uses an
-operator.
+The functions that compute operators are in other modules, which are imported when a process first
+uses an operator.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _OPERATIONS: Final[LazyRegistry[str, Callable[..., Any]]] = LazyRegistry(
 
 
 def operation(name: str) -> Callable[..., Any]:
-    """The function of an operation, looked up by name at each call."""
+    """A function that calls the operation of this name; each call looks up the name."""
     return lambda *operands: _OPERATIONS[name](*operands)
 
 
 @hides_frames_in_methods
 class AxisOperand(ArrayValue[Result]):
-    """A tensor or named array: its operators are elementwise and return a `Result`.
+    """A tensor or named array, whose operators are elementwise and return a `Result`.
 
-    `==` is Python's identity, so that tensors can be keys; compare values with `equal`.
+    `x == y` means `x is y`, so that tensors can be keys of a dict; `equal` compares values.
     """
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""Pairs the axes of two operands, for elementwise operations and for products."""
+"""Pair the axes of two operands, for elementwise operations and for products."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from axiomjit.base.errors import AxesError, OuterProductWarning, SameNameWarning
 from axiomjit.base.origins import user_location, warn
 
 _warned: Final[set[tuple[str | None, str | None, str | None]]] = set()
-"""Warnings already given: the user's line, and the origins of two axes with one name."""
+"""The warnings given so far, as the user's line and the origins of two axes with one name."""
 
 
 def common_order(left: Axes, right: Axes) -> Axes:
-    """Axes of an elementwise result: the three rules of ngraph axes."""
+    """The axes of an elementwise result, in the order that ngraph's three rules give."""
     if left.is_super_set(right):
         return left
     return right if right.is_super_set(left) else left + (right - left)
@@ -26,8 +26,8 @@ def common_order(left: Axes, right: Axes) -> Axes:
 def matched(left: Axes, right: Axes, asked: str) -> Axes:
     """The axes of `right`; an axis paired by class is replaced by its partner in `left`.
 
-    Identical axes are paired first. Of the others, two axes are paired that have the same class,
-    offset and length (ngraph tensors, "Axes").
+    Identical axes are paired first. Then remaining axes with the same class, offset and length are
+    paired (ngraph tensors, "Axes").
 
     Raises:
         AxesError: an axis has two candidates, or the length of a candidate is unknown.
@@ -69,8 +69,9 @@ def _refusal(asked: str, axes: Iterable[Axis], why: str) -> AxesError:
 def product_pairs(left: Axes, right: Axes) -> list[tuple[Axis, Axis]]:
     """The pairs of axes that `dot` contracts, in the order of the left axes.
 
-    First each left axis is paired with the right one at the next offset (ngraph tensors, "Axes"),
-    then the remaining axes with equal ones (ngraph axes, "Dot operation").
+    First each left axis is paired with the right axis at the next offset (ngraph tensors, "Axes").
+    Then each remaining axis is paired with the same axis on the right (ngraph axes, "Dot
+    operation").
     """
     pairs = {axis: axis + 1 for axis in left if axis + 1 in right}
     rest = right - pairs.values()
@@ -79,10 +80,10 @@ def product_pairs(left: Axes, right: Axes) -> list[tuple[Axis, Axis]]:
 
 
 def check_outer(left: Axes, right: Axes, met: bool, asked: str) -> None:
-    """Allow, warn of or refuse operands without a common axis, as `config.outer` says.
+    """Allow, warn of or refuse operands without a common axis, according to `config.outer`.
 
     Raises:
-        AxesError: outer products are refused.
+        AxesError: the operands have no common axis, and `config.outer` is "error".
     """
     if met or not left or not right or config.outer == "allow":
         return
@@ -94,10 +95,10 @@ def check_outer(left: Axes, right: Axes, met: bool, asked: str) -> None:
 
 
 def check_names(left: Axes, right: Axes, result: Axes, asked: str) -> None:
-    """Warn of a result with two axes of one name, once per line and pair.
+    """Warn of a result with two axes of one name, once per line of the user and pair of axes.
 
-    Different axes are not paired, so the result has an element for each pair of their positions. If
-    one operand has both axes, that is intended, and there is no warning.
+    Different axes are not paired, so the result has an element for each pair of their positions.
+    There is no warning if one operand has both axes, since the user intends that.
     """
     mine, theirs = (left - right) & result, (right - left) & result
     for axis in theirs:

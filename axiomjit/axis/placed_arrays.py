@@ -1,4 +1,4 @@
-"""Arrays in a requested layout, with padding between their elements."""
+"""Copy arrays into a requested layout, possibly with padding between the elements."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from axiomjit.views.dense_layout import Layout, LengthLike, column_major_strides
 from axiomjit.views.descriptions import BasicTensorDescription
 
 LayoutRequest = Layout | str | None
-"""A requested layout: a Layout, "C", "F", or None for no request."""
+"""A requested layout: a Layout, "C", "F", or None if no layout is requested."""
 
 
 def known_shape(axes: Axes) -> tuple[int, ...]:
-    """The lengths of axes.
+    """The lengths of axes, all of which must be known.
 
     Raises:
         AxesError: a length is unknown.
@@ -39,8 +39,8 @@ def check_layout(request: LayoutRequest, axes: Axes, asked: str) -> None:
 
     Raises:
         GraphTypeError: the layout is neither a Layout nor "C" or "F".
-        GraphValueError: the numbers of dimensions differ, a size is below its length, two elements
-            share a position, or a position is negative.
+        GraphValueError: the numbers of dimensions differ, a size is smaller than the axis, two
+            elements share a position in memory, or a position is negative.
     """
     if request in (None, "C", "F"):
         return
@@ -55,7 +55,7 @@ def check_layout(request: LayoutRequest, axes: Axes, asked: str) -> None:
 
 
 def as_integers(lengths: Iterable[LengthLike]) -> list[int]:
-    """Known lengths, as integers."""
+    """Lengths that are known, as integers."""
     return [operator.index(length) for length in lengths]
 
 
@@ -77,7 +77,7 @@ def _check_places(layout: Layout, sizes: list[int], asked: str) -> None:
 
 
 def layout_of(request: LayoutRequest, lengths: tuple[LengthLike, ...]) -> Layout | None:
-    """The requested layout for an array of these lengths."""
+    """The requested layout as a Layout for an array of these lengths; None if none is requested."""
     if request == "C":
         return Layout(row_major_strides(lengths))  # type: ignore[type-var]
     if request == "F":

@@ -1,4 +1,4 @@
-"""Graphs of axis tensors: tensors whose values are printed."""
+"""Graphs of axis tensors: print the values of a tensor when they are computed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from axiomjit.symbolic.index_maps import identity, permutation
 
 @hides_frames
 def PrintOp(x: Operand, prefix: str | None = None) -> Tensor:
-    """Return the tensor x, whose values are printed whenever a computation computes it.
+    """Return a tensor equal to x; each computation of it prints its values.
 
     Args:
         x: The tensor.

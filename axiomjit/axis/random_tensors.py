@@ -1,6 +1,6 @@
-"""Graphs of axis tensors: random tensors, drawn anew by each run of a computation.
+"""Graphs of axis tensors: random tensors, whose numbers each run of a computation draws anew.
 
-All numbers come from one generator; `axiomjit.config.seed = n` seeds it.
+All numbers come from one generator, which `axiomjit.config.seed = n` seeds.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from axiomjit.graph.nodes import Constant, Op, note
 
 @hides_frames
 def uniform(x: Operand, low: Operand = 0.0, high: Operand = 1.0) -> Tensor:
-    """A tensor like x of random numbers, uniform in [low, high).
+    """A tensor with the axes of x whose elements are random, uniformly distributed in [low, high).
 
     Args:
-        x: A tensor with the axes of the result, and with its dtype if that is of floats,
-            else float64.
+        x: A tensor with the axes of the result. A dtype of floats is the result's, too; other
+            dtypes give float64.
         low: The lower bound, a number or tensor.
         high: The upper bound, a number or tensor.
 
     Returns:
-        A tensor whose values are drawn anew in every run, once per run.
+        A tensor whose values are drawn once in every run.
 
     Raises:
         AxesError: axes could be paired in several ways.
-        GraphTypeError: an operand is an array without axes, or no tensor and no number.
+        GraphTypeError: an operand is an array without axes, or neither a tensor nor a number.
     """
     asked = f"uniform of {shown((x,))}"
     start = as_tensor(low, asked)
@@ -39,20 +39,20 @@ def uniform(x: Operand, low: Operand = 0.0, high: Operand = 1.0) -> Tensor:
 
 @hides_frames
 def normal(x: Operand, loc: Operand = 0.0, scale: Operand = 1.0) -> Tensor:
-    """A tensor like x of normally distributed random numbers.
+    """A tensor with the axes of x whose elements are random, normally distributed.
 
     Args:
-        x: A tensor with the axes of the result, and with its dtype if that is of floats,
-            else float64.
+        x: A tensor with the axes of the result. A dtype of floats is the result's, too; other
+            dtypes give float64.
         loc: The mean, a number or tensor.
         scale: The standard deviation, a number or tensor.
 
     Returns:
-        A tensor whose values are drawn anew in every run, once per run.
+        A tensor whose values are drawn once in every run.
 
     Raises:
         AxesError: axes could be paired in several ways.
-        GraphTypeError: an operand is an array without axes, or no tensor and no number.
+        GraphTypeError: an operand is an array without axes, or neither a tensor nor a number.
     """
     asked = f"normal of {shown((x,))}"
     mean, deviation = as_tensor(loc, asked), as_tensor(scale, asked)

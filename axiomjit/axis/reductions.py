@@ -10,7 +10,7 @@ import numpy as np
 
 from axiomjit.axis.axes import Axes, AxesOf, axes_of
 from axiomjit.axis.axis import Axis, make_axis
-from axiomjit.axis.deferred_checks import MessageParts, of_nothing, require
+from axiomjit.axis.deferred_checks import MessageParts, empty_reduction_message, require
 from axiomjit.axis.elementwise import apply_ufunc, paired
 from axiomjit.axis.functions import axes_with_order
 from axiomjit.axis.names import axes_text
@@ -39,9 +39,9 @@ NodeReduction = Callable[[Node, Sequence[int]], Node]
 
 
 def _numpy_fold(function: Callable[..., Any]) -> NodeReduction:
-    """The NumPy rule of a function; it gets the reduced dimensions in the tensor's order.
+    """The NumPy rule of a function, called with the reduced dimensions in ascending order.
 
-    So the bits of the result do not depend on the order in which axes are listed.
+    The bits of the result therefore do not depend on the order in which axes are listed.
     """
 
     def fold(node: Node, positions: Sequence[int]) -> Node:
@@ -80,8 +80,8 @@ def sum(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> T
 
     Args:
         x: The tensor.
-        reduction_axes: The axes to reduce, as Axis or by name, in any order; `[]` for none; by
-            default all that are not in `out_axes`.
+        reduction_axes: The axes to reduce, as Axis or by name, in any order; `[]` for no axes. By
+            default all axes that are not in `out_axes`.
         out_axes: The axes of the result, in order; by default the remaining axes, in the order of
             x.
 
@@ -90,8 +90,8 @@ def sum(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> T
         bits, bools are counted.
 
     Raises:
-        AxesError: x lacks an axis that is listed, an axis is listed twice, or an axis of x is
-            neither reduced nor in the result.
+        AxesError: x lacks a listed axis, an axis is listed twice, or an axis of x is neither
+            reduced nor in the result.
         GraphTypeError: x is an array without axes, or neither a tensor nor a number.
 
     Examples:
@@ -106,38 +106,38 @@ def sum(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> T
 
 @hides_frames
 def prod(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
-    """The product over axes; arguments, dtypes and errors as for `sum`."""
+    """The product over axes; arguments, dtypes and errors are those of `sum`."""
     return _reduce("prod", x, reduction_axes, out_axes)
 
 
 @hides_frames
 def max(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
-    """The largest element over axes, NaN if there is one; arguments and errors as for `sum`.
+    """The largest element over axes, or NaN if an element is NaN; arguments are those of `sum`.
 
     Returns:
-        A tensor with the axes that are left and the dtype of x.
+        A tensor with the remaining axes and the dtype of x.
 
     Raises:
-        AxesError: as for `sum`; also if a reduced axis has length 0.
+        AxesError: a reduced axis has length 0, or `sum` would raise this error.
     """
     return _reduce("max", x, reduction_axes, out_axes)
 
 
 @hides_frames
 def min(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
-    """The smallest element over axes, NaN if there is one; arguments and errors as for `max`."""
+    """The smallest element over axes, or NaN; arguments, NaN and errors are those of `max`."""
     return _reduce("min", x, reduction_axes, out_axes)
 
 
 @hides_frames
 def any(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
-    """True where any element over axes is not 0; arguments and errors as for `sum`."""
+    """True where an element over axes is not 0; arguments and errors are those of `sum`."""
     return _reduce("any", x, reduction_axes, out_axes)
 
 
 @hides_frames
 def all(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
-    """True where no element along the axes is 0; arguments and errors are those of `sum`."""
+    """True where no element over axes is 0; arguments and errors are those of `sum`."""
     return _reduce("all", x, reduction_axes, out_axes)
 
 
@@ -146,17 +146,17 @@ def mean(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> 
     """The mean over axes; arguments and errors are those of `sum`.
 
     Returns:
-        A tensor with the remaining axes and the dtype of x, float64 for ints and bools.
+        A tensor with the remaining axes and the dtype of x; for ints and bools, float64.
     """
     return _reduce("mean", x, reduction_axes, out_axes)
 
 
 @hides_frames
 def variance(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
-    """The variance over axes; arguments and errors as for `sum`.
+    """The variance over axes; arguments and errors are those of `sum`.
 
     Returns:
-        A tensor with the remaining axes and the dtype of `mean`, real for complex numbers.
+        A tensor with the remaining axes and the dtype of `mean`, without the imaginary part.
     """
     return _reduce("variance", x, reduction_axes, out_axes)
 
@@ -169,13 +169,13 @@ def var(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> T
 
 @hides_frames
 def std(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
-    """The square root of the variance over axes; arguments, dtype and errors as `variance`."""
+    """The square root of the variance; arguments, dtype and errors are those of `variance`."""
     return _reduce("std", x, reduction_axes, out_axes)
 
 
 @hides_frames
 def logsumexp(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
-    """The logarithm of the sum of exponentials over axes; arguments and errors as for `sum`.
+    """The logarithm of the sum of exponentials; arguments and errors are those of `sum`.
 
     Large elements do not overflow: the maximum is subtracted before exponentials are summed.
 
@@ -187,19 +187,19 @@ def logsumexp(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None
 
 @hides_frames
 def argmax(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
-    """The position of the first largest element over axes, of the first NaN if there is one.
+    """The position of the first largest element over axes, or of the first NaN if there is one.
 
     Args:
         x: The tensor.
-        reduction_axes: The axes to search, by default all in the order of x. The position over
-            several axes counts elements in the order listed, the last axis fastest.
-        out_axes: As for `sum`.
+        reduction_axes: The axes to search, by default all in the order of x. For several axes the
+            position counts elements in the listed order of axes; the last axis varies fastest.
+        out_axes: The axes of the result, as for `sum`.
 
     Returns:
         An int64 tensor with the remaining axes.
 
     Raises:
-        AxesError: as for `max`.
+        AxesError: a reduced axis has length 0, or `sum` would raise this error.
         GraphTypeError: x is an array without axes, or neither a tensor nor a number.
     """
     return _reduce("argmax", x, reduction_axes, out_axes)
@@ -207,13 +207,13 @@ def argmax(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -
 
 @hides_frames
 def argmin(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
-    """The position of the first smallest element over axes; otherwise as `argmax`."""
+    """The position of the first smallest element over axes; arguments are those of `argmax`."""
     return _reduce("argmin", x, reduction_axes, out_axes)
 
 
 @hides_frames
 def squared_L2(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
-    """The sum of squares over axes; arguments and errors as for `sum`."""
+    """The sum of squares over axes; arguments and errors are those of `sum`."""
     tensor = as_tensor(x, f"squared_L2 of {shown((x,))}")
     squares = apply_ufunc(np.square, tensor.real)
     if is_complex(tensor.dtype):
@@ -225,23 +225,23 @@ def squared_L2(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = Non
 def L2_norm(
     x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None, eps: float = 0.0
 ) -> Tensor:
-    """The square root of the sum of squares and `eps`; arguments and errors as for `sum`."""
+    """The square root of `eps` plus the sum of squares; arguments are those of `sum`."""
     squared = squared_L2(x, reduction_axes, out_axes)
     return apply_ufunc(np.sqrt, squared + eps if eps else squared)
 
 
 @hides_frames
 def L1_norm(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
-    """The sum of absolute values over axes; arguments and errors as for `sum`."""
+    """The sum of absolute values over axes; arguments and errors are those of `sum`."""
     return _reduce("L1_norm", apply_ufunc(np.absolute, x), reduction_axes, out_axes)
 
 
 @hides_frames
 def tensor_size(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
-    """The number of elements reduced over these axes; arguments as for `sum`.
+    """The number of elements that a reduction over these axes combines; arguments of `sum`.
 
     Returns:
-        A tensor without axes, promoted as a Python int.
+        A tensor without axes, which is promoted like a Python int.
     """
     tensor = as_tensor(x, f"tensor_size of {shown((x,))}")
     reduced, _ = split_axes("tensor_size", tensor, reduction_axes, out_axes)
@@ -262,12 +262,13 @@ def _reduce(name: str, x: Operand, reduction_axes: AxesOf, out_axes: AxesOf) -> 
 def _folding(
     operands: Sequence[object], axes: AxesOf, running: bool, by: By | None = None
 ) -> Folding:
-    """Prepare the reduction of tensors, paired as in elementwise functions, along axes in order.
+    """Prepare a reduction of tensors, whose axes are paired as in elementwise functions.
 
-    By groups, the axes are by default those of the labels.
+    Elements are reduced in the order of `axes`. For a reduction by groups, `axes` are by default
+    the axes of the labels.
 
     Raises:
-        AxesError: axes cannot be paired, or one of `axes` is no axis of the operands or listed
+        AxesError: axes cannot be paired, one of `axes` is not an axis of the operands or is listed
             twice, or the labels have other axes.
     """
     asked = f"fold of {shown(tuple(operands))}"
@@ -290,10 +291,10 @@ def _folding(
 def _grouped(
     tensors: Sequence[Tensor], nodes: Sequence[Node], whole: Axes, axes: AxesOf, by: By, asked: str
 ) -> Folding:
-    """Prepare a reduction by groups; the axis of the groups is in the place of the first axis.
+    """Prepare a reduction by groups; the axis of the groups replaces the first reduced axis.
 
     Raises:
-        AxesError: the labels have other axes than those to reduce.
+        AxesError: the labels do not have exactly the axes to reduce.
     """
     labels = as_tensor(by.labels, f"the labels of {asked}")
     own = matched(whole, labels.axes, asked)
@@ -324,10 +325,10 @@ OPERATIONS: Final = {"folding": _folding}
 
 
 def _require_elements(name: str, node: Node, reduced: Axes) -> None:
-    """Refuse a maximum or minimum without elements, now or, if a length is unknown, at the call."""
+    """Refuse a reduction without elements, at once or, if a length is unknown, at a call."""
 
     def explain() -> MessageParts:
-        return of_nothing(f"{name} over {reduced}", name)
+        return empty_reduction_message(f"{name} over {reduced}", name)
 
     for axis in reduced:
         require(node, axis.dim, ">", dim(0), [axis], explain)
@@ -336,10 +337,11 @@ def _require_elements(name: str, node: Node, reduced: Axes) -> None:
 def split_axes(
     name: str, tensor: Tensor, reduction_axes: AxesOf, out_axes: AxesOf
 ) -> tuple[Axes, Axes]:
-    """The axes to reduce, and the axes of the result, for a reduction of this name.
+    """The axes to reduce and the axes of the result.
 
     Raises:
-        AxesError: an axis is foreign or repeated, or neither reduced nor left.
+        AxesError: an axis is not one of the tensor's, is listed twice, or is neither reduced nor in
+            the result.
     """
     whole, asked = tensor.axes, f"{name} of {tensor!r}"
     reduced = whole if reduction_axes is None else axes_of(whole, reduction_axes, asked)

@@ -1,8 +1,8 @@
-"""Parts of tensors, by integers, slices, Ellipsis and dictionaries from axis to item.
+"""Select parts of tensors by integers, slices, Ellipsis and dictionaries from axis to item.
 
-A part is a view. A whole slice keeps its Axis; any other slice gets a new Axis with the class,
-roles and offset of the old one. If a length is unknown, the end of a slice is the minimum or
-maximum of two lengths.
+A part of a tensor is a view. A whole slice keeps its Axis; any other slice gets a new Axis with the
+class, roles and offset of the old one. If a length is unknown, the bounds of a slice are minima or
+maxima of lengths.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Key = Item | EllipsisType | Sequence[object] | Mapping[AxisName, Item]
 
 
 class Range(Record):
-    """Positions along an axis, from `start` to `stop` by `step`."""
+    """The positions along an axis from `start` to `stop` in steps of `step`."""
 
     start: int | None
     stop: int | None
@@ -43,15 +43,15 @@ class Range(Record):
 
     @property
     def is_whole(self) -> bool:
-        """True if it contains every position, in order."""
+        """True if the range contains every position, in order."""
         return self.start in (None, 0) and self.stop is None and self.step == 1
 
 
 def items_of(key: object, axes: Axes, asked: str) -> list[object]:
-    """One item per axis, from the key of `x[key]`; missing ones are whole slices.
+    """One item per axis for the key of `x[key]`; an axis without an item gets a whole slice.
 
     Raises:
-        AxesError: there are more items than axes, or an item for an axis that the tensor lacks.
+        AxesError: there are more items than axes, or an item is for an axis that the tensor lacks.
     """
     if isinstance(key, Mapping):
         named = by_axis(axes, key, asked)
@@ -70,7 +70,7 @@ def items_of(key: object, axes: Axes, asked: str) -> list[object]:
 
 
 def tensor_part(node: Node, axes: Axes, items: Sequence[object], asked: str) -> tuple[Node, Axes]:
-    """Select a part of a node, which has these axes, by one item per axis.
+    """Select a part of a node with these axes by one item per axis.
 
     Raises:
         AxesError: an integer is out of range; raised at the call if the length is unknown.

@@ -1,8 +1,8 @@
-"""Graphs of axis tensors: variables, writes into tensors with storage, and operations in an order.
+"""Graphs of axis tensors: variables, writes into tensors with storage, and ordered operations.
 
-Placeholders and variables are l-tensors: they name a storage that can be assigned to. A tensor
-computed from them is an r-tensor; a copy of it, `materialize(x)`, is an l-tensor again (ngraph
-tensors, "Tensors").
+Placeholders and variables are l-tensors: they refer to a storage that can be written. A tensor
+computed from others is an r-tensor; its copy `materialize(x)` is an l-tensor (ngraph tensors,
+"Tensors").
 """
 
 from __future__ import annotations
@@ -57,40 +57,43 @@ def variable(
 ) -> Tensor:
     """Make a tensor with storage that keeps its values between calls of computations.
 
-    All computations of one transformer share the values; `assign` and `x[...] = y` change them.
+    All computations of one transformer share the values, which `assign` and `x[...] = y` change.
 
     Args:
-        axes: The axes; lengths may be assigned until the variable is first used.
-        dtype: Element type, float64 when omitted.
-        initial_value: An array of the shape, a number, or a function from axes to one of these;
-            converted once, by 'same_kind'.
+        axes: The axes, whose lengths may be assigned until the variable is first used.
+        dtype: The element type, by default float64.
+        initial_value: An array with one dimension per axis, a number, or a function that gets the
+            axes and returns such a value. The value is converted once, by 'same_kind' casting.
         layout: The layout: "C", "F" or a Layout with sizes of at least the lengths. Padding is
             never read or written. By default the first computation that uses the variable chooses
-            the order of axes that it reads fastest, or "C" if it writes it; the order is kept.
+            the layout for good: the order of axes that the computation reads fastest, or "C" if it
+            writes the variable.
 
     Returns:
         A tensor with these axes (ngraph tensors, "Tensors").
 
     Raises:
         AxesError: an axis is listed twice.
-        GraphTypeError: elements of this type cannot be compiled, or not converted.
+        GraphTypeError: elements of this dtype cannot be compiled, or the initial value cannot be
+            converted to it.
         GraphValueError: the layout does not fit the axes, or the initial value has another shape.
-            Initial values of unknown lengths or made by a function are checked at first use.
+            If a length is unknown or a function makes the initial value, this is checked at first
+            use.
     """
     where = user_location()
 
-    def start(labels: Axes, element: DType) -> FirstValues:
+    def start(labels: Axes, element: DType) -> InitialValueMaker:
         asked = f"the initial value of the variable {code(element)}{labels}"
         if callable(initial_value):
-            return FirstValues(initial_value, labels, element, asked, where)
+            return InitialValueMaker(initial_value, labels, element, asked, where)
         values = _values(initial_value, element, asked)
         _check_shape(values, labels, asked, where)
-        return FirstValues(values, labels, element, asked, where)
+        return InitialValueMaker(values, labels, element, asked, where)
 
     return declared(axes, dtype, "a variable", layout, start)
 
 
-class FirstValues:
+class InitialValueMaker:
     """Makes the initial values of a variable from an array or a function of axes."""
 
     __slots__ = ("_asked", "_axes", "_dtype", "_given", "_where")
@@ -108,10 +111,10 @@ class FirstValues:
         self._asked, self._where = asked, where
 
     def __call__(self, shape: tuple[int, ...]) -> np.ndarray:
-        """The values as an array of a shape, which may be a broadcast number.
+        """The initial values as an array of this shape; a number is broadcast.
 
         Raises:
-            GraphTypeError: the result of the function cannot be converted.
+            GraphTypeError: the function's result cannot be converted to the dtype.
             GraphValueError: the array has another shape.
         """
         given, asked = self._given, self._asked
@@ -121,7 +124,7 @@ class FirstValues:
 
 
 def _check_shape(array: np.ndarray, axes: Axes, asked: str, where: str | None) -> None:
-    """Refuse an initial value that does not fit the known lengths."""
+    """Refuse an initial value whose shape differs from the known lengths of the axes."""
     pairs = zip(array.shape, axes.lengths, strict=False)
     fits = array.ndim == len(axes) and all(length in (None, n) for n, length in pairs)
     if fits or array.ndim == 0:
@@ -136,7 +139,7 @@ def _check_shape(array: np.ndarray, axes: Axes, asked: str, where: str | None) -
 def persistent_tensor(
     axes: AxesLike, dtype: DTypeLike | None = None, initial_value: InitialValue = 0
 ) -> Tensor:
-    """`variable(axes, dtype, initial_value)`."""
+    """Make a variable: ngraph's name for `variable(axes, dtype, initial_value)`."""
     return variable(axes, dtype, initial_value)
 
 
@@ -158,13 +161,13 @@ def temporary(
 
 @hides_frames
 def value_of(x: Operand) -> Tensor:
-    """A copy of x, made when a run first reads it; later writes do not change it."""
+    """A copy of x, made when a run first reads the copy; later writes into x do not change it."""
     return materialize(x)
 
 
 @hides_frames
 def as_op(x: Operand) -> Tensor:
-    """The operand as a tensor: a number becomes one without axes, a tensor is returned unchanged.
+    """The operand as a tensor: a number becomes a tensor without axes; a tensor is unchanged.
 
     Raises:
         GraphTypeError: x is an array without axes, or neither a tensor nor a number.
@@ -173,7 +176,7 @@ def as_op(x: Operand) -> Tensor:
 
 
 def _values(value: ArrayLike, dtype: DType, asked: str) -> np.ndarray:
-    """A copy of a value as an array of a variable's dtype."""
+    """A copy of a value as an array of this dtype."""
     try:
         array = np.array(value)
     except ValueError as error:
@@ -194,12 +197,12 @@ def _check_kind(given: np.dtype[np.generic], dtype: DType, asked: str) -> None:
 
 @hides_frames
 def assign(lvalue: Tensor, rvalue: Operand) -> Tensor:
-    """An operation that writes a value into a placeholder, a variable or a part of one.
+    """An operation that writes a value into a placeholder, a variable or a part of these.
 
     Args:
         lvalue: A placeholder or variable, or a view without repeated elements. For a placeholder,
             the caller's array is written.
-        rvalue: The value, broadcast to the axes of `lvalue`; it is read before anything is written.
+        rvalue: The value, broadcast to the axes of `lvalue`; all of it is read before the write.
 
     Returns:
         A tensor with the axes and the new values of `lvalue`. A computation writes once, even if it
@@ -208,7 +211,7 @@ def assign(lvalue: Tensor, rvalue: Operand) -> Tensor:
     Raises:
         AxesError: `lvalue` lacks an axis of the value.
         GraphTypeError: `lvalue` is computed and has no storage, or the value cannot be converted by
-            'same_kind'.
+            'same_kind' casting.
     """
     write = _checked_write(lvalue, rvalue, f"assign of {shown((lvalue, rvalue))}")
     effect = note(assignment(write.storage.version, *write.parts))
@@ -217,10 +220,10 @@ def assign(lvalue: Tensor, rvalue: Operand) -> Tensor:
 
 
 class Write(Record):
-    """A checked write.
+    """A write whose axes and dtypes have been checked.
 
-    `parts` has the target's map, the value, the map that reads the value, and the extents;
-    `written` is the node of the target.
+    `parts` holds the map of the target into its storage, the value, the map that reads the value,
+    and the extents; `written` is the node of the target.
     """
 
     storage: DeclaredStorage
@@ -231,11 +234,12 @@ class Write(Record):
 
 
 def _checked_write(lvalue: Tensor, rvalue: Operand, asked: str) -> Write:
-    """Check a write and return it.
+    """Check the axes and dtypes of a write and return the write.
 
     Raises:
         AxesError: the target lacks an axis of the value.
-        GraphTypeError: the target is an r-tensor, or the value cannot be converted by 'same_kind'.
+        GraphTypeError: the target is an r-tensor, or the value cannot be converted by 'same_kind'
+            casting.
     """
     target = as_tensor(lvalue, asked)
     node = target.node
@@ -264,16 +268,16 @@ def _checked_write(lvalue: Tensor, rvalue: Operand, asked: str) -> Write:
 
 
 def _set_part(target: Tensor, key: Key, value: Operand) -> None:
-    """Do `target[key] = value`."""
+    """Execute the statement `target[key] = value`."""
     asked = f"a write of {shown((value,))} into {shown((target,))}"
     write = _checked_write(target if key is Ellipsis else target[key], value, asked)
 
-    def following(version: Node) -> Node:
+    def next_version(version: Node) -> Node:
         made = statement(version, *write.parts)
         inherit(note(made.effect), write.written)
         return made
 
-    write.storage.write_from(following, write.target.uses.extended(write.value.uses))
+    write.storage.write_from(next_version, write.target.uses.extended(write.value.uses))
 
 
 OPERATIONS: Final = {"set_part": _set_part}
@@ -281,19 +285,19 @@ OPERATIONS: Final = {"set_part": _set_part}
 
 @hides_frames
 def set_item(x: Tensor, item: Key, value: Operand) -> Tensor:
-    """`assign(x[item], value)`."""
+    """An operation that writes into a part of x: `assign(x[item], value)`."""
     return assign(x[item], value)
 
 
 @hides_frames
 def fill(x: Tensor, scalar: ScalarValue) -> Tensor:
-    """`assign(x, scalar)`."""
+    """An operation that fills x with a number: `assign(x, scalar)`."""
     return assign(x, scalar)
 
 
 @hides_frames
 def sequential(ops: Iterable[Tensor]) -> Tensor:
-    """Run operations one after the other; each reads the values written by earlier ones.
+    """An operation that runs operations in order; each reads the values that earlier ones wrote.
 
     Returns:
         A tensor with the axes and the value of the last operation.
@@ -307,7 +311,7 @@ def sequential(ops: Iterable[Tensor]) -> Tensor:
 
 @hides_frames
 def doall(ops: Iterable[Tensor]) -> Tensor:
-    """Run operations in the order listed; the same as `sequential`."""
+    """An operation that runs operations in the listed order, as `sequential` does."""
     return _in_order("doall", ops)
 
 
@@ -324,10 +328,10 @@ def _in_order(name: str, ops: Iterable[Tensor]) -> Tensor:
 
 @hides_frames
 def materialize(x: Operand) -> Tensor:
-    """A copy of x in its own memory, which can be assigned to.
+    """A copy of x in new memory, which can be assigned to.
 
-    The copy has its dimensions in the order of the loops that compute x. Operations on the copy
-    load its elements instead of computing x again.
+    In memory the dimensions of the copy have the order of the loops that compute x. Operations on
+    the copy load its elements instead of computing x again.
 
     Returns:
         A tensor with the axes of x (ngraph tensors, "We can convert an r-tensor").

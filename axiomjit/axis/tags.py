@@ -1,6 +1,6 @@
-"""Tags of axes: roles, of which an axis may have several, and classes, of which it has one.
+"""Tags of axes: an axis has any number of roles and one class.
 
-Both are compared by identity, never by name: each call makes a different tag.
+Tags are compared by identity, never by name: each call of a maker makes a different tag.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from axiomjit.base.origins import hides_frames, user_location
 
 
 class _Tag:
-    """A tag: an object with a name for messages."""
+    """A tag of axes, with a name for messages."""
 
     __slots__ = ("__weakref__", "name")
 
@@ -25,9 +25,9 @@ class _Tag:
 
 
 class AxisRole(_Tag):
-    """A tag for the meaning of an axis, e.g. height. Made by `make_axis_role`.
+    """A tag for the meaning of an axis, e.g. height; `make_axis_role` makes it.
 
-    Functions find axes by role: a filter slides along the axis that shares a role with its window.
+    Functions find axes by role: an axis of a filter slides along the axis that has the same role.
     """
 
     __slots__ = ()
@@ -36,8 +36,8 @@ class AxisRole(_Tag):
 class AxisClass(_Tag):
     """A tag for axes of one kind but any length, e.g. the channels of all layers.
 
-    Elementwise operations pair axes of one class and equal length (ngraph tensors, "Axes"). Made by
-    `make_axis_class`.
+    `make_axis_class` makes it. Elementwise operations pair axes of one class and equal length
+    (ngraph tensors, "Axes").
     """
 
     __slots__ = ()
@@ -68,7 +68,7 @@ def checked_class(value: AxisClass | None, name: str | None) -> AxisClass:
 
 
 def checked_roles(roles: AxisRole | Iterable[AxisRole] | None) -> tuple[AxisRole, ...]:
-    """The given roles, each once, in order.
+    """The given roles in order, without duplicates.
 
     Raises:
         GraphTypeError: an item is not a role.

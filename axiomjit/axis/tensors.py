@@ -1,8 +1,8 @@
-"""Graphs of axis tensors: tensors whose dimensions are axes, and their elementwise functions.
+"""Graphs of axis tensors: tensors whose dimensions are labelled by axes.
 
-A Tensor is a node of the graph with one Axis per dimension. This module pairs dimensions by the
-identity of axes (ngraph axes). Nodes get explicit index maps: nothing is broadcast by position, and
-a length of 1 never stretches.
+A Tensor is a node of the graph with one Axis per dimension. Dimensions are paired by the identity
+of axes (ngraph axes). Nodes get explicit index maps: nothing is broadcast by position, and a length
+of 1 never stretches.
 """
 
 from __future__ import annotations
@@ -70,30 +70,30 @@ if TYPE_CHECKING:
 
 
 def describe(node: Node, axes: Axes, lengths: Mapping[Symbol, int]) -> TensorDescription:
-    """The description of a node with these axes; `lengths` are the known lengths."""
-    plain = _Known(lengths).by_shape(node)
+    """The description of a node with these axes; `lengths` holds the known lengths."""
+    plain = _Descriptions(lengths).by_shape(node)
     view: ViewDescription | None = None
     if isinstance(plain, SimpleTensorViewDescription | ComplexTensorViewDescription):
         view = plain
     return TensorDescription(axes, node.dtype, plain.read_only, plain.layout, view)
 
 
-class _Known:
-    """Makes descriptions of nodes by shape, given the lengths of some symbols."""
+class _Descriptions:
+    """Makes descriptions of nodes by shape; the lengths of some symbols are known."""
 
     def __init__(self, lengths: Mapping[Symbol, int]) -> None:
         self.symbols = lengths
 
     def by_shape(self, node: Node) -> BasicTensorDescription:
-        """The description of a node; a view's has a `base_tensor`, a join's has parts."""
+        """The description of a node, by shape; views and joins have descriptions of views."""
         node, views = views_on(node)
         tensor = self.of_base(node)
         for view in views:
-            tensor = self.seen(view, tensor)
+            tensor = self.of_view(view, tensor)
         return tensor
 
     def length(self, length: Dim) -> LengthLike:
-        """A length as an integer if it is known."""
+        """The length as an integer if it is known, else as a Dim."""
         now = substitute(length, self.symbols)
         return now if now.constant is None else now.constant
 
@@ -117,16 +117,16 @@ class _Known:
                 [(self.length(low), self.length(high)) for low, high in region]
                 for region in node.regions
             ]
-            return ComplexTensorViewDescription(parts, regions, map(self.index, node.maps))
+            return ComplexTensorViewDescription(parts, regions, map(self.known_map, node.maps))
         return BasicTensorDescription(lengths, node.dtype)
 
-    def index(self, index: IndexMap) -> IndexMap:
-        """A map with its known lengths as integers."""
+    def known_map(self, index: IndexMap) -> IndexMap:
+        """The index map with known lengths in place of their symbols."""
         return tuple(f.map(Dim, lambda length: substitute(length, self.symbols)) for f in index)
 
-    def seen(self, view: Op, base: BasicTensorDescription) -> SimpleTensorViewDescription:
-        """The description of a view, assignable if no element is repeated."""
-        index = self.index(view.maps[0])
+    def of_view(self, view: Op, base: BasicTensorDescription) -> SimpleTensorViewDescription:
+        """The description of a view; the view is assignable if no element is repeated."""
+        index = self.known_map(view.maps[0])
         lengths = self.lengths(view)
         if view.primitive is VIEW and _is_permutation(index, lengths, base):
             order = [0] * view.rank
@@ -169,11 +169,11 @@ _serials: Final = itertools.count()
 
 
 class Tensor(AxisMethods["Tensor"], AxisValue):
-    """An array expression with one Axis for each dimension; evaluating it gives its values.
+    """An array expression with one Axis for each dimension; `eval` computes its values.
 
-    `constant`, `placeholder` and functions of tensors make tensors. Operators pair equal axes,
-    `x @ y` is `dot(x, y)`, and `x[{"H": 0, W: slice(2)}]` is a part; an axis is given as the Axis
-    or by its name. An assignable tensor is a handle: a storage and a view of it.
+    `constant`, `placeholder` and functions of tensors make tensors. Operators pair equal axes, `x @
+    y` is `dot(x, y)`, and `x[{"H": 0, W: slice(2)}]` is a part. An axis is given as the Axis or by
+    its name. An assignable tensor is a handle: it refers to a storage and a view of this storage.
 
     Examples:
         >>> x = aj.constant([[1.0, 2, 3], [4, 5, 6]], aj.make_axes({"H": 2, "W": 3}))
@@ -198,8 +198,8 @@ class Tensor(AxisMethods["Tensor"], AxisValue):
             node: The node of the value. For an l-tensor, it is a version of the storage, or a view
                 of a version.
             axes: One Axis per dimension.
-            uses: What the value depends on and the node does not refer to; kept as long as the
-                tensor lives.
+            uses: Axes and declarations that the value depends on and the node does not refer to;
+                they live as long as the tensor.
             storage: The storage of an l-tensor.
         """
         self._node: Final = node
@@ -210,7 +210,7 @@ class Tensor(AxisMethods["Tensor"], AxisValue):
 
     @property
     def node(self) -> Node:
-        """The node of the tensor; for an l-tensor, that of its storage's current version."""
+        """The node of the value; for an l-tensor, of the current version of its storage."""
         if self.storage is None:
             return self._node
         now = self.storage.current(self._node)
@@ -230,20 +230,20 @@ class Tensor(AxisMethods["Tensor"], AxisValue):
         return found
 
     def placing(self, operands: Sequence[object], asked: str) -> Placing:
-        """Pair the axes of the operands, of which this tensor is one, by position."""
+        """Prepare an operation on this tensor and others that pairs dimensions by position."""
         found: Placing = operation("placing")(operands, asked)
         return found
 
     @property
     def uses(self) -> Uses:
-        """Dependences of the value that its node does not hold."""
+        """The axes and declarations that the value depends on; the node does not refer to them."""
         if self.storage is None or self.storage.uses is self._uses:
             return self._uses
         return self._uses.extended(self.storage.uses)
 
     @property
     def used_axes(self) -> Axes:
-        """All axes that the value depends on, each given by its root."""
+        """The roots of all axes that the value depends on."""
         return self.uses.axes
 
     @property
@@ -253,32 +253,32 @@ class Tensor(AxisMethods["Tensor"], AxisValue):
 
     @property
     def shape(self) -> tuple[int | None, ...]:
-        """The length of each axis, None where it is unknown."""
+        """The length of each axis; None for an unknown length."""
         return self.axes.lengths
 
     @property
     def size(self) -> int | None:
-        """The number of elements, None while a length is unknown."""
+        """The number of elements; None while a length is unknown."""
         return self.axes.size
 
     @property
     def tensor_description(self) -> TensorDescription:
         """The axes, dtype, known layout, and assignability of the tensor.
 
-        See (ngraph tensors, "Basic Tensor Descriptions").
+        The terms are ngraph's (ngraph tensors, "Basic Tensor Descriptions").
         """
         return describe(self.node, self.axes, known_lengths(self.used_axes))
 
     @property
     def T(self) -> Tensor:
-        """The tensor with transposed axes: offset k becomes -1 - k, the order is kept.
+        """The tensor with transposed axes: offset k becomes -1 - k; the order of axes is kept.
 
         The result is a view (ngraph tensors, "Axes").
         """
         return labelled(self.node, self.axes.T, self)
 
     def transpose(self, *axes: object) -> Tensor:
-        """The tensor with its axes in another order; without arguments `x.T`.
+        """The tensor with its axes in another order; without arguments the same as `x.T`.
 
         Args:
             axes: The new order: each axis once, given as an Axis, a name or a position. All axes
@@ -293,16 +293,16 @@ class Tensor(AxisMethods["Tensor"], AxisValue):
 
     @property
     def real(self) -> Tensor:
-        """The real parts; for real numbers the tensor itself."""
+        """The real parts of the elements; for real numbers a tensor with the same values."""
         return labelled(builder.part(self.node, "real"), self.axes, self)
 
     @property
     def imag(self) -> Tensor:
-        """The imaginary parts; zeros for real numbers."""
+        """The imaginary parts of the elements; zeros for real numbers."""
         return labelled(builder.part(self.node, "imag"), self.axes, self)
 
     def conj(self) -> Tensor:
-        """The complex conjugates; for real numbers the tensor itself."""
+        """The complex conjugates of the elements; for real numbers the tensor itself."""
         conjugate: Tensor = operation("conjugate")(self)
         return conjugate if is_complex(self.dtype) else self
 
@@ -365,10 +365,10 @@ def constant(value: ArrayLike, axes: AxesLike = None, dtype: DTypeLike | None = 
     """Make a tensor of given values, which are copied.
 
     Args:
-        value: An array with one dimension per axis, or a number, which fills the axes.
+        value: An array with one dimension per axis, or a number, to which all elements are equal.
         axes: The axes, by default those of a named array or DataArray; lengths must be known unless
             the value is a number.
-        dtype: The element type; by default, the one of the value.
+        dtype: The element type; by default that of the value.
 
     Returns:
         A tensor with these axes (ngraph axes, "Properties").
@@ -452,7 +452,7 @@ def declared(
     layout: Layout | str | None,
     start: Callable[[Axes, DType], Start] | None = None,
 ) -> Tensor:
-    """Make a placeholder or variable, as `what` says.
+    """Make a placeholder or a variable; `what` is its kind in messages.
 
     `start(axes, dtype)` returns a function that makes the initial values of a variable.
     """
@@ -500,7 +500,7 @@ def axis_extents(axes: Axes) -> tuple[Dim, ...]:
 
 
 def axis_map(axes: Axes, result: Axes) -> IndexMap:
-    """The map that reads an operand with `axes` in an op that iterates over the axes `result`."""
+    """The map by which an op over the axes `result` reads an operand with `axes`."""
     return permutation([result.index(axis) for axis in axes])
 
 
@@ -510,9 +510,9 @@ def used_axes(tensors: tuple[Tensor, ...], axes: Axes) -> Axes:
 
 
 def labelled(node: Node, axes: Axes, *sources: Tensor) -> Tensor:
-    """A tensor with this node and these axes, computed from other tensors.
+    """A tensor with this node and these axes, computed from the tensors `sources`.
 
-    A view of an l-tensor is another handle of its storage.
+    A view of an l-tensor refers to the same storage.
     """
     root = storage_root(base_of(node))
     storage = None
@@ -523,5 +523,5 @@ def labelled(node: Node, axes: Axes, *sources: Tensor) -> Tensor:
 
 
 def shown(values: tuple[object, ...]) -> str:
-    """Operands as text for a message: tensors and numbers in full, other values by type."""
+    """The text of operands in a message: tensors and numbers in full, other values by type."""
     return " and ".join(repr(v) if isinstance(v, Operand) else v.__class__.__name__ for v in values)

@@ -1,4 +1,4 @@
-"""Runs axis graphs: `make_transformer().computation(outputs, *placeholders)(*arguments)`."""
+"""Run axis graphs by `make_transformer().computation(outputs, *placeholders)(*arguments)`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Outputs = Tensor | list[Tensor] | tuple[Tensor, ...] | set[Tensor] | frozenset[T
 
 
 class Transformer:
-    """Makes computations that share the values of variables (see `make_transformer`)."""
+    """Makes computations that share the values of variables; `make_transformer` makes it."""
 
     def __init__(self) -> None:
         self._variables: Final = VariableValues()
@@ -52,14 +52,13 @@ class Transformer:
     def computation(
         self, outputs: Outputs, *placeholders: Tensor | str, named: bool = False
     ) -> Computation:
-        """A function of arrays that computes tensors.
+        """Make a function of arrays that computes tensors.
 
         Args:
-            outputs: The tensors to compute, one or in a container; results are in the same
-                container.
+            outputs: The tensor to compute, or several in a list, tuple or set; None for no results.
             placeholders: Every placeholder that the outputs depend on, in the order of a call's
-                arguments; "all" for the order in which they were made.
-            named: True for named arrays as results.
+                arguments; "all" for all placeholders in the order in which they were made.
+            named: True if results are to be named arrays.
 
         Raises:
             GraphTypeError: an output is not a tensor.
@@ -69,27 +68,27 @@ class Transformer:
 
 
 def make_transformer() -> Transformer:
-    """Make a transformer (ngraph axes, "Properties")."""
+    """Make a transformer, which makes computations (ngraph axes, "Properties")."""
     return Transformer()
 
 
 class VariableValues:
-    """The arrays of variables, made when a variable is first used."""
+    """The arrays with the values of variables, made when a variable is first used."""
 
     def __init__(self) -> None:
         self.lock: Final = new_lock()
         self._arrays: Final[WeakKeyDictionary[Input, np.ndarray]] = WeakKeyDictionary()
 
     def clear(self) -> None:
-        """Forget all values."""
+        """Drop all values."""
         with self.lock:
             self._arrays.clear()
 
     def arrays(self, nodes: Sequence[Input], orders: Orders) -> list[np.ndarray]:
-        """The arrays of variables; an array made here is kept for all later calls.
+        """The arrays of variables; new arrays are kept for all later calls.
 
-        `orders` gets the arrays, and the positions of new ones without a requested layout; it
-        chooses the order in memory of some of these.
+        `orders(arrays, positions)` gets the positions of new arrays without a requested layout, and
+        returns for some of them the order of dimensions in memory.
         """
         with self.lock:
             new = {k: node for k, node in enumerate(nodes) if node not in self._arrays}
@@ -109,22 +108,22 @@ class VariableValues:
 
 
 def _in_order(array: np.ndarray, order: tuple[int, ...]) -> np.ndarray:
-    """A copy of the array with the dimensions in this order in memory, outermost first."""
+    """A copy of the array whose dimensions have this order in memory, outermost first."""
     back = [order.index(d) for d in range(array.ndim)]
     return np.ascontiguousarray(array.transpose(order)).transpose(back)
 
 
 class Computation(NativeCallable[Any]):
-    """A function of arrays, one per placeholder, that `Transformer.computation` makes.
+    """A function of arrays, made by `Transformer.computation`, with one argument per placeholder.
 
-    Call it with one array of the exact shape per placeholder, in order, or with `feed_dict`, a
-    dictionary from placeholder to array. A named array may have its axes in any order. The results
-    are fresh arrays, or named arrays: one for a single output, a tuple for a list or tuple, a
-    dictionary from tensor to array for a set, None for None. A call raises:
+    Call a computation with one array of the exact shape per placeholder, in order, or with
+    `feed_dict`, a dictionary from placeholder to array. A named array may have its axes in any
+    order. The results are new arrays, or named arrays: one array for a single output, a tuple for a
+    list or tuple, a dictionary from tensor to array for a set, None for None. A call raises:
 
     - AxesError: the length of an axis is unknown, or lengths do not fit.
-    - GraphTypeError: the elements of an argument cannot be cast.
-    - GraphValueError: the number of arguments, or the shape of one, is another.
+    - GraphTypeError: the elements of an argument cannot be cast to the placeholder's dtype.
+    - GraphValueError: the number of arguments or the shape of an argument is wrong.
     """
 
     def __init__(
@@ -134,7 +133,7 @@ class Computation(NativeCallable[Any]):
         named: bool = False,
         variables: VariableValues | None = None,
     ) -> None:
-        """See `Transformer.computation`."""
+        """Store the outputs and build the program (see `Transformer.computation`)."""
         self.__signature__ = _SIGNATURE
         self._outputs: Final = outputs
         self._named: Final = named
@@ -150,7 +149,7 @@ class Computation(NativeCallable[Any]):
         self._lengths: dict[Symbol, int] | None = None
 
     def answer(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
-        """Compute the outputs of a call that no native entry has answered."""
+        """Compute the outputs; called if no native entry has answered the call."""
         return self._compute(*args, **kwargs)
 
     def _compute(self, *arguments: object, feed_dict: Mapping[Tensor, object] | None = None) -> Any:
@@ -168,7 +167,7 @@ class Computation(NativeCallable[Any]):
     def _install_native_entry(
         self, arrays: Sequence[np.ndarray], lengths: Mapping[Symbol, int], whole: bool
     ) -> None:
-        """Install a native entry; `whole` is True if the graph's results are just the outputs."""
+        """Install a native entry; `whole` is True if the graph has no results but the outputs."""
         listed = isinstance(self._outputs, list | tuple)
         arrays_only = whole and not self._named and (listed or isinstance(self._outputs, Tensor))
         method: Any = weakref.WeakMethod(self._finished)  # no cycle through the native entry
@@ -200,16 +199,16 @@ class Computation(NativeCallable[Any]):
         return dict(zip(self._tensors, values, strict=True))
 
     def lower(self, *arguments: object) -> Any:
-        """Lower the computation for these arguments and return all stages; nothing is run.
+        """Lower the computation for these arguments and return all stages, without a run.
 
-        The result has .graph .views .loops .source .llvm .asm and .cost.
+        The result has the attributes graph, views, loops, source, llvm, asm and cost.
         """
         return execution.lower(self.graph, *self._bound_arguments(arguments))
 
     def _ordered_arguments(
         self, arguments: tuple[object, ...], feed_dict: Mapping[Tensor, object]
     ) -> tuple[object, ...]:
-        """The arguments, in the order of the placeholders."""
+        """The values of `feed_dict` in the order of the placeholders."""
         fed = {storage_root(tensor.node): value for tensor, value in feed_dict.items()}
         wanted = [storage_root(tensor.node) for tensor in self._placeholders]
         if arguments or fed.keys() != set(wanted):
@@ -255,7 +254,7 @@ class Computation(NativeCallable[Any]):
         return arrays + self._variables.arrays(self._variable_nodes, orders), lengths
 
     def _write_back(self, arguments: tuple[object, ...], arrays: Sequence[np.ndarray]) -> None:
-        """Copy written values into the caller's arrays, if copies of these were written."""
+        """Copy new values into the caller's arrays if the program wrote copies of these arrays."""
         for position in self.graph.writes:
             if position < len(arguments):
                 given = arguments[position]
@@ -264,7 +263,7 @@ class Computation(NativeCallable[Any]):
 
 
 def _call_text(*arguments: object, feed_dict: Mapping[Tensor, object] | None = None) -> Any:
-    """The call as text, for errors."""
+    """A function with the signature of a computation's call."""
 
 
 _SIGNATURE: Final = inspect.signature(_call_text)
@@ -275,7 +274,7 @@ def _listed(items: Iterable[object]) -> str:
 
 
 def _tensors(outputs: object) -> tuple[Tensor, ...]:
-    """The outputs as a flat tuple; the tensors of a set are in the order of their creation."""
+    """The outputs as a tuple; the tensors of a set are in the order of their creation."""
     if isinstance(outputs, set | frozenset):
         outputs = sorted(outputs, key=lambda x: x.serial if isinstance(x, Tensor) else -1)
     if isinstance(outputs, list | tuple):
@@ -294,7 +293,7 @@ def _tensors(outputs: object) -> tuple[Tensor, ...]:
 
 
 def _program(nodes: tuple[Node, ...], inputs: Sequence[Input]) -> tuple[Graph, tuple[Input, ...]]:
-    """The program with the placeholders as inputs, in order, followed by the variables."""
+    """The graph, with placeholders and then variables as inputs, and the variables."""
     graph, variables = with_versions(nodes, inputs)
     for node in variables:
         if not _is_variable(node):
@@ -314,14 +313,14 @@ def _is_variable(node: Input) -> bool:
 
 
 def _declared(node: Input) -> Tensor:
-    """The tensor of a placeholder, before any writes by statements."""
+    """The tensor of a placeholder before any write into it."""
     declaration = declaration_of(node)
     assert declaration is not None
     return Tensor(node, declaration.axes, declaration.uses)
 
 
 def _all_placeholders(nodes: tuple[Node, ...]) -> tuple[Tensor, ...]:
-    """The placeholders that these nodes depend on, in the order in which they were made."""
+    """The placeholders on which these nodes depend, in the order in which they were made."""
     found = [n for n in post_order(nodes) if isinstance(n, Input) and not _is_variable(n)]
     return tuple(_declared(n) for n in sorted(found, key=lambda n: n.position))
 
@@ -352,7 +351,7 @@ def _computed(
     kept: BoundedTable[Hashable, Any],
     key: Hashable,
 ) -> Any:
-    """The result of a function of tensors for named arrays, by a cached computation."""
+    """Call a function of tensors with named arrays, by a cached computation."""
     leaves = tuple(leaf_key(value, str(k)) for k, value in enumerate(operands))
     named = [value for value in operands if isinstance(value, NamedArray)]
     found = kept.get((key, leaves))

@@ -1,4 +1,4 @@
-"""Graphs of axis tensors: views along axes: parts, merged and split axes, new axes."""
+"""Graphs of axis tensors: views with parts of axes, merged and split axes, and new axes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from axiomjit.graph.shape_ops import merge, split
 
 @hides_frames
 def tensor_slice(x: Operand, slices: Sequence[Item], axes: NewAxes = None) -> Tensor:
-    """A part of a tensor, as a view; `x[...]` also accepts fewer items, and axes by name.
+    """A view of a part of a tensor; `x[...]` also accepts fewer items, and axes by name.
 
     Args:
         x: The tensor.
@@ -73,10 +73,10 @@ OPERATIONS: Final = {"part": _part}
 
 @hides_frames
 def slice_along_axis(x: Operand, axis: AxisName, item: Item) -> Tensor:
-    """The part of x at an integer or slice along one axis: `x[{axis: item}]`.
+    """A view of x at an integer or slice along one axis, like `x[{axis: item}]`.
 
     Returns:
-        The part, a view.
+        The view; an integer drops the axis.
 
     Raises:
         AxesError: x lacks the axis, or the integer is out of range.
@@ -87,16 +87,15 @@ def slice_along_axis(x: Operand, axis: AxisName, item: Item) -> Tensor:
 
 @hides_frames
 def expand_dims(x: Operand, axis: AxisName, pos: SupportsIndex = 0) -> Tensor:
-    """The tensor with one more axis at a position, along which its values repeat.
+    """The tensor with an additional axis at a position; the values repeat along the axis.
 
     Args:
         x: The tensor.
-        axis: The new axis, of any length. If x already has this axis, or one with its name, the
-            result is x.
-        pos: Its position among the axes of the result; negative positions count from the end.
+        axis: The new axis, of any length. If x already has the axis, the result is x.
+        pos: The position of the axis in the result; negative positions count from the end.
 
     Returns:
-        The view.
+        A view of x.
 
     Raises:
         AxesError: the position is out of range.
@@ -114,7 +113,7 @@ def expand_dims(x: Operand, axis: AxisName, pos: SupportsIndex = 0) -> Tensor:
 
 
 def added_axis(axis: object, asked: str) -> Axis:
-    """The axis that an operation adds; it must be an Axis, since a name has no length.
+    """The axis that an operation adds, after a check that it is an Axis: a name has no length.
 
     Raises:
         GraphTypeError: `axis` is not an Axis.
@@ -131,7 +130,7 @@ def added_axis(axis: object, asked: str) -> Axis:
 
 
 def normalized_position(pos: SupportsIndex, count: int, asked: str) -> int:
-    """A position below `count`; a negative one is counted from the end.
+    """The position as a number from 0 to `count - 1`; a negative position counts from the end.
 
     Raises:
         AxesError: the position is out of range.
@@ -153,16 +152,16 @@ def normalized_position(pos: SupportsIndex, count: int, asked: str) -> int:
 
 @hides_frames
 def flatten(x: Operand, axes: AxesOf = None) -> Tensor:
-    """The tensor with axes merged into one, whose elements are in C order.
+    """The tensor with axes merged into one axis, whose elements are in C order.
 
     Args:
         x: The tensor.
-        axes: Axes that are next to each other in x, in this order; by default all.
+        axes: Axes that follow each other in x in this order; by default all axes.
 
     Returns:
-        A tensor with the new axis in place of the merged ones (ngraph tensors,
-        "FlattenTensorDescription"). The same axes in the same order make the same axis; a single
-        axis is kept.
+        A tensor with a new axis in place of the merged axes (ngraph tensors,
+        "FlattenTensorDescription"). The same axes in the same order give the same new axis; a
+        single axis is kept.
 
     Raises:
         AxesError: x lacks an axis, an axis is listed twice, or the axes are not next to each other.
@@ -179,20 +178,20 @@ def flatten(x: Operand, axes: AxesOf = None) -> Tensor:
             "name axes that follow each other in it, or bring them together with axes_with_order",
             user_location(),
         )
-    groups = [len(merged)] if axes is None else _around(first, len(merged), len(tensor.axes))
+    groups = [len(merged)] if axes is None else _run_lengths(first, len(merged), len(tensor.axes))
     return _merged(tensor, groups)
 
 
-def _around(first: int, count: int, rank: int) -> list[int]:
+def _run_lengths(first: int, count: int, rank: int) -> list[int]:
     return [*[1] * first, count, *[1] * (rank - first - count)]
 
 
 @hides_frames
 def flatten_at(x: Operand, i: SupportsIndex) -> Tensor:
-    """The tensor with its first i axes merged into one, and the others into another.
+    """The tensor with its first i axes merged into one axis, and the other axes into another.
 
     Returns:
-        A tensor with two axes; with one if i is 0 or the number of axes.
+        A tensor with two axes, or with one axis if i is 0 or the number of axes.
 
     Raises:
         AxesError: i is out of range.
@@ -220,7 +219,7 @@ def unflatten(x: Operand) -> Tensor:
     """The tensor with merged axes split into their parts: the inverse of `flatten`.
 
     Returns:
-        The view; x itself if no axis is a merged one.
+        A view of x; x itself if no axis is a merged axis.
 
     Raises:
         GraphTypeError: x is an array without axes, or neither a tensor nor a number.

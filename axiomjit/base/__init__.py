@@ -1,6 +1,6 @@
 """Records, errors, settings, dtypes and the target CPU, used by all packages.
 
-Also the base class of array values and the tokens of specs, which front ends share.
+The base class of array values and the tokens of specs, shared by front ends, are here, too.
 
 May import nothing of axiomjit.
 """

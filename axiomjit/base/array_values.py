@@ -42,7 +42,7 @@ def _prefix(name: str) -> Callable[[ArrayValue[Result]], Result]:
 
 
 class _OfClass:
-    """A method that is found on a class, where NumPy looks for it, but not on its instances."""
+    """A method that attribute lookup finds on the class, as NumPy does, but not on instances."""
 
     def __init__(self, name: str, method: Callable[..., Any]) -> None:
         self._name, self._method = name, method
@@ -56,25 +56,28 @@ class _OfClass:
 class ArrayValue(Generic[Result]):
     """An object that stands for an array or number; its operators give a `Result`.
 
-    Python and NumPy call the methods below, which only this class defines. A subclass states its
-    policy by overriding:
+    Python and NumPy call the methods below, which only this class defines. A subclass overrides
+    these methods and flags:
 
-    - `_operate`: an operator; by default NumPy's ufunc for it
-    - `_operate_in_place`: `x += y` and its like; by default the ufunc with `out=(x,)`
-    - `_ufunc`: a call of a ufunc or of a method of one; `_takes`: the operands that it is for
-    - `_function`: a call of another function of NumPy; by default NumPy's own, on the values
-    - `_defers`: True where functions are called by other kinds of operands, if there are any
-    - `_value`: the value for `bool`, `float`, `int` and `complex`; by default a refusal
-    - `as_argument`: what compiled functions get instead, by default the object itself
-    - `_is_converted`: True where xarray makes an array of it, which it does without
-      `__array_function__`
-    - `_is_key`: True where `x == y` is `x is y`, so that a dict can have it as a key
-    - `__iter__`, `__index__`, `__array__`, `__len__`: defined where it has them, since Python and
-      NumPy look for the methods themselves
+    - `_operate`: computes an operator; by default by NumPy's ufunc for it
+    - `_operate_in_place`: computes `x += y` and its like; by default by the ufunc with `out=(x,)`
+    - `_ufunc`: answers a call of a ufunc or of a method of a ufunc; `_takes`: True for operands
+      that `_ufunc` accepts
+    - `_function`: answers a call of another function of NumPy; by default by NumPy's own
+      implementation
+    - `_defers`: True if calls with operands of a class that does not defer are left to that class
+    - `_value`: returns the value for `bool`, `float`, `int` and `complex`; by default refuses
+    - `as_argument`: returns the argument that compiled functions get instead, by default the object
+      itself
+    - `_is_converted`: True if xarray is to convert the object to an array, which it does only for
+      instances without `__array_function__`
+    - `_is_key`: True if `x == y` means `x is y`, so that the object can be a key of a dict
+    - `__iter__`, `__index__`, `__array__`, `__len__`: defined by subclasses that support them,
+      since Python and NumPy test for the methods
 
     For example, a lazy array is a subclass whose `_operate`, `_ufunc` and `_function` return new
     lazy arrays that record the operation, while `_value`, `__iter__` and `__array__` compute the
-    values. It needs no other methods for NumPy or Python's operators.
+    values. A lazy array needs no other methods for NumPy or Python's operators.
     """
 
     __slots__ = ()
@@ -94,17 +97,17 @@ class ArrayValue(Generic[Result]):
         return self
 
     def _operate(self, name: str, *operands: Any) -> Any:
-        """Apply an operator, named as in `OPERATOR_UFUNCS`, to operands including this one."""
+        """Apply an operator, a key of `OPERATOR_UFUNCS`, to operands that include this object."""
         if any(getattr(value, "__array_ufunc__", self) is None for value in operands):
             return NotImplemented
         return OPERATOR_UFUNCS[name](*operands)
 
     def _operate_in_place(self, name: str, other: Any) -> Any:
-        """Write an operator's result here; Python makes a new array after `NotImplemented`."""
+        """Write an operator's result into this array, or return NotImplemented."""
         return OPERATOR_UFUNCS[name](self, other, out=(self,))
 
     def _takes(self, value: object) -> bool:
-        """True if this class, not the operand's, computes ufuncs with this operand."""
+        """True if `_ufunc` accepts an operand; else the operand's class computes the ufunc."""
         return True
 
     def _ufunc(
@@ -120,7 +123,7 @@ class ArrayValue(Generic[Result]):
         return function._implementation(*operands, **options)
 
     def _value(self, use: str) -> Any:
-        """Return the value for a `use`, the name of one of Python's types, or refuse it."""
+        """Return the value for the conversion `use`, such as "bool" or "float", or refuse it."""
         kind = type(self).__name__
         raise TypeError(f"{use}() argument must be a string or a real number, not {kind!r}")
 
@@ -191,6 +194,6 @@ class ArrayValue(Generic[Result]):
 
 
 def text_of_call(method: str, options: Iterable[str]) -> str:
-    """A call of a ufunc for a message: its method, and the names of its options."""
+    """The text of a ufunc call in a message: the method and the names of the options."""
     names = ", ".join(options)
     return f"{method} with {names}" if names else method

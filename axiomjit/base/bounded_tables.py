@@ -9,14 +9,14 @@ from axiomjit.base.locks import new_lock
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
-LARGEST: Final = 64
-"""Default number of entries."""
+DEFAULT_LIMIT: Final = 64
+"""The default limit of the number of entries."""
 
 
 class BoundedTable(OrderedDict[Key, Value]):
     """A cache that drops its oldest entries beyond `limit`; changes are made under a lock."""
 
-    def __init__(self, limit: int = LARGEST) -> None:
+    def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
         super().__init__()
         self.limit = limit
         self._lock = new_lock()

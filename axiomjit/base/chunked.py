@@ -13,10 +13,10 @@ from axiomjit.base.origins import user_location
 def refuse_chunked(value: Any, asked: str) -> None:
     """Refuse an array in chunks, which NumPy's conversion would compute and load as a whole.
 
-    DataArrays around such an array count, too. Nothing is computed.
+    DataArrays that hold such an array are refused, too. The check computes no elements.
 
     Raises:
-        GraphTypeError: the value is in chunks.
+        GraphTypeError: the value is an array in chunks.
     """
     kind = type(value)
     if issubclass(kind, np.ndarray) or not (hasattr(kind, "compute") and hasattr(kind, "chunks")):

@@ -22,11 +22,11 @@ SPEC: Final = "CODE.py:NAME"
 
 
 def run_command(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> int:
-    """Parse the arguments and run the chosen command, whose `run` may return an exit code.
+    """Parse the arguments, run the chosen command and return the exit code.
 
     Args:
         parser: The program's parser; each of its commands sets `run`.
-        argv: The arguments after the program's name; by default the process's own.
+        argv: The arguments after the program's name; None for those of the process.
 
     Returns:
         0 when done, 2 for wrong usage or an unusable file, 1 for a defect of axiomjit or a closed
@@ -128,7 +128,7 @@ def load_function(spec: str) -> Callable[..., Any]:
 
 
 def _line_in(path: Path, error: BaseException) -> str:
-    """The place, as `file:line`, of the last frame of the error that is in the file `path`."""
+    """`file:line` of the innermost frame in a traceback that runs code of the file `path`."""
     if isinstance(error, SyntaxError) and error.lineno:
         return f"{error.filename}:{error.lineno}"
     frames = traceback.extract_tb(error.__traceback__)

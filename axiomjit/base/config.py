@@ -53,13 +53,13 @@ _SETTINGS: Final = array("q", [0])
 """The settings that compiled calls depend on, packed into one integer for the native entry."""
 
 
-def settings_word() -> int:
+def settings_address() -> int:
     """The address of the packed settings."""
     return keep_alive(_SETTINGS).buffer_info()[0]
 
 
-def settings_number() -> int:
-    """The packed settings: a different integer if a setting of `_IN_NUMBER` differs."""
+def packed_settings() -> int:
+    """The packed settings: an integer with one bit for each setting in `_PACKED`."""
     return _SETTINGS[0]
 
 
@@ -116,13 +116,13 @@ class Config:
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
-        if name in _IN_NUMBER:
-            given = (getattr(self, setting, False) for setting in _IN_NUMBER)
+        if name in _PACKED:
+            given = (getattr(self, setting, False) for setting in _PACKED)
             _SETTINGS[0] = sum((on in (True, "portable")) << k for k, on in enumerate(given))
 
     @property
     def portable(self) -> bool:
-        """True if calls always go through Python."""
+        """True if every call goes through Python, never through native code."""
         return self._entry == "portable"
 
     @property
@@ -138,13 +138,14 @@ class Config:
     def fallback(self) -> str:
         """The policy for functions that use NumPy functions which are not compiled.
 
-        NumPy runs them as steps between compiled parts if the shapes and dtypes of their results
-        can be inferred, under all policies but "error", which refuses each of them. If not, "step"
-        raises too; "warn" (the default) and "allow" run the whole function in NumPy.
+        Such a NumPy function runs as a step between compiled parts if the shapes and dtypes of its
+        results can be inferred; only the policy "error" refuses it. If they cannot be inferred,
+        "step" raises an error, too; "warn" (the default) and "allow" run the whole function in
+        NumPy.
 
-        So it is for `axiomjit.numpy`: functions of lazy arrays that no segment records are run by
-        NumPy at once, and "error" refuses each of them. Segments that cannot be compiled are run by
-        NumPy, with a warning under "warn".
+        The policy holds for `axiomjit.numpy`, too: a function of lazy arrays that cannot be
+        recorded is run by NumPy at once, and refused under "error". A segment that cannot be
+        compiled is run by NumPy, with a warning under "warn".
         """
         return self._fallback
 
@@ -187,7 +188,7 @@ class Config:
 
     @property
     def passes_until(self) -> int | None:
-        """The number of passes that run; later ones run only if every program needs them."""
+        """The number of passes that run; a later pass runs only if every program needs it."""
         return self._passes_until
 
     @passes_until.setter
@@ -238,8 +239,8 @@ class Config:
         return self._generator
 
 
-_IN_NUMBER: Final = ("bounds", "check", "disable", "_entry")
-"""Settings in the packed integer; a change of `entry` arrives under its slot's name."""
+_PACKED: Final = ("bounds", "check", "disable", "_entry")
+"""The settings in the packed integer; `entry` is stored in the slot `_entry`."""
 
 
 def _checked(setting: str, policy: str, known: tuple[str, ...] = POLICIES) -> str:
@@ -261,7 +262,7 @@ def calls_wait() -> bool:
 
 
 class waiting:  # noqa: N801  # used as a function, in a with statement
-    """Wait for compilations inside the block, whatever `config.background` says."""
+    """A block in which calls wait for compilations, whatever `config.background` is."""
 
     __slots__ = ("_token",)
 

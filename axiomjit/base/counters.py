@@ -1,4 +1,4 @@
-"""Counters of the process for `axiomjit.stats()`, and clocks of compilations."""
+"""Counters of this process for `axiomjit.stats()`, and timers of compilations."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ _NAMES: Final = (
 _gauges: Final[list[tuple[str, Callable[[], int]]]] = []
 _counts: Final = {name: itertools.count() for name in _NAMES}
 _words: Final = {name: array("q", [0]) for name in _NAMES}
-_asked: Final = itertools.count()
+_stats_calls: Final = itertools.count()
 _lock: Final = new_lock()
 
 
 def counter(name: str) -> Callable[[], object]:
-    """Return a function that adds one to a counter; atomic, and cheap."""
+    """Return a cheap, atomic function that adds one to a counter."""
     return _counts[name].__next__
 
 
-def word_of(name: str) -> int:
-    """The address of a word that native code increments instead of calling the counter."""
+def native_word(name: str) -> int:
+    """The address of the word that native code increments in place of calling the counter."""
     return keep_alive(_words[name]).buffer_info()[0]
 
 
@@ -52,20 +52,20 @@ def add_gauge(name: str, read: Callable[[], int]) -> None:
 def stats() -> dict[str, int]:
     """The counters of this process.
 
-    They count compiled kernels, kernels found in memory, loaded from disk and not found on disk,
-    kernel runs, library calls, external calls, calls that NumPy ran instead (except under
-    `config.disable`), segments of `axiomjit.numpy` that were run, its operations that NumPy ran at
-    once, its copies of memory that others can write, rewritten loops that LLVM refused, and bytes
-    in the pool of recycled buffers.
+    The counters give the numbers of compiled kernels, kernels found in memory, loaded from disk and
+    not found on disk, kernel runs, library calls, external calls, and calls that NumPy ran instead
+    (except under `config.disable`). For `axiomjit.numpy`, they give the numbers of segments that
+    were run, of operations that NumPy ran at once, and of copies of memory that others can write.
+    Gauges give the rewritten loops that LLVM refused and the bytes in the pool of recycled buffers.
     """
     with _lock:  # reading the counter itself adds one
-        asked = next(_asked)
+        asked = next(_stats_calls)
         counts = {n: next(count) - asked + _words[n][0] for n, count in _counts.items()}
     return counts | {name: read() for name, read in _gauges}
 
 
 class StageTimes(Record):
-    """Milliseconds spent on all programs of a function.
+    """Milliseconds spent to compile all programs of a function, by stage.
 
     `following` traces the function, `lowering` runs the passes and writes kernels, `compiling`
     makes machine code with Numba and LLVM, the import of Numba included, and `loading` reads it
@@ -92,16 +92,16 @@ class Clock:
         self.spent: dict[str, float] = {}
 
     def times(self) -> StageTimes:
-        """The times up to now."""
+        """The times of all stages so far."""
         return StageTimes(**self.spent)
 
     def running(self) -> _Running:
-        """Count the stages inside a `with` block on this clock."""
+        """A `with` block whose stages are timed by this clock."""
         return _Running(self)
 
 
 class _Running:
-    """A block in which a clock runs."""
+    """A `with` block whose stages are timed by one clock."""
 
     __slots__ = ("_clock", "_token")
 
@@ -117,7 +117,7 @@ class _Running:
 
 @contextmanager
 def stage(name: str) -> Iterator[None]:
-    """Add the time of the block to a stage, a field of `StageTimes`."""
+    """Add the time of a `with` block to a stage, which is a field of `StageTimes`."""
     clock, started = _clock.get(), perf_counter()
     try:
         yield

@@ -33,9 +33,9 @@ _CINF: Final = complex(_INF, _INF)
 class ElementType(Record):
     """One supported dtype.
 
-    `code` is its kind and size in bytes, `python` the type that promotion uses for a weak operand,
-    `cast` the function that casts to it in generated source; `least` and `greatest` bound its
-    elements.
+    `code` is the kind and size in bytes, `python` the type that promotion uses for a weak operand,
+    `cast` the name of the function that casts to the dtype in generated source. `least` and
+    `greatest` bound the elements.
     """
 
     code: str
@@ -61,7 +61,7 @@ _ROWS: Final = (
     ElementType("c8", complex, "complex64", -_CINF, _CINF),
     ElementType("c16", complex, "complex128", -_CINF, _CINF),
 )
-"""The supported element types; a new dtype is one more row."""
+"""The supported element types; a new dtype needs one row here."""
 DTYPES: Final[dict[str, DType]] = {row.code: np.dtype(row.code) for row in _ROWS}
 CODES: Final[dict[DType, str]] = {dtype: code for code, dtype in DTYPES.items()}
 ELEMENT_TYPES: Final[dict[DType, ElementType]] = {DTYPES[row.code]: row for row in _ROWS}
@@ -113,7 +113,7 @@ def code(dtype: DType) -> str:
 
 
 def state_dtype(parts: Sequence[DType]) -> DType:
-    """The dtype of a reduction's state: that of its only value, or a record of several."""
+    """The dtype of a reduction's state: its value's dtype, or a record dtype of several values."""
     if len(parts) == 1:
         return parts[0]
     return np.dtype([(f"s{k}", part) for k, part in enumerate(parts)])
@@ -127,28 +127,29 @@ def state_parts(dtype: DType) -> tuple[DType, ...]:
 
 
 def type_name(dtype: DType) -> str:
-    """The code of an element type, the codes of a record's fields, else NumPy's name."""
+    """The code of a supported dtype, the codes of a record's fields, else NumPy's name."""
     if dtype.names is None:
         return CODES.get(dtype, str(dtype))
     return f"({', '.join(map(code, state_parts(dtype)))})"
 
 
 def cast_name(code: str) -> str:
-    """The function that casts to a dtype in generated source, where i1 and c8 mean other types."""
+    """The name of the function that casts to a dtype in generated source."""
     return ELEMENT_TYPES[DTYPES[code]].cast
 
 
 def float_route(code: str) -> str:
     """The signed integer type through which a float is cast to an integer type other than u8.
 
-    x86-64 converts to 32 and 64 bits, with the smallest integer for NaN and overflow; narrower
-    results are their low bits. NumPy does the same.
+    x86-64 converts floats to 32 and 64 bits only, and gives the smallest integer for NaN and
+    overflow; narrower integers are the low bits of that result. NumPy converts floats in the same
+    way.
     """
     return "i8" if code in ("i8", "u4") else "i4"
 
 
 def part_dtype(dtype: DType) -> DType:
-    """The dtype of the real and imaginary parts; a real dtype itself."""
+    """The dtype of the real and imaginary parts of a complex dtype; a real dtype unchanged."""
     return np.empty(0, dtype).real.dtype
 
 
@@ -158,7 +159,7 @@ def complex_dtype(part: DType) -> DType:
 
 
 def convert(value: Any, dtype: DType) -> Any:
-    """`value.astype(dtype)`, dropping an imaginary part without a warning."""
+    """The value cast to a dtype; an imaginary part is dropped without a warning."""
     return (value if is_bool(dtype) or is_complex(dtype) else value.real).astype(dtype)
 
 
@@ -217,7 +218,7 @@ def named(dtype: DTypeLike, asked: str, where: str | None = None) -> DType:
 
 
 def walkable(array: np.ndarray) -> bool:
-    """True if kernels can read an array: native, aligned, strides in multiples of the itemsize."""
+    """True if kernels can read an array: native and aligned, strides multiples of the itemsize."""
     size = array.itemsize or 1
     whole = math.gcd(*array.strides, size) == size
     return array.dtype.isnative and array.flags.aligned and whole
@@ -228,7 +229,7 @@ Promotable = DType | type
 
 @lru_cache(maxsize=4096)
 def resolve_loop(ufunc: np.ufunc, operands: tuple[Promotable, ...]) -> tuple[DType, ...]:
-    """Operand and result dtypes of the loop that NumPy would run; a Python type is weak.
+    """Operand and result dtypes of the loop that NumPy would run; a Python type is a weak operand.
 
     Raises:
         GraphTypeError: NumPy has no loop for these operands.

@@ -1,4 +1,4 @@
-"""Error states of np.errstate and np.seterr that request more than warnings."""
+"""Error states of np.errstate and np.seterr that raise, call or print."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import numpy as np
 from axiomjit.base.errors import NeedsValuesError
 from axiomjit.base.origins import user_location
 
-_PASSED_OVER: Final = frozenset({"warn", "ignore"})
+_NO_TRAPS: Final = frozenset({"warn", "ignore"})
 
 
 def user_traps_errors() -> bool:
-    """True if np.errstate requests more than warnings, which only NumPy's own loops support.
+    """True if np.errstate asks for errors, calls or prints, which only NumPy's own loops support.
 
-    NumPy keeps the state in a context variable, as an object that never changes: the last one that
-    traps nothing is remembered.
+    NumPy keeps the state in a context variable, as an immutable object. The last state found
+    harmless is remembered.
     """
     state = error_state()
     if state is Harmless.state:
         return False
-    if not _PASSED_OVER.issuperset(np.geterr().values()):
+    if not _NO_TRAPS.issuperset(np.geterr().values()):
         return True
     Harmless.state = state
     return False
@@ -31,7 +31,8 @@ def user_traps_errors() -> bool:
 
 _state: Any = getattr(import_module("numpy._core.umath"), "_extobj_contextvar", None)
 error_state: Callable[[], object] = object if _state is None else _state.get
-"""The object in which NumPy keeps its error states; another one each time if that is unknown."""
+"""Returns the object in which NumPy keeps its error states, or a new object if it cannot be
+read."""
 
 
 class Harmless:
@@ -41,17 +42,17 @@ class Harmless:
 
 
 def without_traps() -> np.errstate:
-    """A `with` block in which every error state is "ignore"."""
+    """A context manager that sets every error state to "ignore"."""
     return np.errstate(all="ignore")
 
 
 def refuse_traps() -> None:
-    """Refuse a traced function that sets an error state which raises, calls or prints.
+    """Refuse a traced function in which an error state raises, calls or prints.
 
     Raises:
         NeedsValuesError: an error state is "raise", "call", "print" or "log".
     """
-    trapped = [f"{k}={how!r}" for k, how in np.geterr().items() if how not in _PASSED_OVER]
+    trapped = [f"{k}={how!r}" for k, how in np.geterr().items() if how not in _NO_TRAPS]
     if trapped:
         raise NeedsValuesError(
             "np.errstate or np.seterr inside the function",

@@ -1,7 +1,7 @@
-"""The exception tree; each message has three parts: the request, the finding, the remedy.
+"""The exception tree; each message says what was asked, what was seen, and what to do instead.
 
-An error of an operation may end with a fourth, `operands`: a line for each operand with its type
-and the argument that it is, or the line that made it.
+The message of an operation's error may end with `operands`: a line for each operand, which has the
+operand's type and the argument that it is, or the user's line that made it.
 
 AxiomError
 ├── GraphTypeError (TypeError)      a dtype or a kind of value that cannot be used
@@ -30,7 +30,7 @@ from typing import Any
 
 
 def amount(count: object, noun: str, plural: str = "") -> str:
-    """A number and its noun, e.g. `1 operand` or `2 axes`; by default the plural adds an s."""
+    """A number and its noun, as in `1 operand` or `2 axes`; by default the plural adds an s."""
     return f"{count} {noun if str(count) == '1' else plural or noun + 's'}"
 
 
@@ -45,13 +45,13 @@ class AxiomError(Exception):
         super().__init__(f"{place}{asked}\n  seen: {seen}\n  instead: {remedy}")
 
     def at(self, where: str | None) -> AxiomError:
-        """The error with the user's line, unless it has one."""
+        """This error, with the user's line added if the error has no line."""
         if self.where or where is None:
             return self
         return type(self)(self.asked, self.seen, self.remedy, where)
 
     def add_operands(self, lines: tuple[str, ...]) -> None:
-        """Add a line for each operand to the message, unless it has them."""
+        """Add a line for each operand to the message, unless the message has such lines."""
         if lines and not self.operands:
             self.operands = lines
             self.args = ("\n    ".join((f"{self.args[0]}\n  operands:", *lines)),)
@@ -60,7 +60,7 @@ class AxiomError(Exception):
         return type(self), self._parts(), {"operands": self.operands, "args": self.args}
 
     def _parts(self) -> tuple[object, ...]:
-        """The arguments that make the error."""
+        """The constructor's arguments, from which a copy of the error is made."""
         return self.asked, self.seen, self.remedy, self.where
 
 
@@ -81,7 +81,7 @@ class AxesError(GraphValueError):
 
 
 class UnboundError(GraphValueError):
-    """A tensor that depends on placeholders has no values."""
+    """Values are requested of a tensor that depends on placeholders."""
 
 
 class PositionError(GraphValueError, IndexError):
@@ -115,7 +115,7 @@ class SpecError(ShapeError):
     def __init__(
         self, spec: str, position: int, seen: str, remedy: str, where: str | None = None
     ) -> None:
-        """Store the spec and the position of the fault in it, from 0."""
+        """Store the spec and the index of its faulty character, counted from 0."""
         self.spec, self.position = spec, position
         before, after = spec[:position].rpartition("\n")[2], spec[position:].partition("\n")[0]
         line = f"{before}{after}".expandtabs(1)
@@ -136,7 +136,7 @@ class NeedsValuesError(TraceError):
 
 
 class NotDispatchedError(NeedsValuesError):
-    """A list or an index took a traced value without NumPy's dispatch protocol."""
+    """A traced value was used where NumPy's dispatch protocol does not reach, as in `float(x)`."""
 
 
 class ImpureError(NeedsValuesError):
@@ -148,7 +148,7 @@ class InterruptedWritesError(TraceError):
 
 
 class UnfollowedError(TraceError):
-    """The function raises an error while it is traced, which NumPy may not raise."""
+    """The function raises an error while it is traced; run by NumPy, it might not."""
 
 
 class UnsupportedError(TraceError):
@@ -192,7 +192,7 @@ class UnrolledLoopWarning(UserWarning):
 
 
 class RetraceWarning(UserWarning):
-    """A compiled function is traced again and again; the warning names the cause."""
+    """A compiled function is traced repeatedly; the warning names the cause."""
 
 
 class OuterProductWarning(UserWarning):

@@ -1,4 +1,4 @@
-"""SHA-256 without OpenSSL, whose import costs 3 ms in each process that loads a kernel."""
+"""SHA-256 without OpenSSL, whose import would cost 3 ms in each process that loads a kernel."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def keep_alive(made: T) -> T:
-    """Return the object, with one reference more that is never released."""
+    """Return the object, after taking a reference to it that is never released."""
     ctypes: Any = lazy_import("ctypes")  # most processes make no native code
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))
     return made

@@ -1,6 +1,7 @@
-"""The functions that replace other libraries' objects among arguments, by library.
+"""For each foreign library, the functions that replace its objects among arguments.
 
-A later package adds the functions, which import nothing until there is an object of the library.
+`axiomjit` registers these functions of `interop`, which is imported when an argument is an object
+of such a library.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from axiomjit.base.records import Record
 class Library(Record):
     """The functions for the objects of one library.
 
-    `form` gives the `ContainerForm` that splits objects of a class, None for other classes.
-    `arrays` gives the values of a call with arrays in the places of columns and tensors.
+    `form` returns the `ContainerForm` that splits objects of a class, or None for other classes.
+    `arrays` returns the values of a call with arrays in place of columns and tensors.
     """
 
     form: Callable[[type], Any] | None = None
@@ -24,7 +25,7 @@ class Library(Record):
 
 
 LIBRARIES: Final[dict[str, Library]] = {}
-"""By the first part of a module's name; later packages add."""
+"""The known libraries, by the first part of their modules' names; `axiomjit` registers them."""
 
 
 @lru_cache(maxsize=512)

@@ -2,10 +2,10 @@
 
 Only the forking thread exists in a child; a lock held by another thread would stay locked for ever.
 So every lock is registered and, in the child, freed unless the forking thread holds it. The data
-under a lock must be consistent after each statement. Work without this property (imports, Numba,
-LLVM) runs under `FORKS_WAIT`, as do lazy imports of modules and tables.
+under a lock must be consistent after each statement. Work that cannot promise this (imports, Numba,
+LLVM, lazy tables) runs under `FORKS_WAIT`.
 
-The lock order is `FORKS_WAIT`, Numba's, LLVM's. A thread that holds one of the latter two never
+The lock order is `FORKS_WAIT`, Numba's, LLVM's. A thread that holds Numba's or LLVM's lock never
 waits for `FORKS_WAIT`: a fork waits for that thread anyway, and the thread compiles nothing
 (`why_not_compile`).
 """
@@ -35,7 +35,7 @@ _FOREIGN: Final = (
 )
 """Locks of libraries that compile, each as a module and a path of attributes to the lock."""
 _COMPILERS: Final = ("numba", "llvmlite")
-"""Libraries that compile; users import them too, which no fork waits for."""
+"""Libraries that compile; no fork waits while a user's import of these is running."""
 
 
 class Lock(Protocol):
@@ -61,7 +61,7 @@ def new_lock() -> Lock:
 
 
 def new_gate() -> threading.Lock:
-    """A lock that one thread acquires and another waits for; a fork does not change it."""
+    """A lock that one thread acquires and another thread waits for; forks leave it unchanged."""
     return threading.Lock()
 
 
@@ -71,30 +71,30 @@ def is_held_here(lock: Any) -> bool:
 
 
 def after_fork(action: Callable[[], object]) -> None:
-    """Run `action` in each forked child, after its locks are freed."""
+    """Run `action` in each forked child after all locks are freed there."""
     _actions.append(action)
 
 
 class _Fork(threading.local):
-    """State of the fork that this thread makes; other threads may fork at the same time."""
+    """The state of a fork made by this thread; other threads may fork at the same time."""
 
     taken: tuple[Any, ...] = ()
-    """The locks acquired by the fork, in order."""
+    """The locks acquired before the fork, in order."""
 
 
 class _Process:
-    """The state in which this process was started."""
+    """Facts about the start of this process."""
 
-    torn = False
+    interrupted_work = False
     """True if the process was forked while another thread compiled or imported."""
 
 
 class _WorkLock:
-    """A lock that prefers forks: acquiring it waits for a waiting fork.
+    """A lock that lets a waiting fork go first.
 
-    Otherwise threads that acquire it repeatedly would starve a fork. `with` looks up both methods
-    before it calls the first. They are C methods of the lock, in which no signal handler runs, so
-    that the lock is free after a handler that raises.
+    Threads that acquire a plain lock repeatedly would starve a fork. A `with` statement looks up
+    `__enter__` and `__exit__` before it calls `__enter__`. The returned methods are C methods, in
+    which no signal handler runs, so that the lock is free after a handler raises.
     """
 
     def __init__(self) -> None:
@@ -121,8 +121,8 @@ class NotNowError(Exception):
 
 
 def why_not_compile() -> str | None:
-    """The reason why this thread must not compile now, inside a half-done compilation; or None."""
-    if _Process.torn:
+    """The reason why this thread must not compile now; None if it may."""
+    if _Process.interrupted_work:
         return "the process was forked while its parent compiled in another thread"
     if is_held_here(FORKS_WAIT.lock) or _compiles_elsewhere():
         return "a signal handler, finalizer or listener has interrupted a compilation"
@@ -167,11 +167,11 @@ def _release_taken() -> None:
 def _free_locks() -> None:
     """Free every lock held by a thread that does not exist in this child."""
     wanted = [FORKS_WAIT.queue, FORKS_WAIT.lock, *_foreign_locks()]
-    torn = len(_fork.taken) < len(wanted) or any(map(_is_half_imported, _COMPILERS))
+    interrupted_work = len(_fork.taken) < len(wanted) or any(map(_is_half_imported, _COMPILERS))
     _release_taken()
-    if torn:
-        _Process.torn = True
-        _forget_cut_imports()
+    if interrupted_work:
+        _Process.interrupted_work = True
+        _forget_interrupted_imports()
     for lock in (*wanted, *_locks):
         if not is_held_here(lock):
             lock._at_fork_reinit()
@@ -179,7 +179,7 @@ def _free_locks() -> None:
         action()
 
 
-def _forget_cut_imports() -> None:
+def _forget_interrupted_imports() -> None:
     """Let this child repeat imports that were interrupted by the fork in other threads.
 
     While Python imports a module, the lock of the imported module has an owner. Locks whose owner
@@ -198,7 +198,7 @@ _locks: Final[WeakSet[Any]] = WeakSet()
 _actions: Final[list[Callable[[], object]]] = []
 _fork: Final = _Fork()
 FORKS_WAIT: Final = _WorkLock()
-"""Held during work that a fork must not interrupt; forks in other threads wait for it."""
+"""The lock held during work that a fork must not interrupt; forks in other threads wait for it."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=_before_fork, after_in_parent=_release_taken, after_in_child=_free_locks
@@ -207,9 +207,9 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Pause the garbage collector, unless there are other threads, which may turn it on or off.
+    """Pause the garbage collector inside a block, unless other threads exist, which may switch it.
 
-    During the import of this package it would run forty times without finding anything.
+    During the import of this package the collector would run forty times without freeing anything.
     """
     waits = gc.isenabled() and not _thread._count()
     try:  # a signal handler may raise from here on
@@ -225,7 +225,7 @@ def uncollected() -> Iterator[None]:
 def lazy_import(*modules: str) -> Any:
     """Import modules while no other thread forks, and return the last one.
 
-    A child forked during an import would wait for ever for the importing thread.
+    A child forked while another thread imports would wait for that thread for ever.
     """
     with FORKS_WAIT, uncollected():
         return [import_module(module) for module in modules][-1]
@@ -250,7 +250,7 @@ Value = TypeVar("Value")
 
 
 class LazyRegistry(Mapping[Key, Value]):
-    """A mapping whose missing keys import further modules, once, and merge their tables."""
+    """A mapping that, at the first missing key, imports further modules and merges their tables."""
 
     def __init__(self, near: Mapping[Key, Value], table: str, *modules: str) -> None:
         """Start with the entries that need no import."""

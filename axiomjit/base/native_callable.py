@@ -1,4 +1,4 @@
-"""A callable whose calls are answered by a native entry or else by a Python method.
+"""A callable that answers calls by a native entry or, if there is none, by a Python method.
 
 Calling an instance of a Python class is slow; a `functools.partial` without arguments forwards a
 call in C. So the callable is a partial, whose function the native entry replaces later.
@@ -18,9 +18,9 @@ from axiomjit.base.origins import hide_frames
 
 R = TypeVar("R")
 Tables = tuple[Any, ...]
-"""Addresses of tables, each followed by the objects that the table keeps alive."""
+"""Addresses of guard tables, each followed by the objects that its table keeps alive."""
 ALWAYS_UNTIL = 16
-"""Number of first misses after each of which a native entry may be built."""
+"""Number of misses up to which a native entry may be built after each miss."""
 THEN_EVERY = 64
 """After ALWAYS_UNTIL misses, a native entry is built only on every 64th miss."""
 
@@ -29,14 +29,14 @@ class NativeCallable(functools.partial[R]):
     """Answers calls by `answer`, or by a native entry installed by `enter`."""
 
     slow: Callable[..., Any]
-    """Calls `answer` through a weak reference, since a strong one would make a cycle."""
+    """Calls `answer` through a weak reference, since a strong reference would make a cycle."""
     hits_natively: array[int]
     """A memory word with the number of calls answered natively."""
     misses: int
     """Number of calls answered in Python that could have been answered natively."""
 
     def __new__(cls, *args: object, **kwargs: object) -> Any:
-        """Make a callable without native entry."""
+        """Make a callable without a native entry."""
         made: Any = super().__new__(cls, _answer)
         made.restart()
         return made
@@ -48,13 +48,13 @@ class NativeCallable(functools.partial[R]):
         self.enter(self.slow)
 
     def drop_tables(self, kernel: object = None) -> None:
-        """Drop all guard tables, or those that run a kernel."""
+        """Drop all guard tables or, if a kernel is given, those that run this kernel."""
         cell = getattr(self.func, "__self__", None)
         if isinstance(cell, list):
             change_tables(cell, lambda tables: _without(tables, kernel) if kernel else ())
 
     def answer(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
-        """The result of a call."""
+        """The result of a call that no native entry answers."""
         raise NotImplementedError
 
     def enter(self, function: Callable[..., Any]) -> None:
@@ -77,10 +77,10 @@ class NativeCallable(functools.partial[R]):
 def change_tables(cell: list[Any], change: Callable[[Tables], Tables]) -> None:
     """Replace the tables of a cell by `change(tables)`.
 
-    Retried if another thread, or a signal handler, replaces them meanwhile.
+    The change is made again if another thread or a signal handler replaces the tables meanwhile.
     """
     while True:
-        with _exchange:
+        with _tables_lock:
             tables = cell[0]
             changed = change(tables)
             if cell[0] is tables:  # no signal handler can run between this line and the next
@@ -95,7 +95,7 @@ def _without(tables: Tables, kernel: object) -> Tables:
     return tuple(part for pair in others for part in pair)
 
 
-_exchange: Final = new_lock()
+_tables_lock: Final = new_lock()
 
 
 def _answer(reference: Callable[[], Any], /, *args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Python's operators: each one's method name, NumPy function and symbol."""
+"""Python's operators: the method name, NumPy function and symbol of each operator."""
 
 from __future__ import annotations
 

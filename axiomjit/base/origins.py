@@ -1,4 +1,4 @@
-"""Origins: the running line of the user's program, its frames, and the library of some code."""
+"""Origins: the user's line that runs now, the user's frames, the library of an object."""
 
 from __future__ import annotations
 
@@ -23,28 +23,29 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-LONGEST: Final = 80
-"""Characters of a line that a message quotes."""
+LONGEST_QUOTE: Final = 80
+"""The longest line that messages quote, in characters."""
 _PACKAGE: Final = os.path.dirname(os.path.dirname(__file__))
-_PARTS: Final = tuple(os.path.realpath(f"{_PACKAGE}/{part}") for part in ("passes", "runtime"))
-_PACKAGES: Final = tuple(f"{folder}{os.sep}" for folder in (_PACKAGE, *_PARTS))
-_OURS: Final = (*_PACKAGES, f"{os.path.dirname(np.__file__)}{os.sep}")
-_COMPILER: Final = tuple(
-    f"{folder}{os.sep}" for folder in (os.path.join(_PACKAGE, "passes"), _PARTS[0])
+_LINKED: Final = tuple(os.path.realpath(f"{_PACKAGE}/{part}") for part in ("passes", "runtime"))
+_PACKAGES: Final = tuple(f"{folder}{os.sep}" for folder in (_PACKAGE, *_LINKED))
+_INTERNAL_FOLDERS: Final = (*_PACKAGES, f"{os.path.dirname(np.__file__)}{os.sep}")
+_PASSES: Final = tuple(
+    f"{folder}{os.sep}" for folder in (os.path.join(_PACKAGE, "passes"), _LINKED[0])
 )
-"""The folders of the passes, where an error that is none of ours is a defect."""
+"""The folders of the passes; an error raised there that is no AxiomError is a defect of
+axiomjit."""
 
 
 def user_location() -> str | None:
-    """`file:line` of the innermost frame of the user's."""
+    """`file:line` of the user's innermost frame, or None."""
     frame = _users_frame()
     return None if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 def user_place() -> tuple[object, ...]:
-    """The instruction of the user's that runs now, and the one that called its function.
+    """The user's instruction that runs now, and the instruction that called its function.
 
-    Equal places are one step of the program, run again.
+    Two calls with equal places run the same step of the program.
     """
     frame = _users_frame()
     caller = None if frame is None else frame.f_back
@@ -59,19 +60,19 @@ def _users_frame() -> FrameType | None:
     return frame
 
 
-_CALL: Final = (lambda function, *args, **kwargs: function(*args, **kwargs)).__code__
+_CALL_CODE: Final = (lambda function, *args, **kwargs: function(*args, **kwargs)).__code__
 
 
 def at_users_line(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A form of a function that seems to be called by the user's line that runs now.
+    """Wrap a function so that its caller seems to be the user's line that runs now.
 
-    Warnings that the function gives then name this line, whoever calls it.
+    Warnings of the function then name this line.
     """
     frame = _users_frame()
     if frame is None:
         return function
     of = frame.f_code
-    code = _CALL.replace(
+    code = _CALL_CODE.replace(
         co_filename=of.co_filename,
         co_firstlineno=frame.f_lineno,
         co_name=of.co_name,
@@ -81,32 +82,34 @@ def at_users_line(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def quoted_line(where: str) -> str:
-    """The place `file:line` with the text of the line, if that is known and short."""
+    """The place `file:line`, followed by the text of the line if it is known and short."""
     file, _, line = where.rpartition(":")
     text = lazy_import("linecache").getline(file, int(line)).strip()
-    return f"{where}: {text}" if 0 < len(text) <= LONGEST else where
+    return f"{where}: {text}" if 0 < len(text) <= LONGEST_QUOTE else where
 
 
 def is_users_frame(frame: FrameType) -> bool:
-    """True for a frame outside axiomjit, NumPy and the libraries that put labels around arrays."""
+    """True for a frame outside axiomjit, NumPy, xarray and pandas."""
     name = frame.f_code.co_filename
-    if name.startswith(_OURS) or name.startswith("<frozen"):
+    if name.startswith(_INTERNAL_FOLDERS) or name.startswith("<frozen"):
         return False
-    return "pandas" not in sys.modules or _top_of(frame) not in _LABELLING  # xarray imports it
+    if "pandas" not in sys.modules:  # xarray imports it
+        return True
+    return _top_package(frame) not in _LABELLED_LIBRARIES
 
 
-def _top_of(frame: FrameType) -> str:
+def _top_package(frame: FrameType) -> str:
     return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
-def asked_by_labels() -> bool:
+def called_by_xarray() -> bool:
     """True if the innermost frame outside axiomjit and NumPy is one of xarray's."""
     if "xarray" not in sys.modules:
         return False
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_OURS):
+    while frame is not None and frame.f_code.co_filename.startswith(_INTERNAL_FOLDERS):
         frame = frame.f_back
-    return frame is not None and _top_of(frame) == "xarray"
+    return frame is not None and _top_package(frame) == "xarray"
 
 
 def catches_errors(within: CodeType | None) -> bool:
@@ -114,7 +117,7 @@ def catches_errors(within: CodeType | None) -> bool:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code is not within:
         code: Any = frame.f_code
-        if not code.co_filename.startswith(_OURS) and code.co_exceptiontable:
+        if not code.co_filename.startswith(_INTERNAL_FOLDERS) and code.co_exceptiontable:
             return True
         frame = frame.f_back
     return False
@@ -129,10 +132,10 @@ def warn(text: str, category: type[Warning]) -> None:
 def hide_frames(error: BaseException) -> None:
     """Remove axiomjit's frames from the tracebacks of an error, its causes and its context.
 
-    So are frames of libraries that axiomjit called, and errors that axiomjit itself has handled. A
-    defect of axiomjit keeps all its frames, and so does every error under `config.full_traceback`.
-    A `raise` without an error must follow in the same `except` block: unlike `raise error`, it does
-    not add the frame that it is in.
+    Frames of libraries that axiomjit called, and errors that axiomjit has handled, are removed,
+    too. An error by a defect of axiomjit keeps all frames, and so does every error under
+    `config.full_traceback`. A bare `raise` must follow in the same `except` block: unlike `raise
+    error`, it adds no frame.
     """
     if config.full_traceback:
         return
@@ -155,7 +158,7 @@ def hide_frames(error: BaseException) -> None:
 
 
 def hides_frames(function: Callable[P, R]) -> Callable[P, R]:
-    """Return the function; its errors have no frames of axiomjit in their tracebacks."""
+    """Wrap a function so that tracebacks of its errors show no frames of axiomjit."""
 
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -169,7 +172,7 @@ def hides_frames(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def hides_frames_in_methods(kind: type[R]) -> type[R]:
-    """Return the class; errors of its public methods have no frames of axiomjit."""
+    """Wrap the public methods of a class: tracebacks of their errors show no frames of axiomjit."""
     for name, method in list(vars(kind).items()):
         if isinstance(method, FunctionType) and (name == "__getitem__" or not name.startswith("_")):
             setattr(kind, name, hides_frames(method))
@@ -190,38 +193,38 @@ def _users_part(first: TracebackType | None) -> TracebackType | None:
 
 
 def _is_internal(error: BaseException) -> bool:
-    """True for an error that was raised and handled in axiomjit alone."""
+    """True for an error that was raised and handled inside axiomjit."""
     return not _is_defect(error) and _users_part(error.__traceback__) is None
 
 
 def _is_hidden(frame: FrameType, inside: bool) -> bool:
-    """True for a frame of axiomjit or of a kernel, or, `inside` of these, of a library."""
+    """True for a frame of axiomjit or a kernel, or (`inside`) of a library that they called."""
     file = frame.f_code.co_filename
     if file.startswith(_PACKAGES) or file == "<kernel>":
         return True
-    return inside and (file.startswith("<frozen") or _top_of(frame) in _FOREIGN)
+    return inside and (file.startswith("<frozen") or _top_package(frame) in _KNOWN_LIBRARIES)
 
 
 def _is_defect(error: BaseException) -> bool:
-    """True for an error by which axiomjit fails, and not the user's program."""
+    """True for an error that shows a defect of axiomjit, not of the user's program."""
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
     file = last.tb_frame.f_code.co_filename if last is not None else ""
     if isinstance(error, AssertionError):
         return file.startswith(_PACKAGES)
-    return not isinstance(error, AxiomError) and file.startswith(_COMPILER)
+    return not isinstance(error, AxiomError) and file.startswith(_PASSES)
 
 
-_LABELLING: Final = frozenset({"xarray", "pandas"})
-"""Libraries whose functions take traced arrays apart for the user."""
-_FOREIGN: Final = sys.stdlib_module_names | {"numpy", "numba", "axiomjit"}
+_LABELLED_LIBRARIES: Final = frozenset({"xarray", "pandas"})
+"""Libraries of labelled arrays, whose functions call NumPy for the user."""
+_KNOWN_LIBRARIES: Final = sys.stdlib_module_names | {"numpy", "numba", "axiomjit"}
 
 
 def is_library_code(part: Any) -> bool:
     """True if Python's library, NumPy, Numba or axiomjit defines a class, function or module."""
     name = str(getattr(part, "__module__", None) or part.__name__)
-    return name != "__main__" and name.partition(".")[0] in _FOREIGN
+    return name != "__main__" and name.partition(".")[0] in _KNOWN_LIBRARIES
 
 
 def is_installed(part: Any, own: str = "") -> bool:

@@ -1,4 +1,4 @@
-"""One depth-first walk over objects that refer to each other."""
+"""A depth-first walk over objects and the objects to which they refer."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ def reachable(
 ) -> Iterator[tuple[Path, Any]]:
     """Yield the roots and all objects reachable from them, each with its path, depth first.
 
-    The search does not recurse, since chains of references may be deep, and ends on cycles.
+    The search is not recursive, since chains of references may be deep, and it ends on cycles.
 
     Args:
         roots: The objects to start from; the path of a root is its position.
-        enter: Returns the outgoing steps of a value at a path, each with its target.
+        enter: Returns the references of a value at a path, each as a step of a path and the object
+            there.
         most: The largest number of values to enter.
-        again: True to enter a value on each path to it, not only on the first; then `enter` must
-            break cycles.
+        again: True to enter a value once for each path to it; then `enter` must break cycles.
     """
     waiting: list[tuple[Path, Any]] = []
     waiting += [((k,), root) for k, root in enumerate(roots)][::-1]

@@ -1,4 +1,4 @@
-"""Frozen records with named slots, the base of every IR node; cached properties."""
+"""Frozen records with named slots, the base of every IR node, and cached properties."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RecordType(type):
     def __new__(
         mcs, name: str, bases: tuple[type, ...], body: dict[str, Any], **kwargs: Any
     ) -> RecordType:
-        """Make the class; inherited fields come first, a value in the body is the default."""
+        """Make the class; inherited fields come first, values in the class body are defaults."""
         own = tuple(body.get("__annotations__", ()))
         defaults = {field: body.pop(field) for field in own if field in body}
         extra = body.get("__slots__", ())
@@ -36,7 +36,7 @@ class RecordType(type):
             inherited |= getattr(base, "_defaults", {})
         cls._fields = (*fields, *own)
         cls._defaults = inherited | defaults
-        cls._given = _given(cls._fields, bases, body.get("__init__"))
+        cls._given = _constructor_fields(cls._fields, bases, body.get("__init__"))
         cls._setters = tuple([getattr(cls, field).__set__ for field in cls._fields])
         cls._values = staticmethod(_getter(cls._fields))
         return cls
@@ -49,7 +49,7 @@ def _getter(fields: tuple[str, ...]) -> Callable[[object], tuple[object, ...]]:
     return lambda record: tuple(getattr(record, field) for field in fields)
 
 
-def _given(
+def _constructor_fields(
     fields: tuple[str, ...], bases: tuple[type, ...], init: FunctionType | None
 ) -> tuple[str, ...]:
     """The constructor's arguments: the fields, or the parameters of the class's own `__init__`."""
@@ -114,8 +114,8 @@ class Record(metaclass=RecordType):
     def map(self, kinds: type | tuple[type, ...], rule: Callable[[Any], Any]) -> Self:
         """Return the record with `rule` applied to every value of these types in its fields.
 
-        Tuples and records in the fields are searched too. A part without a value of these types
-        remains the same object.
+        Tuples and records in the fields are searched too. Tuples and records without such a value
+        are not copied.
         """
         old = {field: getattr(self, field) for field in type(self)._given}
         changes = {field: _mapped(value, kinds, rule) for field, value in old.items()}
@@ -143,9 +143,9 @@ T = TypeVar("T")
 class cached_property(Generic[T]):  # noqa: N801  # a decorator, as `property` is
     """A property computed at first use and stored in the instance's `__dict__`.
 
-    In Python 3.11, `functools.cached_property` holds one lock for all instances: a child forked
-    while another thread computes would deadlock. Here two threads may both compute the value; one
-    is stored.
+    In Python 3.11, `functools.cached_property` holds one lock for all instances: a child process
+    forked while another thread computes a property would deadlock. Here two threads may both
+    compute the value, and one of the two is stored.
     """
 
     def __init__(self, compute: Callable[[Any], T]) -> None:

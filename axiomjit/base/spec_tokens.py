@@ -1,4 +1,4 @@
-"""Tokens of specs of axes: of label notation, of NumPy's einsum, and of declared shapes."""
+"""Tokens of specs: of label notation, of NumPy's einsum, and of declared shapes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _WHITE: Final = " \t\n\r"
 
 
 class Token(Record):
-    """A piece of a spec: its kind, text and place.
+    """A token of a spec: its kind, its text and the position where it starts.
 
-    The kind is "name", "int", "end", the mark itself, or "" for a character of no token.
+    The kind is "name", "int", "end", the mark itself, or "" for a character that starts no token.
     """
 
     kind: str
@@ -29,14 +29,15 @@ class Token(Record):
 
 
 def refused(spec: str, place: int, seen: str, remedy: str) -> SpecError:
-    """Return the error for a place of a spec."""
+    """Return the error for a position in a spec."""
     return SpecError(spec, place, seen, remedy, user_location())
 
 
 def scan(spec: str, several: bool = False) -> list[Token]:
     """Return the tokens of a spec.
 
-    Names have one character. If `several` is true, and between two `..`, names may be longer.
+    A name has one character; it may be longer between two `..`, and everywhere if `several` is
+    true.
     """
     tokens: list[Token] = []
     place, in_dots = 0, False
@@ -68,7 +69,7 @@ def _token(spec: str, place: int, several: bool) -> Token:
 
 
 def split(tokens: Iterable[Token], mark: str, once: bool = False) -> list[list[Token]]:
-    """Return the tokens before, between and after a mark; only its first one counts with `once`."""
+    """Split the tokens at each mark, or at the first mark only if `once`."""
     parts: list[list[Token]] = [[]]
     for token in tokens:
         if token.kind == mark and not (once and len(parts) == 2):

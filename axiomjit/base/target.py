@@ -2,8 +2,8 @@
 
 `config.target` names it, and Numba's environment variables define "native". `dispatch` passes the
 process's target to the passes, a kernel stores it, and the runtime compiles for the kernel's
-target: no pass and no code generator queries the host CPU. So one target gives the same code
-everywhere. A process keeps its target once the capabilities have been looked up.
+target. No pass and no code generator queries the host CPU, so a target gives the same code on every
+host. A process keeps its target once the capabilities have been looked up.
 """
 
 from __future__ import annotations
@@ -40,35 +40,35 @@ UNUSED: Final = (
     r"|sha|sha512|shstk|sm[34]|tsxldtrk|u(?:intr|sermsr)|vaes|vpclmulqdq|waitpkg|wbnoinvd|widekl"
     r"|xsave.*"
 )
-"""Features whose instructions LLVM emits only for programs that name them."""
+"""A pattern of features whose instructions LLVM emits only if a program asks for them by name."""
 NEEDS_AVX: Final = frozenset({"f16c", "fma", "fma4", "sm3", "sm4", "sha512", "vaes", "vpclmulqdq"})
-ASKED: Final = ("avx2", "avx512dq", "avx512vl", "avx512fp16", "f16c", "fma")
-"""The features that code generation depends on."""
+USED_FEATURES: Final = ("avx2", "avx512dq", "avx512vl", "avx512fp16", "f16c", "fma")
+"""The CPU features that code generation depends on."""
 
 
 class Target(Record):
     """A CPU to compile for; equal `cpu` and `features` give the same code on every host."""
 
     name: str
-    """The name in `config.target`."""
+    """The target's name in `config.target`."""
     cpu: str = ""
-    """LLVM's name, which selects the instruction scheduling."""
+    """LLVM's name of the CPU, which selects the instruction scheduling."""
     features: str = ""
-    """Features added to or removed from the named CPU's, as in +avx2,-avx512f."""
+    """Features added to or removed from those of `cpu`, as in +avx2,-avx512f."""
     vector_bytes: int = 16
-    """The vector length for elementary functions.
+    """The vector length for elementary functions, in bytes.
 
-    64 with AVX-512, even where LLVM prefers half of that: a polynomial then takes little more than
-    half the time."""
+    With AVX-512 the length is 64, even where LLVM prefers 32: a polynomial then takes little more
+    than half the time."""
     divides_long_vectors: bool = False
-    """True if 64-bit integers divide fastest as vectors, by way of float64.
+    """True if vectors of 64-bit integers are divided fastest by converting them to float64.
 
-    This needs packed conversions between the two, as in AVX-512DQ. Elsewhere the scalar instruction
-    is faster, and makes the loop around it scalar."""
+    The division needs packed conversions between int64 and float64, as in AVX-512DQ. On other CPUs
+    the scalar instruction is faster, and makes the loop around it scalar."""
     converts_float16: bool = False
-    """True if instructions convert float16 from and to float32."""
+    """True if the CPU has instructions that convert float16 from and to float32."""
     computes_float16: bool = False
-    """True if instructions compute in float16."""
+    """True if the CPU has instructions that compute in float16."""
     has_fma: bool = False
     """True if the CPU has an instruction that multiplies and adds with a single rounding."""
     prefetches: bool = True
@@ -95,7 +95,7 @@ class ChosenTarget:
         return self._found is not None
 
     def take(self, found: Target) -> None:
-        """Store a record that was looked up by an earlier process on the same kind of CPU."""
+        """Store the record that an earlier process looked up on the same kind of CPU."""
         self._found = found
 
     @property
@@ -103,7 +103,8 @@ class ChosenTarget:
         """The target's capabilities.
 
         Raises:
-            GraphValueError: this CPU cannot run its code, or Numba's variables name no CPU.
+            GraphValueError: this CPU cannot run the target's code, or Numba's environment variables
+                name no known CPU.
         """
         if self._found is None:
             with FORKS_WAIT:  # queries LLVM
@@ -128,7 +129,8 @@ def target() -> Target:
     """The record of the target that this process compiles for.
 
     Raises:
-        GraphValueError: as `ChosenTarget.record`.
+        GraphValueError: this CPU cannot run the target's code, or Numba's environment variables
+            name no known CPU.
     """
     return _Process.chosen.record
 
@@ -148,7 +150,8 @@ def choose_target(name: str) -> None:
     """Choose a target that this CPU can run, before anything is compiled for another one.
 
     Raises:
-        GraphValueError: the name is unknown, this CPU cannot run it, or it is too late.
+        GraphValueError: the name is unknown, this CPU cannot run the target's code, or functions
+            were compiled already.
     """
     with _Process.lock:
         before = _Process.chosen
@@ -170,7 +173,8 @@ def find_target(name: str, environment: Mapping[str, str] = os.environ) -> Targe
     """Look up the target of a known name.
 
     Raises:
-        GraphValueError: as `target`.
+        GraphValueError: this CPU cannot run the target's code, or Numba's environment variables
+            name no known CPU.
     """
     try:
         from llvmlite import binding
@@ -187,15 +191,15 @@ def find_target(name: str, environment: Mapping[str, str] = os.environ) -> Targe
             return Target(name, here, _written(host))
         seen = f"this is {platform.machine()}"
         raise GraphValueError(f"config.target = {name!r}", seen, "leave it at 'native'")
-    cpu, features = (name, "") if name != NATIVE else _native(here, host, environment)
+    cpu, features = (name, "") if name != NATIVE else _own_cpu(here, host, environment)
     if (cpu, features) == (here, _written(host)):
-        return _make_target(name, cpu, features, {f for f in ASKED if host.get(f)})
+        return _make_target(name, cpu, features, {f for f in USED_FEATURES if host.get(f)})
     asked = f"config.target = {name!r}" + _overrides(environment) * (name == NATIVE)
     if cpu not in (GENERIC, *LEVELS, *CPUS, here) or not re.fullmatch(r"[-+.,\w]*", features):
         raise GraphValueError(asked, "no such CPU or features", _known(cpu))
     cpu = LEVELS[0] if cpu == GENERIC else cpu
     maybe = [f for f, on in host.items() if not on and not re.fullmatch(UNUSED, f)]
-    found = _features(binding, cpu, features, [*ASKED, *maybe])
+    found = _features(binding, cpu, features, [*USED_FEATURES, *maybe])
     missing = [feature for feature in maybe if feature in found]
     if missing:
         seen = f"this CPU, {here}, has no {', '.join(missing)}"
@@ -214,22 +218,22 @@ def _known(name: str) -> str:
 
 
 def _written(features: Mapping[str, bool]) -> str:
-    """Features in LLVM's notation."""
+    """The text of features in LLVM's notation."""
     return ",".join([("+" if on else "-") + name for name, on in sorted(features.items())])
 
 
-def _native(here: str, host: dict[str, bool], environment: Mapping[str, str]) -> tuple[str, str]:
-    """The CPU and its features, as Numba's environment variables define them."""
+def _own_cpu(here: str, host: dict[str, bool], environment: Mapping[str, str]) -> tuple[str, str]:
+    """The CPU and the features that Numba's environment variables define."""
     cpu = environment.get("NUMBA_CPU_NAME") or here
     given = environment.get("NUMBA_CPU_FEATURES", "" if cpu == GENERIC else None)
     if given is not None:
-        return cpu, ",".join(filter(None, (_hidden(host) if cpu == here else "", given)))
+        return cpu, ",".join(filter(None, (_hidden_features(host) if cpu == here else "", given)))
     if environment.get("NUMBA_ENABLE_AVX", "1") == "0":
         host = {f: on and not f.startswith("avx") and f not in NEEDS_AVX for f, on in host.items()}
     return cpu, _written(host)
 
 
-def _hidden(host: Mapping[str, bool]) -> str:
+def _hidden_features(host: Mapping[str, bool]) -> str:
     """The features that the name of this CPU promises and that a virtual machine hides."""
     return _written({f: on for f, on in host.items() if not on and not re.fullmatch(UNUSED, f)})
 
@@ -240,7 +244,7 @@ def _overrides(environment: Mapping[str, str]) -> str:
 
 
 def _make_target(name: str, cpu: str, features: str, found: Iterable[str]) -> Target:
-    has = {feature: feature in found for feature in ASKED}
+    has = {feature: feature in found for feature in USED_FEATURES}
     long = has["avx512dq"] and has["avx512vl"]
     return Target(
         name,
@@ -255,7 +259,7 @@ def _make_target(name: str, cpu: str, features: str, found: Iterable[str]) -> Ta
     )
 
 
-_PAIR: Final = """
+_PROBE: Final = """
 define internal i32 @used{k}(i32 %x) "target-cpu"="x86-64" "target-features"="+{wanted}" {{
   %y = mul i32 %x, {k}
   ret i32 %y
@@ -265,25 +269,25 @@ define i32 @user{k}(i32 %x) "target-cpu"="{cpu}" "target-features"="{features}" 
   ret i32 %y
 }}
 """
-INLINES: Final = 225
+INLINE_THRESHOLD: Final = 225
 """LLVM's default inlining threshold."""
 
 
 def _features(binding: Any, cpu: str, features: str, wanted: Iterable[str]) -> set[str]:
     """The features in `wanted` that a CPU with these features supports.
 
-    This is found by LLVM's inliner, which inlines a function only into a caller that has all its
-    features.
+    The test uses LLVM's inliner: it inlines a function only into a caller that has all features of
+    the function.
     """
     names = dict(enumerate(dict.fromkeys(wanted), 3))
     triple = binding.get_process_triple()
     machine = binding.Target.from_triple(triple).create_target_machine(cpu=LEVELS[0])
     pairs = (
-        _PAIR.format(k=k, wanted=name, cpu=cpu, features=features) for k, name in names.items()
+        _PROBE.format(k=k, wanted=name, cpu=cpu, features=features) for k, name in names.items()
     )
     module = binding.parse_assembly(f'target triple = "{triple}"\n' + "".join(pairs))
     options = binding.create_pipeline_tuning_options(speed_level=1)
-    options.inlining_threshold = INLINES
+    options.inlining_threshold = INLINE_THRESHOLD
     passes = binding.create_pass_builder(machine, options)
     passes.getModulePassManager().run(module, passes)
     users = {k: str(module.get_function(f"user{k}")) for k in names}

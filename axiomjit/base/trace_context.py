@@ -1,4 +1,4 @@
-"""The trace that owns a traced value, and its refusals."""
+"""The record of one running trace, which owns the traced values made in it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ MANY: Final = 2000
 class Following:
     """One trace of a function, for one signature of arguments.
 
-    Nodes are interned, so that two traces share them; traced arrays and lengths therefore refer to
-    the trace that made them, and only it may use them.
+    Two traces may share a node, since nodes are interned. Traced arrays and lengths therefore refer
+    to the trace that made them, and only this trace may use them.
     """
 
     __slots__ = (
@@ -51,11 +51,11 @@ class Following:
         self.name = name
         self.scalars = scalars
         self.copied: frozenset[int] = frozenset()
-        """Positions of inputs that are copies of arguments which kernels cannot read."""
+        """Positions of inputs that are copies, made of arguments that kernels cannot read."""
         self.refusal: AxiomError | None = None
         self.ended = False
         self.last: object = None
-        """The last node that has an effect; this node is computed even if no other one reads it."""
+        """The last node that has an effect; it is computed even if no other node reads it."""
         self.may_fail: list[object] = []
         """Nodes that may raise an error, which are computed even if nothing reads them."""
         self.handles = False
@@ -65,33 +65,36 @@ class Following:
         self.input_names: Callable[[], Sequence[str]] | None = None
         """A function that returns the names of the inputs of the trace so far, if known."""
         self.lives_outside: Callable[[object], bool] = lambda value: False
-        """True for a container from outside the function; if it is a result, the call returns this
-        same object.
+        """True for a container from outside the function; a call that returns such a container
+        returns the object itself.
         """
         self.is_made: Callable[[object], bool] | None = None
         """True for an instance of a user's class that the function has made, if known."""
         self.may_know: Callable[[Any], bool] | None = None
-        """True if the next trace may know a node's value, which depends on small captured arrays
-        only; None if no such test is known."""
+        """True for a node that depends on small captured arrays only, so that the next trace may
+        know its value; None if there is no such test."""
         self.want_traced: Callable[[object], None] | None = None
-        """Ends the trace if traced values are to go into an array whose values are known.
+        """Called when traced values are to be written into an array whose values are known; ends
+        the trace.
 
-        The next trace represents that array by a tracer, too.
+        The next trace represents this array by a tracer, too.
         """
         self.represent_input: Callable[[Any], Any] | None = None
-        """Returns what represents one more input of the program."""
+        """Adds an input to the program and returns the tracer that represents it."""
         self.region: Any = None
-        """The loop or branch whose body is followed now, if any (`tracing.control_flow`)."""
+        """The loop or branch whose body is being traced, if any (`tracing.control_flow`)."""
         self.regions = 0
-        """The number of regions followed so far, which tells their symbols and copies apart."""
+        """The number of regions traced so far; it makes the names of their symbols and copies
+        unique."""
         self.asked: Any = None
-        """The last node whose value the function wanted to know, which tracing does not know."""
+        """The last node whose value the function asked for and tracing did not know."""
         self.within: CodeType | None = None
         """The code of the frame that runs the function; frames inside it belong to this trace."""
         self.rules: dict[Any, Any] = {}
-        """Derivatives given by the user, by the nodes of the results that they are for."""
+        """Derivatives given by the user, by the nodes of the results to which they apply."""
         self.kept: dict[Any, Any] = {}
-        """For values after a region the same values after one that keeps more for a gradient."""
+        """For each value after a region, the same value after a variant of the region that keeps
+        more for a gradient."""
         self.values: Callable[[Any], Any] | None = None
         """A function that returns the value of a node, if this trace is for one call only."""
         self.count = 0
@@ -121,13 +124,13 @@ _following: ContextVar[Following | None] = ContextVar("axiomjit_following", defa
 
 
 def current() -> Following | None:
-    """The trace of the current context, if any."""
+    """The trace that runs in this context, or None."""
     return _following.get()
 
 
 @contextmanager
 def entered(following: Following) -> Iterator[None]:
-    """Make the trace current; its traced values are unusable after the block."""
+    """Make a trace the current one inside a block; its traced values are unusable afterwards."""
     token = _following.set(following)
     try:
         yield
@@ -144,7 +147,7 @@ AnyError = TypeVar("AnyError", bound=AxiomError)
 
 
 def refused(error: AnyError) -> AnyError:
-    """Store the error, to be raised when the function returns even if it is caught; return it."""
+    """Store and return an error, to be raised when the function returns even if it was caught."""
     following = _following.get()
     if following is not None and following.refusal is None:
         following.refusal = error
@@ -152,7 +155,7 @@ def refused(error: AnyError) -> AnyError:
 
 
 def is_refusal(error: AxiomError) -> bool:
-    """True for an error that only tracing raises: NumPy would run the function."""
+    """True for an error that only tracing raises, where NumPy would run the function."""
     numpy_refuses = error.__suppress_context__
     return isinstance(error, TraceError) or (
         isinstance(error, GraphTypeError) and not numpy_refuses

@@ -1,8 +1,7 @@
-"""Nested containers of a function's arguments or results, as a list of leaves and a structure.
+"""Split nested containers of a function's arguments or results into leaves and a structure.
 
-A `ContainerForm` per container type reads its contents and builds it again. Contents are read and
-new containers filled by the methods of the built-in types, so that no code of a user's subclass
-runs.
+Each container type has a `ContainerForm`, which reads the contents of a container and builds it
+again. Forms use the methods of the built-in types, so that no code of a user's subclass runs.
 """
 
 from __future__ import annotations
@@ -19,19 +18,20 @@ from axiomjit.base.origins import is_library_code, user_location
 from axiomjit.base.records import Record
 
 Keys = tuple[object, ...]
-Apart = tuple[Keys, Sequence[object]]
+KeysAndParts = tuple[Keys, Sequence[object]]
 
 
 class ContainerForm(Record):
     """The functions that take containers of one type apart and build them again.
 
     `apart` returns the fixed data (keys, names) and the parts; `build` makes a container from a
-    type, fixed data and parts. If `is_object`, the container is a leaf unless `opens` accepts it.
-    `is_labelled` is True of arrays with labels: the parts are arrays, the fixed data their labels,
-    of which `are_data` says for each part if it is data, and no coordinate.
+    type, fixed data and parts. A container with `is_object` is a leaf unless the `opens` of
+    `flatten_tree` accepts it. `is_labelled` is True for arrays with labels: the parts are arrays,
+    and the fixed data are their labels. `are_data` then returns for each part True for data and
+    False for a coordinate.
     """
 
-    apart: Callable[[Any], Apart]
+    apart: Callable[[Any], KeysAndParts]
     build: Callable[[Any, Keys, Sequence[object]], object]
     is_object: bool = False
     is_labelled: bool = False
@@ -39,7 +39,7 @@ class ContainerForm(Record):
 
 
 class ComparedByValue:
-    """Fixed data of a container with an `==` and a hash that say which calls share a program."""
+    """Fixed data of a container; calls share a program only if their fixed data are equal."""
 
     __slots__ = ()
 
@@ -89,16 +89,16 @@ def state_of(value: object) -> dict[str, object]:
 
 
 def attributes(value: object) -> dict[str, object] | None:
-    """The attributes of a namespace or of an instance of a user's class by name, slots included.
+    """The attributes of a namespace or of an instance of a user's class by name, or None.
 
-    None for other values.
+    Slots are included. Values of other classes give None.
     """
     kind = type(value)
     return None if kind is not SimpleNamespace and is_library_code(kind) else state_of(value)
 
 
 def class_attributes(kind: type) -> dict[str, object]:
-    """The attributes of a user's class by name: values, methods, properties."""
+    """The values, methods and properties of a user's class, by name."""
     return {
         name: value
         for base in reversed(kind.__mro__)
@@ -117,7 +117,7 @@ def _set_state(value: Any, names: Sequence[object], parts: Sequence[object]) -> 
             value.__dict__[name] = part
 
 
-def _split_object(value: object) -> Apart:
+def _split_object(value: object) -> KeysAndParts:
     state = state_of(value)
     return tuple(state), list(state.values())
 
@@ -129,17 +129,17 @@ def _build_object(kind: Any, keys: Keys, parts: Sequence[object]) -> object:
 
 
 class Composed:
-    """An object whose class defines how it is taken apart and built again from its parts."""
+    """An object whose class defines how to split it into parts and how to build it again."""
 
     __slots__ = ()
 
-    def apart(self) -> Apart:
-        """The fixed data and the parts."""
+    def apart(self) -> KeysAndParts:
+        """The fixed data and the parts of this object."""
         raise NotImplementedError
 
     @staticmethod
     def build(kind: Any, keys: Keys, parts: Sequence[object]) -> object:
-        """The object of fixed data and parts."""
+        """The object that has these fixed data and parts."""
         raise NotImplementedError
 
 
@@ -147,9 +147,10 @@ OBJECT: Final = ContainerForm(_split_object, _build_object, is_object=True)
 
 
 class Filling(Record):
-    """The functions that read and fill a built-in type, for its subclasses.
+    """The functions that read and fill a container of a built-in type, also for subclasses.
 
-    `settings` reads the constructor settings of a container, `fill` puts `contents` into a new one.
+    `contents` reads the keys and parts of a container, `settings` reads its constructor settings,
+    and `fill` puts them into a new container.
     """
 
     contents: Callable[[Any], tuple[Keys, Sequence[object]]]
@@ -192,10 +193,10 @@ FILLINGS: Final[dict[type, Filling]] = {
 
 
 def _subclass(base: type) -> ContainerForm:
-    """The form for a subclass of a built-in type: contents, settings and attributes."""
+    """The form for a subclass of a built-in type, with contents, settings and attributes."""
     filling = FILLINGS[base]
 
-    def apart(value: Any) -> Apart:
+    def apart(value: Any) -> KeysAndParts:
         keys, contents = filling.contents(value)
         state = state_of(value)
         return (keys, tuple(state), filling.settings(value)), [*contents, *state.values()]
@@ -212,7 +213,7 @@ def _subclass(base: type) -> ContainerForm:
     return ContainerForm(apart, build)
 
 
-def _split_tuple(value: Any) -> Apart:
+def _split_tuple(value: Any) -> KeysAndParts:
     state = state_of(value)
     return tuple(state), [*tuple.__iter__(value), *state.values()]
 
@@ -225,7 +226,7 @@ def _build_tuple(kind: Any, keys: Keys, parts: Sequence[object]) -> object:
 
 
 TUPLE: Final = ContainerForm(_split_tuple, _build_tuple)
-_EXACT: Final[dict[type, ContainerForm]] = {
+_FORM_OF_TYPE: Final[dict[type, ContainerForm]] = {
     dict: DICT,
     list: SEQUENCE,
     tuple: SEQUENCE,
@@ -238,23 +239,23 @@ _EXACT: Final[dict[type, ContainerForm]] = {
 def form_of(kind: type) -> ContainerForm | None:
     """The form that splits values of a type; None for leaves.
 
-    A subclass of a built-in container is split unless it has its own `__new__`, which might need
-    arguments; that of a tuple with named fields, as SciPy's functions return, needs the entries
-    only. A dataclass is split into its attributes.
+    A subclass of a built-in container is a leaf if it has its own `__new__`, which might need
+    arguments. Tuples with named fields, as SciPy's functions return, are split all the same. A
+    dataclass is split into its attributes.
     """
-    if kind in _EXACT:
-        return _EXACT[kind]
+    if kind in _FORM_OF_TYPE:
+        return _FORM_OF_TYPE[kind]
     if issubclass(kind, Composed):
         return ContainerForm(kind.apart, kind.build)
     if issubclass(kind, tuple):
         if hasattr(kind, "_fields") and hasattr(kind, "_make"):
             return NAMED
         is_named = hasattr(kind, "_fields") and hasattr(kind, "_asdict")
-        return TUPLE if is_named or _made_as(kind, tuple) else None
+        return TUPLE if is_named or _inherits_new(kind, tuple) else None
     for base in FILLINGS:
         if issubclass(kind, base):
-            return _subclass(base) if _made_as(kind, base) else None
-    if hasattr(kind, "__dataclass_fields__") and _made_as(kind, object):
+            return _subclass(base) if _inherits_new(kind, base) else None
+    if hasattr(kind, "__dataclass_fields__") and _inherits_new(kind, object):
         return OBJECT
     hashable: Any = kind
     library = library_of(hashable)
@@ -269,13 +270,13 @@ def is_labelled(value: object) -> bool:
 
 
 def labels_of(value: Any) -> Keys:
-    """The labels of an array with labels; none for other values."""
+    """The labels of an array with labels; an empty tuple for other values."""
     kind: Any = type(value)
     form: ContainerForm | None = form_of(kind)
     return form.apart(value)[0] if form is not None and form.is_labelled else ()
 
 
-def _made_as(kind: Any, base: Any) -> bool:
+def _inherits_new(kind: Any, base: Any) -> bool:
     return bool(kind.__new__ is base.__new__)
 
 
@@ -284,7 +285,7 @@ class Leaf(Record):
 
 
 class Branch(Record):
-    """A container: its type, its fixed data (keys of a dict), and its parts."""
+    """The place of a container in a structure: type, fixed data (keys of a dict) and parts."""
 
     kind: type
     keys: tuple[object, ...]
@@ -292,19 +293,19 @@ class Branch(Record):
 
 
 class OfArgument(Record):
-    """A result in an argument's memory: the argument itself, or a view of it."""
+    """A result that shares an argument's memory: the argument itself, or a view of it."""
 
     position: int
     is_itself: bool
 
 
-class Again(Record):
-    """A container that is in the tree already: its number, in the order of completion."""
+class RepeatedContainer(Record):
+    """A container met before in the tree, by its number; containers are numbered when completed."""
 
     number: int
 
 
-Structure = Leaf | Branch | Again
+Structure = Leaf | Branch | RepeatedContainer
 LEAF = Leaf()
 
 
@@ -325,8 +326,8 @@ def flatten_tree(
 ) -> tuple[list[object], Structure]:
     """Split nested containers into their leaves and their structure.
 
-    With `is_made`, instances of the user's classes that it accepts are opened, too, and a container
-    that is met again stays one object.
+    With `is_made`, instances of the user's classes that `is_made` accepts are split, too, and a
+    container that occurs twice remains one object.
 
     Containers are tuples, lists, dicts, deques, their subclasses, namedtuples, namespaces, and the
     dataclass instances that `opens` accepts. A container that `is_leaf` accepts is a leaf.
@@ -348,7 +349,7 @@ def flatten_tree(
 
 
 class _Split:
-    """The leaves of a tree so far, and the numbers of its containers."""
+    """The leaves found so far, and the numbers of the containers."""
 
     def __init__(
         self,
@@ -371,7 +372,7 @@ class _Split:
             self.leaves.append(value)
             return LEAF
         if id(value) in self._numbers:
-            return Again(self._numbers[id(value)])
+            return RepeatedContainer(self._numbers[id(value)])
         keys, parts = form.apart(value)
         branch = Branch(kind, keys, tuple(map(self.structure, parts)))
         if self._is_made is not None:
@@ -398,14 +399,14 @@ def data_leaves(structure: Structure) -> list[bool]:
 
 
 def unflatten_tree(structure: Structure, leaves: Iterator[object]) -> object:
-    """Build the containers again, with other leaves."""
+    """Build the containers of a structure with new leaves."""
     return _built(structure, leaves, [])
 
 
 def _built(structure: Structure, leaves: Iterator[object], built: list[object]) -> object:
     if isinstance(structure, Leaf):
         return next(leaves)
-    if isinstance(structure, Again):
+    if isinstance(structure, RepeatedContainer):
         return built[structure.number]
     parts = [_built(part, leaves, built) for part in structure.parts]
     form = form_of(structure.kind) or OBJECT

@@ -1,4 +1,4 @@
-"""`axiomjit cache ls | verify | clear`: the machine code on disk."""
+"""`axiomjit cache ls | verify | clear`: list, check or drop the machine code on disk."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from axiomjit.runtime.object_cache.loader import load
 from axiomjit.runtime.object_cache.store import OBJECTS, SUFFIXES, Directory, StoredFile
 
 DIGITS: Final = 12
-"""Number of digits shown of a key."""
+"""The number of a key's digits that are shown."""
 NO_FOLDER: Final = (
     "memory only (AXIOMJIT_CACHE_DIR or AXIOMJIT_CACHE_MB says so, or no home folder)"
 )
@@ -54,10 +54,11 @@ def _amount(files: list[StoredFile]) -> str:
 
 
 def _folders() -> list[Directory]:
-    """The readable folders.
+    """The folders of kernels, which must be usable.
 
     Raises:
-        GraphValueError: no folder is set, or one cannot be used, such as a folder of another user.
+        GraphValueError: no folder is set, or a folder cannot be used, such as a folder of another
+            user.
     """
     folders = OBJECTS.folders()
     if not folders:

@@ -1,4 +1,4 @@
-"""`axiomjit demo`: a NumPy function, its compiled loop, and their times."""
+"""`axiomjit demo`: compile a NumPy function, show its loops, and compare the times of both."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from axiomjit.runtime.execution.workers import available_threads
 Array = np.ndarray
 Function = Callable[..., Any]
 Columns = dict[str, Array]
-"""Columns of a file as float64, by name; missing values are NaN."""
+"""The columns of a file as float64, by name; missing values are NaN."""
 ROWS: Final = 10_000_000
 SOURCE_LINES: Final = 60
-"""The most source lines shown; of longer sources the first kernels are shown."""
+"""The most source lines that are shown; kernels beyond them are left out."""
 MOST_COLUMNS: Final = 64
-"""A 2-D array with more columns is flattened into one column."""
+"""The most columns of a 2-D array; an array with more columns is flattened into one column."""
 RUNS: Final = 15
-NAME, WIDTH = 28, 24
+LABEL_WIDTH, COLUMN_WIDTH = 28, 24
 SOURCE: Final = "from source"
 
 
@@ -46,15 +46,15 @@ def l2(x: Array, y: Array) -> Any:
 
 
 def run_demo(path: Path | None, rows: int | None, function: Function | None) -> None:
-    """Print the demo.
+    """Print a function, its compiled loops, and a comparison with NumPy.
 
     Raises:
-        DataFileError: the file cannot be read, or has too few columns or rows.
-        GraphValueError, TraceError: the function fails, or cannot be compiled.
+        DataFileError: the data file cannot be read, or has too few columns or rows.
+            GraphValueError, TraceError: the function fails, or cannot be compiled.
     """
     chosen = l2 if function is None else function
     names = parameters(chosen)
-    _say(f"axiomjit demo: axiomjit {package_version('axiomjit', SOURCE)}, {_how()}")
+    _say(f"axiomjit demo: axiomjit {package_version('axiomjit', SOURCE)}, {_how_it_runs()}")
     if path is None:
         arrays = _generated(names, ROWS if rows is None else rows)
     else:
@@ -70,7 +70,8 @@ def parameters(function: Function) -> list[str]:
     """The names of the parameters without defaults, for which the demo makes arrays.
 
     Raises:
-        GraphValueError: every parameter has a default, or one is keyword-only.
+        GraphValueError: every parameter has a default, or a parameter without default is
+            keyword-only.
     """
     every = inspect.signature(function).parameters.values()
     needed = [p for p in every if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
@@ -103,7 +104,7 @@ def _say(text: str = "") -> None:
     print(text, flush=True)
 
 
-def _how() -> str:
+def _how_it_runs() -> str:
     reason = evaluator_reason()
     if reason:
         return f"not compiled, {reason}"
@@ -122,8 +123,8 @@ def _generated(names: Sequence[str], rows: int) -> list[Array]:
 def read_columns(path: Path, rows: int | None = None) -> Columns:
     """Read the columns of a `.npy`, `.npz` or `.csv` file by `numpy.load` and `genfromtxt`.
 
-    Columns without a number are dropped. If lengths differ, only columns of the most frequent
-    length are kept.
+    Columns without any number are dropped. If the lengths of columns differ, only columns of the
+    most frequent length are kept.
 
     Raises:
         DataFileError: the file is missing or damaged, or has no numeric column.
@@ -150,7 +151,7 @@ def _refused(path: Path, seen: str, instead: str) -> DataFileError:
 
 
 def _read_text(path: Path, rows: int | None) -> Columns:
-    """The columns of a comma-separated file, named by its first row unless it is numeric."""
+    """The columns of a comma-separated file, named by its first row unless that row is numeric."""
     with path.open(encoding="utf-8-sig") as lines:
         first = next(lines, "").split(",")
     if first == [""]:
@@ -191,10 +192,10 @@ READERS: Final = {".npy": _read_arrays, ".npz": _read_arrays, ".csv": _read_text
 
 
 def _fitted_columns(columns: Columns, names: Sequence[str], path: Path) -> list[Array]:
-    """A column for each parameter, without rows in which a value is missing.
+    """A column for each parameter, without rows that have a missing value in one of these columns.
 
-    For two parameters a single column is used twice: from the second row on, and without the last
-    row.
+    If there are two parameters and a single column, it is used twice: without its first row, and
+    without its last row.
     """
     rows, count = len(next(iter(columns.values()))), len(names)
     has = amount(len(columns), "numeric column")
@@ -251,7 +252,7 @@ def _source_of(function: Function) -> str:
 
 
 def _try_numpy(function: Function, arrays: list[Array]) -> Any:
-    """The function's result in NumPy; an error that the function raises is reported as ours."""
+    """The function's result in NumPy; any error of the function becomes a GraphValueError."""
     try:
         return function(*arrays)
     except Exception as error:
@@ -265,7 +266,7 @@ def _try_numpy(function: Function, arrays: list[Array]) -> Any:
 
 
 def shown_kernels(sources: Sequence[str]) -> int:
-    """The number of kernels that fit in SOURCE_LINES lines, at least one."""
+    """The number of kernels whose sources fit in SOURCE_LINES lines, at least one."""
     lengths = itertools.accumulate(len(source.splitlines()) for source in sources)
     return max(1, sum(length <= SOURCE_LINES for length in lengths))
 
@@ -282,7 +283,7 @@ def _show_kernels(lowered: Lowered) -> None:
 
 
 def _compare(plain: Function, jitted: Function, arrays: Sequence[Array]) -> None:
-    """Print the times of both functions, measured in turn, and their peak memory."""
+    """Print the times of both functions, measured alternately, and their peak memory."""
     taken: tuple[list[float], list[float]] = ([], [])
     for _ in range(RUNS):
         for function, times in zip((plain, jitted), taken, strict=True):
@@ -290,7 +291,7 @@ def _compare(plain: Function, jitted: Function, arrays: Sequence[Array]) -> None
             function(*arrays)
             times.append(time.perf_counter() - started)
     numpy, ours = map(statistics.median, taken)
-    _say(f"\n{'':{NAME}}{'numpy':>{WIDTH}}{'axiomjit':>{WIDTH}}")
+    _say(f"\n{'':{LABEL_WIDTH}}{'numpy':>{COLUMN_WIDTH}}{'axiomjit':>{COLUMN_WIDTH}}")
     _row("time of a call", f"{numpy * 1e3:,.3f} ms", f"{ours * 1e3:,.3f} ms")
     _row("as fast as numpy", "1.00 x", f"{numpy / ours:.2f} x")
     peaks = (f"{_traced_bytes(function, arrays):,} bytes" for function in (plain, jitted))
@@ -298,11 +299,11 @@ def _compare(plain: Function, jitted: Function, arrays: Sequence[Array]) -> None
 
 
 def _row(label: str, left: str, right: str) -> None:
-    _say(f"{label:{NAME}}{left:>{WIDTH}}{right:>{WIDTH}}")
+    _say(f"{label:{LABEL_WIDTH}}{left:>{COLUMN_WIDTH}}{right:>{COLUMN_WIDTH}}")
 
 
 def _traced_bytes(function: Function, arrays: Sequence[Array]) -> int:
-    """The peak of memory during a call, without its arguments and results."""
+    """The peak memory of a call, without its arguments and results."""
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
@@ -317,11 +318,11 @@ def _traced_bytes(function: Function, arrays: Sequence[Array]) -> int:
 def _shown(value: object) -> str:
     if isinstance(value, Array) and value.ndim:
         return f"{value.dtype}{list(value.shape)}"
-    return repr(float(value)) if isinstance(value, float) else str(value)[:WIDTH]
+    return repr(float(value)) if isinstance(value, float) else str(value)[:COLUMN_WIDTH]
 
 
 def difference(value: object, reference: object) -> float:
-    """The largest relative difference between the numbers of two results."""
+    """The largest difference between the numbers of two results, relative to the largest number."""
     worst = 0.0
     for left, right in zip(flatten_tree(value)[0], flatten_tree(reference)[0], strict=True):
         if isinstance(right, Array | np.generic | int | float):

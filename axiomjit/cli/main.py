@@ -36,7 +36,7 @@ from axiomjit.symbolic.dims import Scope
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; see `commands.run_command` for the exit codes."""
+    """Run one command and return its exit code (see `commands.run_command`)."""
     words = sys.argv[1:] if argv is None else list(argv)
     if words[:1] == ["run"]:  # errors of the program are not ours to show
         from axiomjit.cli.run import main as run_program
@@ -198,7 +198,7 @@ def _info(arguments: argparse.Namespace) -> None:
 
 
 def _target() -> str:
-    """The target of kernels, with its vector length."""
+    """The text of the target: its name, CPU, vector length and instructions."""
     found = target()
     cpu = f" ({found.cpu})" if found.cpu not in ("", found.name) else ""
     halves = "instructions" if found.computes_float16 else "float32"
@@ -207,7 +207,7 @@ def _target() -> str:
 
 
 def _host() -> tuple[str, str, str]:
-    """The CPU's name, its vector extensions and LLVM's version, found without importing Numba."""
+    """The CPU's name, its vector extensions and LLVM's version, without an import of Numba."""
     try:
         from llvmlite import binding
     except ImportError:

@@ -1,4 +1,4 @@
-"""Modules of one program in which `numpy` is `axiomjit.numpy`; all others keep NumPy."""
+"""Rebind `numpy` to `axiomjit.numpy` in the modules of one program; other modules keep NumPy."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from typing import Any, Final
 from axiomjit.functions.numpy_imports import rebind_imports
 
 PROGRAM: Final = "_axiomjit_program"
-"""The name under which spawned processes import the program's file once more."""
+"""The module name under which spawned processes import the program's file."""
 SPAWN: Final = "multiprocessing.spawn"
 INSTALLED: Final = {"site-packages", "dist-packages"}
 STANDARD: Final = os.path.join(os.path.dirname(os.__file__), "")
 
 
 def rebound_code(source: bytes, file: str) -> CodeType:
-    """Compile a module; its imports of NumPy import `axiomjit.numpy`, at the same lines.
+    """Compile a module so that its imports of NumPy import `axiomjit.numpy`; lines stay the same.
 
     Raises:
-        SyntaxError, ValueError: as `compile` does.
+        SyntaxError, ValueError: the source cannot be compiled.
     """
     tree = ast.parse(source, file)
     if b"numpy" in source:
@@ -34,27 +34,27 @@ def rebound_code(source: bytes, file: str) -> CodeType:
 
 
 def rebind(folders: Sequence[str], program: str = "") -> None:
-    """Rebind NumPy in modules of these folders, from now on, also in processes that are spawned.
+    """Rebind NumPy in modules of these folders from now on, also in spawned processes.
 
     Args:
-        folders: Absolute paths; what is installed below them, and Python's library, keep NumPy.
-        program: The file that runs as `__main__`, if it is one.
+        folders: Absolute paths; packages installed below them, and Python's library, keep NumPy.
+        program: The file that runs as `__main__`; empty if no file does.
     """
     finder = _Finder(folders, program)
     sys.meta_path.insert(0, finder)
     if SPAWN in sys.modules:
-        finder.follow(sys.modules[SPAWN])
+        finder.rebind_spawned(sys.modules[SPAWN])
 
 
 class _Finder:
-    """Finds modules as the finders behind it do, and gives those of the program their loader."""
+    """Finds modules by the finders after it, and gives modules of the program another loader."""
 
     def __init__(self, folders: Sequence[str], program: str) -> None:
         self.folders = tuple(folders)
         self.program = program
 
     def __reduce__(self) -> tuple[Callable[..., None], tuple[object, ...]]:
-        """In another process, rebind NumPy there."""
+        """Unpickling in a spawned process rebinds NumPy there."""
         return rebind, (self.folders, self.program)
 
     def find_spec(
@@ -72,7 +72,7 @@ class _Finder:
         return self._rebound(spec)
 
     def _rebound(self, spec: ModuleSpec | None) -> ModuleSpec | None:
-        """The spec; for a module of the program that names NumPy with code of our own."""
+        """The spec, with a rebinding loader for a module of the program that uses NumPy."""
         if spec is None or type(spec.loader) is not SourceFileLoader or not self._is_own(spec):
             return spec
         loader = spec.loader
@@ -94,8 +94,8 @@ class _Finder:
             return False
         return any(file.startswith(os.path.join(folder, "")) for folder in self.folders)
 
-    def follow(self, spawn: Any) -> None:
-        """Have `multiprocessing.spawn` rebind NumPy in the processes that it prepares."""
+    def rebind_spawned(self, spawn: Any) -> None:
+        """Let `multiprocessing.spawn` rebind NumPy in the processes that it starts."""
         prepare = spawn.get_preparation_data
 
         def get_preparation_data(name: str) -> dict[str, object]:
@@ -109,25 +109,25 @@ class _Finder:
 
 
 class _RebindingLoader(SourceFileLoader):
-    """Loads code that is never written to `__pycache__`."""
+    """A loader with rebound code, which is never written to `__pycache__`."""
 
     def __init__(self, name: str, path: str, code: CodeType) -> None:
         super().__init__(name, path)
         self._code = code
 
     def get_code(self, fullname: str) -> CodeType:
-        """The code, whoever asks."""
+        """The rebound code, for any name."""
         return self._code
 
 
 class _SpawnLoader(SourceFileLoader):
-    """Loads `multiprocessing.spawn`, and makes it tell its processes."""
+    """A loader of `multiprocessing.spawn` after which spawned processes rebind NumPy, too."""
 
     def __init__(self, name: str, path: str, finder: _Finder) -> None:
         super().__init__(name, path)
         self._finder = finder
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run the module."""
+        """Run the module, then let it rebind NumPy in spawned processes."""
         super().exec_module(module)
-        self._finder.follow(module)
+        self._finder.rebind_spawned(module)

@@ -1,4 +1,4 @@
-"""`axiomjit run program.py` and `-m module`: a program whose `numpy` is `axiomjit.numpy`."""
+"""`axiomjit run program.py` or `-m module`: run a program whose `numpy` is `axiomjit.numpy`."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from axiomjit.base.origins import hide_frames
 from axiomjit.cli.rebinding import rebind, rebound_code
 from axiomjit.functions.numpy_imports import DROP_IN
 
-NAME: Final = "axiomjit run"
-WITH_VALUE: Final = "--project"
+PROGRAM_NAME: Final = "axiomjit run"
+PROJECT_OPTION: Final = "--project"
 
 
 def main(words: Sequence[str]) -> int:
-    """Run a program as Python does, and return 0; 2 for wrong usage, or if there is no program.
+    """Run a program as Python does; return 0, or 2 for wrong usage or a missing program.
 
-    Errors of the program, `SystemExit` among them, pass through.
+    Errors of the program, including `SystemExit`, are not caught.
     """
     own, rest = _split(words)
     try:
@@ -38,9 +38,9 @@ def main(words: Sequence[str]) -> int:
         return end.code if isinstance(end.code, int) else USAGE
     try:
         try:
-            module, code = _found(arguments, rest)
+            module, code = _prepared(arguments, rest)
         except GraphValueError as error:
-            print(f"{NAME}: {on_one_line(error)}", file=sys.stderr)
+            print(f"{PROGRAM_NAME}: {on_one_line(error)}", file=sys.stderr)
             return USAGE
         if arguments.stats or arguments.explain:
             atexit.register(_report, arguments.stats, arguments.explain)
@@ -53,20 +53,21 @@ def main(words: Sequence[str]) -> int:
 
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split a command line after the program or module; the rest, options too, is the program's."""
+    """Split a command line into our options with the program, and the program's own arguments."""
     at = 0
     while at < len(words) and words[at].startswith("-") and words[at] != "-":
         if words[at] == "-m":
             at += 1
             break
-        at += 2 if words[at] == WITH_VALUE else 1
+        at += 2 if words[at] == PROJECT_OPTION else 1
     return list(words[: at + 1]), list(words[at + 1 :])
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog=NAME,
-        usage=f"{NAME} [--stats] [--explain] [--project FOLDER] (program.py | -m module) [args]",
+        prog=PROGRAM_NAME,
+        usage=f"{PROGRAM_NAME} [--stats] [--explain] [--project FOLDER] "
+        "(program.py | -m module) [args]",
         description="Run a program as Python does, with numpy rebound to axiomjit.numpy in its "
         "own files: those in its folder and below, and the package that -m names. Installed "
         "packages and Python's library keep NumPy.",
@@ -75,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("program", nargs="?", help="a file or folder; - reads it from the input")
     parser.add_argument("-m", dest="module", metavar="module", help="a module or package")
     parser.add_argument(
-        WITH_VALUE,
+        PROJECT_OPTION,
         action="append",
         default=[],
         metavar="FOLDER",
@@ -92,8 +93,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _found(arguments: argparse.Namespace, rest: list[str]) -> tuple[ModuleType, CodeType]:
-    """The module `__main__` and its code, with `sys.argv`, `sys.path` and imports prepared.
+def _prepared(arguments: argparse.Namespace, rest: list[str]) -> tuple[ModuleType, CodeType]:
+    """Prepare `sys.argv`, `sys.path` and imports; return the module `__main__` and its code.
 
     Raises:
         GraphValueError: there is no such program.
@@ -154,7 +155,7 @@ def _named_module(name: str, rest: list[str], folders: list[str]) -> tuple[Modul
 
 
 def _spec(name: str, asked: str) -> ModuleSpec:
-    """The spec of a module; the packages around it are imported, and their errors pass through.
+    """The spec of a module; its parent packages are imported, and their errors are not caught.
 
     Raises:
         GraphValueError: there is no such module.
@@ -188,13 +189,13 @@ def _main_module(**names: object) -> ModuleType:
 
 
 def _set_first_folder(folder: str) -> None:
-    """Let `sys.path` begin with the program's folder in place of ours."""
+    """Replace the first entry of `sys.path` by the program's folder."""
     if not sys.flags.safe_path:
         sys.path[0] = folder
 
 
 def _show_own_frames(error: BaseException) -> None:
-    """Have an uncaught error shown with the program's frames alone."""
+    """Let the traceback of an uncaught error show only the program's frames."""
     hide_frames(error)
     own, before = error.__traceback__, sys.excepthook
 
@@ -209,13 +210,13 @@ def _show_own_frames(error: BaseException) -> None:
 
 
 def _report(stats: bool, explain: bool) -> None:
-    """Print the counts of operations and the last segment, once the program has ended."""
+    """Print the counts of operations and the last segment; called at the end of the program."""
     explain_last = getattr(axiomjit, "explain_last", None)
     if explain and explain_last is not None:
         try:
             print(explain_last(), file=sys.stderr)
         except AxiomError as error:
-            print(f"{NAME}: {on_one_line(error)}", file=sys.stderr)
+            print(f"{PROGRAM_NAME}: {on_one_line(error)}", file=sys.stderr)
     if stats:
         at_once = getattr(sys.modules.get(DROP_IN), "ran_at_once", Counter[tuple[str, str]])()
         lines = [(name, str(count)) for name, count in axiomjit.stats().items()]

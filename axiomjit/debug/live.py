@@ -1,4 +1,4 @@
-"""Prints a program while it is lowered: `AXIOMJIT_SHOW=graph,views,loops,plan,source,times`."""
+"""Print a program while it is lowered: `AXIOMJIT_SHOW=graph,views,loops,plan,source,times`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from axiomjit.passes.ir.plan_ir import Plan
 from axiomjit.passes.ir.print_program import FORMS, AnyProgram, print_program
 from axiomjit.passes.pipeline import PASSES, Watcher
 
-NAMES: Final = tuple(step.__name__ for step in PASSES)
-"""The names of the passes, in order."""
-PAGES: Final = (*(form.name for form in FORMS.values()), "source", "times")
+PASS_NAMES: Final = tuple(step.__name__ for step in PASSES)
+"""The names of the passes, in the order in which they run."""
+STAGE_NAMES: Final = (*(form.name for form in FORMS.values()), "source", "times")
 """The names that `config.show` accepts in addition to passes."""
 
 
@@ -25,23 +25,23 @@ def watcher() -> Watcher | None:
         GraphValueError: a name is neither a form nor a pass.
     """
     asked = frozenset(config.show)
-    unknown = sorted(asked.difference(PAGES, NAMES))
+    unknown = sorted(asked.difference(STAGE_NAMES, PASS_NAMES))
     if unknown:
         raise GraphValueError(
             f"show {', '.join(unknown)} (config.show, AXIOMJIT_SHOW)",
             "neither a form nor a pass",
-            f"name any of {', '.join(PAGES)}, or a pass: {', '.join(NAMES)}",
+            f"name any of {', '.join(STAGE_NAMES)}, or a pass: {', '.join(PASS_NAMES)}",
         )
-    return _Live(asked) if asked else None
+    return _StagePrinter(asked) if asked else None
 
 
 def source_of(plan: Plan) -> str:
-    """The generated Python source of every kernel of a plan, in order of launch."""
+    """The generated Python source of all kernels of a plan, in order of launch."""
     return "\n".join(launch.kernel.source for launch in plan.launches)
 
 
-class _Live:
-    """Prints each requested stage as soon as it exists."""
+class _StagePrinter:
+    """A watcher of the pipeline that prints each requested stage as soon as it exists."""
 
     def __init__(self, asked: frozenset[str]) -> None:
         self.asked = asked
@@ -53,7 +53,7 @@ class _Live:
         started = perf_counter_ns()
         whole = started - self.started - self.printing
         self.times.append((name, took))
-        if name == NAMES[0]:
+        if name == PASS_NAMES[0]:
             self._page("graph", print_program(before))
         if type(after) is not type(before) and FORMS[type(before)].name != "graph":
             self._page(FORMS[type(before)].name, print_program(before))
@@ -67,7 +67,7 @@ class _Live:
         self.printing += perf_counter_ns() - started
 
     def _table(self, whole: int) -> str:
-        """Milliseconds per pass and in total, with the work between passes."""
+        """The milliseconds of each pass, and of all passes with the work between them."""
         rows = [*self.times, ("all passes, verifiers included", whole)]
         return "\n".join(f"{took / 1e6:9.3f} ms  {name}" for name, took in rows)
 

@@ -1,4 +1,4 @@
-"""All stages of a program for given arguments: as text, as one page of HTML, and its cost."""
+"""All stages of a program for given arguments, as text and as an HTML page, and its cost."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from axiomjit.base.errors import GraphValueError, amount
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record, cached_property
-from axiomjit.debug.live import NAMES, source_of
+from axiomjit.debug.live import PASS_NAMES, source_of
 from axiomjit.passes.ir.loop_ir import LoopProgram
 from axiomjit.passes.ir.parse_loops import BoundProgram, print_loops
 from axiomjit.passes.ir.plan_ir import Allocate, Call, Kernel, Launch, OfRegion, Plan, Release
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
     from axiomjit.runtime.codegen.compile_source import CompiledKernel
 
 
-ROLES: Final = {
+ROLE_NAMES: Final = {
     ArrayRole.RESULT: "result",
     ArrayRole.TEMPORARY: "temporary",
     ArrayRole.MATERIALIZED: "temporary",
     ArrayRole.PARTIAL: "partial results",
     ArrayRole.HELD: "held array",
 }
-"""The legend's names of buffer roles."""
+"""The names of buffer roles in the legend."""
 
 
 class CostInNumbers(Record):
-    """Bytes, operations and memory of a call; masks are assumed to be true everywhere.
+    """The bytes, operations and memory of a call, if masks are true everywhere.
 
-    `temporary_bytes` is memory other than arguments and results; `scratch_bytes` holds partial
-    results of reductions, and rows waiting to be written. `peak_bytes` is the largest total
-    allocation at one time, with results but without memory of libraries. `flops` counts operations,
-    weighted in additions. `kernels` counts compiled loops, `library_calls` products computed by
-    BLAS.
+    `temporary_bytes` is memory other than arguments and results; `scratch_bytes` is memory of
+    partial results of reductions, and of rows that wait to be written. `peak_bytes` is the largest
+    number of bytes allocated at one time, with results but without memory of libraries. `flops` is
+    the number of operations, weighted in additions. `kernels` is the number of kernels,
+    `library_calls` the number of library calls.
     """
 
     bytes_read: int
@@ -74,15 +74,15 @@ def _peak_bytes(plan: Plan, lengths: Mapping[Symbol, int]) -> int:
 
 
 def _names_of(plan: Plan, arguments: Sequence[str]) -> dict[str, str]:
-    """The user's names of buffers, given those of the arguments."""
+    """The user's names of a plan's buffers; `arguments` has the names of the arguments."""
     return {
-        one.name: ROLES[one.role] if one.position is None else arguments[one.position]
+        one.name: ROLE_NAMES[one.role] if one.position is None else arguments[one.position]
         for one in plan.buffers
     }
 
 
 class Lowered:
-    """The stages of one program, each made as text at first use."""
+    """The stages of one program; the text of a stage is made at first use."""
 
     def __init__(
         self,
@@ -92,9 +92,10 @@ class Lowered:
         guards: Sequence[object] = (),
         effects: Sequence[object] = (),
     ) -> None:
-        """Store the stages; `values` are this call's lengths, `names` the parameters.
+        """Store the stages, the lengths of this call and the names of the parameters.
 
-        `guards` and `effects` are what the program reads and changes outside its function.
+        `guards` are the checks of objects outside the function, and `effects` the changes of such
+        objects.
         """
         self._stages, self._values = stages, dict(values)
         self._guards, self._effects = tuple(guards), tuple(effects)
@@ -102,27 +103,27 @@ class Lowered:
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        """The kernels, in order of launch."""
+        """The kernels of the plan, in order of launch."""
         return tuple(launch.kernel for launch in self._stages.plan.launches)
 
     @cached_property
     def graph(self) -> str:
-        """The graph, one node per line."""
+        """The text of the graph, one node per line."""
         return print_program(self._stages.graph)
 
     @cached_property
     def views(self) -> str:
-        """The strided storages, and the values that are not stored."""
+        """The text of the view program: storages with strides, and values that are not stored."""
         return print_program(self._stages.views)
 
     @cached_property
     def loops(self) -> str:
-        """The loop nests after all passes."""
+        """The text of the loop program after all passes."""
         return print_program(self._stages.loops)
 
     @cached_property
     def plan(self) -> str:
-        """The steps in order: memory, launches, library calls, results."""
+        """The text of the plan: allocations, launches, library calls and results in order."""
         return print_program(self._stages.plan)
 
     @cached_property
@@ -132,12 +133,12 @@ class Lowered:
 
     @property
     def outside(self) -> str:
-        """The guards and effects of the program outside its function, one per line."""
+        """The guards and effects on objects outside the function, one per line."""
         read = [f"if {guard}\n" for guard in self._guards]
         return "".join([*read, *(f"then {effect}\n" for effect in self._effects)])
 
     def before(self, step: str) -> str:
-        """The text of the program before the pass that has the name `step`.
+        """The text of the program before the pass called `step`.
 
         Raises:
             GraphValueError: there is no such pass.
@@ -145,7 +146,7 @@ class Lowered:
         return print_program(self._pass(step)[0])
 
     def after(self, step: str) -> str:
-        """The program after the pass called `step`.
+        """The text of the program after the pass called `step`.
 
         Raises:
             GraphValueError: there is no such pass.
@@ -153,7 +154,7 @@ class Lowered:
         return print_program(self._pass(step)[1])
 
     def loops_before(self, step: str) -> str:
-        """The full text of the loops before the pass called `step`: `axiomjit opt` reads it.
+        """The full text of the loops before the pass called `step`, as `axiomjit opt` reads it.
 
         Raises:
             GraphValueError: there is no such pass over loops.
@@ -172,13 +173,13 @@ class Lowered:
 
     @property
     def times(self) -> dict[str, float]:
-        """Milliseconds of each pass, measured by running all passes again."""
+        """The milliseconds that each pass takes, measured by running all passes again."""
         return {name: took for name, (_, _, took) in self._run_again().items()}
 
     def _pass(self, step: str) -> tuple[AnyProgram, AnyProgram, float]:
         found = self._run_again().get(step)
         if found is None:
-            names = [name for name in NAMES if name.startswith(step[:4])] or NAMES
+            names = [name for name in PASS_NAMES if name.startswith(step[:4])] or PASS_NAMES
             raise GraphValueError(
                 f"the program around the pass {step!r}",
                 "no pass of this name",
@@ -188,7 +189,7 @@ class Lowered:
         return found
 
     def _run_again(self) -> dict[str, tuple[AnyProgram, AnyProgram, float]]:
-        """For each pass the program before and after, and its milliseconds."""
+        """For each pass, the program before and after the pass and the pass's milliseconds."""
         trail: dict[str, tuple[AnyProgram, AnyProgram, float]] = {}
 
         def keep(name: str, before: AnyProgram, after: AnyProgram, took: int) -> None:
@@ -199,22 +200,22 @@ class Lowered:
 
     @cached_property
     def _compiled(self) -> list[CompiledKernel]:
-        """Every kernel compiled anew, since running kernels keep no text."""
+        """All kernels, compiled again, since kernels that run keep no text."""
         return [KERNELS.compiled(kernel) for kernel in self.kernels]
 
     @property
     def llvm(self) -> str:
-        """The optimised LLVM IR of every kernel, compiled anew for it."""
+        """The optimised LLVM IR of all kernels, which are compiled again for it."""
         return "\n".join(kernel.llvm for kernel in self._compiled)
 
     @property
     def asm(self) -> str:
-        """The assembly of every kernel, compiled anew for it."""
+        """The assembly of all kernels, which are compiled again for it."""
         return "\n".join(kernel.asm for kernel in self._compiled)
 
     @cached_property
     def cost(self) -> CostInNumbers:
-        """Bytes read and written, operations and allocations of a call with these lengths."""
+        """The bytes, operations and allocations of a call with these lengths."""
         cost = self._stages.cost
         products = len(self._stages.plan.calls)
         at = self._values
@@ -231,12 +232,12 @@ class Lowered:
 
     @cached_property
     def legend(self) -> str:
-        """The user's names of the buffers, numbers and lengths of each kernel, one per line."""
+        """The user's name of each buffer, number and length of the kernels, one per line."""
         owners = _names_of(self._stages.plan, self._names)
         return "\n".join(self._legend_lines(self._stages.plan, owners)) + "\n"
 
     def _legend_lines(self, plan: Plan, owners: Mapping[str, str]) -> Iterator[str]:
-        """The lines of a plan's launches, given the names of its buffers."""
+        """The lines for a plan's launches; `owners` has the user's names of the plan's buffers."""
         for launch in plan.steps:
             if isinstance(launch, OfRegion):
                 seen = [owners[window.buffer] for window in launch.operands]
@@ -257,7 +258,7 @@ class Lowered:
             yield from (f"{name}: {what}" for name, what in zip(names, known, strict=True))
 
     def _length_text(self, length: Dim) -> str:
-        """A length and its value, unless an index of a loop is in it."""
+        """The text of a length, with its value unless the length depends on a loop index."""
         known = length.symbols <= self._values.keys()
         return f"{length} = {evaluate(length, self._values)}" if known else str(length)
 
@@ -266,10 +267,10 @@ class Lowered:
 
 
 class Explanation:
-    """The result of `f.explain(*args)`: `str()` gives text, `.html()` a page."""
+    """The result of `f.explain(*args)`: `str(x)` gives text, `x.html()` a page."""
 
     def __init__(self, name: str, lowered: Lowered) -> None:
-        """Explain the lowered program of a function called `name`."""
+        """Store the lowered program of a function called `name`."""
         self._name, self._lowered = name, lowered
 
     def _sections(self) -> tuple[tuple[str, str], ...]:
@@ -301,7 +302,7 @@ class Explanation:
     __repr__ = __str__
 
     def html(self) -> str:
-        """A self-contained page with one section per stage; it loads nothing else."""
+        """An HTML page with one section per stage; the page loads no other files."""
         lazy_import("html")  # importing it takes long
         from html import escape
 

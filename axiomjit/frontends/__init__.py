@@ -1,4 +1,4 @@
-"""Names that users of other systems look for.
+"""Names that users of other systems expect.
 
 May import nothing of axiomjit.
 """

@@ -600,7 +600,7 @@ def _trips_at_hand(start: Any, stop: Any, step: Any) -> float:
         if is_traced(value):
             return float("inf")
         if isinstance(value, Dim):
-            if scope.indices is not None and scope.indices.name_any(value):
+            if scope.indices is not None and scope.indices.occur_in(value):
                 return float("inf")
             value = scope.value(value)
         if not isinstance(value, int | np.integer) or isinstance(value, bool):

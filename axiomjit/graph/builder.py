@@ -80,7 +80,7 @@ from axiomjit.symbolic.index_maps import (
     shift,
     through,
 )
-from axiomjit.symbolic.index_ranges import is_surely
+from axiomjit.symbolic.index_ranges import equals_in_all_trips
 
 JoinedPart = tuple[Node, IndexMap, Region]
 """An operand, the map from points of the join to it, and the region that it fills."""
@@ -375,7 +375,7 @@ def stretch_map(shape: tuple[Dim, ...], extents: tuple[Dim, ...]) -> IndexMap:
     shift = len(extents) - len(shape)
     return tuple(  # an equal length is not read, which would record a guard
         iterator(d + shift)
-        if length is extents[d + shift] or length != 1 or is_surely(extents[d + shift], 1)
+        if length is extents[d + shift] or length != 1 or equals_in_all_trips(extents[d + shift], 1)
         else affine({})
         for d, length in enumerate(shape)
     )

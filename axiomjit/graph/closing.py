@@ -161,7 +161,7 @@ def _is_computed_in(node: Node, around: IndexRanges) -> bool:
     """True if a value has lengths, and reads elements of its operands, in all trips of ranges."""
     if not isinstance(node, Op) or isinstance(node.primitive, LibraryOperation):
         return True
-    if overwritten(node) or not around.name_any(*map(dim, symbols_of(node))):
+    if overwritten(node) or not around.occur_in(*map(dim, symbols_of(node))):
         return True
     limits = list(node.extents)
     for child, place in zip(node.operands, node.maps, strict=False):
@@ -174,7 +174,7 @@ def _is_computed_in(node: Node, around: IndexRanges) -> bool:
                 low, high = (low + reach, high) if step.constant < 0 else (low, high + reach)
             limits += [low, extent - 1 - high]
     try:
-        return all(around.outcome(one, ">=") for one in limits if around.name_any(one))
+        return all(around.outcome(one, ">=") for one in limits if around.occur_in(one))
     except UndecidedError:
         return False
 

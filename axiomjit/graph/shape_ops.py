@@ -39,7 +39,7 @@ from axiomjit.symbolic.index_maps import (
     range_of,
     resolved,
 )
-from axiomjit.symbolic.index_ranges import is_surely
+from axiomjit.symbolic.index_ranges import equals_in_all_trips
 from axiomjit.views.dense_layout import row_major_strides
 
 Group = tuple[list[int], list[int]]
@@ -93,7 +93,7 @@ def flat(node: Node) -> Node:
 def is_copied(node: Node, shape: tuple[Dim, ...]) -> bool:
     """True if NumPy copies to reshape, since some merged dimensions are not contiguous."""
     merged = [old for old, _ in _groups(node.shape, shape) if len(old) > 1]
-    if not merged or any(is_surely(n, 0) for n in node.shape):
+    if not merged or any(equals_in_all_trips(n, 0) for n in node.shape):
         return False
     strides = strides_of(node)
     if strides is None:
@@ -104,9 +104,9 @@ def is_copied(node: Node, shape: tuple[Dim, ...]) -> bool:
 
 def _groups(old: Sequence[Dim], new: Sequence[Dim]) -> list[Group]:
     """The smallest runs of dimensions with equal products; one run if there are no elements."""
-    left = [d for d, n in enumerate(old) if not is_surely(n, 1)]
-    right = [d for d, n in enumerate(new) if not is_surely(n, 1)]
-    if any(is_surely(n, 0) for n in old):
+    left = [d for d, n in enumerate(old) if not equals_in_all_trips(n, 1)]
+    right = [d for d, n in enumerate(new) if not equals_in_all_trips(n, 1)]
+    if any(equals_in_all_trips(n, 0) for n in old):
         return [(left, right)]
     groups: list[Group] = []
     while left and right:

@@ -1,13 +1,14 @@
-"""Data of other libraries as arguments and results of compiled functions.
+"""Arguments and results of compiled functions that are data of other libraries.
 
-Nothing of it is imported before such data is given.
+The modules of this package are imported when a call first has data of another library.
 
-- `containers.py`: columns, tensors and arrays of pandas, polars, Arrow, torch and JAX as arrays
-- `labelled.py`: DataArrays and Datasets as arrays with labels, and built again of both
-- `named_dimensions.py`: `fold`, `einsum` and `elementwise` of DataArrays, named arrays of them
-- `traced_variables.py`: traced data and coordinates, and other data in their places
-- `xarray_groups.py`: reductions of groups and of resampled times as grouped folds
-- `xarray_calls.py`: what xarray computes from values, done in ways that can be traced
+- `containers.py`: converts columns, tensors and arrays of pandas, polars, Arrow, torch and JAX
+- `labelled.py`: splits DataArrays and Datasets into arrays and labels, and builds them again
+- `named_dimensions.py`: `fold`, `einsum` and `elementwise` of DataArrays; conversion to named
+  arrays
+- `traced_variables.py`: finds and replaces traced data and coordinates
+- `xarray_groups.py`: reductions of groups and of resampled times, as grouped folds
+- `xarray_calls.py`: traced forms of functions of xarray that ask for values
 
 May import `base`, `symbolic`, `graph`, `numpy_rules`, `axis`, `tracing`, `functions`,
 `accumulators`, `notation`, `dispatch`.

@@ -1,10 +1,10 @@
-"""Columns and tensors of other libraries as NumPy arrays, without a copy where memory allows.
+"""Convert columns and tensors of other libraries to NumPy arrays, without a copy if possible.
 
-A container is an array if its elements lie in CPU memory as NumPy would have them, and none is
-missing. Boolean columns of polars and Arrow are bits, and columns in several chunks lie apart:
-these are copied. What may not be written to is read-only here, too. Everything else is refused.
+A container can be converted if its elements are in CPU memory in a dtype of NumPy and none is
+missing. Boolean columns of polars and Arrow, which are bits, and columns in several chunks are
+copied. Read-only memory gives a read-only array. Every other container is refused.
 
-The library of a container is imported, as there is an object of it; no other one is.
+Conversions import no library: the library of a container has been imported by the user.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from axiomjit.base.libraries import library_name
 from axiomjit.base.origins import hides_frames, user_location
 
 Fill = int | float | complex | bool | np.generic | None
-"""The number that takes the place of missing elements; None to refuse these."""
+"""The number that replaces missing elements; None if missing elements are refused."""
 
 
 @hides_frames
 def filled(column: Any, value: Any) -> np.ndarray:
-    """The elements of a column as a NumPy array, with a number in the place of missing ones.
+    """The elements of a column as a NumPy array, with a number in place of missing elements.
 
     Args:
-        column: A Series or extension array of pandas, a Series of polars, an array or chunked array
-            of Arrow. In pandas a NaN counts as missing, as `isna` says.
+        column: A Series or extension array of pandas, a Series of polars, or an array or chunked
+            array of Arrow. In pandas NaN counts as missing, as for `isna`.
         value: The number, which the dtype of the column must hold exactly.
 
     Returns:
-        An array of one dimension with the dtype of the column; a copy only where elements are
-        missing, or where the column is no array in memory.
+        A one-dimensional array with the dtype of the column. The array is a copy only if elements
+        are missing or the column is not an array in memory.
 
     Raises:
-        GraphTypeError: the column holds no numbers, or is none.
-        GraphValueError: the dtype of the column does not hold the value.
+        GraphTypeError: the object is not a column, or the column holds no numbers.
+        GraphValueError: the dtype of the column cannot hold the value exactly.
 
     Examples:
         >>> import pandas
@@ -63,10 +63,11 @@ def filled(column: Any, value: Any) -> np.ndarray:
 
 
 def arrays_of(values: Sequence[Any]) -> list[Any]:
-    """The values, with NumPy arrays in the places of containers; other objects are unchanged.
+    """The values, with NumPy arrays in place of containers; other objects are unchanged.
 
     Raises:
-        GraphTypeError: a container holds no numbers that NumPy has, or is no array of them.
+        GraphTypeError: a container holds no numbers, or numbers of a dtype that NumPy lacks, or is
+            not an array.
         GraphValueError: elements are missing, or pandas would align the operands first.
     """
     converters = [_ARRAYS.get(_library(value)) for value in values]
@@ -94,10 +95,10 @@ def _refuse_elements(value: object, kind: str, remedy: str) -> NoReturn:
 
 
 def _check_missing(value: object, missing: int, count: int) -> None:
-    """Refuse missing elements.
+    """Refuse a column with missing elements.
 
     Raises:
-        GraphValueError: there are some.
+        GraphValueError: elements are missing.
     """
     if missing:
         raise GraphValueError(
@@ -109,10 +110,10 @@ def _check_missing(value: object, missing: int, count: int) -> None:
 
 
 def _checked_fill(fill: Any, dtype: Any, column: object) -> Any:
-    """The number in the dtype of a column.
+    """The fill value, cast to the dtype of a column.
 
     Raises:
-        GraphValueError: the dtype does not hold it.
+        GraphValueError: the dtype cannot hold the value exactly.
     """
     held = None
     if not np.iscomplexobj(fill) or is_complex(np.dtype(dtype)):
@@ -128,15 +129,15 @@ def _checked_fill(fill: Any, dtype: Any, column: object) -> Any:
     return held[()]
 
 
-_WORDS: Final = "give columns of numbers: codes, lengths or flags made from them"
-_DATES: Final = "give numbers, for example days or seconds since a date"
+_NUMBERS_REMEDY: Final = "give columns of numbers: codes, lengths or flags made from them"
+_DATES_REMEDY: Final = "give numbers, for example days or seconds since a date"
 
 
 # pandas
 
 
 def _check_indexes(values: Sequence[Any]) -> None:
-    """Refuse Series whose indexes differ: pandas would align them.
+    """Refuse Series whose indexes differ, since pandas would align them.
 
     Raises:
         GraphValueError: two indexes differ.
@@ -188,12 +189,12 @@ def _refuse_pandas(value: Any, dtype: Any) -> NoReturn:
     if name == "category":
         _refuse_elements(value, name, "give the codes of the categories, column.cat.codes")
     if name.startswith(("datetime", "timedelta", "period")):
-        _refuse_elements(value, name, _DATES)
+        _refuse_elements(value, name, _DATES_REMEDY)
     if name.startswith("interval"):
         _refuse_elements(value, name, "give the ends of the intervals, index.left and index.right")
     if name.startswith("Sparse"):
         _refuse_elements(value, name, "give a dense column, column.sparse.to_dense()")
-    _refuse_elements(value, name, _WORDS)
+    _refuse_elements(value, name, _NUMBERS_REMEDY)
 
 
 # polars
@@ -205,14 +206,14 @@ def _of_polars(value: Any, fill: Fill = None) -> Any:
         return value
     dtype = value.dtype
     if dtype.is_temporal():
-        _refuse_elements(value, str(dtype), _DATES)
+        _refuse_elements(value, str(dtype), _DATES_REMEDY)
     if dtype in (polars.Categorical, polars.Enum):
         _refuse_elements(value, str(dtype), "give the codes of the categories, .to_physical()")
     if dtype.is_nested() or dtype == polars.Object:
         remedy = "give a column of numbers, such as .explode() or .struct.field(name)"
         _refuse_elements(value, str(dtype), remedy)
     if not (dtype.is_integer() or dtype.is_float() or dtype == polars.Boolean):
-        _refuse_elements(value, str(dtype), _WORDS)
+        _refuse_elements(value, str(dtype), _NUMBERS_REMEDY)
     if "128" in str(dtype):
         _refuse_elements(value, str(dtype), "cast it to 64 bits")
     if value.null_count() and fill is not None:
@@ -226,7 +227,7 @@ def _of_polars(value: Any, fill: Fill = None) -> Any:
 
 
 def _of_arrow(value: Any, fill: Fill = None, given: Any = None) -> Any:
-    """The elements of an Arrow array; `given` is the column that holds it, for errors."""
+    """The elements of an Arrow array; `given` is the column that contains the array, for errors."""
     pyarrow = sys.modules["pyarrow"]
     shown = value if given is None else given
     if isinstance(value, pyarrow.Tensor):
@@ -237,12 +238,12 @@ def _of_arrow(value: Any, fill: Fill = None, given: Any = None) -> Any:
     if types.is_dictionary(kind):
         _refuse_elements(shown, str(kind), "give the codes of the categories, column.indices")
     if types.is_temporal(kind):
-        _refuse_elements(shown, str(kind), _DATES)
+        _refuse_elements(shown, str(kind), _DATES_REMEDY)
     if types.is_nested(kind):
         remedy = "give a column of numbers, such as .flatten() or .field(name)"
         _refuse_elements(shown, str(kind), remedy)
     if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
-        _refuse_elements(shown, str(kind), _WORDS)
+        _refuse_elements(shown, str(kind), _NUMBERS_REMEDY)
     if value.null_count and fill is not None:
         number = _checked_fill(fill, kind.to_pandas_dtype(), shown)
         value = value.fill_null(pyarrow.scalar(number, kind))
@@ -310,8 +311,8 @@ _ARRAYS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "jax": _of_jax,
     "jaxlib": _of_jax,
 }
-"""How an object is made an array, by the library of its class."""
+"""The functions that convert an object to an array, by the library of its class."""
 _FILLED: Final[Mapping[str, Callable[..., Any]]] = {
     name: _ARRAYS[name] for name in ("pandas", "polars", "pyarrow")
 }
-"""How a container is filled whose elements may be missing, by the library of its class."""
+"""The functions that convert a column and fill missing elements, by the library of its class."""

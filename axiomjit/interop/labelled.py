@@ -1,8 +1,8 @@
-"""DataArrays and Datasets of xarray: their arrays, and the labels around them.
+"""Split DataArrays and Datasets of xarray into arrays and labels, and build them again.
 
-Dimensions, names, attributes and coordinates with an index, or without numbers, are labels: equal
-labels share a program. The data and the other coordinates are its arrays. xarray's constructors
-for parts that are known to fit are used, as they take a thirtieth of the time of the others.
+Labels are dimensions, names, attributes, and coordinates that have an index or hold no numbers;
+calls with equal labels share a program. The data and the other coordinates are arrays. Objects are
+built by xarray's unchecked constructors, which take a thirtieth of the time.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from xarray.core.dataset import calculate_dimensions
 
 from axiomjit.base.array_values import ArrayValue
 from axiomjit.base.dtypes import CODES
-from axiomjit.base.tree import Apart, ComparedByValue, ContainerForm, Keys
+from axiomjit.base.tree import ComparedByValue, ContainerForm, Keys, KeysAndParts
 from axiomjit.dispatch.arguments import static_key
 
-_BYTES: Final = "mMUSV"
-"""Kinds of dtypes that are compared by their bytes."""
+_COMPARED_BY_BYTES: Final = "mMUSV"
+"""The kinds of dtypes whose values are compared by their bytes."""
 
 
 def _key_of(values: Mapping[Any, Any] | None) -> object:
-    """The key of attributes or of an encoding; texts are their own."""
+    """The cache key of attributes or of an encoding."""
     if not values:
         return None
     if {*map(type, values), *map(type, values.values())} == {str}:
@@ -37,7 +37,7 @@ def _key_of_name(name: Any) -> object:
 
 
 def _data_of(variable: Any) -> Any:
-    """The array of a variable, loaded if it still lies in a file, computed if it is lazy."""
+    """The array of a variable; a lazy array is computed, and an array in a file is loaded."""
     data = variable._data
     if type(data) is np.ndarray:
         return data
@@ -47,18 +47,19 @@ def _data_of(variable: Any) -> Any:
 
 
 _NUMBERS: Final = frozenset({dtype.type for dtype in CODES})
-"""Classes of results without dimensions, which xarray holds as arrays."""
+"""The classes of numbers, which xarray holds as arrays without dimensions."""
 _LAZY: Final[Any] = xarray.core.indexing.ExplicitlyIndexed
 _SLOTS: Final = {"_attrs", "_data", "_dims", "_encoding"}
-_IS_KNOWN: Final = {
+_HAS_KNOWN_SLOTS: Final = {
     name for kind in xarray.IndexVariable.__mro__ for name in getattr(kind, "__slots__", ())
 } == _SLOTS
-"""True if a variable has no other state, so that setting these makes one."""
+"""True if variables have exactly the state in `_SLOTS`, so that they can be made without a
+constructor."""
 
 
-def _variable(kind: Any, dims: Any, data: Any) -> Any:
-    """A variable of dimensions and data that fit; xarray's constructor takes ten times as long."""
-    if not _IS_KNOWN:
+def _new_variable(kind: Any, dims: Any, data: Any) -> Any:
+    """A variable made without xarray's constructor, which takes ten times as long."""
+    if not _HAS_KNOWN_SLOTS:
         return kind(dims, data, None, None, fastpath=True)
     made = object.__new__(kind)
     made._dims, made._data, made._attrs, made._encoding = dims, data, None, None
@@ -66,14 +67,14 @@ def _variable(kind: Any, dims: Any, data: Any) -> Any:
 
 
 class LabelsOfVariable:
-    """The labels of one variable; `fixed` has its data if these belong to the labels."""
+    """The labels of one variable; `fixed` has its data if the data belong to the labels."""
 
     __slots__ = ("attrs", "dims", "encoding", "fixed", "key", "kind", "name")
 
     def __init__(self, name: Any, variable: Any, fixed: bool, indexed: bool) -> None:
-        """Read the labels of a variable; attributes are copied, as the user may change them.
+        """Read the labels of a variable; attributes are copied, since the user may change them.
 
-        The values of an `indexed` one are compared with the indexes.
+        For an `indexed` variable, the indexes compare the values.
         """
         self.name, self.kind, self.dims = name, type(variable), variable._dims
         self.attrs = dict(variable._attrs) if variable._attrs else None
@@ -86,13 +87,13 @@ class LabelsOfVariable:
         self.key = name, self.kind, self.dims, details, values
 
     def build(self, data: Any) -> Any:
-        """The variable with these labels, and data in place of those that it does not have."""
+        """The variable with these labels and with `data`, unless the data belong to the labels."""
         if self.fixed is None:
             data = np.asarray(data) if type(data) in _NUMBERS else data
-            made = _variable(xarray.Variable, self.dims, data)
+            made = _new_variable(xarray.Variable, self.dims, data)
         else:
             held = self.fixed.copy() if isinstance(self.fixed, np.ndarray) else self.fixed
-            made = _variable(self.kind, self.dims, held)
+            made = _new_variable(self.kind, self.dims, held)
         if self.attrs is not None:
             made._attrs = dict(self.attrs)
         if self.encoding is not None:
@@ -101,15 +102,16 @@ class LabelsOfVariable:
 
 
 def _key_of_data(data: np.ndarray) -> object:
-    if data.dtype.kind in _BYTES:
+    if data.dtype.kind in _COMPARED_BY_BYTES:
         return data.dtype, data.shape, data.tobytes()
     return data.dtype, data.shape, static_key(data.ravel().tolist())
 
 
 class Labels(ComparedByValue):
-    """All labels of a DataArray or Dataset: `variables` in order, those of coordinates last.
+    """All labels of a DataArray or Dataset.
 
-    `indexes` has the index of each indexed coordinate, `more` what only a Dataset has.
+    `variables` has the labels of each variable, `indexes` the index of each indexed coordinate,
+    `more` the key of labels of the whole object.
     """
 
     __slots__ = ("_hash", "_key", "indexes", "more", "variables")
@@ -117,7 +119,7 @@ class Labels(ComparedByValue):
     def __init__(
         self, variables: Sequence[LabelsOfVariable], indexes: Mapping[Any, Any], more: object = None
     ) -> None:
-        """Labels of variables; equal to others with equal parts, indexes compared by `equals`."""
+        """Store the labels; they are equal if all parts are, with indexes compared by `equals`."""
         self.variables, self.indexes, self.more = variables, dict(indexes), more
         self._key = tuple(one.key for one in variables), tuple(indexes), more
         self._hash = hash(self._key)
@@ -139,7 +141,7 @@ class Labels(ComparedByValue):
         return f"labels of {', '.join(str(one.name) for one in self.variables)}"
 
     def built(self, arrays: Iterable[Any]) -> dict[Any, Any]:
-        """The variables by name, with the arrays in the places of data."""
+        """The variables by name, with these arrays as data."""
         given = iter(arrays)
         return {
             one.name: one.build(next(given) if one.fixed is None else None)
@@ -157,7 +159,7 @@ def _are_equal(one: Any, other: Any) -> bool:
 def _parts(
     variables: Iterable[tuple[Any, Any]], indexes: Mapping[Any, Any], coords: Iterable[Any]
 ) -> tuple[list[LabelsOfVariable], list[Any]]:
-    """The labels of variables and their arrays; coordinates that hold no numbers have no array."""
+    """The labels of variables, and the arrays of those whose data do not belong to the labels."""
     labels, arrays = [], []
     coordinates = frozenset(coords)
     for name, variable in variables:
@@ -173,7 +175,7 @@ def _parts(
 
 
 class _Data:
-    """Stands for the name of the data of a DataArray among the names of its coordinates."""
+    """The key of a DataArray's data in dictionaries whose other keys are names of coordinates."""
 
     def __repr__(self) -> str:
         return "the data"
@@ -182,7 +184,7 @@ class _Data:
 _DATA: Final = _Data()
 
 
-def _array_apart(value: Any) -> Apart:
+def _array_apart(value: Any) -> KeysAndParts:
     coords = value._coords
     variables = ((_DATA, value._variable), *coords.items())
     labels, arrays = _parts(variables, value._indexes, coords)
@@ -196,13 +198,13 @@ def _build_array(kind: Any, keys: Keys, parts: Sequence[object]) -> object:
     return kind(data, variables, name=keys[1], indexes=dict(labels.indexes), fastpath=True)
 
 
-def _dataset_apart(value: Any) -> Apart:
+def _dataset_apart(value: Any) -> KeysAndParts:
     names = frozenset(value._coord_names)
     labels, arrays = _parts(value._variables.items(), value._indexes, names)
     attrs = dict(value._attrs) if value._attrs else None
     encoding = dict(value._encoding) if value._encoding else None
     more = names, _key_of(attrs), _key_of(encoding)
-    return (Labels(labels, value._indexes, more), _Whole(names, attrs, encoding)), arrays
+    return (Labels(labels, value._indexes, more), _DatasetDetails(names, attrs, encoding)), arrays
 
 
 def _data_of_array(keys: Any) -> list[bool]:
@@ -213,8 +215,8 @@ def _data_of_dataset(keys: Any) -> list[bool]:
     return [one.name not in keys[1].names for one in keys[0].variables if one.fixed is None]
 
 
-class _Whole(ComparedByValue):
-    """The names, attributes and encoding of a Dataset; its labels compare them."""
+class _DatasetDetails(ComparedByValue):
+    """The names, attributes and encoding of a Dataset, which `Labels` compares."""
 
     __slots__ = ("attrs", "encoding", "names")
 
@@ -225,7 +227,7 @@ class _Whole(ComparedByValue):
         return 0
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Whole)
+        return isinstance(other, _DatasetDetails)
 
 
 def _build_dataset(kind: Any, keys: Keys, parts: Sequence[object]) -> object:
@@ -253,5 +255,5 @@ FORMS: Final[Mapping[Any, ContainerForm]] = {
 
 
 def form_of(kind: type) -> ContainerForm | None:
-    """The form that splits DataArrays or Datasets; None for a class derived from them."""
+    """The form that splits DataArrays or Datasets; None for derived classes."""
     return FORMS.get(kind)

@@ -1,8 +1,8 @@
-"""Functions of arrays for DataArrays: dimensions pair by name, and xarray keeps the labels.
+"""Apply functions of arrays to DataArrays: dimensions are paired by name, xarray makes the labels.
 
-Dimensions of one name are one axis of the call. Their lengths and indexes must be equal, as in
-`xarray.apply_ufunc(..., join="exact")`, which puts coordinates, names and attributes around
-results.
+Dimensions with the same name are one axis of the call, and must have equal lengths and indexes, as
+in `xarray.apply_ufunc(..., join="exact")`. `apply_ufunc` gives results their coordinates, names and
+attributes.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.locks import new_lock
 from axiomjit.base.origins import user_location
 from axiomjit.graph.execution import in_arrays
-from axiomjit.notation.einsum import ArrayCall, computed
+from axiomjit.notation.einsum import ArrayCall, apply_call
 
 Names = tuple[Hashable, ...]
 _axes: Final[WeakValueDictionary[tuple[str, int], Axis]] = WeakValueDictionary()
 _lock: Final = new_lock()
-_ALIGN: Final = "align them, xarray.align(a, b), or select equal parts"
+_ALIGN_REMEDY: Final = "align them, xarray.align(a, b), or select equal parts"
 
 
 def _refuse(asked: str, seen: str, remedy: str) -> NoReturn:
@@ -43,11 +43,11 @@ def _refuse(asked: str, seen: str, remedy: str) -> NoReturn:
 
 
 def to_named(array: Any, axes: AxesLike = None) -> NamedArray:
-    """A named array of a DataArray's data, not copied, with an axis for each dimension.
+    """A named array with the data of a DataArray, which are not copied.
 
     Raises:
-        GraphTypeError: it is no DataArray, or the name of a dimension is no string.
-        AxesError: given axes do not fit the shape.
+        GraphTypeError: the object is not a DataArray, or the name of a dimension is not a string.
+        AxesError: the given axes do not fit the shape.
     """
     asked = f"a named array of a {type(array).__name__}"
     if not isinstance(array, xarray.DataArray):
@@ -65,7 +65,7 @@ def to_named(array: Any, axes: AxesLike = None) -> NamedArray:
 
 
 def axis_of(name: str, length: int) -> Axis:
-    """The axis of dimensions of one name and length, the same while it is used."""
+    """The axis for dimensions with this name and length; the same object while it is in use."""
     with _lock:
         found = _axes.get((name, length))
         if found is None:
@@ -74,7 +74,7 @@ def axis_of(name: str, length: int) -> Axis:
 
 
 def from_named(array: NamedArray, coords: Any = None, name: Any = None, attrs: Any = None) -> Any:
-    """A DataArray of a named array's values, not copied.
+    """A DataArray with the values of a named array, which are not copied.
 
     Raises:
         GraphValueError: two axes have one name.
@@ -87,10 +87,10 @@ def from_named(array: NamedArray, coords: Any = None, name: Any = None, attrs: A
 
 
 def ordered(array: Any, axes: Axes, asked: str) -> Any:
-    """A DataArray's data, transposed to the order of axes with the names of its dimensions.
+    """The data of a DataArray, transposed to the order of axes with the names of its dimensions.
 
     Raises:
-        GraphValueError: the names are others.
+        GraphValueError: the names of dimensions and of axes differ.
     """
     names = axes.names
     if len(names) != array.ndim or set(array.dims) != set(names):
@@ -103,11 +103,11 @@ def ordered(array: Any, axes: Axes, asked: str) -> Any:
 
 
 def _checked(values: Sequence[Any], asked: str) -> dict[Hashable, int]:
-    """The length of each dimension of the DataArrays among values.
+    """The length of each dimension of the DataArrays among the values, after checks.
 
     Raises:
-        GraphValueError: a dimension has two lengths or indexes.
-        GraphTypeError: a value is a Dataset, or its array is in chunks.
+        GraphValueError: a dimension has two different lengths or indexes.
+        GraphTypeError: a value is a Dataset, or an array in chunks.
     """
     lengths: dict[Hashable, int] = {}
     for value in values:
@@ -118,11 +118,11 @@ def _checked(values: Sequence[Any], asked: str) -> dict[Hashable, int]:
         for name, length in value.sizes.items() if isinstance(value, xarray.DataArray) else ():
             known = lengths.setdefault(name, length)
             if known != length:
-                _refuse(asked, f"dimension {name!r} of lengths {known} and {length}", _ALIGN)
+                _refuse(asked, f"dimension {name!r} of lengths {known} and {length}", _ALIGN_REMEDY)
     try:
         xarray.align(*(v for v in values if isinstance(v, xarray.DataArray)), join="exact")
     except xarray.AlignmentError as error:
-        _refuse(asked, str(error), _ALIGN)
+        _refuse(asked, str(error), _ALIGN_REMEDY)
     return lengths
 
 
@@ -139,7 +139,7 @@ def _applied(
     core: Sequence[Names],
     result: Sequence[Names],
 ) -> Any:
-    """Call a function of arrays in `xarray.apply_ufunc`; attributes are those of arithmetic."""
+    """Call a function of arrays by `xarray.apply_ufunc`; attributes are kept as in arithmetic."""
     made = xarray.apply_ufunc(
         function, *operands, input_core_dims=core, output_core_dims=result, join="exact"
     )
@@ -148,13 +148,13 @@ def _applied(
     return made
 
 
-def _put_around(
+def _labelled_results(
     values: Sequence[Any],
     results: Sequence[Names],
     operands: Sequence[Any],
     lengths: Mapping[Hashable, int],
 ) -> list[Any]:
-    """The results as DataArrays with the labels of operands that fit their dimensions."""
+    """The results as DataArrays, with those labels of operands that fit the results' dimensions."""
     given = [one for one in operands if isinstance(one, xarray.DataArray)]
     made = []
     for value, dims in zip(values, results, strict=True):
@@ -169,20 +169,21 @@ def _put_around(
 def fold_dimensions(
     acc: Accumulator, operands: Sequence[Any], axes: Any, running: bool, by: Any, groups: Any
 ) -> Any:
-    """`axiomjit.fold` of DataArrays, along dimensions with the names `axes`.
+    """The result of `axiomjit.fold` for DataArrays, along the dimensions named in `axes`.
 
-    Groups are a dimension named as their labels, else "group", in the place of the first reduced.
+    The dimension of groups is named after the labels, or "group", and replaces the first reduced
+    dimension.
 
     Raises:
-        GraphValueError: dimensions differ in length or index, or there is none of a name.
-        GraphTypeError: an operand is an array without names for its dimensions.
+        GraphValueError: dimensions differ in length or index, or no dimension has a given name.
+        GraphTypeError: an operand is an array whose dimensions have no names.
     """
     asked = f"fold({acc!r}, ...) of DataArrays"
     operands = in_arrays(operands)
     lengths = _checked((*operands, by), asked)
     dims: Names = tuple(dict.fromkeys(d for one in operands for d in getattr(one, "dims", ())))
     along = _along(dims, axes, asked)
-    named = [_spread(one, along, lengths, asked) for one in operands]
+    named = [_expanded(one, along, lengths, asked) for one in operands]
     out: Names = along if running else ()
     if by is not None:
         out = (_name_of_groups(by, set(dims) - {*along}),)
@@ -210,7 +211,7 @@ def fold_dimensions(
 
 
 def _replaced(dims: Names, along: Names, groups: Names) -> Names:
-    """The dimensions without those reduced, and groups in the place of the first of these."""
+    """The dimensions of the result: groups, if any, replace the first reduced dimension."""
     found: list[Hashable] = []
     for one in dims:
         if one not in along:
@@ -221,10 +222,10 @@ def _replaced(dims: Names, along: Names, groups: Names) -> Names:
 
 
 def _along(dims: Names, axes: Any, asked: str) -> Names:
-    """The dimensions to reduce, by name.
+    """The names of the dimensions to reduce.
 
     Raises:
-        GraphValueError: there is none of a name, or it is listed twice.
+        GraphValueError: no dimension has a given name, or a name is listed twice.
     """
     if axes is None:
         return dims
@@ -238,8 +239,8 @@ def _along(dims: Names, axes: Any, asked: str) -> Names:
     return along
 
 
-def _spread(value: Any, along: Names, lengths: dict[Hashable, int], asked: str) -> Any:
-    """An operand with all dimensions to reduce; numbers have none."""
+def _expanded(value: Any, along: Names, lengths: dict[Hashable, int], asked: str) -> Any:
+    """An operand expanded to all dimensions to reduce; a number is unchanged."""
     if not isinstance(value, xarray.DataArray):
         if np.ndim(value):
             seen = f"an array of shape {np.shape(value)}, whose dimensions have no names"
@@ -256,62 +257,64 @@ def _name_of_groups(by: Any, taken: set[Hashable]) -> Hashable:
 
 
 def apply_elementwise(function: Elementwise, operands: Sequence[Any]) -> Any:
-    """A function that `elementwise` made, for DataArrays.
+    """The result of a function made by `elementwise` for DataArrays.
 
-    Results have all dimensions, or with an accumulator those of the smallest operand.
+    A result has all dimensions, or for an accumulating mode those of the smallest operand.
 
     Raises:
-        GraphValueError: dimensions differ in length or index, or the smallest operand has one that
-            another one lacks.
-        GraphTypeError: an operand is an array without names for its dimensions.
+        GraphValueError: dimensions differ in length or index, or the smallest operand has a
+            dimension that another operand lacks.
+        GraphTypeError: an operand is an array whose dimensions have no names.
     """
     asked = f"{function!r} of DataArrays"
     operands = in_arrays(operands)
     lengths = _checked(operands, asked)
-    named = [_spread(one, (), {}, asked) for one in operands]
+    named = [_expanded(one, (), {}, asked) for one in operands]
     given = [one for one in named if isinstance(one, xarray.DataArray)]
     whole: Names = tuple(dict.fromkeys(d for one in given for d in one.dims))
     kept, arrays = whole, list(xarray.broadcast(*given))
     if any(function.accumulates):
         kept = () if len(given) < len(named) else min((one.dims for one in given), key=len)
-        whole = _first(kept, whole, function.order)
+        whole = _kept_first(kept, whole, function.order)
         arrays = []
         for one in given:
             if not set(kept) <= {*one.dims} or set(one.dims) not in ({*kept}, {*whole}):
                 seen = f"operands with dimensions {[one.dims for one in given]}"
                 _refuse(asked, seen, "give operands with all dimensions, and one with some of them")
-            arrays.append(one.transpose(*_first(kept, one.dims, function.order)))
+            arrays.append(one.transpose(*_kept_first(kept, one.dims, function.order)))
     rest = iter(arrays)
     data = [next(rest).data if isinstance(one, xarray.DataArray) else one for one in named]
     found = function(*data)
     results = [kept if one else whole for one in function.accumulates]
-    made = _put_around(found if isinstance(found, list) else [found], results, given, lengths)
+    made = _labelled_results(found if isinstance(found, list) else [found], results, given, lengths)
     made = [one.rename(result_name(given)) for one in made]
     return made if isinstance(found, list) else made[0]
 
 
-def _first(kept: Names, dims: Names, order: str) -> Names:
-    """The dimensions with the kept ones first, or last where arrays pair from the end."""
+def _kept_first(kept: Names, dims: Names, order: str) -> Names:
+    """The dimensions in another order: kept dimensions first for order "c", last for order "f"."""
     rest = tuple(one for one in dims if one not in kept)
     return (*kept, *rest) if order == "c" else (*rest, *kept)
 
 
 def contract_dimensions(function: ArrayCall, operands: Sequence[Any]) -> Any:
-    """`axiomjit.einsum` of DataArrays, whose dimensions have the labels of the spec by place.
+    """The result of `axiomjit.einsum` for DataArrays; the spec labels dimensions by position.
 
-    A dimension of the result is named as in the first operand with its label.
+    A dimension of the result has the name of the dimension with its label in the first such
+    operand.
 
     Raises:
-        GraphValueError: a dimension of one name has two lengths, or the result has it twice.
+        GraphValueError: dimensions with the same name have different lengths, or the result has a
+            name twice.
     """
     asked = f"{function!r} of DataArrays"
     operands = in_arrays(operands)
     lengths = _checked(operands, asked)
     data = [one.data if isinstance(one, xarray.DataArray) else one for one in operands]
-    found = computed(function, data)
+    found = apply_call(function, data)
     names: list[Hashable] = []
     for k, places in enumerate(function.sources([tuple(map(int, np.shape(one))) for one in data])):
         own = [operands[at].dims[d] for at, d in places if hasattr(operands[at], "dims")]
         names.append(own[0] if own else f"dim_{k}")
     _check_distinct(tuple(names), asked)
-    return _put_around([found], [tuple(names)], operands, lengths)[0]
+    return _labelled_results([found], [tuple(names)], operands, lengths)[0]

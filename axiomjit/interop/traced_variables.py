@@ -1,4 +1,4 @@
-"""The traced data and coordinates of DataArrays and Datasets, and other data in their places."""
+"""Find and replace the traced data and coordinates of DataArrays and Datasets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import xarray
 from axiomjit.graph.traced_values import TracedValue
 
 DATA: Final = object()
-"""Stands for the name of the data of a DataArray among the names of its coordinates."""
+"""The key of a DataArray's data in dictionaries whose other keys are names of coordinates."""
 
 
 def is_traced(data: Any) -> bool:
@@ -19,7 +19,7 @@ def is_traced(data: Any) -> bool:
 
 
 def traced_variables(value: Any) -> tuple[dict[Any, Any], dict[Any, Any]]:
-    """The traced variables of a DataArray or Dataset by name: data, and coordinates."""
+    """The traced data and the traced coordinates of a DataArray or Dataset, by name."""
     if isinstance(value, xarray.DataArray):
         data, coords = {DATA: value._variable}, value._coords
     else:
@@ -30,7 +30,7 @@ def traced_variables(value: Any) -> tuple[dict[Any, Any], dict[Any, Any]]:
 
 
 def with_data(value: Any, data: Mapping[Any, Any]) -> Any:
-    """A DataArray or Dataset with other data of some variables, in the same dimensions."""
+    """A DataArray or Dataset in which some variables have other data with the same dimensions."""
 
     def replaced(variables: Mapping[Any, Any]) -> dict[Any, Any]:
         return {k: v._replace(data=data[k]) if k in data else v for k, v in variables.items()}

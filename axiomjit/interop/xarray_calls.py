@@ -1,7 +1,7 @@
-"""Functions of xarray that ask for values, in ways that are traced.
+"""Traced forms of functions of xarray that ask for values.
 
-Labels come from xarray: its own method runs once on zeros with the labels of the object, and traced
-numbers take their place.
+xarray makes the labels: its method runs once on an object with the same labels and zeros as data,
+and traced numbers then replace the zeros of its result.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _has_numbers(dtype: Any) -> bool:
     return dtype in CODES and not (is_bool(dtype) or is_complex(dtype))
 
 
-def _may_miss(dtype: Any) -> bool:
+def _can_hold_nan(dtype: Any) -> bool:
     return is_float(dtype) or is_complex(dtype)
 
 
@@ -48,13 +48,13 @@ def _refuse(asked: str, seen: str) -> Any:
 
 
 def _data(value: Any) -> Any:
-    """The data of a variable or DataArray: traced data, else its `values`."""
+    """The data of a variable or DataArray if they are traced, else its `values`."""
     variable = value if isinstance(value, xarray.Variable) else value._variable
     return variable._data if is_traced(variable._data) else variable.values
 
 
 def _item(value: Any, *place: Any) -> Any:
-    """The only element, or the one at a place, as a Python number."""
+    """The only element, or the element at a position, as a Python number."""
     data = _data(value)
     if not is_traced(data):
         return data.item(*place)
@@ -77,7 +77,7 @@ def _zeros(value: Any) -> Any:
 
 
 def _with_data(labels: Any, dims: tuple[Any, ...], data: Any) -> Any:
-    """A variable with the labels of one and the data of another, whose dimensions are named."""
+    """A variable with the labels of `labels` and with `data`, whose dimensions are `dims`."""
     made = xarray.Variable(dims, data, fastpath=True).transpose(*labels.dims)
     return labels._replace(data=made._data)
 
@@ -86,11 +86,11 @@ def _with_data(labels: Any, dims: tuple[Any, ...], data: Any) -> Any:
 
 
 def _positions(index: Any, wanted: Any, method: str) -> tuple[Any, Any, Any]:
-    """The positions of the neighbours below and above each wanted place, and its distance.
+    """The positions of the neighbours below and above each wanted value, and the distance.
 
-    The distance is a pair: from the lower neighbour to the place, NaN outside the index, and from
-    the lower neighbour to the upper one. For the method "nearest", both positions are those of the
-    nearest neighbour, and instead of a distance there is 0, or NaN outside the index.
+    The distance is a pair: from the lower neighbour to the wanted value (NaN outside the index),
+    and from the lower to the upper neighbour. For the method "nearest", both positions are those of
+    the nearest neighbour, and the distance is 0, or NaN outside the index.
     """
     order = np.argsort(index, kind="stable")
     x = index[order]
@@ -108,7 +108,7 @@ def _positions(index: Any, wanted: Any, method: str) -> tuple[Any, Any, Any]:
 
 
 def _interpolated(variable: Any, dim: Any, index: Any, wanted: Any, method: str) -> Any:
-    """A traced variable along new places of one dimension, which is a dimension of `wanted`."""
+    """A traced variable interpolated at the values `wanted` along one dimension."""
     below, above, distance = _positions(index, np.atleast_1d(wanted.values), method)
     place = variable.dims.index(dim)
     low = np.take(variable._data, below, axis=place)
@@ -137,7 +137,7 @@ def _interpolate_dataset(
     kwargs: Any = None,
     **more: Any,
 ) -> Any:
-    """As `Dataset.interp`: linear or nearest, along dimensions with an index, at known places."""
+    """The traced form of `Dataset.interp`: linear or nearest, along indexed dimensions."""
     others = {k: more.pop(k) for k in ("method_non_numeric",) if k in more}
     wanted = {**(coords or {}), **more}
     if not _holds_traced(dataset):
@@ -164,14 +164,14 @@ def _interpolate_dataset(
 
 
 def _interpolate(array: Any, *args: Any, **kwargs: Any) -> Any:
-    """As `DataArray.interp`."""
+    """The traced form of `DataArray.interp`."""
     return array._from_temp_dataset(_interpolate_dataset(array._to_temp_dataset(), *args, **kwargs))
 
 
 def _interpolate_like(
     array: Any, other: Any, method: str = "linear", assume_sorted: bool = False, kwargs: Any = None
 ) -> Any:
-    """As `interp_like`, along the indexed dimensions of both."""
+    """The traced form of `interp_like`, along dimensions that are indexed in `other`."""
     coords = {
         dim: other._coords[dim] if isinstance(other, xarray.DataArray) else other._variables[dim]
         for dim in other.dims
@@ -190,7 +190,7 @@ def _labels_of_extremes(name: str) -> Callable[..., Any]:
     """The traced form of `DataArray.idxmax` or `idxmin`."""
     own: Any = getattr(xarray.DataArray, f"idx{name}")
 
-    def found(
+    def idx(
         array: Any,
         dim: Any = None,
         *,
@@ -206,7 +206,7 @@ def _labels_of_extremes(name: str) -> Callable[..., Any]:
         index = array._coords[along]
         if not _has_numbers(index.dtype):
             _refuse(f"idx{name} of a traced array", f"{along}, whose index has no numbers")
-        skips = skipna or (skipna is None and _may_miss(array.dtype))
+        skips = skipna or (skipna is None and _can_hold_nan(array.dtype))
         if skips:
             empty = array.isnull().all(along)
             array = array.where(~empty, 0)
@@ -219,28 +219,28 @@ def _labels_of_extremes(name: str) -> Callable[..., Any]:
         coords = {k: v._data for k, v in traced_variables(array)[1].items() if k in labels.coords}
         return with_data(labels, {DATA: made.astype(labels.dtype), **coords})
 
-    return found
+    return idx
 
 
 # Polynomials
 
 
-def _fit(own: Any) -> Callable[..., Any]:
-    """The traced form of `polyfit`: where nothing is missing, missing values are not looked for."""
+def _traced_fit(own: Any) -> Callable[..., Any]:
+    """The traced form of `polyfit`; by default it skips missing values only if there are some."""
 
     def fit(value: Any, dim: Any, deg: int, skipna: bool | None = None, **options: Any) -> Any:
         if skipna is None:
             leaves: list[Any] = [one for one in flatten_tree(value)[0] if is_traced(one)]
-            floats = [one for one in leaves if _may_miss(one.dtype)]
+            floats = [one for one in leaves if _can_hold_nan(one.dtype)]
             skipna = any(bool(np.isnan(one).any()) for one in floats) if floats else None
         return own(value, dim, deg, skipna, **options)
 
     return fit
 
 
-def replaced() -> Iterator[tuple[Any, str, Callable[..., Any]]]:
-    """Yield the functions of xarray that are done in another way: name, and function of ours."""
-    yield from xarray_groups.replaced()
+def traced_forms() -> Iterator[tuple[Any, str, Callable[..., Any]]]:
+    """Yield each function of xarray that has a traced form, its name, and the traced form."""
+    yield from xarray_groups.traced_forms()
     for kind in (xarray.DataArray, xarray.Variable):
         for name, ours in {"values": _data, "to_numpy": _data, "item": _item}.items():
             held: Any = getattr(kind, name)
@@ -250,14 +250,14 @@ def replaced() -> Iterator[tuple[Any, str, Callable[..., Any]]]:
         "interp_like": _interpolate_like,
         "idxmax": _labels_of_extremes("max"),
         "idxmin": _labels_of_extremes("min"),
-        "polyfit": _fit(xarray.DataArray.polyfit),
+        "polyfit": _traced_fit(xarray.DataArray.polyfit),
     }
     for name, ours in array.items():
         yield getattr(xarray.DataArray, name), f"DataArray.{name}", ours
     dataset: Mapping[str, Callable[..., Any]] = {
         "interp": _interpolate_dataset,
         "interp_like": _interpolate_like,
-        "polyfit": _fit(xarray.Dataset.polyfit),
+        "polyfit": _traced_fit(xarray.Dataset.polyfit),
     }
     for name, ours in dataset.items():
         yield getattr(xarray.Dataset, name), f"Dataset.{name}", ours

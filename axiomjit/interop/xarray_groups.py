@@ -1,6 +1,7 @@
-"""Reductions of xarray's groups as grouped folds: one loop over all elements for each.
+"""Reduce xarray's groups by grouped folds, each of which is one loop over all elements.
 
-xarray's own method gives the labels, on zeros, with a function that computes nothing.
+xarray makes the labels: its method runs once on the ranks of groups, with a function that takes the
+first element.
 """
 
 from __future__ import annotations
@@ -23,78 +24,80 @@ from axiomjit.interop.traced_variables import DATA, traced_variables, with_data
 
 
 class Groups(Record):
-    """The groups of elements along one axis: `codes` has the group of each position, or -1."""
+    """The groups along one axis: `codes` has the number of each position's group, or -1."""
 
     codes: np.ndarray
     count: int
     axis: int
-    skips: bool
-    """True if missing elements are left out."""
+    skips_missing: bool
+    """True if the reduction leaves out missing elements (NaN)."""
 
     @property
     def sizes(self) -> np.ndarray:
-        """The number of elements of each group."""
+        """The number of elements in each group, missing elements included."""
         return np.bincount(self.codes[self.codes >= 0], minlength=self.count)
 
     def fold(self, name: str, values: Any) -> Any:
-        """A grouped fold along the axis."""
+        """Reduce each group of values along the axis by a built-in accumulator."""
         return fold(name, values, axes=self.axis, by=self.codes, groups=self.count)
 
     def along(self, numbers: np.ndarray, values: Any) -> Any:
-        """One number for each group or position, in the shape of an array with more dimensions."""
+        """One number per group or position, reshaped so that it broadcasts against `values`."""
         return numbers.reshape([-1 if k == self.axis else 1 for k in range(values.ndim)])
 
     def counts(self, values: Any) -> Any:
-        """The numbers of elements that are not left out."""
-        if self.skips:
+        """The number of elements in each group that are not left out."""
+        if self.skips_missing:
             return self.fold("sum", ~np.isnan(values))
         return self.along(self.sizes, values)
 
     def filled(self, values: Any, number: Any, given: Any = None) -> Any:
-        """The values, with a number in the place of elements that are left out.
+        """The values, with a number in place of elements that are left out.
 
-        Elements are left out where `given`, the array that the values were computed from, is NaN;
-        without `given`, where the values are NaN.
+        Elements are left out where `given`, from which the values were computed, is NaN; without
+        `given`, where the values are NaN.
         """
-        if not self.skips:
+        if not self.skips_missing:
             return values
         return np.where(np.isnan(values if given is None else given), number, values)
 
-    def present(self, values: Any, result: Any) -> Any:
-        """A result, missing where all elements of a group are left out."""
-        if not self.skips:
+    def with_missing(self, values: Any, result: Any) -> Any:
+        """A result with NaN for each group whose elements are all left out."""
+        if not self.skips_missing:
             return result
         return np.where(self.fold("any", ~np.isnan(values)), result, result.dtype.type(np.nan))
 
 
 def _count(groups: Groups, x: Any) -> Any:
-    return groups.fold("sum", ~np.isnan(x) if _may_miss(x.dtype) else x == x)
+    return groups.fold("sum", ~np.isnan(x) if _can_hold_nan(x.dtype) else x == x)
 
 
 def _with_neutral(name: str, neutral: float) -> Callable[..., Any]:
     def reduce(groups: Groups, x: Any) -> Any:
-        return groups.fold(name, groups.filled(x, x.dtype.type(neutral) if groups.skips else None))
+        return groups.fold(
+            name, groups.filled(x, x.dtype.type(neutral) if groups.skips_missing else None)
+        )
 
     return reduce
 
 
 def _extreme(name: str, neutral: float) -> Callable[..., Any]:
     def reduce(groups: Groups, x: Any) -> Any:
-        values = groups.filled(x, x.dtype.type(neutral) if groups.skips else None)
-        return groups.present(x, groups.fold(name, values))
+        values = groups.filled(x, x.dtype.type(neutral) if groups.skips_missing else None)
+        return groups.with_missing(x, groups.fold(name, values))
 
     return reduce
 
 
 def _mean(groups: Groups, x: Any) -> Any:
-    if not groups.skips:
+    if not groups.skips_missing:
         return groups.fold("mean", x)
     total = groups.fold("sum", groups.filled(x, x.dtype.type(0)))
     return total / groups.counts(x).astype(total.dtype)
 
 
 def _variance(groups: Groups, x: Any, ddof: int = 0) -> Any:
-    if not ddof and not groups.skips:
+    if not ddof and not groups.skips_missing:
         return groups.fold("variance", x)
     x = x if is_float(x.dtype) else x.astype(np.float64)
     number = groups.counts(x).astype(x.dtype)
@@ -102,7 +105,7 @@ def _variance(groups: Groups, x: Any, ddof: int = 0) -> Any:
     offset = x - np.take(center, np.maximum(groups.codes, 0), axis=groups.axis)
     total = groups.fold("sum", groups.filled(offset * offset, x.dtype.type(0), x))
     left = number - x.dtype.type(ddof)
-    if groups.skips:
+    if groups.skips_missing:
         left = np.where(left > 0, left, x.dtype.type(np.nan))
     return total / np.maximum(left, x.dtype.type(0))
 
@@ -112,7 +115,7 @@ def _deviation(groups: Groups, x: Any, ddof: int = 0) -> Any:
 
 
 def _at_end(name: str) -> Callable[..., Any]:
-    """The first element of each group by "min", the last one by "max"."""
+    """Make the rule for the first element of each group ("min") or for the last one ("max")."""
 
     def reduce(groups: Groups, x: Any) -> Any:
         length = len(groups.codes)
@@ -121,7 +124,7 @@ def _at_end(name: str) -> Callable[..., Any]:
         ends = np.zeros(groups.count, np.int64)
         places = np.flatnonzero(groups.codes >= 0)[order]
         ends[groups.codes[places]] = places
-        if not groups.skips:
+        if not groups.skips_missing:
             return np.take(x, ends, axis=groups.axis)
         missing = np.isnan(x)
         places = groups.along(np.arange(length), x)
@@ -147,18 +150,18 @@ _REDUCTIONS: Final[Mapping[Any, Callable[..., Any]]] = {
     duck_array_ops.first: _at_end("min"),
     duck_array_ops.last: _at_end("max"),
 }
-"""By xarray's reduction, the fold of groups."""
+"""The grouped folds, by xarray's reduction functions."""
 
 
-def _may_miss(dtype: Any) -> bool:
+def _can_hold_nan(dtype: Any) -> bool:
     return is_float(dtype)
 
 
-class Folding:
-    """A reduction of a GroupBy object; xarray computes the labels of its result."""
+class GroupReduction:
+    """The reduction of one GroupBy object."""
 
     def __init__(self, grouped: Any, skipna: bool | None) -> None:
-        """Find the traced variables, and for each position the rank of its group, -1 for none."""
+        """Find the traced variables, and each position's group as a rank among nonempty groups."""
         self._obj, self._dim, self._skipna = grouped._obj, grouped._group_dim, skipna
         self._grouped = grouped
         self._data, self._coords = traced_variables(grouped._obj)
@@ -169,8 +172,8 @@ class Folding:
         self._ranks = np.where(codes >= 0, np.searchsorted(self._present, codes), -1)
 
     @property
-    def fits(self) -> bool:
-        """True if all data is traced, and has the dimension of groups."""
+    def is_foldable(self) -> bool:
+        """True if all data are traced and have the grouped dimension."""
         variables = self._data.values()
         return len(variables) == self._count > 0 and all(
             self._dim in one.dims and not is_complex(one.dtype) and all(map(int, one.shape))
@@ -178,7 +181,7 @@ class Folding:
         )
 
     def labels(self, own: Callable[..., Any], options: Mapping[str, Any]) -> Any:
-        """xarray's result where each element is the rank of its group, NaN where there is none."""
+        """xarray's result if data are the ranks of groups; NaN for a group without elements."""
         data = {}
         for name, one in (*self._data.items(), *self._coords.items()):
             numbers, shape = np.zeros(()), tuple(map(int, one.shape))
@@ -195,7 +198,7 @@ class Folding:
         return own(like, first, **options)
 
     def result(self, labels: Any, rule: Callable[..., Any], options: Mapping[str, Any]) -> Any:
-        """The labels with the folded data; None where they do not fit."""
+        """The result: the labels with the reduced data, or None if these do not fit."""
         data: dict[Any, Any] = {}
         coords = {**getattr(labels, "_coords", {}), **getattr(labels, "_variables", {})}
         for name, one in self._coords.items():
@@ -214,7 +217,7 @@ class Folding:
     def _folded(
         self, variable: Any, made: Any, rule: Callable[..., Any], options: Mapping[str, Any]
     ) -> Any:
-        """The fold of one variable, each group in the place of its rank in the labels."""
+        """The reduced data of a variable, each group at the position of its rank in the labels."""
         x, at = variable._data, variable.dims.index(self._dim)
         rest = [one for one in variable.dims if one != self._dim]
         new = [one for one in made.dims if one not in rest]
@@ -227,10 +230,10 @@ class Folding:
         place = np.zeros(len(self._present) + 1, np.int64)
         place[-1] = -1  # of rank -1
         place[ranks[~missing].astype(np.int64)] = np.flatnonzero(~missing)
-        skips = _may_miss(x.dtype) and self._skipna is not False
+        skips_missing = _can_hold_nan(x.dtype) and self._skipna is not False
         codes = place[self._ranks]
         codes.flags.writeable = False  # checked once
-        groups = Groups(codes, ranks.size, at, skips)
+        groups = Groups(codes, ranks.size, at, skips_missing)
         found = rule(groups, x, **options)
         if missing.any():
             dtype = xarray.core.dtypes.maybe_promote(found.dtype)[0]
@@ -245,7 +248,7 @@ class Folding:
 
 
 def _reduction(kind: Any) -> Callable[..., Any]:
-    """The traced form of `reduce` of groups of DataArrays or Datasets."""
+    """The traced form of `reduce` for groups of DataArrays or Datasets."""
     own = kind.reduce
 
     def reduce(
@@ -268,7 +271,7 @@ def _reduction(kind: Any) -> Callable[..., Any]:
             and options.get("min_count") is None
             and known.issuperset(options)
             and dim in (None, grouped._group_dim, [grouped._group_dim], (grouped._group_dim,))
-            and (folding := Folding(grouped, skipna)).fits
+            and (folding := GroupReduction(grouped, skipna)).is_foldable
         ):
             labels = folding.labels(own, {**given, **options})
             more = {"ddof": ddof} if "ddof" in options else {}
@@ -283,7 +286,7 @@ def _reduction(kind: Any) -> Callable[..., Any]:
 def _without_flox(
     grouped: Any, dim: Any, keep_attrs: bool | None = None, func: str = "", **options: Any
 ) -> Any:
-    """The reduction that flox would do of values."""
+    """Reduce groups by `reduce` where xarray would call flox."""
     options.pop("fill_value", None)
     name = f"array_{func}" if func in ("any", "all") else func
     return grouped.reduce(getattr(duck_array_ops, name), dim=dim, keep_attrs=keep_attrs, **options)
@@ -291,13 +294,13 @@ def _without_flox(
 
 @lru_cache(maxsize=64)
 def _folding_class(kind: Any) -> Any:
-    """The class of groups that are folded in one loop."""
+    """A subclass of a class of groups whose reductions are grouped folds."""
     own = {"__slots__": (), "reduce": _reduction(kind), "_flox_reduce": _without_flox}
     return type(kind.__name__, (kind,), own)
 
 
 def _method(held: Callable[..., Any]) -> Callable[..., Any]:
-    """The traced form of a method of groups, which reduces them by `reduce`."""
+    """The traced form of a method of groups, which calls the traced `reduce`."""
 
     def method(grouped: Any, *args: Any, **options: Any) -> Any:
         like = copy.copy(grouped)
@@ -314,8 +317,8 @@ _METHODS: Final = (
 )
 
 
-def replaced() -> Iterator[tuple[Any, str, Callable[..., Any]]]:
-    """Yield the functions of xarray that are done in another way: name, and function of ours."""
+def traced_forms() -> Iterator[tuple[Any, str, Callable[..., Any]]]:
+    """Yield each method of groups that has a traced form, its name, and the traced form."""
     kinds = (DataArrayGroupBy, DatasetGroupBy, DataArrayResample, DatasetResample)
     for kind in kinds:
         for name in _METHODS:

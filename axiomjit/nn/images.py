@@ -9,7 +9,7 @@ from axiomjit.base.origins import user_location
 from axiomjit.notation.einsum import einsum
 
 Pair = SupportsIndex | tuple[SupportsIndex, SupportsIndex]
-"""A number for rows and columns, or one for each."""
+"""A number for both rows and columns, or a pair of numbers."""
 
 
 def conv2d(
@@ -20,18 +20,18 @@ def conv2d(
     dilation: Pair = 1,
     use_padding: bool = False,
 ) -> Any:
-    """Sums of products of weights and the part of each image below them.
+    """The sums of products of the weights and each part of an image that the weights cover.
 
     Args:
         x: Images of shape (..., rows, columns, channels): arrays, traced arrays, or tensors whose
             output axes are the last three.
         weights: Weights of shape (outputs, rows, columns, channels); in a tensor, rows, columns and
             channels are input axes.
-        stride: Steps from one position of the weights to the next.
-        dilation: Steps in the images between elements of the window.
-        use_padding: True if the weights may reach outside of the images, where nothing contributes.
-            The result then has `rows / stride` rows; otherwise windows must fill the images
-            exactly.
+        stride: The distance in the images between neighbouring positions of the weights.
+        dilation: The distance in the images between neighbouring elements of the weights.
+        use_padding: True if the weights may reach outside the images, where elements contribute
+            nothing. The result then has `rows / stride` rows; otherwise windows must fill the
+            images exactly.
 
     Returns:
         Images of shape (..., rows, columns, outputs).
@@ -58,9 +58,10 @@ def max_pool(
 
     Args:
         x: Images of shape (..., rows, columns, channels), as for `conv2d`.
-        window: Rows and columns of a window.
-        stride: Steps from one window to the next; by default the size of the window.
-        use_padding: As for `conv2d`; only elements of the images count.
+        window: The numbers of rows and columns of a window.
+        stride: The distance between neighbouring windows; by default the size of a window.
+        use_padding: True if windows may reach outside the images, as for `conv2d`; only elements of
+            the images count.
 
     Returns:
         An array of shape (..., rows, columns, channels), with one row and column per window.
@@ -81,7 +82,7 @@ def max_pool(
 def avg_pool(
     x: Any, window: Pair = 2, *, stride: Pair | None = None, use_padding: bool = False
 ) -> Any:
-    """The mean of each channel in each window, over the elements inside of the images.
+    """The mean of each channel in each window, over the elements inside the images.
 
     Arguments, result and errors are those of `max_pool`.
 
@@ -105,7 +106,7 @@ def _pooled(reduce: str, x: Any, window: Pair, stride: Pair | None, use_padding:
 def _windows(
     strides: tuple[int, int], dilations: tuple[int, int], use_padding: bool
 ) -> tuple[str, str]:
-    """The axes of rows and of columns in a spec."""
+    """The texts of the axes of rows and of columns in a spec."""
     mark = "=" if use_padding else "<"
     down, right = (
         f"{step}*o{side}{mark}+{apart}*k{side}"
@@ -115,7 +116,7 @@ def _windows(
 
 
 def _pair(value: Any, name: str) -> tuple[int, int]:
-    """A setting for rows and for columns."""
+    """The value of a setting for rows and its value for columns."""
     both = value if isinstance(value, tuple) and len(value) == 2 else (value, value)
     try:
         first, second = (one.__index__() for one in both)

@@ -1,17 +1,17 @@
 """Label notation: specs such as `"ij;jk=>ik"` with batch, input and output axes (OCANNL shapes).
 
-- `specs.py`: the records that a spec is read into
-- `parser.py`: from text to records; every refusal has a caret below the place
-- `terms.py`, `solving.py`: unknown sizes and rows, and the solver of demands on them
-- `demands.py`, `sums.py`: what operations demand; `templates.py`: what a spec demands
-- `closing.py`: sizes and rows that demands leave open
-- `rows.py`: a spec and operands of known shape
-- `shapes.py`, `sizes.py`, `symbols.py`: what users hold of shapes, sizes and indices
-- `logic.py`: what each operation demands of shapes
-- `projections.py`: indices of axes; `products.py`, `joins.py`: nodes of specs
-- `einsum.py`: specs for every kind of operand
-- `leaves.py`, `tensors.py`, `constructors.py`: tensors that own a shape, given or
-  computed of others; `emission.py`: their nodes
+- `specs.py`: records of parsed specs
+- `parser.py`: parses text into records; an error has a caret below the wrong character
+- `terms.py`, `solving.py`: unknown sizes and rows, and the solver of demands on these
+- `demands.py`, `sums.py`: the demands of operations; `templates.py`: the demands of a spec
+- `closing.py`: chooses sizes and rows that demands leave open
+- `rows.py`: solves a spec for operands of known shape
+- `shapes.py`, `sizes.py`, `symbols.py`: the users' objects for shapes, sizes and indices
+- `logic.py`: the rule of each operation for its shapes
+- `projections.py`: index maps of a spec; `products.py`, `joins.py`: nodes of a spec
+- `einsum.py`: `einsum` and `concat` for every kind of operand
+- `leaves.py`, `tensors.py`, `constructors.py`: shaped tensors, given or computed; `emission.py`:
+  nodes of shaped tensors
 
 May import `base`, `symbolic`, `views`, `graph`, `numpy_rules`,
 `accumulators`.

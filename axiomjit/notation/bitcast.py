@@ -1,4 +1,4 @@
-"""Reinterprets words of random bits as elements of a dtype (OCANNL shapes: Uint4x32_to_prec)."""
+"""Reinterpret words of random bits as elements of a dtype (OCANNL shapes: Uint4x32_to_prec)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from axiomjit.graph.shape_ops import reshaped
 from axiomjit.graph.traced_values import NodeValue, ShapedValue
 from axiomjit.notation.logic import Bitcast
 from axiomjit.notation.rows import Solution
-from axiomjit.notation.tensors import ShapedTensor, as_shaped, record
+from axiomjit.notation.tensors import ShapedTensor, as_shaped, result_of
 from axiomjit.symbolic.dims import Dim, dim
 
 WORD = DTYPES["u4"]
@@ -30,11 +30,12 @@ def bitcast(words: Any, dtype: DTypeLike) -> Any:
     """The bits of words as elements of a dtype, as by `words.view(dtype)`.
 
     Args:
-        words: uint32 of shape (n, 4): an array, a traced array, an axis tensor or a shaped tensor.
-        dtype: A dtype of 1 to 16 bytes; as bools, bytes other than 0 are true.
+        words: An array, a traced array, an axis tensor or a shaped tensor of dtype uint32 and shape
+            (n, 4).
+        dtype: A dtype of 1 to 16 bytes; with bool, bytes other than 0 become True.
 
     Returns:
-        A fresh array of 16 n / itemsize elements in one dimension; a shaped tensor has an inferred
+        A new one-dimensional array of 16 n / itemsize elements; a shaped tensor has an inferred
         shape with this number of elements.
 
     Raises:
@@ -68,7 +69,7 @@ def _of_tensor(words: ShapedTensor, kind: DType, asked: str) -> ShapedTensor:
     def emit(where: Projections, nodes: Sequence[Node]) -> Node:
         return reshaped(_bits(nodes[0], kind, asked), where.shape)
 
-    result = record(Bitcast(16 // kind.itemsize), [words], project, emit, asked)
+    result = result_of(Bitcast(16 // kind.itemsize), [words], project, emit, asked)
     return result
 
 
@@ -78,7 +79,7 @@ def _bits(words: Node, kind: DType, asked: str) -> Node:
 
 
 def _check(dtype: DType, shape: Sequence[int | Dim], asked: str) -> None:
-    """Refuse words that are not four to a row."""
+    """Refuse words that are not uint32 of shape (n, 4)."""
     if dtype != WORD:
         remedy = "give uint32 words, as words.view(np.uint32) has them"
         raise GraphTypeError(asked, f"words of dtype {dtype}", remedy, user_location())

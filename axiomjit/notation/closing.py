@@ -1,8 +1,9 @@
-"""Closes shapes: chooses sizes and rows that demands leave open, by fixed rules (OCANNL shapes).
+"""Close shapes: choose sizes and rows that demands leave open, by fixed rules (OCANNL shapes).
 
-A leaf becomes as large as its uses, because nothing else would fix its shape. A row that no use
-fixes has no axes, and an axis that no use fixes has length 1. Each stage makes all its choices from
-the state before it, so they do not depend on the order of the program.
+A leaf becomes as large as its uses, because nothing else would determine its shape. A row that no
+use determines has no axes, and an axis that no use determines has length 1. Each stage makes all
+its choices from the state before the stage, so the choices do not depend on the order of the
+program.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from functools import cache
 from typing import Final, TypeVar
 
 from axiomjit.base.errors import ShapeError
-from axiomjit.notation.demands import EqualRows, Joins, JoinsAxes, Stretches, StretchesAxis
+from axiomjit.notation.demands import EqualRows, LongestAxis, LongestRow, Stretches, StretchesAxis
 from axiomjit.notation.solving import LOCK, Solver, connected
-from axiomjit.notation.sums import AffineSize, ConcatSize, Exact, Total, quotient_of
+from axiomjit.notation.sums import AffineSize, ConcatSize, ExactSizes, Total, quotient_of
 from axiomjit.notation.terms import Cell, Demand, Origin, RowVariable, Unknown, closed_row, open_row
 from axiomjit.symbolic.dims import Dim, dim, product
 
@@ -23,16 +24,16 @@ Key = TypeVar("Key", RowVariable, Cell)
 
 
 class Bounds:
-    """Connected open rows and sizes, with the demands that bound each of them."""
+    """Connected unknown rows and sizes, with the demands that bound each of them."""
 
     def __init__(self, unknowns: Sequence[Unknown], demands: Sequence[Demand]) -> None:
-        """Group the demands by the unknown row or size that each of them limits."""
+        """Group the demands by the unknown row or size that each demand bounds."""
         self.demands = demands
         self.rows = [u for u in unknowns if isinstance(u, RowVariable)]
         self.cells = [u for u in unknowns if isinstance(u, Cell)]
         self._above: dict[RowVariable, list[Stretches]] = {}
         self._beyond: dict[Cell, list[StretchesAxis]] = {}
-        self._joins: dict[RowVariable, list[Joins]] = {}
+        self._joins: dict[RowVariable, list[LongestRow]] = {}
         for demand in demands:
             if isinstance(demand, Stretches):
                 variable = demand.operand.flat.variable
@@ -40,31 +41,31 @@ class Bounds:
                     self._above.setdefault(variable, []).append(demand)
             elif isinstance(demand, StretchesAxis):
                 self._beyond.setdefault(demand.operand.root, []).append(demand)
-            elif isinstance(demand, Joins):
+            elif isinstance(demand, LongestRow):
                 result = demand.result.flat.variable
                 if result is not None:
                     self._joins.setdefault(result, []).append(demand)
-        joined = (d.result.root for d in demands if isinstance(d, JoinsAxes))
+        joined = (d.result.root for d in demands if isinstance(d, LongestAxis))
         wholes = (d.whole.root for d in demands if isinstance(d, AffineSize | ConcatSize))
         factors = (d.factor.root for d in demands if isinstance(d, Total))
         self.follows: set[Unknown] = {*self._joins, *joined, *wholes, *factors}
-        """Unknowns computed from others; they are chosen last."""
-        self.exact = {v for d in demands if isinstance(d, Exact) for v in d.variables}
-        """Rows in a group with a known total number of axes."""
+        """The unknowns that demands compute from other unknowns; they are chosen last."""
+        self.exact = {v for d in demands if isinstance(d, ExactSizes) for v in d.variables}
+        """The row variables in an `ExactSizes` demand, which fixes the total number of axes."""
         self._ranks: dict[RowVariable, tuple[int, bool] | None] = {}
         self._sizes: dict[Cell, list[Dim]] = {}
 
     def rank(self, variable: RowVariable) -> tuple[int, bool] | None:
-        """The least number of axes of the results that a row stretches to; True if all are closed.
+        """The least number of axes to which a row stretches, and True if all results are closed.
 
-        None if there is no such result, or no demand bounds any of them.
+        Returns None if the row stretches to no result whose number of axes is bounded.
         """
         for one in _dependences_first(variable, self._rows_above, self._ranks):
             self._ranks[one] = self._rank(one)
         return self._ranks[variable]
 
     def sizes(self, cell: Cell) -> list[Dim]:
-        """The distinct known sizes of the results that an axis stretches to."""
+        """The distinct known sizes of the results to which an axis stretches."""
         for one in _dependences_first(cell, self._cells_above, self._sizes):
             self._sizes[one] = self._known_sizes(one)
         return self._sizes[cell]
@@ -84,8 +85,8 @@ class Bounds:
             if result.variable is not None:
                 beyond = self._ranks.get(result.variable)
                 joins = self._joins.get(result.variable, [])
-                own = max([own, *(one.beside(variable) for one in joins)])
-                alone = any(one.deciding == [variable] and one.beside(None) for one in joins)
+                own = max([own, *(one.most_axes(variable) for one in joins)])
+                alone = any(one.deciding == [variable] and one.most_axes(None) for one in joins)
                 if beyond is None and not alone and len(result.cells) <= own:
                     continue
                 above = (0, alone) if beyond is None else (beyond[0], alone and beyond[1])
@@ -106,7 +107,7 @@ class Bounds:
 def _dependences_first(
     start: Key, above: Callable[[Key], Sequence[Key]], known: Mapping[Key, object]
 ) -> list[Key]:
-    """The unknown keys that `start` depends on, in dependence order; cycles are cut."""
+    """The keys missing in `known` on which `start` depends, dependences first; cycles are cut."""
     order: list[Key] = []
     seen: set[Key] = set()
     waiting = [(start, False)]
@@ -124,14 +125,14 @@ def _dependences_first(
 _CLOSING: Final = Origin("closing", "the shapes that are asked for", None)
 _RowChoices = list[tuple[RowVariable, int]]
 _CellChoices = list[tuple[Cell, int | Dim]]
-"""Axes of unknown size, each with the size that was chosen for it."""
+"""Cells of unknown size, each with the size that was chosen for it."""
 
 
 def close(start: Iterable[Unknown]) -> None:
-    """Close these unknowns, and all others that demands connect with them.
+    """Choose values for these unknowns and for all unknowns that demands connect with them.
 
     Raises:
-        ShapeError: the choices contradict a demand, or a parameter is left open.
+        ShapeError: the choices contradict a demand, or no use determines the shape of a parameter.
     """
     with LOCK:
         solver = Solver()
@@ -154,7 +155,7 @@ def _close(solver: Solver, start: list[Unknown]) -> None:
 
 
 def _open_unknowns(start: Iterable[Unknown]) -> list[Unknown]:
-    """For each unknown that is still open, the one that stands for all unknowns equal to it."""
+    """The representatives of those unknowns that have no value yet."""
     found: list[Unknown] = []
     for unknown in start:
         if isinstance(unknown, RowVariable):
@@ -175,7 +176,7 @@ def _apply(solver: Solver, unknown: Unknown, value: int | Dim) -> None:
 
 
 def _bounded_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
-    """Choose rows as long as their shortest result, first for rows whose results are all closed."""
+    """Choose for each row the axes of its shortest result; rows with closed results come first."""
     rows = [row for row in bounds.rows if row.leaf is leaf and row not in bounds.exact]
     ranks = [(row, bounds.rank(row)) for row in rows]
     known = [(row, rank) for row, rank in ranks if rank is not None]
@@ -184,10 +185,10 @@ def _bounded_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
 
 
 def _exact_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
-    """Divide a known number of axes: the output takes all that fit, then batch, then input."""
+    """Divide a known number of axes among rows: first to output, then to batch, then to input."""
     choices: _RowChoices = []
     for demand in bounds.demands:
-        if not isinstance(demand, Exact):
+        if not isinstance(demand, ExactSizes):
             continue
         if not demand.split:
             demand.refuse_split()
@@ -208,7 +209,7 @@ def _exact_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
 
 
 def _counted_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
-    """Choose one axis for rows with a known number of elements, in the output row if possible."""
+    """Choose an axis for rows with a known number of elements, in the output row if possible."""
     choices: _RowChoices = []
     for demand in bounds.demands:
         if not isinstance(demand, Total):
@@ -226,42 +227,42 @@ def _counted_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
 
 
 def _suffices(demand: Total, bounds: Bounds) -> bool:
-    """True if the present axes can have the demanded number of elements without another axis."""
+    """True if the existing axes can have the demanded number of elements."""
     cells = [cell for row in demand.rows for cell in row.flat.cells]
     if all(cell.size is not None for cell in cells):
         return bool(cells) and demand.is_met
     wanted = {cell: bounds.sizes(cell) for cell in cells if cell.size is None}
     if demand.rows[len(demand.rows) // 2].flat.variable is None or not all(wanted.values()):
         return True
-    return _shares(demand, {cell: sizes[0] for cell, sizes in wanted.items()}) is not None
+    return _fitting_sizes(demand, {cell: sizes[0] for cell, sizes in wanted.items()}) is not None
 
 
-def _shares(demand: Total, wanted: Mapping[Cell, int | Dim]) -> dict[Cell, Dim] | None:
-    """Sizes, as wanted or 1, whose product is a number of elements; None if impossible.
+def _fitting_sizes(demand: Total, wanted: Mapping[Cell, int | Dim]) -> dict[Cell, Dim] | None:
+    """Choose for each axis its wanted size or 1, so that all have the demanded number of elements.
 
-    Axes of the output come first, then those of the batch, each from the right. Axes without a
-    wanted size may have any size.
+    Axes of the output are tried first, then batch, then input axes, each row from the right. Axes
+    without a wanted size may have any size. Returns None if no choice fits.
     """
     batch, output, inner = ([*reversed(row.flat.cells)] for row in demand.rows)
     times = Counter(cell for cell in (*output, *batch, *inner) if cell.size is None)
     cells = [cell for cell in times if cell in wanted]
 
     @cache
-    def shares(place: int, whole: Dim) -> dict[Cell, Dim] | None:
+    def fitting_sizes(place: int, whole: Dim) -> dict[Cell, Dim] | None:
         if place == len(cells):
             return {} if whole == 1 or len(cells) < len(times) else None
         for size in (dim(wanted[cells[place]]), dim(1)):
             rest = quotient_of(whole, product((size,) * times[cells[place]]))
-            found = None if rest is None else shares(place + 1, rest)
+            found = None if rest is None else fitting_sizes(place + 1, rest)
             if found is not None:
                 return {cells[place]: size, **found}
         return None
 
-    return None if demand.remaining is None else shares(0, demand.remaining)
+    return None if demand.remaining is None else fitting_sizes(0, demand.remaining)
 
 
 def _least_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
-    """Choose no axes for undecided rows, or the number of axes of an equal row."""
+    """Choose the least number of axes for each undecided row, 0 unless an equal row has more."""
     least = {row: 0 for row in bounds.rows if row.leaf is leaf}
     for demand in bounds.demands:
         if isinstance(demand, EqualRows):
@@ -282,7 +283,7 @@ def _least_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
 
 
 def _refuse_undecided(unknown: Unknown, what: str) -> None:
-    """Raise an error if the unknown is of a parameter, whose uses leave its shape open."""
+    """Raise an error if the unknown belongs to a parameter, since no use determines its shape."""
     param = unknown.param
     if param is not None:
         raise ShapeError(
@@ -295,7 +296,7 @@ def _refuse_undecided(unknown: Unknown, what: str) -> None:
 
 
 def _bounded_cells(bounds: Bounds, leaf: bool) -> _CellChoices:
-    """Choose lengths as in results; 1 if results differ or a given number of elements needs it."""
+    """Choose the results' lengths, or 1 if results differ or a given number of elements needs 1."""
     choices: dict[Cell, int | Dim] = {}
     for cell in bounds.cells:
         found = bounds.sizes(cell) if cell.leaf is leaf else []
@@ -304,17 +305,17 @@ def _bounded_cells(bounds: Bounds, leaf: bool) -> _CellChoices:
             choices[cell] = 1 if only_first or len(found) > 1 else found[0]
     for demand in bounds.demands:
         if isinstance(demand, Total) and choices:
-            choices |= _shares(demand, choices) or {}
+            choices |= _fitting_sizes(demand, choices) or {}
     return [*choices.items()]
 
 
 def _vanishing(bounds: Bounds, leaf: bool) -> _CellChoices:
-    """Choose 0 for parts of concatenations that may vanish."""
+    """Choose 0 for the lengths of parts of concatenations that may vanish."""
     return [(cell, 0) for cell in bounds.cells if cell.may_vanish and cell.leaf is leaf]
 
 
 def _factors(bounds: Bounds, leaf: bool) -> _CellChoices:
-    """Choose 1 for windows, and for all axes but the last of a number of elements."""
+    """Choose 1 for window lengths, and for all but the last axis of a known number of elements."""
     choices: _CellChoices = []
     for demand in bounds.demands:
         if isinstance(demand, AffineSize) and demand.kernel is not None:
@@ -332,7 +333,7 @@ def _factors(bounds: Bounds, leaf: bool) -> _CellChoices:
 
 
 def _least_cells(bounds: Bounds, leaf: bool) -> _CellChoices:
-    """Choose for undecided axes the least length for their fixed indices, else 1."""
+    """Choose for undecided axes the least length that fixed indices allow, at least 1."""
     free = [cell for cell in bounds.cells if cell not in bounds.follows]
     cells = [cell for cell in free if cell.leaf is leaf]
     if not cells and not leaf:
@@ -349,7 +350,7 @@ _CELLS: Final[tuple[_Stage, ...]] = (_bounded_cells, _vanishing, _factors, _leas
 
 
 def _choices(bounds: Bounds) -> Sequence[tuple[Unknown, int | Dim]]:
-    """The choices of the first stage that has any."""
+    """The choices of the first stage that makes choices."""
     for stages in (_ROWS, _CELLS):  # the axes that meet are known only when all rows are closed
         for leaf in (True, False):
             for stage in stages:

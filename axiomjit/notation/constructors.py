@@ -1,4 +1,4 @@
-"""Makes shaped tensors."""
+"""The constructor of shaped tensors."""
 
 from __future__ import annotations
 
@@ -25,18 +25,20 @@ def tensor(
 ) -> ShapedTensor:
     """Make a tensor with batch, input and output axes; its shape may be partly inferred.
 
-    Its dimensions are in memory order: batch, output, input.
+    The dimensions are in memory order: batch, output, input.
 
     Args:
-        value: An array, which is reshaped to the inferred shape; a number, which fills it; a fetch,
-            such as `axiomjit.notation.arange_like`; or None for a tensor that only has a shape.
-        batch: The batch axes, each a size, a `Size` or a pair of label and size; `()` for none.
-        input: The input axes.
-        output: The output axes.
-        spec: The three kinds of axes in label notation, such as "b|3->n", instead of the arguments
-            above.
-        exact: True if an array keeps its dimensions.
-        param: True if the shape must follow from the tensor's uses; otherwise it is an error.
+        value: An array, which is reshaped to the inferred shape; a number, to which all elements
+            are equal; a fetch such as `axiomjit.notation.arange_like`, which makes the elements; or
+            None for a tensor that has a shape but no values.
+        batch: The batch axes, each a size, a `Size` or a pair of label and size; `()` for no axes.
+        input: The input axes, given like `batch`.
+        output: The output axes, given like `batch`.
+        spec: All axes in label notation, such as "b|3->n", in place of `batch`, `input` and
+            `output`.
+        exact: True if an array keeps its dimensions, False if it is reshaped.
+        param: True if the shape must follow from the uses of the tensor; a shape that they leave
+            open is then an error.
         deduced: "input_equals_output" if input and output axes are the same.
         name: A name for messages.
 
@@ -44,8 +46,8 @@ def tensor(
         A shaped tensor, for pointwise operators, `@`, `.T`, `x[i]` and `einsum`.
 
     Raises:
-        ShapeError: the shape is given twice, or does not fit the value.
-        SpecError: the spec cannot be read.
+        ShapeError: the shape is given both by `spec` and by axes, or does not fit the value.
+        SpecError: the spec is not in label notation.
         GraphTypeError: the value cannot be an operand.
 
     Examples:

@@ -1,4 +1,4 @@
-"""Demands on rows and axes: two are equal, or an operand stretches to a result."""
+"""Demands that rows or axes are equal, or that an operand's axes stretch to a result's."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _EQUAL: Final = "use as many axes as meet there; in a spec one label per axis, o
 
 
 def _pairs(one: Row, other: Row) -> tuple[Pairs, Pairs]:
-    """Pair the axes of two rows at equal positions from the left, and those from the right."""
+    """Pair leading axes of two rows by position from the left, trailing axes from the right."""
     front = zip(one.leading, other.leading, strict=False)
     back = zip(reversed(one.trailing), reversed(other.trailing), strict=False)
     return [*front], [*back]
@@ -45,11 +45,11 @@ class EqualRows(Demand):
 
     @property
     def unknowns(self) -> list[Unknown]:
-        """The open rows and sizes of both."""
+        """The unknown rows and sizes of both rows."""
         return [*self.left.flat.unknowns, *self.right.flat.unknowns]
 
     def step(self, solver: Solver) -> bool:
-        """Equate axes at equal positions, and bind a variable to the rest."""
+        """Equate axes at equal positions, and bind a row variable to the remaining axes."""
         left, right = self.left.flat, self.right.flat
         if left.variable is None and right.variable is None:
             return self._closed(left, right, solver)
@@ -116,7 +116,7 @@ class EqualRows(Demand):
 
 
 class Stretches(Demand):
-    """The demand that an operand's row stretches to a result's, which may have more axes."""
+    """The demand that an operand's row stretches to the result's row, which may have more axes."""
 
     __slots__ = ("matched", "operand", "result")
 
@@ -127,11 +127,11 @@ class Stretches(Demand):
 
     @property
     def unknowns(self) -> list[Unknown]:
-        """The open rows and sizes of both."""
+        """The unknown rows and sizes of both rows."""
         return [*self.result.flat.unknowns, *self.operand.flat.unknowns]
 
     def step(self, solver: Solver) -> bool:
-        """Match the outer axes; an open result that is too short gets more axes."""
+        """Match leading and trailing axes; a result with a row variable gets axes that it lacks."""
         result, operand = self.result.flat, self.operand.flat
         lacking = len(operand.cells) - len(result.cells)
         if lacking > 0:
@@ -167,7 +167,7 @@ class Stretches(Demand):
         solver.bind(variable, Row(cells[:front], rest, cells[front:]), self.origin)
 
     def candidate(self, result: Row) -> tuple[Cell | None, ...]:
-        """The axes of a result that the operand's variable would stand for."""
+        """The axes of the result to which the operand's row variable would be bound."""
         operand = self.operand.flat
         cells = result.flat.cells
         front, back = len(operand.leading), len(operand.trailing)
@@ -175,7 +175,7 @@ class Stretches(Demand):
 
 
 class StretchesAxis(Demand):
-    """The demand that an operand's axis is as long as the result's, or 1."""
+    """The demand that an operand's axis has the length of the result's axis, or 1."""
 
     __slots__ = ("operand", "result")
 
@@ -185,11 +185,11 @@ class StretchesAxis(Demand):
 
     @property
     def unknowns(self) -> list[Unknown]:
-        """The axes among the two whose size is unknown."""
+        """The axes of unknown size among the operand's and the result's."""
         return [cell for cell in (self.result.root, self.operand.root) if cell.size is None]
 
     def step(self, solver: Solver) -> bool:
-        """Equate both, unless the operand's length is 1 or may become 1."""
+        """Equate both axes, unless the operand's length is 1 or may become 1."""
         result, operand = self.result.root, self.operand.root
         if result is operand:
             return True
@@ -209,7 +209,7 @@ class StretchesAxis(Demand):
         return operand.root.size is not None
 
     def _meet(self, result: Cell, operand: Cell, solver: Solver) -> None:
-        """Set the operand to 1 if it meets results of different sizes."""
+        """Set the operand's length to 1 if it stretches to results of different sizes."""
         for demand in operand.watchers:
             if isinstance(demand, StretchesAxis) and demand.active and demand is not self:
                 other = demand.result.root
@@ -220,35 +220,35 @@ class StretchesAxis(Demand):
                         return
 
 
-class Joins(Demand):
-    """The demand that a result's row has no more axes than the longest operand's."""
+class LongestRow(Demand):
+    """The demand that a result's row has at most the axes of the longest operand's row."""
 
     __slots__ = ("operands", "result")
 
     def __init__(self, result: Row, operands: Sequence[Row], origin: Origin) -> None:
-        """Store the rows. `Stretches` demands that the operands stretch to the result."""
+        """Store the rows; other demands (`Stretches`) make the operands stretch to the result."""
         super().__init__(origin)
         self.result, self.operands = result, tuple(operands)
 
     @property
     def deciding(self) -> list[Unknown]:
-        """The open row variables of the operands, each once."""
+        """The distinct unbound row variables of the operands."""
         rows = (row.flat for row in self.operands)
         return [*dict.fromkeys(row.variable for row in rows if row.variable is not None)]
 
-    def beside(self, variable: RowVariable | None) -> int:
-        """The most axes besides the variable, of operands with this one (None: of closed ones)."""
+    def most_axes(self, variable: RowVariable | None) -> int:
+        """The most axes of an operand with this variable (None: of a closed one), without it."""
         rows = [row.flat for row in self.operands]
         return max((len(row.cells) for row in rows if row.variable is variable), default=0)
 
     @property
     def unknowns(self) -> list[Unknown]:
-        """The open rows and sizes of operands and result."""
+        """The unknown rows and sizes of operands and result."""
         rows = (self.result, *self.operands)
         return [unknown for row in rows for unknown in row.flat.unknowns]
 
     def step(self, solver: Solver) -> bool:
-        """Close the result once operands are closed, or equate it with the only row with axes."""
+        """Close the result if all operands are closed, or equate it with the only nonempty row."""
         operands = [row.flat for row in self.operands]
         if any(row.variable is not None for row in operands):
             return self._follow_one(operands, solver)
@@ -272,11 +272,11 @@ class Joins(Demand):
             for k, cell in enumerate(row.trailing):
                 parts[split + k].append(cell)
         for cell, below in zip(result.cells, parts, strict=True):
-            solver.post(JoinsAxes(cell, below, self.origin))
+            solver.post(LongestAxis(cell, below, self.origin))
         return True
 
     def _follow_one(self, operands: Sequence[Row], solver: Solver) -> bool:
-        """Equate the result with the only row of the operands that has axes."""
+        """Equate the result with the operands' row if all nonempty operands have the same form."""
         rows = [row for row in operands if row.cells or row.variable is not None]
         first = rows[0]
         variable, front, back = first.variable, len(first.leading), len(first.trailing)
@@ -286,12 +286,12 @@ class Joins(Demand):
         leading, trailing = (tuple(Cell() for _ in range(count)) for count in (front, back))
         solver.post(EqualRows(self.result, Row(leading, variable, trailing), self.origin))
         for k, cell in enumerate((*leading, *trailing)):
-            solver.post(JoinsAxes(cell, [row.cells[k] for row in rows], self.origin))
+            solver.post(LongestAxis(cell, [row.cells[k] for row in rows], self.origin))
         return True
 
 
-class JoinsAxes(Demand):
-    """The demand that a result's axis is as long as the longest axis that meets it."""
+class LongestAxis(Demand):
+    """The demand that a result's axis is as long as the longest of the operands' axes."""
 
     __slots__ = ("operands", "result")
 
@@ -301,17 +301,17 @@ class JoinsAxes(Demand):
 
     @property
     def deciding(self) -> list[Cell]:
-        """The operands of unknown size, each once."""
+        """The distinct operands of unknown size."""
         return [*dict.fromkeys(c.root for c in self.operands if c.root.size is None)]
 
     @property
     def unknowns(self) -> list[Unknown]:
-        """The operands of unknown size, and the result."""
+        """The operands of unknown size, and the result if its size is unknown."""
         result = self.result.root
         return [*self.deciding] if result.size is not None else [*self.deciding, result]
 
     def step(self, solver: Solver) -> bool:
-        """Equate the result with the operand that is not 1, or the only one that may be longer."""
+        """Equate the result with an operand that is not 1, or with the only one of unknown size."""
         cells = [cell.root for cell in self.operands]
         longer = [cell for cell in cells if cell.size is not None and cell.size != 1]
         deciding = self.deciding

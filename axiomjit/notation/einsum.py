@@ -1,4 +1,4 @@
-"""Sums of products and other folds by specs, and concatenations (OCANNL shapes)."""
+"""`einsum` and `concat`: sums of products, other folds and joins by specs (OCANNL shapes)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from axiomjit.accumulators.accumulator import Accumulator
-from axiomjit.accumulators.arrays import ArrayFunction, Given
-from axiomjit.base.bounded_tables import LARGEST, BoundedTable
+from axiomjit.accumulators.arrays import ArrayFunction, GraphInputs
+from axiomjit.base.bounded_tables import DEFAULT_LIMIT, BoundedTable
 from axiomjit.base.errors import GraphTypeError, ShapeError, SpecError
 from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.base.records import Record
@@ -22,7 +22,7 @@ from axiomjit.graph.execution import by_names, in_arrays
 from axiomjit.graph.nodes import Node, Op, is_view
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.traced_values import NamedValue, NodeValue, ShapedValue, Source
-from axiomjit.notation.joins import Joining
+from axiomjit.notation.joins import ConcatRuns
 from axiomjit.notation.logic import Einsum
 from axiomjit.notation.parser import parse_einsum
 from axiomjit.notation.products import Meaning, checked_meaning, emit
@@ -31,13 +31,13 @@ from axiomjit.notation.rows import Solution, in_memory_order, solve_known
 from axiomjit.notation.sizes import Size
 from axiomjit.notation.specs import Concat, EinsumSpec
 from axiomjit.notation.templates import SizeOf
-from axiomjit.notation.tensors import as_shaped, record
+from axiomjit.notation.tensors import as_shaped, result_of
 from axiomjit.numpy_rules.einsum import SpecReader, spec_and_operands
 from axiomjit.symbolic.dims import Dim, Scope, bound, dim
 
 
-def computed(function: ArrayCall, placed: Sequence[Any]) -> Any:
-    """The result as the kind of value that the operands are."""
+def apply_call(function: ArrayCall, placed: Sequence[Any]) -> Any:
+    """Call a function with operands of any kind; the result is of the operands' kind."""
     if function.call.meaning is not None and any(map(is_labelled, placed)):
         return by_names("contract_dimensions", function, placed)
     call, placed = function.call, in_arrays(placed)
@@ -56,7 +56,7 @@ def computed(function: ArrayCall, placed: Sequence[Any]) -> Any:
 
 
 class Call(Record):
-    """A call of `einsum` or `concat` without its operands.
+    """The arguments of a call of `einsum` or `concat`, without the operands.
 
     `parsed` is None for a NumPy spec; `meaning` is None for a concatenation.
     """
@@ -72,14 +72,15 @@ class Call(Record):
     def build(
         self, nodes: Sequence[Node], captures: bool = False
     ) -> tuple[Node, tuple[tuple[Source, ...], ...], tuple[Dim, ...]]:
-        """The result's node, the sources of its dimensions in operands, and reduced lengths.
+        """The result's node, the dimensions of operands for each of its own, and reduced lengths.
 
-        The lengths must not be 0.
+        The caller must refuse reduced lengths of 0; there are none if a reduction without elements
+        has a value.
         """
         shapes = [node.shape for node in nodes]
         if self.parsed is None:
             reader = SpecReader(self.spec, shapes)
-            where: Projections | Joining = reader.projections()
+            where: Projections | ConcatRuns = reader.projections()
             names: Sequence[Sequence[Hashable]] = reader.names()
         else:
             solution = self.solved(shapes, captures)
@@ -90,30 +91,30 @@ class Call(Record):
         return self.emit(where, nodes), _sources(names), needed
 
     def solved(self, shapes: Sequence[tuple[Dim, ...]], captures: bool) -> Solution:
-        """The solution of the spec for operands of these shapes."""
+        """Solve the spec for operands of these shapes."""
         assert self.parsed is not None
         check_ranks(self.parsed, shapes)
         capture = self.capture if captures else ()
         sizes = dict(self.sizes)
         return solve_known(self.parsed, shapes, sizes, self.asked, capture, self.broadcast)
 
-    def project(self, solution: Solution) -> Projections | Joining:
-        """The index maps of operands and result, for closed shapes."""
+    def project(self, solution: Solution) -> Projections | ConcatRuns:
+        """The projections for closed shapes, or the runs of a concatenation."""
         assert self.parsed is not None
         if self.meaning is None:
-            return Joining(self.parsed, solution)
+            return ConcatRuns(self.parsed, solution)
         return projections_of(self.parsed, solution)
 
-    def emit(self, where: Projections | Joining, nodes: Sequence[Node]) -> Node:
-        """The node of the result."""
-        if isinstance(where, Joining):
+    def emit(self, where: Projections | ConcatRuns, nodes: Sequence[Node]) -> Node:
+        """The node of the result, from projections or runs."""
+        if isinstance(where, ConcatRuns):
             return where.node(nodes, self.asked)
         assert self.meaning is not None
         return emit(where, nodes, self.meaning, self.asked)
 
 
 def _sources(names: Sequence[Sequence[Hashable]]) -> tuple[tuple[Source, ...], ...]:
-    """For each dimension of the result, the dimensions of operands with its label."""
+    """For each dimension of the result, the dimensions of operands with the same label."""
     written, *read = names
     places: dict[Hashable, list[Source]] = {}
     for k, own in enumerate(read):
@@ -123,7 +124,7 @@ def _sources(names: Sequence[Sequence[Hashable]]) -> tuple[tuple[Source, ...], .
 
 
 def check_ranks(parsed: EinsumSpec, shapes: Sequence[tuple[Dim, ...]]) -> None:
-    """Refuse an operand whose number of dimensions differs from its slot's number of axes.
+    """Refuse an operand whose number of dimensions does not fit the axes of its slot.
 
     Raises:
         SpecError: a caret marks the slot.
@@ -142,8 +143,8 @@ def check_ranks(parsed: EinsumSpec, shapes: Sequence[tuple[Dim, ...]]) -> None:
         start = parsed.text.find(";", start) + 1
 
 
-def fresh(node: Node) -> Node:
-    """The node, copied if it is a view or an operand."""
+def in_new_memory(node: Node) -> Node:
+    """The node itself if it owns new memory; a copy of a view or an operand."""
     return node if isinstance(node, Op) and not is_view(node) else builder.elementwise(COPY, node)
 
 
@@ -157,7 +158,7 @@ def _of_values(host: NodeValue, operands: Sequence[Any], call: Call) -> Any:
         seen = "an axis whose length is needed and not known"
         remedy = "assign axis.length before"
         raise ShapeError(call.asked, seen, remedy, user_location()) from None
-    node = fresh(node)
+    node = in_new_memory(node)
     if placing.need_elements is not None and call.meaning is not None:
         for length in needed:
             placing.need_elements(str(call.meaning.reduce), node, length)
@@ -165,7 +166,7 @@ def _of_values(host: NodeValue, operands: Sequence[Any], call: Call) -> Any:
 
 
 def _of_named(call: Call, *tensors: Any) -> Any:
-    """The result of a call in which tensors stand for the named arrays."""
+    """The result of a call whose named arrays were replaced by tensors."""
     host = next(value for value in tensors if isinstance(value, NodeValue))
     return _of_values(host, tensors, call)
 
@@ -176,11 +177,11 @@ def _of_tensors(operands: Sequence[Any], call: Call) -> Any:
         raise ShapeError(call.asked, seen, "write label notation: 'ij;jk=>ik'", user_location())
     tensors = [as_shaped(value, call.asked, split=False) for value in operands]
     logic = Einsum(call.parsed, call.sizes, call.capture, call.broadcast)
-    return record(logic, tensors, call.project, call.emit, call.asked)
+    return result_of(logic, tensors, call.project, call.emit, call.asked)
 
 
 class ArrayCall(ArrayFunction):
-    """The function of arrays for one call of `einsum` or `concat`."""
+    """The compiled function for the arguments of one call of `einsum` or `concat`."""
 
     def __init__(self, call: Call) -> None:
         super().__init__()
@@ -188,22 +189,23 @@ class ArrayCall(ArrayFunction):
         self.kept = BoundedTable[Hashable, Any]()  # compiled functions of named arrays
 
     def nodes(self, arrays: Sequence[Node]) -> tuple[list[Node], bool]:
-        """The result for nodes."""
-        return [fresh(self.call.build(arrays)[0])], False
+        """The result for operands that are nodes; the result is never a tuple."""
+        return [in_new_memory(self.call.build(arrays)[0])], False
 
     def sources(self, shapes: Sequence[tuple[int, ...]]) -> tuple[tuple[Source, ...], ...]:
-        """For each dimension of the result, the dimensions of operands with its label."""
+        """For each dimension of the result, the dimensions of operands with the same label."""
         key = "sources", tuple(map(len, shapes))
         found: tuple[tuple[Source, ...], ...] | None = self.kept.get(key)
         if found is None:
-            given = Given([np.broadcast_to(np.int8(0), one) for one in shapes], self.call.asked)
+            examples = [np.broadcast_to(np.int8(0), one) for one in shapes]
+            given = GraphInputs(examples, self.call.asked)
             with bound(Scope(given.symbols)):
                 found = self.call.build(given.inputs)[1]
             self.kept.keep(key, found)
         return found
 
     def capture(self, arrays: Sequence[Any]) -> None:
-        """Bind the sizes to capture, for arrays of these shapes."""
+        """Bind the `Size` objects to capture, for operands of these shapes."""
         if self.call.capture:
             shapes = [tuple(map(dim, np.shape(array))) for array in arrays]
             self.call.solved(shapes, captures=True)
@@ -229,31 +231,31 @@ def einsum(
     """Combine operands along equal labels, and reduce over labels that the result lacks.
 
     A spec with `=>` is in label notation: `"b|i->o;b|j->i=>b|j->o"`, operands separated by `;`. Any
-    other spec, such as `"ij,jk->ik"`, means what it means in `numpy.einsum`, whose lists of numbers
-    are accepted too. The dimensions of arrays and the axes of axis tensors are in memory order:
-    batch, output, input. In label notation, lengths of 1 do not stretch and elements outside an
-    operand contribute nothing; a result to which nothing contributes is the neutral element.
+    other spec, such as `"ij,jk->ik"`, or a list of numbers, is one of `numpy.einsum`. The
+    dimensions of arrays and the axes of axis tensors are in memory order: batch, output, input. In
+    label notation, lengths of 1 do not stretch, and elements outside an operand contribute nothing;
+    a result without contributions is the neutral element.
 
     Args:
-        spec: Which labels the dimensions of the operands and of the result have.
+        spec: The labels of the dimensions of operands and result.
         operands: Arrays, traced arrays, DataArrays, axis tensors or shaped tensors. Arrays may be
             mixed with traced arrays, DataArrays and shaped tensors.
         combine: "mul", "add", "sub" or "div", from left to right, or "where" of three operands.
         reduce: "sum", "max", "min", "prod", "mean", "logsumexp", or an Accumulator, which gets
-            elements in the order in which labels first appear, those of the result first.
-        sizes: For each label its size, for a row variable its number of elements or list of sizes.
-        capture: `Size` objects to bind to labels and row variables by name.
+            elements in the order in which labels first appear, the result's labels first.
+        sizes: The size of each label; the number of elements or list of sizes of a row variable.
+        capture: `Size` objects to bind to the labels and row variables with their names.
         use_padding: True if windows written with a plain `+` may reach outside the operand.
-        broadcast: True if the axes of a row variable of several operands stretch, as those of
-            NumPy's ellipsis do.
+        broadcast: True if the axes of a row variable stretch between operands, like NumPy's
+            ellipsis.
 
     Returns:
-        A fresh value of the operands' kind. An axis tensor has the axes of the first operands with
-        these labels, a DataArray their dimensions. The dtype is the common one, for integers too;
-        mean and logsumexp give floats.
+        A new value of the operands' kind. For each label an axis tensor has the axis, a DataArray
+        the dimension, of the first operand with this label. The dtype is the operands' common
+        dtype, also for integers; mean and logsumexp give floats.
 
     Raises:
-        SpecError: the spec cannot be read; a caret marks the place.
+        SpecError: the spec is not valid; a caret marks the wrong character.
         ShapeError: the operands do not fit the spec.
         GraphValueError: `combine` or `reduce` is unknown, or a maximum or minimum has no elements.
         GraphTypeError: operands of these kinds cannot be mixed.
@@ -275,30 +277,32 @@ def einsum(
         _check_options(spec, sizes, capture, use_padding, broadcast)
     sizes_of = tuple((sizes or {}).items()), checked_capture(capture, spec)
     given = spec, combine, reduce, *sizes_of, bool(use_padding), bool(broadcast), len(placed)
-    return computed(_function(given), placed)
+    return apply_call(_function(given), placed)
 
 
 @hides_frames
 def concat(spec: str, *operands: Any, sizes: Sizes | None = None, use_padding: bool = False) -> Any:
-    """Concatenate operands, or take parts of one, by a spec with concatenations `a^b`.
+    """Concatenate operands, or take parts of an operand, by a spec with concatenations `a^b`.
 
-    In `a^b` the positions of b follow those of a. `"a;b=>a^b"` joins two operands, `"a^b=>a"` is a
-    prefix and `"a^b=>b"` a suffix; labels that the result lacks are summed over. Elements that no
-    operand fills are 0, as in `"a=>a^b"`.
+    In `a^b` the positions of b follow the positions of a. `"a;b=>a^b"` joins two operands,
+    `"a^b=>a"` takes a prefix and `"a^b=>b"` a suffix. Labels that the result lacks are summed over.
+    Elements that no operand fills are 0, as in `"a=>a^b"`.
 
     Args:
-        spec: Label notation.
-        operands: Values of the kinds that `einsum` takes.
-        sizes: Sizes of labels and row variables.
-        use_padding: True if windows may reach outside the operand, as for `einsum`.
+        spec: A spec in label notation.
+        operands: Operands of the kinds that `einsum` takes.
+        sizes: The sizes of labels and row variables, as for `einsum`.
+        use_padding: True if windows written with a plain `+` may reach outside the operand, as for
+            `einsum`.
 
     Returns:
-        A fresh value of the operands' kind and common dtype. For axis tensors, the concatenated
-        axis is new.
+        A new value of the operands' kind and common dtype. For axis tensors, the concatenated axis
+        is a new axis.
 
     Raises:
-        SpecError: the spec cannot be read.
-        ShapeError: the operands do not fit the spec, or two of them fill the same part.
+        SpecError: the spec is not valid.
+        ShapeError: the operands do not fit the spec, or two operands fill the same part of the
+            result.
 
     Examples:
         >>> x, y = np.arange(3), np.arange(2)
@@ -313,11 +317,11 @@ def concat(spec: str, *operands: Any, sizes: Sizes | None = None, use_padding: b
                [0, 0, 1]])
     """
     given = spec, None, None, tuple((sizes or {}).items()), (), bool(use_padding), False, 0
-    return computed(_function(given), operands)
+    return apply_call(_function(given), operands)
 
 
 def _function(given: tuple[Any, ...]) -> ArrayCall:
-    """The function for these arguments of `einsum`; cached unless an argument may change."""
+    """The function for these arguments of `einsum`, from a cache unless an argument is mutable."""
     _, combine, reduce, sizes, capture, *_ = given
     plain = isinstance(combine, str | None) and isinstance(reduce, str | Accumulator | None)
     if capture or not plain or any(type(size) is not int for _, size in sizes):
@@ -325,7 +329,7 @@ def _function(given: tuple[Any, ...]) -> ArrayCall:
     return _made(*given)
 
 
-@lru_cache(maxsize=LARGEST)
+@lru_cache(maxsize=DEFAULT_LIMIT)
 def _made(
     spec: str,
     combine: Any,
@@ -364,7 +368,7 @@ def _check_joins(parsed: EinsumSpec) -> None:
 
 
 def checked_capture(capture: Sequence[Size] | None, spec: str) -> tuple[Size, ...]:
-    """The sizes to capture, checked.
+    """The `Size` objects to capture as a tuple, after checking their types.
 
     Raises:
         GraphTypeError: an item is not a Size.

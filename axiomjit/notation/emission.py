@@ -1,4 +1,4 @@
-"""Projections and nodes of operations with closed shapes; dimensions are in memory order."""
+"""Make projections and nodes of operations with closed shapes; dimensions are in memory order."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ from axiomjit.symbolic.index_maps import Affine, fixed, iterator
 Apply = Callable[..., Node | tuple[Node, ...]]
 """A NumPy rule: a function from nodes to a node."""
 Starts = dict[str, tuple[Row, int]]
-"""For each kind of axes the row that an operand's row meets, and its first dimension."""
+"""For each kind of axes, the row that is matched with an operand's row, and that row's first
+dimension."""
 
 
 def pointwise(shapes: Sequence[Shape], result: Shape) -> Projections:
-    """The projections of operands that stretch to the result."""
+    """The projections of a pointwise operation, whose operands stretch to the result."""
     starts: Starts = {}
     place = 0
     for kind in MEMORY_ORDER:
@@ -40,7 +41,7 @@ def pointwise(shapes: Sequence[Shape], result: Shape) -> Projections:
 
 
 def applied(apply: Apply, to: Projections, nodes: Sequence[tuple[Node, bool]]) -> Node:
-    """The node of an elementwise function; nodes marked False are numbers without projection."""
+    """The node of an elementwise function; a node paired with False is a number."""
     maps = iter(to.read)
     spread = [builder.view(n, next(maps), to.extents) if one else n for n, one in nodes]
     found = apply(*spread)
@@ -49,7 +50,7 @@ def applied(apply: Apply, to: Projections, nodes: Sequence[tuple[Node, bool]]) -
 
 
 def composed(left: Shape, right: Shape, result: Shape) -> Projections:
-    """The projections of `left @ right`: the input of the left meets the output of the right."""
+    """The projections of `left @ right`, which contracts left input axes with right output axes."""
     batch, output, inner = (result.rows[kind].flat for kind in MEMORY_ORDER)
     outputs = len(batch.cells)
     inputs = outputs + len(output.cells)
@@ -68,7 +69,7 @@ def composed(left: Shape, right: Shape, result: Shape) -> Projections:
 
 
 def transposed(shape: Shape, result: Shape) -> Projections:
-    """The projections of a transpose, which swaps input and output dimensions."""
+    """The projections of a transpose, which swaps input and output axes."""
     indices, extents = _iterators(result.lengths)
     counts = [len(shape.rows[kind].flat.cells) for kind in MEMORY_ORDER]
     batch, swapped = counts[0], counts[0] + counts[2]
@@ -77,7 +78,7 @@ def transposed(shape: Shape, result: Shape) -> Projections:
 
 
 def sliced(index: int | Symbol, shape: Shape, result: Shape) -> Projections:
-    """The projections of `x[index]` on the first dimension; negative counts from the end."""
+    """The projections of `x[index]` along the first dimension; the index may be negative."""
     indices, extents = _iterators(result.lengths)
     place = index.dim if isinstance(index, Symbol) else index
     if isinstance(index, int) and index < 0:
@@ -88,13 +89,13 @@ def sliced(index: int | Symbol, shape: Shape, result: Shape) -> Projections:
 
 
 def summed(to: Projections, nodes: Sequence[Node]) -> Node:
-    """The products of the operands, summed over the iterators that the result lacks."""
+    """The node of the products of operands, summed over the iterators that the result lacks."""
     reads = list(zip(nodes, to.read, strict=True))
     return in_place(sum_of_products(reads, to.extents, to.rank), to)
 
 
 def _iterators(lengths: Sequence[Dim]) -> tuple[list[Affine], tuple[Dim, ...]]:
-    """An iterator for each length other than 1, and the extents."""
+    """The index of each dimension (an iterator, or 0 for length 1), and the iterators' extents."""
     indices: list[Affine] = []
     extents: list[Dim] = []
     for length in lengths:
@@ -109,7 +110,7 @@ def _iterators(lengths: Sequence[Dim]) -> tuple[list[Affine], tuple[Dim, ...]]:
 def _functions(
     shape: Shape, starts: Starts, lengths: Sequence[Dim], indices: Sequence[Affine]
 ) -> tuple[Affine, ...]:
-    """The index functions of an operand, each of whose rows meets a row from a dimension on."""
+    """The index function of each dimension of an operand, whose rows are matched as in `starts`."""
     found: list[Affine] = []
     for kind in MEMORY_ORDER:
         row, (whole, start) = shape.rows[kind].flat, starts[kind]
@@ -122,8 +123,8 @@ def _functions(
     return tuple(found)
 
 
-def table_row(function: Callable[..., object]) -> Apply | None:
-    """The rule of an elementwise NumPy function; None if the table has no rule for it."""
+def rule_of(function: Callable[..., object]) -> Apply | None:
+    """The rule of an elementwise NumPy function, or None if there is no rule."""
     if function is np.where:
         return cast(Apply, FUNCTIONS[function])
     if not isinstance(function, np.ufunc) or function.nout != 1 or function.signature is not None:

@@ -1,7 +1,7 @@
-"""Concatenations `a^b` of label notation: joins of blocks, each the sum of its runs.
+"""Concatenations `a^b` of label notation: joins of blocks, each of which is the sum of its runs.
 
-A run chooses one live part of each concatenation. It reads the operand whose labels are all live. A
-block without a run is 0.
+A run selects one part of each concatenation as live, and reads the operand whose labels are all
+live. A block without a run is 0.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from axiomjit.symbolic.index_maps import Affine
 _SUM = Meaning("mul", "sum")
 
 
-class Part(Record):
-    """One run: the operand that is read, and its projections onto a block of the result."""
+class Run(Record):
+    """One run: the operand that is read, and its projections onto a block and onto the result."""
 
     operand: int
     live: tuple[str, ...]
@@ -37,32 +37,32 @@ class Part(Record):
     whole: Projections
 
 
-class Joining:
-    """The runs of a spec with concatenations, for known shapes."""
+class ConcatRuns:
+    """The runs of a spec with concatenations, for known shapes; makes the node of the result."""
 
     def __init__(self, spec: EinsumSpec, solution: Solution) -> None:
-        """Find the labels that are live together."""
+        """Find the groups of labels of which exactly one is live in a run."""
         self.spec, self.solution = spec, solution
         self.axes = axes_of(spec.result, solution.result)
         joined = [axis for slot in spec.slots for axis in slot if isinstance(axis, Concat)]
         self.groups = _groups(joined)
 
-    def parts(self) -> tuple[Part, ...]:
-        """All runs in which an operand is read, in the order of the result's blocks."""
-        found: list[Part] = []
+    def parts(self) -> tuple[Run, ...]:
+        """All runs that read an operand, in the order of the result's blocks."""
+        found: list[Run] = []
         for choice in itertools.product(*map(_choices, self.axes)):
             found += self._runs(choice)
         return tuple(found)
 
     def projections(self) -> tuple[Projections, ...]:
-        """For each run the projections of the operand that it reads."""
+        """For each run, the projections of its operand onto the whole result."""
         return tuple(part.whole for part in self.parts())
 
     def node(self, nodes: Sequence[Node], asked: str) -> Node:
-        """The result: a join of blocks, each the sum of its runs."""
+        """The node of the result: a join of blocks, each of which is the sum of its runs."""
         dtype = common(tuple(promotable(node) for node in nodes))
         given = [cast(builder.strong(node), dtype) for node in nodes]
-        runs: dict[tuple[str | None, ...], list[Part]] = {}
+        runs: dict[tuple[str | None, ...], list[Run]] = {}
         for part in self.parts():
             runs.setdefault(self._block(part.live), []).append(part)
 
@@ -94,7 +94,7 @@ class Joining:
             for axis in self.axes
         )
 
-    def _runs(self, choice: Sequence[str | None]) -> Iterator[Part]:
+    def _runs(self, choice: Sequence[str | None]) -> Iterator[Run]:
         """The runs that write one block of the result."""
         plain = (axis.name for axis in self.axes if isinstance(axis, Label))
         wanted = {name for name in (*choice, *plain) if name is not None}
@@ -121,7 +121,7 @@ class Joining:
             if isinstance(axis, Concat) or (isinstance(axis, Label) and axis.name in joined)
         )
 
-    def _part(self, k: int, live: tuple[str, ...], choice: Sequence[str | None]) -> Part:
+    def _part(self, k: int, live: tuple[str, ...], choice: Sequence[str | None]) -> Run:
         slot, rows = self.spec.operands[k], self.solution.operands[k]
         alone = self.solution.replace(operands=(rows,))
         spec = EinsumSpec((slot,), self.spec.result, self.spec.text)
@@ -131,7 +131,7 @@ class Joining:
             inner = function if one is None else function.replace(offset=function.offset * 0)
             written.append(inner)
         block = whole.replace(written=tuple(written), shape=self._extents(choice))
-        return Part(k, live, block, whole)
+        return Run(k, live, block, whole)
 
 
 def _choices(axis: AxisSpec | None) -> tuple[str | None, ...]:
@@ -139,7 +139,7 @@ def _choices(axis: AxisSpec | None) -> tuple[str | None, ...]:
 
 
 def _groups(joined: Sequence[Concat]) -> list[tuple[str, ...]]:
-    """Groups of labels in the same concatenations; one label of each group is live."""
+    """Groups of labels that share concatenations; in a run one label of each group is live."""
     groups: list[tuple[str, ...]] = []
     for axis in joined:
         if len(set(axis.parts)) < len(axis.parts):

@@ -1,4 +1,4 @@
-"""Sources of the values of leaves, the tensors that are not computed."""
+"""Sources of the values of leaves, which are the tensors that no operation computes."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from axiomjit.symbolic.dims import Dim
 
 
 class Source:
-    """The source of a leaf's values."""
+    """Base class of the sources of a leaf's values."""
 
     __slots__ = ()
 
     def node(self, lengths: tuple[Dim, ...]) -> Node:
-        """The node of the leaf, with these lengths."""
+        """The node of a leaf with these lengths."""
         raise NotImplementedError
 
 
-class Filled(Source):
-    """A leaf filled with one number."""
+class Repeated(Source):
+    """The source of a leaf whose elements are all the same number."""
 
     __slots__ = ("value",)
 
@@ -40,8 +40,8 @@ class Filled(Source):
         return builder.view(self.value, (), lengths)
 
 
-class Given(Source):
-    """A leaf with the elements of an array, or of a computed node, in C order."""
+class Elements(Source):
+    """The source of a leaf with the elements of an array or of a computed node, in C order."""
 
     __slots__ = ("value",)
 
@@ -63,7 +63,7 @@ class Given(Source):
 
 
 class Fetch(Source):
-    """A leaf whose values are made by a function of its closed shape."""
+    """The source of a leaf whose values a function makes from the closed shape."""
 
     __slots__ = ("make", "name")
 
@@ -71,7 +71,7 @@ class Fetch(Source):
         self.name, self.make = name, make
 
     def node(self, lengths: tuple[Dim, ...]) -> Node:
-        """The node of the values, which are made for these lengths."""
+        """The node of the values that the function makes for these lengths."""
         shape = tuple(int(number(length) or 0) for length in lengths)
         array = np.asarray(self.make(shape))
         return builder.as_node(np.array(array, order="C"), f"the values of {self.name}")
@@ -80,8 +80,8 @@ class Fetch(Source):
         return self.name
 
 
-class Missing(Source):
-    """A leaf that has a shape but no values."""
+class NoValues(Source):
+    """The source of a leaf that has a shape but no values."""
 
     __slots__ = ("called",)
 
@@ -108,19 +108,19 @@ arange_like: Final = Fetch("arange_like", _counted)
 
 
 def source_of(value: Any, asked: str) -> tuple[Source, tuple[Dim, ...] | None]:
-    """The source of a leaf's values, and the shape if they are an array.
+    """The source of a leaf's values, and the shape of an array; None as the shape of other values.
 
     Raises:
         GraphTypeError: the value cannot be an operand.
     """
     if value is None:
-        return Missing(asked), None
+        return NoValues(asked), None
     if isinstance(value, Fetch):
         return value, None
     node = value if isinstance(value, Node) else _node(value, asked)
     if isinstance(node, Scalar):
-        return Filled(Scalar(node.dtype, node.value, False)), None
-    return Given(node), node.shape
+        return Repeated(Scalar(node.dtype, node.value, False)), None
+    return Elements(node), node.shape
 
 
 def _node(value: Any, asked: str) -> Node:

@@ -1,6 +1,6 @@
-"""The demands of each operation on the shapes of its operands and its result (OCANNL shapes).
+"""The demands that each operation makes on the shapes of its operands and result (OCANNL shapes).
 
-In pointwise operations the rows of operands are aligned at the right, and missing axes and axes of
+In pointwise operations the rows of operands are aligned at the right; missing axes and axes of
 length 1 stretch. In label notation no axis stretches.
 """
 
@@ -9,38 +9,38 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from axiomjit.base.records import Record
-from axiomjit.notation.demands import EqualRows, Joins, Stretches
+from axiomjit.notation.demands import EqualRows, LongestRow, Stretches
 from axiomjit.notation.rows import check_count
 from axiomjit.notation.sizes import Size
 from axiomjit.notation.solving import Solver
 from axiomjit.notation.specs import KINDS, MEMORY_ORDER, EinsumSpec
-from axiomjit.notation.sums import Exact, Total
+from axiomjit.notation.sums import ExactSizes, Total
 from axiomjit.notation.templates import Rows, SizeOf, Template
 from axiomjit.notation.terms import Cell, Demand, Origin, Row
 from axiomjit.symbolic.dims import dim
 
 
-class Place(Record):
+class CallSite(Record):
     """The name of an operation in messages, and the user's line."""
 
     operation: str
     where: str | None
 
     def origin(self, demand: str) -> Origin:
-        """The origin of one demand."""
+        """The origin of a demand of this operation."""
         return Origin(self.operation, demand, self.where)
 
 
 class Logic(Record):
-    """The rule by which the shape of a result follows from those of the operands."""
+    """Base class of the rules by which operations relate the shapes of result and operands."""
 
     @property
     def spec(self) -> str:
-        """A short text for the rule: the spec, if it is in label notation."""
+        """A short text for the rule; for label notation, the spec."""
         raise NotImplementedError
 
-    def demands(self, result: Rows, operands: Sequence[Rows], place: Place) -> list[Demand]:
-        """The demands of the operation.
+    def demands(self, result: Rows, operands: Sequence[Rows], place: CallSite) -> list[Demand]:
+        """The demands of the operation on the rows of its result and operands.
 
         Raises:
             ShapeError: the number of operands does not fit, or a name is unknown.
@@ -49,15 +49,15 @@ class Logic(Record):
 
 
 class Pointwise(Logic):
-    """Rows of each kind broadcast as NumPy's dimensions do."""
+    """The rule of elementwise functions: each kind of axes is broadcast like NumPy's dimensions."""
 
     @property
     def spec(self) -> str:
-        """The sign that stands for this logic where others have a spec."""
+        """The text `.`, which stands for pointwise operations."""
         return "."
 
-    def demands(self, result: Rows, operands: Sequence[Rows], place: Place) -> list[Demand]:
-        """Each operand stretches to the result."""
+    def demands(self, result: Rows, operands: Sequence[Rows], place: CallSite) -> list[Demand]:
+        """Demand that each operand stretches to the result."""
         return [
             demand
             for kind in KINDS
@@ -66,15 +66,15 @@ class Pointwise(Logic):
 
 
 class Compose(Logic):
-    """Composition: the input of the first operand is the output of the second."""
+    """The rule of `x @ y`: the input axes of x are matched with the output axes of y."""
 
     @property
     def spec(self) -> str:
-        """The text `@`."""
+        """The text `@`, which stands for composition."""
         return "@"
 
-    def demands(self, result: Rows, operands: Sequence[Rows], place: Place) -> list[Demand]:
-        """The result has the first operand's output and the second's input; batch rows stretch."""
+    def demands(self, result: Rows, operands: Sequence[Rows], place: CallSite) -> list[Demand]:
+        """Demand that the result has the output of operand 1 and the input of operand 2."""
         left, right = operands[:2]
         batches = [left["batch"], right["batch"]]
         meet = place.origin("output axes of operand 2 meet the input axes of operand 1")
@@ -87,15 +87,15 @@ class Compose(Logic):
 
 
 class Transpose(Logic):
-    """The transpose, with input and output swapped."""
+    """The rule of `x.T`, which swaps input and output axes."""
 
     @property
     def spec(self) -> str:
-        """The text `.T`."""
+        """The text `T`, which stands for the transpose."""
         return "T"
 
-    def demands(self, result: Rows, operands: Sequence[Rows], place: Place) -> list[Demand]:
-        """Input and output rows are swapped."""
+    def demands(self, result: Rows, operands: Sequence[Rows], place: CallSite) -> list[Demand]:
+        """Demand that the result has the operand's output as input, and its input as output."""
         (rows,) = operands
         return [
             _same(result["batch"], rows["batch"], "batch axes", place),
@@ -105,18 +105,18 @@ class Transpose(Logic):
 
 
 class BatchSlice(Logic):
-    """The leading batch axis at an index; `range` is its size, `least` the least possible one."""
+    """The rule of `x[i]`, which removes the first batch axis, of known `range` or `least` size."""
 
     range: int | None = None
     least: int = 0
 
     @property
     def spec(self) -> str:
-        """A short form."""
+        """The text that stands for this rule."""
         return "@|"
 
-    def demands(self, result: Rows, operands: Sequence[Rows], place: Place) -> list[Demand]:
-        """The result has all axes but that one."""
+    def demands(self, result: Rows, operands: Sequence[Rows], place: CallSite) -> list[Demand]:
+        """Demand that the result has all axes but the first batch axis."""
         (rows,) = operands
         cell = Cell(None if self.range is None else dim(self.range))
         cell.at_least = self.least
@@ -131,28 +131,30 @@ class BatchSlice(Logic):
 
 
 class Bitcast(Logic):
-    """Each row of four uint32 becomes `count` elements."""
+    """The rule of `bitcast`: each row of four uint32 words becomes `count` elements."""
 
     count: int
 
     @property
     def spec(self) -> str:
-        """A short form."""
+        """The text that stands for this rule."""
         return "U4x32"
 
-    def demands(self, result: Rows, operands: Sequence[Rows], place: Place) -> list[Demand]:
-        """The result has the number of elements that the bits make up."""
+    def demands(self, result: Rows, operands: Sequence[Rows], place: CallSite) -> list[Demand]:
+        """Demand that the result has `count` elements per row of words."""
         (rows,) = operands
         words = Cell(name="words")
         exact = [words, Cell(dim(4))]
         return [
-            Exact([rows[kind] for kind in MEMORY_ORDER], exact, place.origin("words of 4 uint32")),
+            ExactSizes(
+                [rows[kind] for kind in MEMORY_ORDER], exact, place.origin("words of 4 uint32")
+            ),
             elements(result, words, place.origin("elements of the words"), self.count),
         ]
 
 
 class Einsum(Logic):
-    """A spec in label notation, with given sizes and captured ones."""
+    """The rule of a spec in label notation, with given sizes and `Size` objects to bind."""
 
     parsed: EinsumSpec
     sizes: tuple[tuple[str, SizeOf], ...] = ()
@@ -164,12 +166,12 @@ class Einsum(Logic):
         """The spec as the user wrote it."""
         return self.parsed.text
 
-    def demands(self, result: Rows, operands: Sequence[Rows], place: Place) -> list[Demand]:
-        """Demand that each tensor has the axes that the spec writes for it."""
+    def demands(self, result: Rows, operands: Sequence[Rows], place: CallSite) -> list[Demand]:
+        """Demand that each tensor has the axes of its slot in the spec."""
         return self.template(result, operands, place).demands
 
-    def template(self, result: Rows, operands: Sequence[Rows], place: Place) -> Template:
-        """The template that holds the demands, and the unknowns of labels and row variables."""
+    def template(self, result: Rows, operands: Sequence[Rows], place: CallSite) -> Template:
+        """The template with the demands and with the unknowns of labels and row variables."""
         made = Template(self.parsed, place.operation, place.where, self.broadcast)
         check_count(made, len(operands))
         for k, (rows, slot) in enumerate(zip(operands, self.parsed.operands, strict=True), 1):
@@ -183,15 +185,15 @@ class Einsum(Logic):
 
 
 def demand_shapes(
-    logic: Logic, result: Rows, operands: Sequence[Rows], place: Place
+    logic: Logic, result: Rows, operands: Sequence[Rows], place: CallSite
 ) -> Template | None:
     """Solve the demands of an operation.
 
     Returns:
-        The template of a spec; None for other operations.
+        The template if the operation is a spec, else None.
 
     Raises:
-        ShapeError: the shapes do not fit; they are unchanged then.
+        ShapeError: the shapes do not fit; all shapes are then unchanged.
     """
     if not isinstance(logic, Einsum):
         Solver().add(logic.demands(result, operands, place))
@@ -204,19 +206,19 @@ def demand_shapes(
 
 
 def elements(rows: Mapping[str, Row], number: Cell, origin: Origin, factor: int = 1) -> Total:
-    """The demand that rows have a number of elements."""
+    """The demand that rows have `number * factor` elements in total."""
     return Total([rows[kind] for kind in MEMORY_ORDER], number, origin, factor)
 
 
-def _joined(kind: str, result: Row, operands: Sequence[Row], place: Place) -> list[Demand]:
+def _joined(kind: str, result: Row, operands: Sequence[Row], place: CallSite) -> list[Demand]:
     if len(operands) == 1:
         return [_same(result, operands[0], f"{kind} axes", place)]
     origins = [place.origin(f"{kind} axes of operand {k}") for k in range(1, len(operands) + 1)]
     stretched: list[Demand] = [
         Stretches(result, row, origin) for row, origin in zip(operands, origins, strict=True)
     ]
-    return [*stretched, Joins(result, operands, place.origin(f"{kind} axes of the result"))]
+    return [*stretched, LongestRow(result, operands, place.origin(f"{kind} axes of the result"))]
 
 
-def _same(result: Row, operand: Row, what: str, place: Place) -> EqualRows:
+def _same(result: Row, operand: Row, what: str, place: CallSite) -> EqualRows:
     return EqualRows(result, operand, place.origin(what))

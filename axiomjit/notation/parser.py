@@ -1,4 +1,4 @@
-"""Parses label notation: the slots of operands and result, their rows and axes (OCANNL shapes).
+"""Parse label notation: the slots of operands and result, their rows and axes (OCANNL shapes).
 
     einsum   := slot (';' slot)* '=>' slot
     slot     := [row '|'] [row '->'] row
@@ -9,8 +9,8 @@
               | coefficient '*' name ['+' integer]
     concat   := name ('^' name)+
 
-In single-character mode each letter is an axis, in multi-character mode commas separate axes. In
-both, the name of a row variable may have several characters.
+In single-character mode each letter is an axis; in multi-character mode commas separate axes. The
+name of a row variable may have several characters in both modes.
 """
 
 from __future__ import annotations
@@ -35,17 +35,18 @@ from axiomjit.notation.specs import (
 )
 
 _MULTICHAR: Final = ",*+^&<"
-_LONGEST: Final = 18
-"""The largest number of digits of an integer, which is then below 2^63."""
+_MOST_DIGITS: Final = 18
+"""The largest number of digits of an integer, so that integers are below 2^63."""
 _PADS: Final = ("<", "=")
 _OPEN: Final = ("...", "..")
 _Row = tuple[tuple[AxisSpec, ...], Token | None, tuple[AxisSpec, ...]]
 
 
 def is_multichar(spec: str) -> bool:
-    """True if the labels of a spec may have several characters and are separated by commas.
+    """True for a spec in multi-character mode, whose labels are separated by commas.
 
-    This is so if the spec contains one of `, * + ^ & <`, or a `=` that is not followed by `>`.
+    A spec is in this mode if it contains one of `, * + ^ & <`, or a `=` that is not followed by
+    `>`.
     """
     for place, sign in enumerate(spec):
         if sign in _MULTICHAR or (sign == "=" and spec[place + 1 : place + 2] != ">"):
@@ -54,16 +55,16 @@ def is_multichar(spec: str) -> bool:
 
 
 def parse_einsum(spec: str, use_padding: bool = False) -> EinsumSpec:
-    """Parse a spec such as `"ij;jk=>ik"`: the slots of operands, and after `=>` that of the result.
+    """Parse a spec such as `"ij;jk=>ik"`: slots of operands, and after `=>` the slot of the result.
 
     Args:
-        spec: The text.
-        use_padding: True if windows may reach outside the axis where `+` has neither `<` nor `=`
-            before it.
+        spec: The text of the spec.
+        use_padding: True if windows written with a plain `+` (without `<` or `=`) may reach outside
+            the axis.
 
     Raises:
-        SpecError: the text is no spec; a caret stands below the place.
-        GraphTypeError: `spec` is no text.
+        SpecError: the text is not a spec; a caret marks the wrong character.
+        GraphTypeError: `spec` is not a string.
     """
     parser = _Parser(spec, use_padding)
     operands = [parser.slot()]
@@ -82,8 +83,8 @@ def parse_labels(spec: str, use_padding: bool = False) -> SlotSpec:
     """Parse the spec of one tensor, such as `"batch|in->out"`, into its rows.
 
     Raises:
-        SpecError: the text is no spec; a caret stands below the place.
-        GraphTypeError: `spec` is no text.
+        SpecError: the text is not a spec; a caret marks the wrong character.
+        GraphTypeError: `spec` is not a string.
     """
     parser = _Parser(spec, use_padding)
     found = parser.slot()
@@ -98,8 +99,8 @@ def parse_shape(spec: str) -> SlotSpec:
     """Parse the spec of a shape, in which `rgb=3` is an axis with a label and a size.
 
     Raises:
-        SpecError: the text is not a spec, or has windows or concatenations.
-        GraphTypeError: `spec` is no text.
+        SpecError: the text is not the spec of a shape, which has no windows or concatenations.
+        GraphTypeError: `spec` is not a string.
     """
     parser = _Parser(spec, False, shape=True)
     found = parser.slot()
@@ -108,7 +109,7 @@ def parse_shape(spec: str) -> SlotSpec:
 
 
 def _scanned(spec: str, several: bool) -> list[Token]:
-    """The tokens of a spec; the last one has kind "end".
+    """The tokens of a spec, followed by a token of kind "end".
 
     Raises:
         SpecError: a character is not part of the notation, or an integer is too large.
@@ -116,15 +117,15 @@ def _scanned(spec: str, several: bool) -> list[Token]:
     tokens = scan(spec, several)
     for token in tokens:
         if not token.kind:
-            raise _strange(spec, token)
-        if token.kind == "int" and len(token.text) > _LONGEST:
+            raise _wrong_character(spec, token)
+        if token.kind == "int" and len(token.text) > _MOST_DIGITS:
             seen = f"an integer of {amount(len(token.text), 'digit')}"
-            remedy = f"write integers of at most {_LONGEST} digits"
+            remedy = f"write integers of at most {_MOST_DIGITS} digits"
             raise refused(spec, token.start, seen, remedy)
     return [*tokens, Token("end", "", len(spec))]
 
 
-def _strange(spec: str, token: Token) -> SpecError:
+def _wrong_character(spec: str, token: Token) -> SpecError:
     place = token.start
     match token.text:
         case "-":
@@ -182,7 +183,7 @@ class _Parser:
         return self.refuse(self.next, f"{self.next} there", remedy)
 
     def finish(self) -> None:
-        """Refuse remaining tokens, and names that are both labels and row variables."""
+        """Refuse remaining tokens, and a name that is both a label and a row variable."""
         if self.next.kind != "end":
             raise self.unexpected("end the spec before it")
         for name, token in self.variables.items():
@@ -192,7 +193,7 @@ class _Parser:
                 raise self.refuse(later, seen, "give the row variable a name of its own")
 
     def slot(self) -> SlotSpec:
-        """One slot: the rows up to `;`, `=>` or the end."""
+        """Parse a slot: the rows up to `;`, `=>` or the end."""
         rows = dict.fromkeys(KINDS, RowSpec())
         row = self.row()
         if self.accept("|"):
@@ -208,7 +209,7 @@ class _Parser:
         return SlotSpec(**rows)
 
     def named(self, row: _Row, kind: str) -> RowSpec:
-        """The row, with its `...` named after this kind."""
+        """A row of the given kind, which names the row variable `...`."""
         leading, variable, trailing = row
         if variable is None:
             return RowSpec((), None, leading)
@@ -217,7 +218,7 @@ class _Parser:
         return RowSpec(leading, name, trailing)
 
     def row(self) -> _Row:
-        """One row: the axes before its row variable, the variable, and the axes after it."""
+        """Parse a row: the axes before the row variable, the variable, and the axes after it."""
         leading = self.listed()
         if self.next.kind not in _OPEN:
             return leading, None, ()
@@ -231,7 +232,7 @@ class _Parser:
         return leading, variable, trailing
 
     def variable(self) -> Token:
-        """The name of a row variable, or the token `...`."""
+        """Parse a row variable; return the token of its name, or the token `...`."""
         token = self.take()
         if token.kind == "...":
             return token
@@ -244,7 +245,7 @@ class _Parser:
         return name
 
     def listed(self) -> tuple[AxisSpec, ...]:
-        """The axes up to a row variable or the end of the row."""
+        """Parse the axes up to a row variable or the end of the row."""
         axes: list[AxisSpec] = []
         while self.next.kind in ("name", "int"):
             axes.append(self.axis())
@@ -259,7 +260,7 @@ class _Parser:
         return tuple(axes)
 
     def axis(self) -> AxisSpec:
-        """One axis."""
+        """Parse an axis."""
         first = self.take()
         if self.shape and self.next.kind in ("+", "*", "^", *_PADS):
             return self.sized(first)
@@ -281,7 +282,7 @@ class _Parser:
         return Label(self.label(first))
 
     def sized(self, first: Token) -> Sized:
-        """A label and a size; the label is already consumed."""
+        """Parse the size of an axis whose label is already consumed."""
         if first.kind == "name" and first.text != "_" and self.accept("="):
             if self.next.kind == "int":
                 return Sized(first.text, int(self.take().text))
@@ -290,14 +291,14 @@ class _Parser:
         raise self.unexpected(remedy)
 
     def label(self, token: Token) -> str:
-        """The name of a label; `_` is refused."""
+        """The name of a label; tokens that are not a label, such as `_`, are refused."""
         if token.kind != "name" or token.text == "_":
             raise self.refuse(token, f"{token} there", "write a label there")
         self.axes.setdefault(token.text, token)
         return token.text
 
     def concat(self, first: Token) -> Concat:
-        """A concatenation of labels; the first is already consumed."""
+        """Parse a concatenation of labels, of which the first is already consumed."""
         parts = [self.label(first)]
         while self.accept("^"):
             parts.append(self.label(self.take()))
@@ -306,7 +307,7 @@ class _Parser:
         return Concat(tuple(parts))
 
     def term(self, first: Token) -> tuple[int, str]:
-        """A coefficient, by default 1, and a label; the first token is already consumed."""
+        """Parse a coefficient (by default 1) and a label; the first token is already consumed."""
         if first.kind != "int":
             return 1, self.label(first)
         factor = int(first.text)
@@ -317,7 +318,7 @@ class _Parser:
         return factor, self.label(self.take())
 
     def affine(self, first: Token) -> Affine:
-        """A sum `stride*over + offset + dilation*kernel`; its first token is already consumed."""
+        """Parse `stride*over + offset + dilation*kernel`, whose first token is already consumed."""
         stride, over = self.term(first)
         pad = self.take() if self.next.kind in _PADS else None
         offset, dilation, kernel = 0, 1, None

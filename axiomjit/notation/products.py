@@ -1,7 +1,7 @@
-"""Makes the nodes of a spec with known shapes: operands are combined, and values reduced.
+"""Make the node of a spec with known shapes: combine operands, and reduce values.
 
-At each point of the product space the operands are combined. The values are reduced over the
-iterators that the result lacks, then written at the result's index. Elements outside an operand
+The operands are combined at each point of the product space. The combined values are reduced over
+the iterators that the result lacks, then written at the result's index. Elements outside an operand
 contribute nothing.
 """
 
@@ -44,18 +44,18 @@ from axiomjit.symbolic.index_maps import (
 Fold = Callable[[Node, tuple[int, ...]], Node]
 
 
-def placed(core: Node, to: Projections, empty: Node, fold: Fold) -> Node:
-    """Write values, which have one dimension per iterator of the result, into the result.
+def written_values(core: Node, to: Projections, empty: Node, fold: Fold) -> Node:
+    """Write values with one dimension per iterator of the result into the result.
 
     Args:
-        core: The values.
+        core: The values to write.
         to: The projections of the operation.
-        empty: The value of elements that are never written.
-        fold: Reduces the values that are written to the same element, along dimensions.
+        empty: The value of result elements to which nothing is written.
+        fold: Reduces, along dimensions, values that are written to the same element.
     """
     merged = [d for d in range(len(to.shape)) if _is_merged(to, d)]
     if merged:
-        apart = placed(core, _split(to, merged), empty, fold)
+        apart = written_values(core, _split(to, merged), empty, fold)
         return merge(apart, [2 if d in merged else 1 for d in range(len(to.shape))])
     windows = [d for d, function in enumerate(to.written) if len(function.terms) == 2]
     if not all(_is_alone(to, d) for d in windows):
@@ -68,10 +68,10 @@ def placed(core: Node, to: Projections, empty: Node, fold: Fold) -> Node:
 
 
 def _guarded_result(core: Node, to: Projections, empty: Node, fold: Fold) -> Node:
-    """The result of a spec in which a label of a window also indexes another dimension.
+    """The result of a spec if a label of a window in the result also indexes another dimension.
 
-    Iterators that index no dimension alone are reduced. A value counts only for the element that
-    the spec assigns it to.
+    Iterators that index no dimension alone are reduced. A mask lets each value contribute only to
+    the element to which the spec writes it.
     """
     index: dict[int, int] = {}
     for d, function in enumerate(to.written):
@@ -106,20 +106,20 @@ def _all(guards: list[Node]) -> Node:
 
 
 def _is_alone(to: Projections, d: int) -> bool:
-    """True if no other dimension of the result has an iterator of this dimension."""
+    """True if dimension d shares no iterator with another dimension of the result."""
     others = {k for f in (*to.written[:d], *to.written[d + 1 :]) for k, _ in f.terms}
     return not others & {k for k, _ in to.written[d].terms}
 
 
 def _outer(function: Affine) -> tuple[tuple[int, Dim], tuple[int, Dim]]:
-    """The two terms of an index function, the one with the larger coefficient first."""
+    """The two terms of an index function; the term with the larger coefficient comes first."""
     first, second = function.terms
     larger_last = (second[1].constant or 0) > (first[1].constant or 0)
     return (second, first) if larger_last else (first, second)
 
 
 def _is_merged(to: Projections, d: int) -> bool:
-    """True if a dimension merges two iterators: the second one runs between steps of the first."""
+    """True if a dimension enumerates two iterators: an inner one that covers each outer step."""
     function = to.written[d]
     if len(function.terms) != 2 or function.offset.constant != 0 or not _is_alone(to, d):
         return False
@@ -128,7 +128,7 @@ def _is_merged(to: Projections, d: int) -> bool:
 
 
 def _split(to: Projections, merged: list[int]) -> Projections:
-    """The projections of the result with merged dimensions split into two."""
+    """The projections with each merged dimension of the result split into two dimensions."""
     written: list[Affine] = []
     shape: list[Dim] = []
     for d, function in enumerate(to.written):
@@ -139,7 +139,7 @@ def _split(to: Projections, merged: list[int]) -> Projections:
 
 
 def _gathered(node: Node, axes: list[int], to: Projections, empty: Node) -> Node:
-    """The result of values with a dimension for each iterator that remains."""
+    """The result for values with one dimension per iterator in `axes`."""
     extents = list(to.shape)
     index: dict[int, int] = {}
     equal: list[tuple[int, int]] = []
@@ -173,21 +173,21 @@ def _gathered(node: Node, axes: list[int], to: Projections, empty: Node) -> Node
 
 
 def _is_plain(function: Affine, length: Dim, extent: Dim) -> bool:
-    """True if a dimension is indexed by one iterator, over its full length."""
+    """True if a dimension's index is a single iterator that covers the full length."""
     ((_, factor),) = function.terms
     alone = factor.constant == 1 and function.offset.constant == 0
     return alone and (length is extent or length == extent)
 
 
 def _is_outside(place: Dim, length: Dim) -> bool:
-    """True if a constant index is known to be outside of the dimension."""
+    """True if a constant index is known to be outside its dimension."""
     if place.constant is None or length.constant is None:
         return False
     return not 0 <= place.constant < length.constant
 
 
 def _equal(shape: tuple[Dim, ...], here: int, there: int) -> Node:
-    """A mask of the points of a shape at which two dimensions have equal positions."""
+    """A mask that is True at points with equal positions along two dimensions."""
     places = (positions_along(shape, (here,)), positions_along(shape, (there,)))
     return builder.elementwise(PRIMITIVES["equal"], *places)
 
@@ -221,10 +221,10 @@ def _moved_elements(node: Node, d: int, function: Affine, length: Dim, empty: No
 def _scattered(
     node: Node, axes: list[int], to: Projections, at: int, empty: Node, fold: Fold
 ) -> tuple[Node, list[int]]:
-    """Scatter values to `a * x + b * y + offset` on a result's axis, reducing those that collide.
+    """Write values to positions `a * x + b * y + offset` of a dimension; reduce those that collide.
 
-    Element r is the reduction over y of the values at x = (r - offset - b * y) / a, if x is an
-    index.
+    Element r is the reduction over y of the values at x = (r - offset - b * y) / a, for those y
+    where x is an index.
     """
     function, length = to.written[at], to.shape[at]
     (x, a), (y, b) = function.terms
@@ -243,29 +243,34 @@ def _scattered(
 
 
 COMBINE: Final = {"mul": np.multiply, "add": np.add, "sub": np.subtract, "div": np.divide}
-"""Functions that combine operands, two at a time from left to right; `where` takes three."""
-_ROW: Final = BUILT_IN["logsumexp"]
+"""The functions that combine two operands at a time, from left to right."""
+_LOGSUMEXP: Final = BUILT_IN["logsumexp"]
 ONE_PASS: Final = Accumulator(
-    _ROW.init, _ROW.combine, lambda e: (e, e.dtype.type(1)), _ROW.final, True, True
+    _LOGSUMEXP.init,
+    _LOGSUMEXP.combine,
+    lambda e: (e, e.dtype.type(1)),
+    _LOGSUMEXP.final,
+    True,
+    True,
 )
-"""An accumulator for logsumexp of combined operands in one pass, which does not store them."""
+"""An accumulator for logsumexp in one pass, which does not store the combined operands."""
 REDUCE: Final = ("sum", "max", "min", "prod", "mean", "logsumexp")
 
 
 class Meaning(Record):
-    """The functions that combine operands and reduce values: names, or an accumulator."""
+    """The functions of an `einsum`: the name in `combine`, the name or accumulator in `reduce`."""
 
     combine: str
     reduce: str | Accumulator
 
     @property
     def has_start(self) -> bool:
-        """True if a reduction of no elements has a value."""
+        """True if a reduction without elements has a value."""
         return accumulator_of(self.reduce).init is not None
 
 
 def checked_meaning(combine: object, reduce: object, operands: int, asked: str) -> Meaning:
-    """Check the arguments `combine` and `reduce` of `einsum` and return them as a Meaning.
+    """Check the arguments `combine` and `reduce` of `einsum`, and return a Meaning of both.
 
     Raises:
         GraphValueError: a name is unknown, or does not fit the number of operands.
@@ -301,7 +306,7 @@ def emit(projections: Projections, nodes: Sequence[Node], meaning: Meaning, aske
 
 
 class _Emission:
-    """Makes the node of one operation; each method does a part of this work."""
+    """Makes the node of one operation from its projections, operands and meaning."""
 
     def __init__(
         self, projections: Projections, nodes: Sequence[Node], meaning: Meaning, asked: str
@@ -316,7 +321,7 @@ class _Emission:
         self.conditions = self._conditions()
 
     def _conditions(self) -> Conditions | None:
-        """Conditions that all operands are read inside; None if a fold cannot skip points."""
+        """Conditions under which no operand is read outside; None if folds cannot skip points."""
         found: list[Condition] = []
         for k, margins in enumerate(self.margins):
             for d in margins:
@@ -332,7 +337,7 @@ class _Emission:
         return self.to.extents
 
     def node(self) -> Node:
-        """The node of the result, made in the cheapest of several ways."""
+        """The node of the result."""
         if self.meaning == Meaning("mul", "sum"):
             reads = list(map(self._read, range(len(self.nodes))))
             within = self.conditions or ()
@@ -343,14 +348,14 @@ class _Emission:
         return cast(found, HALF) if self.narrow else found
 
     def _read(self, k: int) -> Read:
-        """Operand k, padded with zeros if it is read outside, and its map."""
+        """Operand k, padded with zeros where it is read outside, and its index map."""
         node, index = self.nodes[k], self.to.read[k]
         for d, widths in self.margins[k].items():
             node = padded(node, d, widths, _number(0, node.dtype))
         return node, _shifted(index, self.margins[k])
 
     def _combined(self) -> Node:
-        """The combined operands at each point; conditions exclude reads outside an operand."""
+        """The combined operands at each point of the product space; padded operands give zeros."""
         return self._combine(
             [builder.view(*self._read(k), self.extents) for k in range(len(self.nodes))]
         )
@@ -367,7 +372,7 @@ class _Emission:
         return fold_left(apply, values)
 
     def _inside_mask(self) -> Node | None:
-        """A mask of the points at which all operands are read inside; None if all points are."""
+        """A mask of the points at which no operand is read outside; None if there are no others."""
         found: Node | None = None
         for k, margins in enumerate(self.margins):
             if not margins:
@@ -381,17 +386,17 @@ class _Emission:
         return found
 
     def _masked(self, value: Node, neutral: Node) -> Node:
-        """The value, or the neutral element at points where an operand has no element."""
+        """The value, with the neutral element at points where an operand has no element."""
         inside = self._inside_mask()
         return value if inside is None else builder.elementwise(WHERE, inside, value, neutral)
 
     def _reduced(self, value: Node) -> Node:
-        """The value, reduced over the iterators that the result lacks."""
+        """The value, reduced over the iterators that the result lacks, in its own dtype."""
         acc, axes = self.meaning.reduce, self.to.reduced
         if isinstance(acc, str) and acc in ACCUMULATORS and axes and self.conditions is not None:
             return self._folded(ACCUMULATORS[acc], value)
         if any(self.margins):
-            value = self._masked(value, neutral(acc, value.dtype, self.asked))
+            value = self._masked(value, neutral_element(acc, value.dtype, self.asked))
         if isinstance(acc, Accumulator):
             return _single_result(*fold_nodes(acc, [value], axes), acc, self.asked)
         if acc == "logsumexp":
@@ -401,13 +406,13 @@ class _Emission:
         return cast(BUILT_IN[acc].build(value, axes), value.dtype) if axes else value
 
     def _folded(self, fold: UfuncFold, value: Node) -> Node:
-        """The value, reduced over points where all operands are read inside, in its own dtype."""
+        """The value, reduced over points at which no operand is read outside, in its own dtype."""
         axes, conditions = self.to.reduced, self.conditions or ()
         folded = builder.fold(fold, value, axes, None, conditions)
         return cast(folded, value.dtype)
 
     def _put(self, core: Node, acc: str | Accumulator) -> Node:
-        """Write reduced values into the result; values written to one element are reduced."""
+        """Write values into the result; values that are written to the same element are reduced."""
         to = self.to
         if to.is_surjective and to.is_injective and all(len(f.terms) < 2 for f in to.written):
             return in_place(core, to)
@@ -415,7 +420,7 @@ class _Emission:
             (empty, *rest), _ = fold_nodes(acc, [_nothing(core.dtype)], (0,))
             assert not rest
         else:
-            empty = neutral(acc, core.dtype, self.asked)
+            empty = neutral_element(acc, core.dtype, self.asked)
 
         def folded(value: Node, axes: tuple[int, ...]) -> Node:
             if isinstance(acc, Accumulator):
@@ -428,10 +433,10 @@ class _Emission:
             found = BUILT_IN[acc].build(value, axes)
             return found if acc == "logsumexp" else cast(found, value.dtype)
 
-        return placed(core, to, empty, folded)
+        return written_values(core, to, empty, folded)
 
     def _mean(self) -> Node:
-        """Sums divided by the number of elements inside; 0 without elements."""
+        """Sums divided by the number of elements inside the operands; 0 if there are none."""
         value = self._combined()
         wide = builder.summed_in(value)
         ones: Node = builder.view(_number(1, INT), (), self.extents)
@@ -454,11 +459,11 @@ class _Emission:
         return self._put(self._folded(SUM, value) if self.to.reduced else value, "sum")
 
 
-def neutral(reduce: str | Accumulator, dtype: DType, asked: str) -> Node:
+def neutral_element(reduce: str | Accumulator, dtype: DType, asked: str) -> Node:
     """The neutral element of a reduction in a dtype.
 
     Raises:
-        UnsupportedError: the neutral element of an accumulator is unknown.
+        UnsupportedError: the reduction is by an accumulator, whose neutral element is unknown.
     """
     if isinstance(reduce, Accumulator):
         raise UnsupportedError(
@@ -477,7 +482,7 @@ def neutral(reduce: str | Accumulator, dtype: DType, asked: str) -> Node:
 
 
 def _summable(node: Node, meaning: Meaning) -> Node:
-    """The operand, as floats for logsumexp."""
+    """The operand, converted to floats if it is reduced by logsumexp."""
     return cast(node, builder.summed_in(node)) if meaning.reduce == "logsumexp" else node
 
 
@@ -493,12 +498,12 @@ def _single_result(nodes: Sequence[Node], is_tuple: bool, acc: Accumulator, aske
 
 
 def _nonempty_margins(margins: Margins) -> dict[int, tuple[Dim, Dim]]:
-    """The margins that may be nonempty, by dimension."""
+    """The margins that may be nonempty, with their dimensions as keys."""
     return {d: pair for d, pair in enumerate(margins) if any(w.constant != 0 for w in pair)}
 
 
 def _shifted(index: IndexMap, margins: dict[int, tuple[Dim, Dim]]) -> IndexMap:
-    """The map of an operand, shifted by the margins that were added to it."""
+    """The index map of an operand after padding by these margins."""
     moved = list(index)
     for d, (before, _) in margins.items():
         moved[d] = moved[d].replace(offset=moved[d].offset + before)

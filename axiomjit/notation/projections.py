@@ -1,7 +1,7 @@
-"""The projections of a spec: iterators for its labels and row variables (OCANNL shapes).
+"""The projections of a spec: index maps over iterators of labels and row variables (OCANNL shapes).
 
-The product space has an iterator for each label and for each axis of a row variable; axes of length
-1 have none.
+The product space has an iterator for each label and for each axis of a row variable, except axes of
+length 1.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from axiomjit.symbolic.index_maps import Affine, IndexMap, affine, fixed, iterat
 
 
 def projections_of(spec: EinsumSpec, solution: Solution, live: Sequence[str] = ()) -> Projections:
-    """The projections of a spec with known shapes; `live` are the live parts of concatenations."""
+    """The projections of a spec with known shapes; `live` has one part of each concatenation."""
     space = _Space(solution, live)
     slots = zip((spec.result, *spec.operands), (solution.result, *solution.operands), strict=True)
     touched, margins = zip(*(space.slot(slot, rows) for slot, rows in slots), strict=True)
@@ -36,7 +36,7 @@ def projections_of(spec: EinsumSpec, solution: Solution, live: Sequence[str] = (
 
 
 def axes_of(slot: SlotSpec, rows: Rows) -> tuple[AxisSpec | None, ...]:
-    """The axis of each dimension of a slot, in memory order; None for axes of a row variable."""
+    """The axis of a slot for each dimension, in memory order; None for axes of a row variable."""
     found: list[AxisSpec | None] = []
     for kind in MEMORY_ORDER:
         row, sizes = slot.row(kind), getattr(rows, kind)
@@ -45,7 +45,7 @@ def axes_of(slot: SlotSpec, rows: Rows) -> tuple[AxisSpec | None, ...]:
 
 
 def labels_of(spec: EinsumSpec, solution: Solution) -> tuple[tuple[Hashable, ...], ...]:
-    """The label of each dimension of the result, then of the operands; None without one."""
+    """The label of each dimension of the result and of each operand; None for axes without."""
     slots = zip((spec.result, *spec.operands), (solution.result, *solution.operands), strict=True)
     return tuple(tuple(_labels(slot, rows)) for slot, rows in slots)
 
@@ -60,7 +60,7 @@ def _labels(slot: SlotSpec, rows: Rows) -> Iterator[Hashable]:
 
 
 class _Space:
-    """The product space as known so far: iterators of labels and of row variables' axes."""
+    """The iterators made so far for labels and for axes of row variables."""
 
     def __init__(self, solution: Solution, live: Sequence[str]) -> None:
         self.solution, self.live = solution, live
@@ -68,7 +68,7 @@ class _Space:
         self.places: dict[Hashable, Affine] = {}
 
     def at(self, key: Hashable, size: Dim) -> Affine:
-        """The index along a label, or along an axis of a row variable."""
+        """The index of a label or an axis of a row variable; its iterator is made at first use."""
         if key not in self.places:
             if size.constant == 1:
                 self.places[key] = fixed(0)
@@ -78,7 +78,7 @@ class _Space:
         return self.places[key]
 
     def slot(self, slot: SlotSpec, rows: Rows) -> tuple[IndexMap, Margins]:
-        """The index of each dimension of a slot, in memory order, and its margins."""
+        """The index and the margins of each dimension of a slot, in memory order."""
         found: list[Affine] = []
         margins: list[tuple[Dim, Dim]] = []
         for kind in MEMORY_ORDER:
@@ -95,7 +95,7 @@ class _Space:
         return tuple(found), tuple(margins)
 
     def middle(self, row: RowSpec, sizes: Sequence[Dim]) -> list[Affine]:
-        """The indices of the axes of a row variable; an axis of length 1 may stretch."""
+        """The indices of the axes of a row variable; an axis of length 1 is read at index 0."""
         if row.variable is None:
             return []
         whole = self.solution.rows[row.variable]
@@ -106,7 +106,7 @@ class _Space:
         return found
 
     def axis(self, axis: AxisSpec, size: Dim) -> Affine:
-        """The index of an axis of this size."""
+        """The index of an axis with this size."""
         match axis:
             case Label(name=name):
                 return self.at(name, self.solution.labels[name])
@@ -125,12 +125,12 @@ class _Space:
         return self.at(object(), size)
 
     def scaled(self, label: str, factor: int, offset: int | Dim) -> Affine:
-        """A multiple of the index of a label, and an offset."""
+        """The index of a label times a factor, plus an offset."""
         index = self.at(label, self.solution.labels[label])
         return affine({k: dim(factor) for k, _ in index.terms}, offset)
 
     def margin(self, axis: AxisSpec) -> tuple[Dim, Dim]:
-        """The numbers of elements by which windows exceed the start and the end of an axis."""
+        """The numbers of elements that windows read before and after the axis."""
         if not isinstance(axis, Window) or axis.kernel is None:
             return dim(0), dim(0)
         if not axis.padded:

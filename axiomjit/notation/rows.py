@@ -1,4 +1,4 @@
-"""Known shapes: rows of sizes, and the solution of a spec for operands of known shape."""
+"""Solve a spec for operands of known shape."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from axiomjit.base.records import Record
 from axiomjit.notation.closing import close
 from axiomjit.notation.solving import Solver
 from axiomjit.notation.specs import KINDS, MEMORY_ORDER, EinsumSpec, SlotSpec
-from axiomjit.notation.sums import Exact
+from axiomjit.notation.sums import ExactSizes
 from axiomjit.notation.templates import SizeOf, Template
 from axiomjit.notation.terms import (
     Cell,
@@ -25,7 +25,7 @@ from axiomjit.symbolic.dims import Dim, dim
 
 
 class Rows(Record):
-    """The sizes of the axes of each kind."""
+    """A known shape: the sizes of the axes of each kind."""
 
     batch: tuple[Dim, ...] = ()
     input: tuple[Dim, ...] = ()
@@ -38,11 +38,11 @@ class Rows(Record):
 
 
 Known = Rows | tuple[Dim, ...]
-"""A known shape: rows, or dimensions in memory order that are still to be split into rows."""
+"""A known shape: rows, or dimensions in memory order that the solver divides into rows."""
 
 
 class Solution(Record):
-    """The shapes of operands and result, and the values of labels and row variables."""
+    """The shapes of operands and result, the sizes of labels, and the axes of row variables."""
 
     operands: tuple[Rows, ...]
     result: Rows
@@ -62,11 +62,11 @@ def solve_known(
 
     Args:
         spec: The spec, with one slot per operand.
-        operands: Their shapes.
-        sizes: Sizes of labels; for a row variable the number of elements, or the sizes.
-        asked: The name of the operation in messages; the spec if empty.
-        capture: Sizes to bind to labels and row variables.
-        broadcast: True if row variables of the operands stretch to those of the result.
+        operands: The shapes of the operands.
+        sizes: The sizes of labels; for a row variable the number of elements or a list of sizes.
+        asked: The text of the operation in messages; by default `einsum` with the spec.
+        capture: `Size` objects to bind to labels and row variables.
+        broadcast: True if the axes of row variables of operands stretch to those of the result.
 
     Raises:
         ShapeError: the shapes do not fit the spec.
@@ -83,7 +83,7 @@ def solve_known(
             cells = [Cell(dim(size)) for size in known]
             order = [rows[kind] for kind in MEMORY_ORDER]
             lies = f"dimensions of {what}, in memory order {in_memory_order(spec.operands[k - 1])}"
-            template.demands.append(Exact(order, cells, template.origin(lies), False))
+            template.demands.append(ExactSizes(order, cells, template.origin(lies), False))
         template.match(rows, spec.operands[k - 1], what)
     template.match(shapes[-1], spec.result, "the result")
     template.stretch()
@@ -101,27 +101,27 @@ def solve_known(
 
 
 class Capture:
-    """The protocol of `Size`: an object bound to a label or row variable."""
+    """The interface of `Size`: an object that can be bound to a label or row variable."""
 
     __slots__ = ()
 
     def captured(self, template: Template) -> list[Demand]:
-        """The demands of binding it."""
+        """The demands that bind this object to its label or row variable."""
         raise NotImplementedError
 
     def bind(self, template: Template) -> None:
-        """Store the label's size, or the row variable, of its name."""
+        """Store the size of the label, or the row variable, that has this object's name."""
         raise NotImplementedError
 
 
 def in_memory_order(slot: SlotSpec) -> str:
-    """The axes of a slot in memory order, and the kinds of its nonempty rows."""
+    """The text of a slot's axes in memory order, with the kinds of nonempty rows."""
     rows = [(kind, slot.row(kind)) for kind in MEMORY_ORDER if slot.row(kind)]
     return f"[{', '.join(str(row) for _, row in rows)}] ({', '.join(kind for kind, _ in rows)})"
 
 
 def check_count(template: Template, count: int) -> None:
-    """Refuse a number of operands that differs from the spec's."""
+    """Refuse a number of operands other than the number of slots in the spec."""
     slots = len(template.spec.operands)
     if count != slots:
         raise ShapeError(

@@ -1,4 +1,4 @@
-"""Shapes with batch, input and output axes, parts of which may still be unknown."""
+"""Shapes with batch, input and output axes, of which some may be unknown."""
 
 from __future__ import annotations
 
@@ -31,39 +31,39 @@ Pads = tuple[tuple[int, int], ...]
 
 
 class Entry:
-    """The protocol of `Size`: an entry for an axis of a shape, with a cell."""
+    """The interface of `Size`: an object that users give for an axis of a shape."""
 
     __slots__ = ()
 
     @property
     def cell(self) -> Cell:
-        """The cell of the entry."""
+        """The cell with the size of the axis."""
         raise NotImplementedError
 
 
 def number(size: Dim | None) -> int | None:
-    """A size to show to users: an int if constant, None if unknown."""
+    """A size as users see it: an int if it is constant, None if unknown, else a Dim."""
     if size is None:
         return None
     return cast(int, size) if size.constant is None else size.constant
 
 
 class ShapeRow:
-    """The axes of one kind of a shape: iteration gives their sizes, `labels` their labels.
+    """The axes of one kind of a shape: iteration yields the sizes, `labels` has the labels.
 
-    An unknown size is None; an unknown number of axes is shown as one Ellipsis.
+    An unknown size is None; an Ellipsis stands for an unknown number of axes.
     """
 
     __slots__ = ("_row", "padding")
 
     def __init__(self, row: Row, padding: Pads | None = None) -> None:
-        """Wrap a row; `padding` are the elements that windows read before and after each axis."""
+        """Wrap a row; `padding` has the numbers of elements that windows read outside each axis."""
         self._row = row
         self.padding = padding
 
     @property
     def labels(self) -> tuple[str | None, ...]:
-        """The label of each axis; None for an axis without one."""
+        """The label of each axis; None for an axis without a label."""
         row = self._row.flat
         middle: list[Any] = [] if row.variable is None else [...]
         front, back = ([cell.label for cell in part] for part in (row.leading, row.trailing))
@@ -99,7 +99,7 @@ class ShapeRow:
 
 
 class Shape:
-    """The batch, input and output axes of a tensor; missing parts are inferred from its uses."""
+    """The batch, input and output axes of a tensor; unknown parts are inferred from its uses."""
 
     __slots__ = ("__weakref__", "_windows", "deduced", "name", "rows")
 
@@ -115,21 +115,23 @@ class Shape:
         deduced: str | None = None,
         name: str | None = None,
     ) -> None:
-        """Make a shape.
+        """Make a shape from the sizes and labels of axes.
 
         Args:
-            batch: The batch axes, each a size, a `Size`, or a pair of label and size; `()` for
-                none, None to infer them.
-            input: The input axes.
-            output: The output axes.
-            batch_labels: Pairs of label and size, or labels alone, instead of `batch`.
-            input_labels: As `batch_labels`, instead of `input`.
-            output_labels: As `batch_labels`, instead of `output`.
+            batch: The batch axes, each a size, a `Size`, or a pair of label and size; `()` for no
+                axes, None to infer the axes.
+            input: The axes of kind "input".
+            output: The axes of kind "output".
+            batch_labels: The batch axes as pairs of label and size, or as labels alone, in place of
+                `batch`.
+            input_labels: The input axes, given like `batch_labels`, in place of `input`.
+            output_labels: The output axes, given like `batch_labels`, in place of `output`.
             deduced: "input_equals_output" if input and output axes are the same.
-            name: What to call it in messages.
+            name: The name of the tensor in messages.
 
         Raises:
-            ShapeError: an entry is not a size, or axes of a kind are given twice or do not fit.
+            ShapeError: an entry is not a size, or axes of a kind are given twice, or axes do not
+                fit each other.
         """
         given = (batch, batch_labels), (input, input_labels), (output, output_labels)
         pairs = dict(zip(KINDS, given, strict=True))
@@ -164,10 +166,11 @@ class Shape:
 
     @classmethod
     def parse(cls, spec: str, deduced: str | None = None, name: str | None = None) -> Shape:
-        """The shape described by label notation such as `"b|3->n"`; integers are sizes.
+        """The shape for a spec such as `"b|3->n"`, in which integers are sizes.
 
-        Equal labels have equal sizes, equal row variables equal axes; each `_` is another size.
-        `rgb=3` is an axis with a label and a size, as written by `str`.
+        Axes with equal labels have equal sizes, equal row variables have equal axes, and each `_`
+        is a different unknown size. `rgb=3` is an axis with a label and a size; `str` writes axes
+        this way.
 
         Raises:
             SpecError: the text is not the spec of a shape.
@@ -192,27 +195,28 @@ class Shape:
     @property
     def batch(self) -> ShapeRow:
         """The batch axes."""
-        return self._seen("batch")
+        return self._row_of("batch")
 
     @property
     def input(self) -> ShapeRow:
-        """The input axes."""
-        return self._seen("input")
+        """The axes of kind "input"."""
+        return self._row_of("input")
 
     @property
     def output(self) -> ShapeRow:
-        """The output axes."""
-        return self._seen("output")
+        """The axes of kind "output"."""
+        return self._row_of("output")
 
-    def _seen(self, kind: str) -> ShapeRow:
+    def _row_of(self, kind: str) -> ShapeRow:
         return ShapeRow(self.rows[kind], self._pads(kind) if self._windows else None)
 
     @property
     def padding(self) -> Pads | None:
-        """The numbers of elements that windows read before and after each axis; None without any.
+        """The numbers of elements that windows read before and after each axis, or None.
 
-        Axes are in memory order. Reads outside contribute nothing and need no memory. If several
-        operations read the tensor, each number is the largest of theirs. The shape is closed first.
+        Axes are in memory order. Reads outside an axis contribute nothing and need no memory. If
+        several operations read the tensor, each number is the largest of all operations. The shape
+        is closed first.
         """
         if not self._windows:
             return None
@@ -222,7 +226,7 @@ class Shape:
         return tuple(found)
 
     def note_windows(self, slot: SlotSpec, labels: Mapping[str, Cell]) -> None:
-        """Record the padded windows of an operand with this slot."""
+        """Record the padded windows by which an operation reads the tensor as operand `slot`."""
         for (kind, place, from_end), axis in slot.axis_map.items():
             if isinstance(axis, Affine) and axis.padded and axis.kernel is not None:
                 index = -place if from_end else place - 1
@@ -242,7 +246,7 @@ class Shape:
 
     @property
     def is_closed(self) -> bool:
-        """True if every axis is known."""
+        """True if the number of axes and all sizes are known."""
         return not self._unknowns
 
     @property
@@ -250,29 +254,30 @@ class Shape:
         return [unknown for row in self.rows.values() for unknown in row.flat.unknowns]
 
     def close(self) -> None:
-        """Decide open axes and sizes, here and in all shapes that depend on this one.
+        """Choose unknown axes and sizes of this shape and of all shapes connected with it.
 
         Raises:
-            ShapeError: the decisions do not fit, or the shape of a parameter is left open.
+            ShapeError: the choices contradict a demand, or no use determines the shape of a
+                parameter.
         """
         if not self.is_closed:
             close(self._unknowns)
 
     @property
     def lengths(self) -> tuple[Dim, ...]:
-        """As `dims`, with symbolic sizes in a traced function; reading them closes the shape."""
+        """The sizes in memory order as Dims, symbolic in a traced function; closes the shape."""
         self.close()
         cells = (cell for kind in MEMORY_ORDER for cell in self.rows[kind].flat.cells)
         return tuple(cell.size for cell in cells if cell.size is not None)
 
     @property
     def dims(self) -> tuple[int, ...]:
-        """The sizes in memory order (batch, output, input); reading them closes the shape."""
+        """The sizes in memory order (batch, output, input); closes the shape."""
         return tuple(cast(int, number(size)) for size in self.lengths)
 
     @property
     def labels(self) -> tuple[str | None, ...]:
-        """The axes' labels or None, in memory order; reading the labels closes the shape."""
+        """The label of each axis, or None, in memory order; closes the shape."""
         self.close()
         return tuple(label for kind in MEMORY_ORDER for label in ShapeRow(self.rows[kind]).labels)
 
@@ -302,7 +307,7 @@ class Shape:
         )
 
     def __eq__(self, other: object) -> bool:
-        """True if the known sizes and labels are the same."""
+        """True if both shapes have the same sizes, known or unknown, and the same labels."""
         if not isinstance(other, Shape):
             return NotImplemented
         pairs = ((ShapeRow(self.rows[kind]), ShapeRow(other.rows[kind])) for kind in KINDS)
@@ -321,7 +326,7 @@ class Shape:
 
 
 def _numbers(unknowns: Sequence[Unknown]) -> dict[Unknown, str]:
-    """A text for each unknown size: a number, and the name of its label."""
+    """A text for each unknown size: `$`, a number, and the name of its label if it has one."""
     cells = [u for u in dict.fromkeys(unknowns) if isinstance(u, Cell)]
     return {c: f"${k}" + (f":{c.name}" if c.name else "") for k, c in enumerate(cells, 1)}
 
@@ -336,7 +341,7 @@ def _written_row(row: Row, names: Mapping[Unknown, str]) -> str:
 
 
 def _written(axis: AxisSpec, cells: dict[str, Cell]) -> Cell:
-    """The cell of an axis in the spec of a shape."""
+    """The cell for an axis in the spec of a shape."""
     match axis:
         case Label(name=name):
             return cells.setdefault(name, Cell(name=name))
@@ -372,7 +377,7 @@ def _row(kind: str, sizes: object, labelled: object, asked: str) -> Row:
 
 
 def entry_cell(entry: Any, kind: str, asked: str) -> Cell:
-    """The cell of an entry: a size, a `Size`, or a pair of label and size."""
+    """The cell for an axis that the user gives as a size, a `Size`, or a pair of label and size."""
     if isinstance(entry, tuple | list) and len(entry) == 2 and isinstance(entry[0], str | None):
         label, size = entry
         cell = Cell() if size is None else entry_cell(size, kind, asked)

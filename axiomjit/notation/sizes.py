@@ -1,4 +1,4 @@
-"""Sizes with names, which become known before or after the operations that use them."""
+"""Named sizes, whose values become known before or after the operations that use them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from axiomjit.notation.terms import Cell, Demand, Origin, Row, closed_row, open_
 
 
 class Size(Entry, Capture):
-    """The size of the label with its name, or the number of elements of the row variable.
+    """The size of the label with a given name, or the number of elements of a row variable.
 
-    `capture=[size]` binds it to a spec. For a row variable it is the product of the sizes, 1
-    without axes.
+    `capture=[size]` binds the object to a label or row variable of a spec. The number of elements
+    of a row variable is the product of the sizes of its axes, 1 without axes.
     """
 
     __slots__ = ("_cell", "_row", "name")
@@ -26,7 +26,7 @@ class Size(Entry, Capture):
         """Make an unknown size.
 
         Raises:
-            ShapeError: the name is not a text.
+            ShapeError: the name is not a string, or is empty.
         """
         if not isinstance(name, str) or not name:
             seen, remedy = f"the name {name!r}", "give a label or the name of a row variable"
@@ -42,21 +42,22 @@ class Size(Entry, Capture):
 
     @property
     def value(self) -> int | None:
-        """The size, None while unknown; in a traced function a symbolic length."""
+        """The size, or None while it is unknown; in a traced function a symbolic length."""
         return number(self._cell.root.size)
 
     def set(self, size: int) -> None:
         """Demand that the size equals a number.
 
         Raises:
-            ShapeError: the size must already be another one, or the number does not fit.
+            ShapeError: the size is already known to be another number, or the number does not fit
+                other demands.
         """
         given = entry_cell(size, "", f"{self!r}.set")
         origin = self._origin(repr(self), f"set to {given}")
         Solver().add([EqualRows(closed_row((self._cell,)), closed_row((given,)), origin)])
 
     def equate(self, other: Size) -> None:
-        """Demand that two sizes are equal; for two row variables, that all their axes are equal.
+        """Demand that two sizes are equal, or that two row variables have the same axes.
 
         Raises:
             ShapeError: the sizes differ, or both are unknown and no spec has captured one of them.
@@ -81,7 +82,7 @@ class Size(Entry, Capture):
         Solver().add(EqualRows(left, right, origin) for left, right in pairs)
 
     def captured(self, template: Template) -> list[Demand]:
-        """The demands of binding it to the label or row variable with its name; see `bind`.
+        """The demands that bind this size to the label or row variable with its name; see `bind`.
 
         Raises:
             ShapeError: the spec lacks the name.
@@ -95,7 +96,7 @@ class Size(Entry, Capture):
         return [Total([open_row(template.rows[self.name])], self._cell, origin)]
 
     def bind(self, template: Template) -> None:
-        """Store the label's cell or the row variable, once the demands are accepted."""
+        """Store the label's cell or the row variable, after the solver has accepted the demands."""
         variable = template.rows.get(self.name)
         self._row = closed_row((self._cell,)) if variable is None else open_row(variable)
 

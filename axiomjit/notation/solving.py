@@ -1,8 +1,8 @@
-"""Solves demands on shapes, as far as shapes follow from them (OCANNL shapes).
+"""Solve demands on shapes, as far as the demands determine shapes (OCANNL shapes).
 
-A step of a `Demand` binds unknowns, posts smaller demands, and is done or waits until an unknown
-that it watches becomes known. Unknowns refer to the demands that watch them, so connected unknowns
-are found by a walk, without a table. The changes of a failing demand are undone.
+A step of a `Demand` binds unknowns and posts smaller demands. The demand is then done, or waits
+until one of its unknowns becomes known. Unknowns refer to the demands that watch them, so that
+connected unknowns are found by a walk, without a table. If a demand fails, all changes are undone.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from axiomjit.graph.describe import describe_length
 from axiomjit.notation.terms import Cell, Demand, Origin, Row, RowVariable, Unknown, merged
 from axiomjit.symbolic.dims import Dim, dim
 
-_RANK: Final = 64
-"""The largest number of axes of a row; rows that would grow without end are refused."""
+_MOST_AXES: Final = 64
+"""The largest number of axes of a row, by which rows that would grow without end are refused."""
 LOCK: Final = new_lock()
-"""Held during an inference, since threads may share shapes."""
+"""The lock held during an inference, since threads may share shapes."""
 
 
 class Solver:
-    """One inference: it succeeds as a whole or changes nothing."""
+    """One inference, which succeeds as a whole or changes nothing."""
 
     def __init__(self) -> None:
         self.queue: deque[Demand] = deque()
@@ -47,7 +47,7 @@ class Solver:
                 raise
 
     def undo(self) -> None:
-        """Undo all changes."""
+        """Undo all changes of this inference."""
         for target, field, value in reversed(self.trail):
             setattr(target, field, value)
         for demand in self.posted:
@@ -95,17 +95,17 @@ class Solver:
             self.wake(row.variable)
 
     def check_rank(self, count: int, variable: RowVariable, origin: Origin) -> None:
-        """Refuse rows that would grow without end."""
-        if count > _RANK:
+        """Refuse a row of more than _MOST_AXES axes."""
+        if count > _MOST_AXES:
             self.fail(
                 origin,
-                f"rows that demand more than {_RANK} axes of each other",
+                f"rows that demand more than {_MOST_AXES} axes of each other",
                 "give one of the tensors a known number of axes",
                 variable.origins,
             )
 
     def inherit(self, unknown: Unknown, source: Unknown) -> None:
-        """Copy the facts about `source` to `unknown`, which takes its place."""
+        """Copy the facts about `source` to `unknown`, which replaces `source`."""
         for field in ("leaf", "param"):
             if getattr(source, field) and not getattr(unknown, field):
                 self.change(unknown, field, getattr(source, field))
@@ -114,7 +114,7 @@ class Solver:
             self.change(unknown, "name", source.name)
 
     def note(self, unknown: Unknown, origins: Iterable[Origin]) -> None:
-        """Record the lines of the user's program from which a row or size is known."""
+        """Add origins to a row or size: the user's lines that determine it."""
         self.change(unknown, "origins", merged((*unknown.origins, *origins)))
 
     def set_size(self, cell: Cell, size: int | Dim, origin: Origin) -> None:
@@ -137,7 +137,7 @@ class Solver:
         self.wake(root)
 
     def set_least(self, cell: Cell, least: int, origin: Origin) -> None:
-        """Set a lower bound of a cell's size, which a fixed index needs."""
+        """Set a lower bound for a cell's size, which a fixed index requires."""
         root = cell.root
         if root.size is None and least > root.at_least:
             self.change(root, "at_least", least)
@@ -151,14 +151,14 @@ class Solver:
             )
 
     def equate(self, one: Cell, other: Cell, origin: Origin) -> None:
-        """Make two cells equal."""
+        """Unite two cells, so that they have one size and one label."""
         left, right = one.root, other.root
         if left is right:
             return
         if left.size is not None and right.size is not None and left.size != right.size:
             self.fail(
                 origin,
-                f"sizes {left} and {right}{_called(left, right)}",
+                f"sizes {left} and {right}{_names_text(left, right)}",
                 "give axes that meet the same size",
                 merged((*left.origins, *right.origins)),
             )
@@ -187,13 +187,13 @@ class Solver:
         raise ShapeError(asked, seen, remedy, origin.where, tuple(trace[1:]))
 
 
-def _called(*cells: Cell) -> str:
+def _names_text(*cells: Cell) -> str:
     names = [repr(cell.name) for cell in cells if cell.name is not None]
     return f" of {' and '.join(dict.fromkeys(names))}" if names else ""
 
 
 def connected(start: Iterable[Unknown]) -> tuple[list[Unknown], list[Demand]]:
-    """The unknowns connected with these by demands, and the demands that are not done."""
+    """All unknowns that unfinished demands connect with those in `start`, and these demands."""
     waiting = list(start)
     unknowns: dict[Unknown, None] = {}
     demands: dict[Demand, None] = {}

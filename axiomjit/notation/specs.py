@@ -8,21 +8,21 @@ from typing import Final, TypeVar
 from axiomjit.base.records import Record
 
 KINDS: Final = ("batch", "input", "output")
-"""The kinds of axes in the order of notation."""
+"""The kinds of axes, in the order of label notation."""
 MEMORY_ORDER: Final = ("batch", "output", "input")
-"""The kinds of axes in the order of an array's dimensions; the input of a matrix is last."""
+"""The kinds of axes, in the order of an array's dimensions: a matrix has its input axis last."""
 
 Position = tuple[str, int, bool]
-"""The position of an axis: kind, number from 1, and True if counted from the end."""
+"""The position of an axis: its kind, its number from 1, and True if it is counted from the end."""
 Default = TypeVar("Default")
 
 
 class AxisSpec(Record):
-    """One axis of a spec; axes can be sorted, first by class."""
+    """One axis of a spec; axes are ordered by class, then by fields."""
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels in the axis, in the order of the text."""
+        """The labels that the axis contains, in the order of the text."""
         return ()
 
     def __lt__(self, other: AxisSpec) -> bool:
@@ -39,13 +39,13 @@ class AxisSpec(Record):
 
 
 class Label(AxisSpec):
-    """An axis with a label; labels with equal names in a spec are one iterator."""
+    """An axis with a label; equal labels in a spec share one iterator."""
 
     name: str
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The one label."""
+        """The label of the axis."""
         return (self.name,)
 
     def __str__(self) -> str:
@@ -53,7 +53,7 @@ class Label(AxisSpec):
 
 
 class Fixed(AxisSpec):
-    """An axis read or written at one index only."""
+    """An axis that is read or written at one fixed index."""
 
     index: int
 
@@ -62,17 +62,17 @@ class Fixed(AxisSpec):
 
 
 class Placeholder(AxisSpec):
-    """An axis without a name, `_`; two placeholders are unrelated."""
+    """An axis `_` without a name; two placeholders are unrelated."""
 
     def __str__(self) -> str:
         return "_"
 
 
 class Affine(AxisSpec):
-    """An axis indexed by `stride * over + offset + dilation * kernel`, by two labels.
+    """An axis indexed by `stride * over + offset + dilation * kernel`, with labels over and kernel.
 
-    Without a kernel `dilation` is 1. If `padded`, the axis has the length `stride * over`, and some
-    reads are outside; otherwise every window is inside.
+    If `padded`, the length of the axis is `stride` times the size of `over`, and windows reach
+    outside the axis; otherwise every window is inside. Without a kernel, `dilation` is 1.
     """
 
     stride: int
@@ -104,7 +104,7 @@ class Concat(AxisSpec):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The parts."""
+        """The labels of the parts."""
         return self.parts
 
     def __str__(self) -> str:
@@ -112,7 +112,7 @@ class Concat(AxisSpec):
 
 
 class Sized(AxisSpec):
-    """An axis of a shape with a label and a size, `rgb=3`."""
+    """An axis with a label and a size, such as `rgb=3` in the spec of a shape."""
 
     label: str
     size: int
@@ -134,9 +134,9 @@ def _times(factor: int, label: str) -> str:
 
 
 class RowSpec(Record):
-    """The axes of one kind: `leading` ones, those of a row variable, `trailing` ones.
+    """The axes of one kind: `leading` axes, the axes of a row variable, and `trailing` axes.
 
-    Without a row variable (`variable` is None) all axes are trailing. The row variable of `...` has
+    Without a row variable (`variable` is None) all axes are trailing. The row variable `...` has
     the name of its kind.
     """
 
@@ -146,7 +146,7 @@ class RowSpec(Record):
 
     @property
     def axes(self) -> tuple[AxisSpec, ...]:
-        """The axes in the text, in order."""
+        """The axes that the text names, in order."""
         return self.leading + self.trailing
 
     def __bool__(self) -> bool:
@@ -156,7 +156,7 @@ class RowSpec(Record):
         return self.written("")
 
     def written(self, kind: str) -> str:
-        """The row as text that parses to this row, in a row of a kind ("" for any kind)."""
+        """The text that parses to this row if the row has this kind ("" for any kind)."""
         name = self.variable
         middle = [] if name is None else ["..." if name == kind else f"..{name}.."]
         items = [*map(str, self.leading), *middle, *map(str, self.trailing)]
@@ -167,7 +167,7 @@ class RowSpec(Record):
 
 
 class SlotSpec(Record):
-    """The three rows of an operand or of the result."""
+    """The batch, input and output row of an operand or of the result."""
 
     batch: RowSpec = RowSpec()
     input: RowSpec = RowSpec()
@@ -175,7 +175,7 @@ class SlotSpec(Record):
 
     @property
     def rows(self) -> tuple[tuple[str, RowSpec], ...]:
-        """Each kind with its row, in the order of notation."""
+        """Pairs of a kind and its row, in the order of label notation."""
         return tuple((kind, self.row(kind)) for kind in KINDS)
 
     def row(self, kind: str) -> RowSpec:
@@ -188,9 +188,10 @@ class SlotSpec(Record):
 
     @property
     def axis_map(self) -> dict[Position, AxisSpec]:
-        """The position of each axis that is not a placeholder.
+        """The axes that are not placeholders, by position.
 
-        Axes after a row variable, and all axes of a row without one, are counted from the end.
+        Axes after a row variable, and all axes of a row without a row variable, are counted from
+        the end.
         """
         found: dict[Position, AxisSpec] = {}
         for kind, row in self.rows:
@@ -200,7 +201,7 @@ class SlotSpec(Record):
         return {place: axis for place, axis in found.items() if not isinstance(axis, Placeholder)}
 
     def in_memory_order(self, default: Default) -> tuple[AxisSpec | Default, ...]:
-        """The axes in memory order; placeholders become `default`, row variables have no axes."""
+        """The axes in memory order, with `default` for placeholders and none for row variables."""
         axes = (axis for kind in MEMORY_ORDER for axis in self.row(kind).axes)
         return tuple(default if isinstance(axis, Placeholder) else axis for axis in axes)
 
@@ -210,7 +211,7 @@ class SlotSpec(Record):
 
 
 class EinsumSpec(Record):
-    """The slots of the operands and of the result; `text` is the spec as written."""
+    """A parsed spec: the slots of the operands and of the result; `text` is the user's text."""
 
     operands: tuple[SlotSpec, ...]
     result: SlotSpec
@@ -218,18 +219,18 @@ class EinsumSpec(Record):
 
     @property
     def slots(self) -> tuple[SlotSpec, ...]:
-        """The slots of the operands, then that of the result."""
+        """The slots of the operands, followed by the slot of the result."""
         return (*self.operands, self.result)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Each label once, in the order of first appearance."""
+        """The distinct labels, in the order of first appearance."""
         found = (label for slot in self.slots for axis in slot for label in axis.labels)
         return tuple(dict.fromkeys(found))
 
     @property
     def row_variables(self) -> tuple[str, ...]:
-        """The names of all row variables, each once, in the order of first appearance."""
+        """The distinct names of row variables, in the order of first appearance."""
         rows = (row.variable for slot in self.slots for _, row in slot.rows)
         return tuple(dict.fromkeys(name for name in rows if name is not None))
 

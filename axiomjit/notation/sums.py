@@ -1,4 +1,4 @@
-"""Demands that compute sizes: of windows, concatenations, numbers of elements, exact dimensions."""
+"""Demands on sizes: of windows, concatenations, numbers of elements, and given dimensions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from axiomjit.symbolic.dims import Dim, dim, exact_quotient, product
 
 
 def quotient_of(top: Dim, bottom: Dim) -> Dim | None:
-    """The quotient top / bottom, None if there is a remainder; the comparison records a guard."""
+    """The quotient top / bottom, or None if there is a remainder; the test may record a guard."""
     whole = exact_quotient(top, bottom) if bottom.terms else None
     if whole is not None:
         return whole
@@ -25,7 +25,7 @@ def quotient_of(top: Dim, bottom: Dim) -> Dim | None:
 
 
 class AffineSize(Demand):
-    """The demand for the length of an axis indexed by `stride * over + offset + dilation * kernel`.
+    """The demand on the length of an axis indexed by `stride * over + offset + dilation * kernel`.
 
     The length is `stride * over` without a kernel or with padding, else `stride * (over - 1) + 1 +
     dilation * (kernel - 1)`.
@@ -42,24 +42,24 @@ class AffineSize(Demand):
         dilation: int,
         origin: Origin,
     ) -> None:
-        """Store the cells; `kernel` is None if the length does not depend on it."""
+        """Store the cells; `kernel` is None if the axis's length does not depend on a kernel."""
         super().__init__(origin)
         self.whole, self.over, self.kernel = whole, over, kernel
         self.stride, self.dilation = stride, dilation
 
     @property
     def cells(self) -> list[Cell]:
-        """The sizes in the equation."""
+        """The cells of all sizes in the equation."""
         cells = [self.whole.root, self.over.root]
         return cells if self.kernel is None else [*cells, self.kernel.root]
 
     @property
     def unknowns(self) -> list[Unknown]:
-        """The unknown sizes."""
+        """The cells whose sizes are unknown."""
         return [cell for cell in self.cells if cell.size is None]
 
     def step(self, solver: Solver) -> bool:
-        """Compute the last unknown size."""
+        """Compute the only size that is still unknown."""
         whole, over = self.whole.root.size, self.over.root.size
         kernel = dim(1) if self.kernel is None else self.kernel.root.size
         if kernel is not None and over is not None:
@@ -104,7 +104,7 @@ class AffineSize(Demand):
 
 
 class ConcatSize(Demand):
-    """The demand that the length of an axis is the sum of its parts."""
+    """The demand that the length of an axis is the sum of the lengths of its parts."""
 
     __slots__ = ("parts", "whole")
 
@@ -114,12 +114,12 @@ class ConcatSize(Demand):
 
     @property
     def unknowns(self) -> list[Unknown]:
-        """The unknown sizes."""
+        """The cells whose sizes are unknown."""
         cells = dict.fromkeys(cell.root for cell in (self.whole, *self.parts))
         return [cell for cell in cells if cell.size is None]
 
     def step(self, solver: Solver) -> bool:
-        """Compute the last unknown size."""
+        """Compute the only size that is still unknown."""
         parts = [cell.root for cell in self.parts]
         total = sum((c.size for c in parts if c.size is not None), dim(0))
         unknown = Counter(cell for cell in parts if cell.size is None)
@@ -145,7 +145,7 @@ class ConcatSize(Demand):
         return True
 
     def _cancel(self, solver: Solver) -> None:
-        """Equate the parts in which this and another concatenation of the same axis differ."""
+        """Equate the parts by which this and another concatenation of the same axis differ."""
         mine = Counter(cell.root for cell in self.parts)
         for other in self.whole.root.watchers:
             if isinstance(other, ConcatSize) and other is not self and other.active:
@@ -167,13 +167,13 @@ class _RowsDemand(Demand):
 
     @property
     def variables(self) -> list[RowVariable]:
-        """The unbound row variables, each once."""
+        """The distinct unbound row variables."""
         found = (row.flat.variable for row in self.rows)
         return list(dict.fromkeys(v for v in found if v is not None))
 
 
 class Total(_RowsDemand):
-    """The demand that rows have `coefficient * factor / divisor` elements in all."""
+    """The demand that rows have `coefficient * factor / divisor` elements in total."""
 
     __slots__ = (
         "coefficient",
@@ -195,7 +195,7 @@ class Total(_RowsDemand):
 
     @property
     def unknowns(self) -> list[Unknown]:
-        """The unknown rows and sizes."""
+        """The unknown rows and sizes, the factor included."""
         found = [unknown for row in self.rows for unknown in row.flat.unknowns]
         factor = self.factor.root
         return found if factor.size is not None else [*found, factor]
@@ -208,13 +208,13 @@ class Total(_RowsDemand):
 
     @property
     def is_met(self) -> bool:
-        """True if the known sizes already have all elements."""
+        """True if the product of the known sizes is the total."""
         size = self.factor.root.size
         return size is not None and size * self.coefficient == self.known * self.divisor
 
     @property
     def remaining(self) -> Dim | None:
-        """The product of the unknown sizes; None if the total is unknown or not a multiple."""
+        """The product of the unknown sizes; None if the total is unknown or cannot be divided."""
         size = self.factor.root.size
         if size is None:
             return None
@@ -223,7 +223,7 @@ class Total(_RowsDemand):
         return dim(0) if rest is None and number == 0 and known == 0 else rest
 
     def remaining_or_fail(self, solver: Solver) -> Dim | None:
-        """The number of elements of the unknown sizes together; None while the total is unknown."""
+        """The product of the unknown sizes, or None if the total is unknown; refuses bad totals."""
         size = self.factor.root.size
         rest = self.remaining
         if size is not None and rest is None:
@@ -239,7 +239,7 @@ class Total(_RowsDemand):
         return rest
 
     def step(self, solver: Solver) -> bool:
-        """Compute the last unknown size."""
+        """Compute the only size that is still unknown."""
         cells = Counter(c for row in self.rows for c in row.flat.cells if c.size is None)
         rest = self.remaining_or_fail(solver)
         if self.variables:
@@ -285,11 +285,11 @@ def _root(size: Dim, power: int) -> Dim | None:
     return dim(side) if side**power == number else None
 
 
-class Exact(_RowsDemand):
-    """The demand that rows, one after another, have exactly these sizes.
+class ExactSizes(_RowsDemand):
+    """The demand that the axes of several rows, in sequence, have exactly these sizes.
 
-    If `split` is true, the solver may choose where each row ends; otherwise this must follow from
-    other demands.
+    If `split` is True, closing may choose where each row ends; otherwise other demands must
+    determine it.
     """
 
     __slots__ = ("cells", "split")
@@ -302,12 +302,12 @@ class Exact(_RowsDemand):
 
     @property
     def unknowns(self) -> list[Unknown]:
-        """The unknowns in the rows and in the sizes."""
+        """The unknowns among the rows and the sizes."""
         found = [unknown for row in self.rows for unknown in row.flat.unknowns]
         return [*found, *(cell.root for cell in self.cells if cell.root.size is None)]
 
     def step(self, solver: Solver) -> bool:
-        """Bind the last row variable to the remaining sizes, and equate all sizes."""
+        """Bind the only unbound row variable to the remaining sizes, and equate all sizes."""
         rows = [row.flat for row in self.rows]
         free = len(self.cells) - sum(len(row.cells) for row in rows)
         uses = Counter(row.variable for row in rows if row.variable is not None)
@@ -326,7 +326,7 @@ class Exact(_RowsDemand):
         return True
 
     def refuse_split(self) -> NoReturn:
-        """Refuse rows whose division is not known."""
+        """Refuse rows if the number of axes of each row remains unknown."""
         kinds = zip(MEMORY_ORDER, self.rows, strict=True)
         left_open = [kind for kind, row in kinds if row.flat.variable is not None]
         count = amount(len(self.cells), "dimension")

@@ -1,4 +1,4 @@
-"""Indices with a value that is set when a tensor is evaluated."""
+"""Symbolic indices, whose values are set before a tensor is evaluated."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ class Symbol:
     __slots__ = ("dim", "name", "range", "value")
 
     def __init__(self, name: str, range: int | None = None) -> None:
-        """See `symbol`."""
+        """Make an index without a value; users call `symbol`."""
         self.name = name
         self.range = range
         self.dim: Dim = named_length(f"s{next(_numbers)}", ANY)
         self.value: int | None = None
 
     def bind(self, value: int) -> Symbol:
-        """Set the value of the index, until it is set again.
+        """Set the value of the index; a later call replaces the value.
 
         Returns:
-            The symbol.
+            This symbol.
 
         Raises:
-            PositionError: the value is not in the range.
+            PositionError: the value is negative or not below `range`.
             GraphTypeError: the value is not an integer.
         """
         number = _integer(value, f"{self!r}.bind({value!r})")
@@ -50,14 +50,14 @@ class Symbol:
 
 @hides_frames
 def symbol(name: str, range: int | None = None) -> Symbol:
-    """Make an index for `t[index]`, with a value that is set when the tensor is evaluated.
+    """Make a symbolic index for `t[index]`, whose value is set before the tensor is evaluated.
 
     Args:
         name: A name for messages.
-        range: The length of the axes that it indexes; by default inferred.
+        range: The length of the axes that are indexed; by default it is inferred.
 
     Raises:
-        GraphTypeError: the name is not a text, or the range not an integer.
+        GraphTypeError: the name is not a string, or the range is not an integer.
     """
     if not isinstance(name, str):
         seen = f"the name {name!r}"

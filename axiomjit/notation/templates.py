@@ -1,11 +1,11 @@
-"""The demands of a spec: each slot is a template, which a tensor's rows must equal."""
+"""The demands of a spec: each slot is a template that a tensor's rows must equal."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from axiomjit.base.errors import ShapeError
-from axiomjit.notation.demands import EqualRows, Joins, Stretches
+from axiomjit.notation.demands import EqualRows, LongestRow, Stretches
 from axiomjit.notation.shapes import Entry, entry_cell
 from axiomjit.notation.specs import (
     KINDS,
@@ -24,18 +24,19 @@ from axiomjit.symbolic.dims import Dim
 
 Rows = Mapping[str, Row]
 SizeOf = int | Dim | Entry | Sequence[int | Dim | Entry]
-"""A value in `sizes`: the size of a label, the number of elements of a row, or its sizes."""
+"""A value in `sizes`: the size of a label, or the number of elements or all sizes of a row
+variable."""
 
 
 class Template:
-    """The unknowns of one spec, and its demands."""
+    """The unknowns and the demands of one spec."""
 
     def __init__(
         self, spec: EinsumSpec, operation: str, where: str | None, broadcast: bool = False
     ) -> None:
-        """Make an unknown for each label and row variable.
+        """Make an unknown for each label and each row variable.
 
-        With `broadcast` the axes of a row variable in operands stretch to those in the result.
+        With `broadcast`, the axes of a row variable in operands stretch to its axes in the result.
         """
         self.spec = spec
         self.broadcast = broadcast
@@ -49,11 +50,11 @@ class Template:
         self._let_vanish()
 
     def origin(self, demand: str) -> Origin:
-        """The origin of one demand."""
+        """The origin of a demand of this spec."""
         return Origin(self.operation, demand, self.where)
 
     def match(self, rows: Rows, slot: SlotSpec, what: str) -> None:
-        """Demand that a tensor has the axes that `slot`, its part of the spec, writes."""
+        """Demand that a tensor's rows have the axes of `slot`, the tensor's part of the spec."""
         for kind in KINDS:
             row = slot.row(kind)
             origin = self.origin(f"{kind} axes [{row}] of {what}")
@@ -61,16 +62,16 @@ class Template:
             self.demands.append(EqualRows(rows[kind], whole, origin))
 
     def stretch(self) -> None:
-        """Demand that row variables of the operands stretch to those of the result."""
+        """Demand that the axes of row variables of operands stretch to those of the result."""
         for name, operands in self.stretched.items():
             result = open_row(self.rows[name])
             for row in operands:
                 self.demands.append(Stretches(result, row, self.origin(f"the axes of {name!r}")))
             joined = self.origin(f"the axes of {name!r} of all operands")
-            self.demands.append(Joins(result, operands, joined))
+            self.demands.append(LongestRow(result, operands, joined))
 
     def row(self, row: RowSpec, origin: Origin, stretched: bool = False) -> Row:
-        """The unknowns of a row."""
+        """The row of unknowns for a row of the spec."""
         if row.variable is None:
             return closed_row(tuple(self.cell(axis, origin) for axis in row.axes))
         leading = tuple(self.cell(axis, origin) for axis in row.leading)
@@ -82,7 +83,7 @@ class Template:
         return Row(leading, variable, trailing)
 
     def cell(self, axis: AxisSpec, origin: Origin) -> Cell:
-        """The unknown of an axis."""
+        """The unknown size for an axis of the spec."""
         match axis:
             case Label(name=name):
                 return self.labels[name]
@@ -104,7 +105,7 @@ class Template:
         return Cell(name="_")
 
     def set_sizes(self, sizes: Mapping[str, SizeOf]) -> None:
-        """Demand the sizes of labels and row variables."""
+        """Demand that labels and row variables have these sizes."""
         for name, size in sizes.items():
             origin = self.origin(f"the size of {name!r}")
             several = isinstance(size, Sequence)

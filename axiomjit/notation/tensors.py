@@ -1,7 +1,7 @@
-"""Shaped tensors, and records of operations on them (OCANNL shapes).
+"""Shaped tensors, and the operations that compute them (OCANNL shapes).
 
-An operation posts its demands on shapes at once, and computes nothing. When a shape is read, all
-connected shapes are closed; nodes of the graph are made after that, once.
+An operation posts its demands on shapes at once and computes nothing. When a shape is read, all
+connected shapes are closed. Nodes of the graph are made after shapes are closed, once per tensor.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from axiomjit.graph.storages import with_versions
 from axiomjit.graph.traced_values import NodeValue, ShapedValue, TracedValue
 from axiomjit.notation import emission
 from axiomjit.notation.emission import Apply
-from axiomjit.notation.joins import Joining
+from axiomjit.notation.joins import ConcatRuns
 from axiomjit.notation.leaves import Source, source_of
 from axiomjit.notation.logic import (
     BatchSlice,
+    CallSite,
     Compose,
     Logic,
-    Place,
     Pointwise,
     Transpose,
     demand_shapes,
@@ -41,7 +41,7 @@ from axiomjit.notation.rows import Rows, Solution, sizes_of
 from axiomjit.notation.shapes import Shape
 from axiomjit.notation.solving import Solver
 from axiomjit.notation.specs import KINDS, MEMORY_ORDER
-from axiomjit.notation.sums import Exact
+from axiomjit.notation.sums import ExactSizes
 from axiomjit.notation.symbols import Symbol
 from axiomjit.notation.templates import Template
 from axiomjit.notation.terms import Cell, Origin, RowVariable, closed_row, open_row
@@ -49,21 +49,21 @@ from axiomjit.numpy_rules.elementwise import UFUNCS
 from axiomjit.symbolic.dims import Symbol as LengthSymbol
 from axiomjit.symbolic.dims import product, symbol_of
 
-Where = Projections | Joining
-"""The projections of an operation, or runs of a concatenation."""
+Where = Projections | ConcatRuns
+"""The projections of an operation, or the runs of a concatenation."""
 Project = Callable[[Solution], Where]
-"""Makes the projections, once all shapes are closed."""
+"""A function that makes the projections of an operation; all shapes must be closed."""
 Emit = Callable[[Any, Sequence[Node]], Node]
-"""Makes the node of an operation from its projections and the nodes of its operands."""
+"""A function that makes the node of an operation from its projections and the operands' nodes."""
 
 
 class Shaped(ShapedValue):
-    """A shape, and a node once it is closed; `made` is the source of a leaf, or the operation."""
+    """A tensor with a shape; `made` is the source of a leaf or the operation that computes it."""
 
     __slots__ = ("known_node", "made", "name", "shape")
 
     def __init__(self, shape: Shape, made: Source | Operation, name: str | None) -> None:
-        """Store the source or operation; the node is made when first read."""
+        """Store the shape and the source or operation; the node is made when it is first read."""
         self.shape = shape
         self.made = made
         self.name = name
@@ -76,13 +76,13 @@ class Shaped(ShapedValue):
 
     @property
     def existing_node(self) -> Node:
-        """The node, which must exist."""
+        """The node, which must have been made before."""
         assert self.known_node is not None
         return self.known_node
 
     @property
     def node(self) -> Node:
-        """The node, with dimensions in memory order; reading the node closes the shape.
+        """The node, with dimensions in memory order; closes the shape.
 
         Raises:
             ShapeError: the shapes of operands do not fit.
@@ -99,7 +99,7 @@ class Shaped(ShapedValue):
         return self.existing_node
 
     def operands_first(self) -> Iterator[Shaped]:
-        """All tensors that this one is computed from, operands before their users."""
+        """This tensor and all tensors from which it is computed, operands before results."""
         waiting: list[tuple[Shaped, bool]] = [(self, False)]
         seen: set[Shaped] = set()
         while waiting:
@@ -113,11 +113,11 @@ class Shaped(ShapedValue):
                     waiting += [(operand, False) for operand in tensor.made.operands]
 
     def lengths(self) -> dict[LengthSymbol, int]:
-        """The values of the indices that the tensor depends on.
+        """The values of the symbolic indices on which the tensor depends.
 
         Raises:
             GraphValueError: an index has no value.
-            PositionError: an index is outside its axis.
+            PositionError: the value of an index is outside its axis.
         """
         found: dict[LengthSymbol, int] = {}
         for tensor in self.operands_first():
@@ -141,7 +141,7 @@ class Shaped(ShapedValue):
 
 
 class Operation:
-    """An operation on shaped tensors."""
+    """An operation on shaped tensors: its rule for shapes, operands, and functions for its node."""
 
     __slots__ = ("emit", "logic", "operands", "project", "symbol", "template")
 
@@ -159,11 +159,11 @@ class Operation:
         self.template, self.symbol = template, symbol
 
     def node(self, shape: Shape) -> Node:
-        """The node; shapes are closed, and operands have nodes."""
+        """The node of the result; operands must have nodes."""
         return self.emit(self.where(shape), [operand.existing_node for operand in self.operands])
 
     def where(self, shape: Shape) -> Where:
-        """The projections of operands and result; closes their shapes."""
+        """The projections of operands and result; closes all shapes."""
         shape.close()
         for operand in self.operands:
             operand.shape.close()
@@ -184,9 +184,10 @@ def _known(shape: Shape) -> Rows:
 class ShapedTensor(ArrayValue["ShapedTensor"], Shaped):
     """A tensor with batch, input and output axes; its shape may be partly inferred.
 
-    Made by `tensor` and by operations on such tensors. `x @ y` composes: the input of x meets the
-    output of y. `x.T` swaps input and output, `x[i]` is a part along the leading batch axis; other
-    operators and NumPy's elementwise functions are pointwise. `np.asarray(x)` returns the values.
+    `tensor` and operations on such tensors make it. `x @ y` contracts the input axes of x with the
+    output axes of y, `x.T` swaps input and output axes, and `x[i]` is a part along the leading
+    batch axis. Other operators and NumPy's elementwise functions are pointwise. `np.asarray(x)`
+    returns the values.
     """
 
     __slots__ = ("__weakref__",)
@@ -195,7 +196,7 @@ class ShapedTensor(ArrayValue["ShapedTensor"], Shaped):
 
     @property
     def spec(self) -> str:
-        """The spec or sign by which the operands' shapes determine this shape; empty for a leaf."""
+        """The spec of the operation, or the sign of its rule for shapes; empty for a leaf."""
         return self.made.logic.spec if isinstance(self.made, Operation) else ""
 
     @property
@@ -210,16 +211,16 @@ class ShapedTensor(ArrayValue["ShapedTensor"], Shaped):
         def project(solution: Solution) -> Projections:
             return emission.transposed(self.shape, result.shape)
 
-        result = record(Transpose(), [self], project, emission.summed, f"{self.called}.T")
+        result = result_of(Transpose(), [self], project, emission.summed, f"{self.called}.T")
         return result
 
     def projections(self) -> Projections | tuple[Projections, ...]:
         """The projections of the operation that computes this tensor.
 
-        A concatenation has one for each part. Lengths that are still unknown are chosen first.
+        A concatenation has projections for each run. Unknown lengths are chosen first.
 
         Raises:
-            GraphValueError: the tensor is a leaf.
+            GraphValueError: the tensor is a leaf, which no operation computes.
             ShapeError: the shapes do not fit.
         """
         if not isinstance(self.made, Operation):
@@ -257,7 +258,7 @@ class ShapedTensor(ArrayValue["ShapedTensor"], Shaped):
             return emission.sliced(place, self.shape, result.shape)
 
         symbol = index if isinstance(index, Symbol) else None
-        result = record(logic, [self], project, emission.summed, asked, symbol)
+        result = result_of(logic, [self], project, emission.summed, asked, symbol)
         return result
 
     def _operate(self, name: str, *operands: Any) -> Any:
@@ -273,7 +274,7 @@ class ShapedTensor(ArrayValue["ShapedTensor"], Shaped):
     def elementwise(
         self, function: Callable[..., object], operands: Sequence[object]
     ) -> ShapedTensor:
-        """Apply an elementwise NumPy function to operands, including this one; `@` for matmul.
+        """Apply an elementwise NumPy function, or matmul, to operands including this tensor.
 
         Raises:
             ShapeError: the shapes do not fit.
@@ -281,7 +282,7 @@ class ShapedTensor(ArrayValue["ShapedTensor"], Shaped):
         """
         if function is np.matmul:
             return compose(*operands)
-        apply = emission.table_row(function)
+        apply = emission.rule_of(function)
         if apply is None:
             seen = "a function that is outside the table of primitives, or none of elements"
             remedy = "apply it to values, np.asarray(x), or write it in label notation"
@@ -309,7 +310,7 @@ class ShapedTensor(ArrayValue["ShapedTensor"], Shaped):
         return f"<tensor{name} {self.shape}>"
 
 
-def record(
+def result_of(
     logic: Logic,
     operands: Sequence[ShapedTensor],
     project: Project,
@@ -317,16 +318,16 @@ def record(
     asked: str,
     symbol: Symbol | None = None,
 ) -> ShapedTensor:
-    """The result of an operation: its shape is constrained now, its node is made at first use.
+    """The result of an operation, whose shape gets its demands now and whose node is made later.
 
-    `project` makes the projections, `emit` the node of the operation.
+    `project` makes the projections, `emit` makes the node.
 
     Raises:
         ShapeError: the shapes do not fit.
     """
     shape = Shape.of_rows({kind: open_row(RowVariable(kind)) for kind in KINDS})
     rows = [operand.shape.rows for operand in operands]
-    template = demand_shapes(logic, shape.rows, rows, Place(asked, user_location()))
+    template = demand_shapes(logic, shape.rows, rows, CallSite(asked, user_location()))
     if template is not None:
         for operand, slot in zip(operands, template.spec.operands, strict=True):
             operand.shape.note_windows(slot, template.labels)
@@ -334,7 +335,7 @@ def record(
 
 
 def pointwise(apply: Apply, operands: Sequence[object], name: str) -> ShapedTensor:
-    """An elementwise function of shaped tensors, arrays and numbers."""
+    """Apply an elementwise function to shaped tensors, arrays and numbers."""
     asked = f"{name} of {' and '.join(map(_shown, operands))}"
     given = [_number_or_tensor(value, asked) for value in operands]
     tensors = [value for value in given if isinstance(value, ShapedTensor)]
@@ -347,12 +348,12 @@ def pointwise(apply: Apply, operands: Sequence[object], name: str) -> ShapedTens
         every = [(v, False) if isinstance(v, Node) else (next(ready), True) for v in given]
         return emission.applied(apply, where, every)
 
-    result = record(Pointwise(), tensors, project, emit, asked)
+    result = result_of(Pointwise(), tensors, project, emit, asked)
     return result
 
 
 def compose(x: object, y: object) -> ShapedTensor:
-    """`x @ y`: sums of products over the input axes of x, which are the output axes of y.
+    """The composition `x @ y`: sums of products over the input axes of x and output axes of y.
 
     Raises:
         ShapeError: the shapes do not fit.
@@ -364,7 +365,7 @@ def compose(x: object, y: object) -> ShapedTensor:
     def project(solution: Solution) -> Projections:
         return emission.composed(left.shape, right.shape, result.shape)
 
-    result = record(Compose(), [left, right], project, emission.summed, asked)
+    result = result_of(Compose(), [left, right], project, emission.summed, asked)
     return result
 
 
@@ -375,22 +376,22 @@ def fma(a: object, b: object, c: object) -> ShapedTensor:
     Args:
         a: A tensor, array or number.
         b: A tensor, array or number.
-        c: A tensor, array or number; at least one operand is a tensor.
+        c: A tensor, array or number.
 
     Raises:
         ShapeError: the shapes do not fit.
-        GraphTypeError: an operand is a tensor of another kind, or none is one.
+        GraphTypeError: an operand is a tensor of another kind.
     """
     return pointwise(UFUNCS[np.add], (compose(a, b), c), "fma")
 
 
 def as_shaped(value: object, asked: str, split: bool = True) -> ShapedTensor:
-    """The operand as a shaped tensor; an array keeps its shape, whose rows are inferred.
+    """The operand as a shaped tensor; the division of an array's dimensions into rows is inferred.
 
     Args:
         value: A tensor, array or number.
-        asked: What to call it in messages.
-        split: True if we may choose how dimensions are divided into rows where uses do not decide.
+        asked: The text of the operation in messages.
+        split: True if closing may choose the division of dimensions into rows that uses leave open.
 
     Raises:
         GraphTypeError: the value is a tensor of another kind, or cannot be an operand.
@@ -409,7 +410,7 @@ def leaf(
     param: bool = False,
     split: bool = True,
 ) -> ShapedTensor:
-    """A leaf with given values, whose shape may be inferred; see `tensor` and `as_shaped`."""
+    """Make a leaf with given values, whose shape may be inferred (see `tensor`, `as_shaped`)."""
     if isinstance(value, TracedValue):
         value = value.node  # type: ignore[attr-defined]
     if isinstance(value, NodeValue) or getattr(value, "axes", None) is not None:
@@ -428,12 +429,12 @@ def leaf(
             unknown.leaf = True
             unknown.param = origin
     if known is not None:
-        place = Place(asked, where)
+        place = CallSite(asked, where)
         if exact:
             cells = [Cell(length) for length in known]
             rows = [shape.rows[kind] for kind in MEMORY_ORDER]
             origin = place.origin("the dimensions of its values")
-            Solver().add([Exact(rows, cells, origin, split)])
+            Solver().add([ExactSizes(rows, cells, origin, split)])
         else:
             count = Cell(product(known))
             Solver().add([elements(shape.rows, count, place.origin("the number of its values"))])

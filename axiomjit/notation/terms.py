@@ -1,4 +1,4 @@
-"""Terms of shape inference: sizes and rows of axes that may be unknown."""
+"""Terms of shape inference: unknown or known sizes, rows of axes, and demands on these."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from axiomjit.base.records import Record
 from axiomjit.graph.describe import describe_length
 from axiomjit.symbolic.dims import Dim
 
-_KEPT: Final = 20
+_MOST_ORIGINS: Final = 20
 """The largest number of origins stored for a size or a row."""
 
 
 class Origin(Record):
-    """The origin of a demand on shapes: the operation, the demand as text, the user's line."""
+    """The origin of a demand on shapes: the operation, the text of the demand, the user's line."""
 
     operation: str
     demand: str
@@ -26,10 +26,11 @@ class Origin(Record):
 
 
 class Unknown:
-    """Base class of sizes and rows: the demands that watch them, and facts for closing.
+    """Base class of unknown sizes and row variables.
 
-    `leaf` is True for a tensor that is not computed. `param` is the origin of a parameter, whose
-    shape must follow from its uses.
+    `watchers` are the demands to step again when the unknown becomes known. `leaf` is True if the
+    unknown belongs to a tensor that no operation computes. `param` is the origin of a parameter,
+    whose shape must follow from its uses.
     """
 
     __slots__ = ("leaf", "name", "origins", "param", "watchers")
@@ -46,11 +47,11 @@ class Unknown:
 
 
 class Cell(Unknown):
-    """The size of an axis; equal cells share one representative.
+    """The size of an axis; cells with equal sizes share one representative, their `root`.
 
-    `at_least` comes from fixed indices, `iterated` from labels. `met` is True if an axis of length
-    1 stretches to it. `may_vanish` is true for a part of a concatenation whose size is 0 if no
-    demand decides it.
+    `at_least` is the least size that fixed indices need; `iterated` is True for a label of a spec.
+    `met` is True if an axis of length 1 stretches to this axis. `may_vanish` is True for a part of
+    a concatenation whose size is 0 unless a demand decides it.
     """
 
     __slots__ = ("at_least", "count", "iterated", "label", "may_vanish", "met", "parent", "size")
@@ -75,7 +76,7 @@ class Cell(Unknown):
 
     @property
     def root(self) -> Cell:
-        """The representative of the cells equal to this one."""
+        """The representative of all cells that equal this cell."""
         cell = self
         while cell.parent is not None:
             cell = cell.parent
@@ -88,7 +89,7 @@ class Cell(Unknown):
 
 
 class RowVariable(Unknown):
-    """Axes of one kind with unknown number and sizes; `bound` to a row once known."""
+    """Axes of unknown number and sizes; `bound` is the row of these axes once it is known."""
 
     __slots__ = ("bound",)
 
@@ -100,7 +101,7 @@ class RowVariable(Unknown):
 
 
 class Row:
-    """Axes of one kind: leading ones, those of a row variable, trailing ones."""
+    """Axes of one kind: leading axes, the axes of a row variable, and trailing axes."""
 
     __slots__ = ("leading", "trailing", "variable")
 
@@ -116,7 +117,7 @@ class Row:
 
     @property
     def flat(self) -> Row:
-        """The row with bound variables replaced and cells by their representatives."""
+        """The row with representatives of cells, and with axes in place of bound row variables."""
         leading, trailing = self.leading, self.trailing
         variable = self.variable
         while variable is not None and variable.bound is not None:
@@ -129,12 +130,12 @@ class Row:
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        """The leading and trailing axes, without those of the variable."""
+        """The leading and trailing axes, without the axes of the row variable."""
         return self.leading + self.trailing
 
     @property
     def unknowns(self) -> list[Unknown]:
-        """The unknown variable and cells of a flat row."""
+        """The unknown cells and the row variable of a flat row."""
         open_cells: list[Unknown] = [cell for cell in self.cells if cell.size is None]
         return open_cells if self.variable is None else [*open_cells, self.variable]
 
@@ -145,12 +146,12 @@ class Row:
 
 
 def closed_row(cells: tuple[Cell, ...]) -> Row:
-    """A row of exactly these axes."""
+    """A row of these axes, without a row variable."""
     return Row((), None, cells)
 
 
 def open_row(variable: RowVariable) -> Row:
-    """A row of just a row variable."""
+    """A row that consists of a row variable."""
     return Row((), variable, ())
 
 
@@ -164,17 +165,17 @@ class Demand:
         self.active = True
 
     def step(self, solver: Any) -> bool:
-        """Decide what can be decided now; True if the demand is fulfilled."""
+        """Bind the unknowns that this demand determines now; True if the demand is fulfilled."""
         raise NotImplementedError
 
     @property
     def unknowns(self) -> list[Unknown]:
-        """The sizes and rows that this demand waits for, since they are unknown."""
+        """The unknown sizes and rows for which this demand waits."""
         raise NotImplementedError
 
     @property
     def origins(self) -> tuple[Origin, ...]:
-        """The origins of the demand and of the unknowns that it has."""
+        """The origins of the demand and of its unknowns."""
         found = [self.origin]
         for unknown in self.unknowns:
             found += unknown.origins
@@ -182,5 +183,5 @@ class Demand:
 
 
 def merged(origins: Iterable[Origin]) -> tuple[Origin, ...]:
-    """The first distinct origins, at most _KEPT."""
-    return tuple(dict.fromkeys(origins))[:_KEPT]
+    """The distinct origins in order, at most _MOST_ORIGINS of them."""
+    return tuple(dict.fromkeys(origins))[:_MOST_ORIGINS]

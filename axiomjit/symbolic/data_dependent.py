@@ -1,9 +1,9 @@
 """Data-dependent lengths, known only while the program runs, such as a mask's true count.
 
-Such a length is a symbol. During tracing it has a large stand-in value, so that comparisons have an
-outcome. Once the program has counted, it checks the guards of these comparisons again; if one
-fails, the program is not valid for this call. Where such a length must equal another one, it is
-assumed to, with a guard.
+A data-dependent length is a symbol. During tracing the symbol has a large stand-in value, so that
+comparisons have an outcome. When the running program knows the length, it checks the guards of
+these comparisons; if a guard fails, the program is not valid for this call. Where NumPy requires
+such a length to equal another length, a guard assumes that they are equal.
 """
 
 from __future__ import annotations
@@ -30,32 +30,34 @@ from axiomjit.symbolic.dims import (
 DATA_DEPENDENT: Final = Kind("number chosen", 0)
 """The kind of data-dependent lengths, such as the number of true elements of a mask."""
 TRUTH: Final = Kind("truth", 0, 1)
-"""The kind of truths of computed values."""
+"""The kind of conditions that the program computes, 0 or 1."""
 COMPUTED: Final = Kind("computed integer")
 """The kind of integers that the program computes."""
-KINDS: Final = frozenset({DATA_DEPENDENT, TRUTH, COMPUTED})
+RUNTIME_KINDS: Final = frozenset({DATA_DEPENDENT, TRUTH, COMPUTED})
 """The kinds of numbers that are known only while the program runs."""
-STEP: Final = 720_720
-"""The least common multiple of 1 to 16, so that stand-in values can be split into rows."""
-FIRST: Final = 1_009 * STEP
-"""The first stand-in value, larger than lengths in user code."""
+STAND_IN_STEP: Final = 720_720
+"""The step between stand-in values: the least common multiple of 1 to 16, so that stand-in lengths
+can be split into rows."""
+FIRST_STAND_IN: Final = 1_009 * STAND_IN_STEP
+"""The first stand-in value; lengths in user code are smaller."""
 
 
 Decisions = tuple[tuple[Guard, str], ...]
-"""Comparisons that computed numbers decide, in order, with the user's line that asked for each."""
+"""Comparisons decided by computed numbers, in order, each with the user's line that asked for
+it."""
 
 
 class OtherLengthError(Exception):
     """A length, or the truth of a computed value, differs from that assumed during tracing.
 
-    `known` has the numbers that are known so far, by their symbols.
+    `known` holds the numbers known so far, by symbol.
     """
 
     known: Mapping[Symbol, int] = MappingProxyType({})
 
 
 class OtherResultError(OtherLengthError):
-    """A result's shape or dtype differs from the inferred one; it depends on values."""
+    """A result's shape or dtype depends on values and differs from the inferred one."""
 
 
 class UnfitNumberError(OtherLengthError):
@@ -69,13 +71,13 @@ _RANGES: Final[dict[tuple[str, bool], tuple[int | None, int | None]]] = {
     **{(">=", True): (0, None), (">=", False): (None, -1)},
     ("==", True): (0, 0),
 }
-"""The range of a number whose comparison with 0 has an outcome; None for no limit."""
+"""The least and the greatest number whose comparison with 0 has an outcome; None for no limit."""
 
 
 class DataDependent(Record):
     """A data-dependent length and the guards that compare it.
 
-    `is_length` is False if no length depends on it: only its own guards need its value.
+    `is_length` is False for a number that no length depends on; only its guards need its value.
     """
 
     symbol: Symbol
@@ -85,9 +87,9 @@ class DataDependent(Record):
     def range_by(
         self, guard: Guard, lengths: Mapping[Symbol, int | Dim]
     ) -> tuple[int | Dim, int | Dim] | None:
-        """The range of the number for which a guard holds; None if that is not one range.
+        """The range of numbers for which a guard holds; None if these numbers are not one range.
 
-        Its ends are computed from `lengths`, which may be symbols.
+        The ends of the range are computed from `lengths`, whose values may be Dims.
         """
         known = {symbol: dim(length) for symbol, length in lengths.items()}
         apart, number = substitute(guard.left - guard.right, known), dim(self.symbol)
@@ -104,7 +106,7 @@ class DataDependent(Record):
         return None
 
     def check(self, lengths: Mapping[Symbol, int]) -> None:
-        """Check the guards against the now known length.
+        """Check the guards with the value that the program has computed.
 
         Raises:
             OtherLengthError: a guard does not hold.
@@ -119,28 +121,28 @@ class DataDependent(Record):
 
 
 def data_dependent_length(scope: Scope, key: object) -> Dim:
-    """The data-dependent length for `key`; in a scope, each key has one symbol.
+    """The data-dependent length for `key`; each key has one symbol per scope.
 
     The key is a mask whose true elements are counted, or the node that computes the length.
     """
     if key not in scope.data_dependent:
         number = len(scope.data_dependent)
         symbol = scope.data_dependent[key] = Symbol(f"m{number}", DATA_DEPENDENT)
-        scope.values[symbol] = FIRST + STEP * number
+        scope.values[symbol] = FIRST_STAND_IN + STAND_IN_STEP * number
     return dim(scope.data_dependent[key])
 
 
 def computed_number(scope: Scope, key: object, kind: Kind, value: int, where: str) -> Dim:
-    """A number that the program computes, whose comparisons are decided by its value in this call.
+    """A number that the program computes; its value in this call decides comparisons.
 
-    Another value may need another program: the outcomes are guards for the run.
+    The outcomes become guards, since another value may need another program.
 
     Args:
         scope: The scope of the trace.
-        key: The node of the number.
-        kind: `TRUTH` or `COMPUTED`.
-        value: The number in this call.
-        where: The user's line that asks for the number.
+        key: The node that computes the number.
+        kind: The kind of the number, `TRUTH` or `COMPUTED`.
+        value: The value of the number in this call.
+        where: The user's line that asks for the value.
     """
     symbol = scope.data_dependent[key] = Symbol(f"m{len(scope.data_dependent)}", kind)
     scope.values[symbol], scope.computed[symbol] = value, where
@@ -148,7 +150,7 @@ def computed_number(scope: Scope, key: object, kind: Kind, value: int, where: st
 
 
 def decisions(scope: Scope) -> Decisions:
-    """The comparisons that values of computed numbers have decided so far, in order."""
+    """The comparisons decided so far by values of computed numbers, in order."""
     found = []
     for guard in scope.guards:
         asked = data_dependent_in(guard.left, guard.right)
@@ -158,10 +160,10 @@ def decisions(scope: Scope) -> Decisions:
 
 
 def assumed_equal(left: Dim, right: Dim) -> bool:
-    """True if two lengths are equal, where NumPy raises an error if they are not.
+    """True if two lengths are equal; called where NumPy raises an error for unequal lengths.
 
-    A data-dependent length is assumed equal to the other one from here on, with a guard for the
-    run.
+    A data-dependent length is assumed equal to the other length from here on; the running program
+    checks the guard.
     """
     if not data_dependent_in(left, right):
         return left == right
@@ -191,13 +193,14 @@ def assumed_multiple(length: Dim, divisor: Dim) -> None:
 
 def data_dependent_in(*lengths: Dim) -> frozenset[Symbol]:
     """The symbols in these expressions that stand for data-dependent lengths."""
-    return frozenset(symbol for symbol in symbols_in(*lengths) if symbol.kind in KINDS)
+    return frozenset(symbol for symbol in symbols_in(*lengths) if symbol.kind in RUNTIME_KINDS)
 
 
 class HeuristicScope(Scope):
     """A scope for decisions that change a program's speed, not its results.
 
-    It records no guard on data-dependent lengths or indices of loops: every outcome is right.
+    The scope records no guard on data-dependent lengths or loop indices, since the program is right
+    for either outcome.
     """
 
     def __init__(self, scope: Scope) -> None:

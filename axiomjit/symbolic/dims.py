@@ -1,9 +1,9 @@
 """Symbolic lengths: a `Dim` is an interned integer polynomial over symbols.
 
-The values of this call are in the ambient `Scope`, not in the Dim: equal polynomials are one object
-in every trace. Reading a value (clipping a slice, testing equality, `range`) records a guard in the
-scope; the guards decide for which other lengths the program is valid. `Dim.fold` computes a Dim in
-integers (`evaluate`), in other Dims (`substitute`), or in any type with sums and products.
+The values of symbols are in the ambient `Scope`, so equal polynomials are one object in all traces.
+Reading a value (clipping a slice, testing equality, `range`) records a guard in the scope; the
+guards decide for which other lengths the program is valid. `Dim.fold` computes a Dim in integers
+(`evaluate`), in other Dims (`substitute`), or in any type with sums and products.
 
 The `Kind` of a symbol holds facts that hold in every call, such as its range. A comparison decided
 by these facts records no guard. So a kind may claim only facts that the signature
@@ -31,9 +31,9 @@ SMALL: Final = 4
 class Kind(Record):
     """Numbers from `low` to `high`; None for no limit.
 
-    Two symbols of one scope and one `distinct` kind have different values. Numbers of other kinds
-    may equal each other and any number in their range. Of two strides of one array, the one with
-    the larger `rank` is at least as large.
+    Two symbols of one scope and one `distinct` kind have different values. Numbers of a kind that
+    is not `distinct` may be equal. Of two strides of one array, the stride with the larger `rank`
+    is not the smaller one.
     """
 
     name: str
@@ -44,11 +44,11 @@ class Kind(Record):
 
 
 LENGTH: Final = Kind("length", SMALL + 1, distinct=True)
-"""Lengths of arguments; equal ones share a symbol."""
+"""Lengths of arguments; equal lengths share a symbol."""
 DECLARED: Final = Kind("declared length", 2)
-"""Lengths named by the user: 0 and 1 are in the signature, equality of two is not."""
+"""Lengths named by the user: the signature tells 0 and 1, but not which lengths are equal."""
 STRIDE: Final = Kind("stride", 2)
-"""Positive strides in elements: 0, 1 and -1 are in the signature, equality of two is not."""
+"""Positive strides in elements: the signature tells 0, 1 and -1, but not which are equal."""
 BACKWARD: Final = Kind("backward stride", high=-2)
 """Negative strides in elements."""
 ANY: Final = Kind("integer")
@@ -73,7 +73,7 @@ def decided(left: Limits, right: Limits, sign: str) -> bool:
 
 
 def _gap(lower: Limits, upper: Limits) -> int:
-    """The distance from the end of the first range to the start of the second; -1 if unknown."""
+    """The distance from the end of `lower` to the start of `upper`; -1 if unknown."""
     (_, high), (low, _) = lower, upper
     return -1 if high is None or low is None else low - high
 
@@ -82,7 +82,7 @@ Monomial = tuple["Atom", ...]
 
 
 class Symbol(Record):
-    """A number that each call supplies; `kind` says what is true of the number in every call."""
+    """A number that each call supplies; `kind` holds the facts true of the number in every call."""
 
     name: str
     kind: Kind = LENGTH
@@ -92,7 +92,7 @@ class Symbol(Record):
 
 
 class Binary(Record):
-    """The `//`, `min` or `max` (`sign`) of two lengths, an atom since it is no polynomial."""
+    """The `//`, `min` or `max` (`sign`) of two lengths; no polynomial, hence an atom."""
 
     __slots__ = ("__dict__",)
 
@@ -102,7 +102,7 @@ class Binary(Record):
 
     @cached_property
     def text(self) -> str:
-        """The atom as it is written, by which atoms are also ordered."""
+        """The printed text of the atom, which is also its sort key."""
         if self.sign == "//":
             return _str_quotient(self.left, self.right)
         return f"{self.sign}({self.left}, {self.right})"
@@ -144,14 +144,14 @@ class Dim:
     constant: int | None
     """The integer if the Dim is constant, else None."""
     symbols: frozenset[Symbol]
-    """All its symbols, also those inside quotients, minima and maxima."""
+    """All symbols of the Dim, also those inside quotients, minima and maxima."""
 
     def __init__(self) -> None:
-        """Refuse: `dim`, `named_length` and arithmetic make Dims, so that they are interned."""
+        """Refuse the call: `dim`, `named_length` and arithmetic make Dims, which are interned."""
         raise TypeError("make a Dim with dims.symbol(name) or dims.dim(int)")
 
     def fold(self, leaf: Callable[[int | Symbol], Value], operators: Operators[Value]) -> Value:
-        """Compute the Dim in other values; `leaf` converts its integers and symbols."""
+        """Compute the Dim in another type; `leaf` converts its integers and symbols."""
         total: Value | None = None
         for monomial, factor in self.terms:
             part = None if factor == 1 and monomial else leaf(factor)
@@ -240,7 +240,7 @@ class Dim:
 
     def __index__(self) -> int:
         scope = current_scope()
-        if scope.indices is not None and scope.indices.name_any(self):
+        if scope.indices is not None and scope.indices.occur_in(self):
             return scope.indices.value(self)
         value = scope.value(self)
         compare(self, value, "==")
@@ -328,12 +328,12 @@ def dim(value: int | Atom | Dim) -> Dim:
 
 @functools.lru_cache(maxsize=256)
 def _constant_dim(value: int) -> Dim:
-    """The Dim of an integer; the cache avoids the lock."""
+    """The interned Dim of an integer; the cache avoids the lock."""
     return _ordered((((), value),) if value else ())
 
 
 def named_length(name: str, kind: Kind = LENGTH) -> Dim:
-    """The Dim of a number called `name`, given from outside."""
+    """The Dim of one symbol called `name`."""
     return dim(Symbol(name, kind))
 
 
@@ -382,7 +382,7 @@ class Guard(Record):
 
 
 def pinned(guards: Iterable[Guard]) -> dict[Dim, int]:
-    """The lengths that guards fix to a number, with that number."""
+    """The lengths that guards fix to a number, each with its number."""
     pins: dict[Dim, int] = {}
     for guard in guards:
         for one, other in ((guard.left, guard.right), (guard.right, guard.left)):
@@ -398,10 +398,10 @@ MIRRORED: Final = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=":
 
 
 class Indices(Protocol):
-    """The indices of the loops whose bodies are followed (`index_ranges`)."""
+    """The indices of the loops whose bodies are being traced or lowered (`index_ranges`)."""
 
-    def name_any(self, *lengths: Dim) -> bool:
-        """True if an index is in one of the lengths."""
+    def occur_in(self, *lengths: Dim) -> bool:
+        """True if one of the lengths depends on a loop index."""
 
     def value(self, length: Dim) -> int:
         """The value of a length in all trips."""
@@ -411,7 +411,7 @@ class Indices(Protocol):
 
 
 class Scope:
-    """The values of the symbols of one trace, and the guards of comparisons of these values.
+    """The values of the symbols of one trace, and the guards for comparisons of these values.
 
     Comparisons decided by the symbols' kinds hold in every call and need no guard. A comparison
     of loop indices is decided at the ends of their ranges, for all trips.
@@ -420,14 +420,14 @@ class Scope:
     indices: Indices | None = None
 
     def __init__(self, values: Mapping[Symbol, int]) -> None:
-        """Take the values; there are no guards yet."""
+        """Start with these values and without guards."""
         self.values = dict(values)
         self.guards: dict[Guard, None] = {}
         self.data_dependent: dict[object, Symbol] = {}
         """For each mask, the symbol of the length that it decides (see `data_dependent_length`)."""
         self.computed: dict[Symbol, str] = {}
-        """The computed numbers whose values in this call decide comparisons, with the user's line
-        that asked for each, in this order."""
+        """The computed numbers whose values in this call decide comparisons, in order, each with
+        the user's line that asked for it."""
 
     def record(self, guard: Guard) -> None:
         """Store a guard."""
@@ -449,7 +449,7 @@ _scope: ContextVar[Scope | None] = ContextVar("axiomjit_scope", default=None)
 
 
 def current_scope() -> Scope:
-    """The ambient scope.
+    """The ambient scope, in which symbols have values.
 
     Raises:
         TraceError: no scope is entered, so symbolic lengths have no values.
@@ -472,7 +472,7 @@ def in_body() -> bool:
 
 @contextmanager
 def bound(scope: AnyScope) -> Iterator[AnyScope]:
-    """Make `scope` the ambient scope; None for none."""
+    """Make `scope` the ambient scope inside a block; with None, the block has no scope."""
     token = _scope.set(scope)
     try:
         yield scope
@@ -481,10 +481,9 @@ def bound(scope: AnyScope) -> Iterator[AnyScope]:
 
 
 def compare(left: Dim, right: int | Dim, sign: str) -> bool:
-    """`left sign right`; no guard is recorded if the polynomials decide it.
+    """The outcome of `left sign right`; no guard is recorded if the polynomials decide it.
 
-    Without a scope, or without a symbol's value, two Dims are equal if their polynomials are; other
-    signs raise.
+    Without a scope or a symbol's value, Dims are equal if their polynomials are; other signs raise.
     """
     right = dim(right)
     apart = 0 if left is right else (left - right).constant
@@ -493,7 +492,7 @@ def compare(left: Dim, right: int | Dim, sign: str) -> bool:
     if sign == "==" and _scope.get() is None:
         return False
     scope = current_scope()
-    if scope.indices is not None and scope.indices.name_any(left, right):
+    if scope.indices is not None and scope.indices.occur_in(left, right):
         return scope.indices.outcome(left - right, sign)
     try:
         outcome = SIGNS[sign](scope.value(left), scope.value(right))
@@ -520,7 +519,7 @@ def _limits(length: Dim, alone: Symbol | None) -> Limits:
 
 
 def symbol_of(length: Dim) -> Symbol | None:
-    """The symbol if the length is a single one, else None."""
+    """The symbol if the length consists of one symbol, else None."""
     monomial, factor = length.terms[0] if len(length.terms) == 1 else ((), 0)
     atom = monomial[0] if factor == 1 and len(monomial) == 1 else None
     return atom if isinstance(atom, Symbol) else None
@@ -589,25 +588,26 @@ def substitute(length: Dim, values: Mapping[Symbol, int | Dim]) -> Dim:
     )
 
 
-def choices(length: Dim, symbol: Symbol) -> list[Dim] | None:
-    """The length with minima and maxima of a symbol replaced by each of their operands.
+def affine_pieces(length: Dim, symbol: Symbol) -> list[Dim] | None:
+    """The affine pieces of a length: minima and maxima of a symbol replaced by their operands.
 
-    None if it is not affine in the symbol.
+    Returns None if a piece is not affine in the symbol.
     """
     for monomial, _ in length.terms:
         for atom in monomial:
             if isinstance(atom, Binary) and symbol in atom.left.symbols | atom.right.symbols:
                 if atom.sign == "//":
                     return None
-                sides = [choices(_with(length, atom, by), symbol) for by in (atom.left, atom.right)]
+                operands = atom.left, atom.right
+                sides = [affine_pieces(_replaced(length, atom, by), symbol) for by in operands]
                 return None if None in sides else [one for side in sides for one in side or ()]
         if monomial.count(symbol) > 1:
             return None
     return [length]
 
 
-def _with(length: Dim, atom: Atom, by: Dim) -> Dim:
-    """The length with another one in place of an atom."""
+def _replaced(length: Dim, atom: Atom, by: Dim) -> Dim:
+    """The length with `by` in place of an atom."""
     parts = (
         product(tuple(by if one == atom else dim(one) for one in monomial)) * factor
         for monomial, factor in length.terms
@@ -619,10 +619,10 @@ Values = Sequence[int]
 
 
 class Lengths:
-    """Symbolic lengths with numbers, which one call of `at` evaluates together.
+    """A numbered list of symbolic lengths, which `at` evaluates together.
 
-    Most programs bind their lengths once. From the second evaluation on, a compiled Python function
-    computes all values, several times as fast.
+    Most programs evaluate their lengths once. From the second evaluation on, a compiled Python
+    function computes all values, several times as fast.
     """
 
     __slots__ = ("_compiled", "_numbers", "_was_asked")
@@ -635,11 +635,11 @@ class Lengths:
             self.number(length)
 
     def number(self, length: Dim) -> int:
-        """The index of a length among the values; add all lengths before the first evaluation."""
+        """The index of a length among the values; all lengths are added before the first `at`."""
         return self._numbers.setdefault(length, len(self._numbers))
 
     def at(self, values: Mapping[Symbol, int]) -> Values:
-        """The value of each length, in the order of the numbers.
+        """The values of all lengths, in the order of their numbers.
 
         Raises:
             KeyError: a symbol has no value.
@@ -655,7 +655,7 @@ class Lengths:
 
 
 class Guards(tuple[Guard, ...]):
-    """The guards of a program; their sides are evaluated together for new values."""
+    """The guards of a program; `hold` evaluates the sides of all guards together."""
 
     def __init__(self, guards: Iterable[Guard]) -> None:
         self._lengths = Lengths()
@@ -671,7 +671,7 @@ class Guards(tuple[Guard, ...]):
 
 
 def _compiled(lengths: Iterable[Dim]) -> Callable[[Mapping[Symbol, int]], Values]:
-    """Compile a function that evaluates lengths in order, each symbol and quotient once."""
+    """Compile a function that evaluates lengths in order; common subexpressions are shared."""
     names: dict[str, str] = {}  # the variable that holds each expression
     symbols: dict[Symbol, str] = {}
 

@@ -1,9 +1,9 @@
 """Index maps: the element of each operand that an operation reads at each iteration point.
 
 A map has one affine function of the op's iterators per dimension of the operand. Broadcasting,
-transposes, diagonals, strided slices and windows are all maps, so that no pass treats them
-specially (OCANNL shapes: projections; ngraph tensors: y[i] == x[f(i)]). Conditions exclude points;
-`boxes` finds where they hold for given lengths.
+transposes, diagonals, strided slices and windows are all maps, so that passes treat them alike
+(OCANNL shapes: projections; ngraph tensors: y[i] == x[f(i)]). Conditions exclude iteration points;
+`boxes` finds the points where they hold for given lengths.
 
 Slices and strides are made without reading values: `range_of` follows Python's rules for
 `[start:stop:step]`, `stride_size` and `is_backward` order strides by the kinds of their symbols,
@@ -17,7 +17,7 @@ from itertools import combinations, product
 from typing import Final, TypeVar
 
 from axiomjit.base.records import Record
-from axiomjit.symbolic.data_dependent import KINDS
+from axiomjit.symbolic.data_dependent import RUNTIME_KINDS
 from axiomjit.symbolic.dims import (
     DIMS,
     INDEX,
@@ -36,7 +36,7 @@ IntOrDim = TypeVar("IntOrDim", int, Dim)
 
 
 class Affine(Record):
-    """offset + sum of coefficient * iterator; `terms` are sorted by iterator, none is zero."""
+    """The function offset + sum of coefficient * iterator; `terms` are sorted, without zeros."""
 
     offset: Dim
     terms: tuple[tuple[int, Dim], ...]
@@ -58,7 +58,7 @@ Region = tuple[tuple[Dim, Dim], ...]
 
 
 class Condition(Record):
-    """low <= function < high, for a function with zero offset and positive coefficients."""
+    """low <= function < high, where the function has no offset and only positive coefficients."""
 
     function: Affine
     low: Dim
@@ -69,7 +69,7 @@ class Condition(Record):
 
 
 Conditions = tuple[Condition, ...]
-"""Conditions on an iteration space; a point counts if all hold."""
+"""Conditions on an iteration space; a point is included if all conditions hold there."""
 
 
 def _factor(value: Dim) -> str:
@@ -77,7 +77,7 @@ def _factor(value: Dim) -> str:
 
 
 def affine(terms: dict[int, Dim], offset: int | Dim = 0) -> Affine:
-    """The affine function with these coefficients, without zeros."""
+    """The affine function with these coefficients; zero coefficients are dropped."""
     kept = sorted((k, c) for k, c in terms.items() if c.constant != 0)
     return Affine(dim(offset), tuple(kept))
 
@@ -106,7 +106,7 @@ def is_identity(index: IndexMap, extents: tuple[Dim, ...], shape: tuple[Dim, ...
     whole = identity(len(extents))
     named = [d for function in index for d in (function.offset, *(c for _, c in function.terms))]
     symbols = symbols_in(*named, *extents, *shape)
-    if any(symbol.kind in KINDS or symbol.kind == INDEX for symbol in symbols):
+    if any(symbol.kind in RUNTIME_KINDS or symbol.kind == INDEX for symbol in symbols):
         return _identity_key(index, extents) == _identity_key(whole, shape)
     return index == whole and extents == shape
 
@@ -117,7 +117,7 @@ def _identity_key(index: IndexMap, extents: tuple[Dim, ...]) -> tuple[object, ..
 
 
 def permutation(order: Sequence[int]) -> IndexMap:
-    """Dimension d of the operand is iterator `order[d]`."""
+    """The map in which dimension d of the operand is read at iterator `order[d]`."""
     return tuple(iterator(k) for k in order)
 
 
@@ -137,7 +137,7 @@ def apply_map(function: Affine, values: Sequence[Affine]) -> Affine:
 
 
 def condition(function: Affine, low: Dim, high: Dim) -> Condition:
-    """low <= function < high, with the function's offset moved to the bounds."""
+    """The condition low <= function < high, with the function's offset moved to the bounds."""
     bare = Affine(dim(0), function.terms)
     return Condition(bare, low - function.offset, high - function.offset)
 
@@ -148,19 +148,19 @@ def through(conditions: Conditions, places: Sequence[Affine]) -> Conditions:
 
 
 def compose(inner: IndexMap, outer: Sequence[Affine]) -> IndexMap:
-    """The map from a base through a view: `inner` maps base to view, `outer` view to op."""
+    """The map from an op to a base: `inner` maps a view to the base, `outer` the op to the view."""
     return tuple(apply_map(function, outer) for function in inner)
 
 
 def shift(index: IndexMap, starts: Sequence[int | Dim]) -> IndexMap:
-    """The map with iterator k starting at `starts[k]`."""
+    """The map with `starts[k]` added to iterator k."""
     return compose(index, [affine({k: dim(1)}, start) for k, start in enumerate(starts)])
 
 
 def strides_through(
     index: IndexMap, strides: Sequence[IntOrDim], rank: int, number: Callable[[Dim], IntOrDim]
 ) -> tuple[IntOrDim, tuple[IntOrDim, ...]]:
-    """Offset and strides, one per iterator, of strided memory read through a map.
+    """The offset and the stride of each iterator for strided memory that is read through a map.
 
     Args:
         index: One function per stride.
@@ -183,17 +183,17 @@ def iterators_of(index: IndexMap) -> frozenset[int]:
 
 
 def show(index: IndexMap) -> str:
-    """The map as text, e.g. `[i0, 2*i1 + 1]`."""
+    """The text of a map, such as `[i0, 2*i1 + 1]`."""
     return "[" + ", ".join(str(a) for a in index) + "]"
 
 
 def show_conditions(conditions: Conditions) -> str:
-    """The conditions as a suffix of an op, e.g. ` where 1 <= i0 + i1 < n0 + 1`; empty if none."""
+    """The text of conditions after an op, such as ` where 1 <= i0 + i1 < n0 + 1`; empty if none."""
     return " where " + " and ".join(map(str, conditions)) if conditions else ""
 
 
 def show_region(region: Region, extents: Sequence[Dim]) -> str:
-    """The box as text, e.g. `i0 in [0, n0)`, without iterators that have their whole range."""
+    """The text of a box, such as `i0 in [0, n0)`, without iterators that have their whole range."""
     parts = [
         f"i{k} in [{low}, {high})"
         for k, ((low, high), extent) in enumerate(zip(region, extents, strict=True))
@@ -209,7 +209,7 @@ BoundCondition = tuple[tuple[tuple[int, int], ...], int, int]
 
 
 def at_lengths(conditions: Conditions, lengths: Mapping[Symbol, int]) -> tuple[BoundCondition, ...]:
-    """The conditions with these lengths."""
+    """The conditions with integers in place of their symbolic lengths."""
     return tuple(
         (
             tuple((k, evaluate(c, lengths)) for k, c in one.function.terms),
@@ -225,7 +225,7 @@ def boxes(
 ) -> Iterator[tuple[Span, ...]]:
     """Disjoint boxes that cover exactly the points where the conditions hold.
 
-    They come in ascending order of all iterators but the first of each condition.
+    The boxes are in ascending order of all iterators except the first iterator of each condition.
     """
     looped = sorted({k for terms, _, _ in conditions for k, _ in terms[1:]})
     for point in product(*(range(extents[k]) for k in looped)):
@@ -239,7 +239,7 @@ def boxes(
 
 
 def _narrow(spans: list[Span], condition: BoundCondition) -> None:
-    """Narrow the span of a condition's first iterator; the others are fixed."""
+    """Narrow the span of a condition's first iterator, for fixed values of its other iterators."""
     terms, low, high = condition
     if not terms:
         if not low <= 0 < high:
@@ -261,10 +261,10 @@ SliceBound = int | Dim | None
 
 
 def range_of(start: SliceBound, stop: SliceBound, step: int, length: Dim) -> tuple[Dim, Dim]:
-    """First position and number of positions of `[start:stop:step]`.
+    """The first position and the number of positions of `[start:stop:step]`.
 
-    The sign of a bound that is not constant is compared; the rest stays symbolic, as minima and
-    maxima of two lengths.
+    Only the sign of a symbolic bound is compared, with a guard; the results are symbolic, with
+    minima and maxima.
     """
     low, high = (dim(0), length) if step > 0 else (dim(-1), length - 1)
 
@@ -289,8 +289,9 @@ def range_of(start: SliceBound, stop: SliceBound, step: int, length: Dim) -> tup
 def never_meet(first: IndexMap, second: IndexMap) -> bool:
     """True if two accesses of one array have no element in common, for all values of iterators.
 
-    In some dimension their distance has one sign: it is a sum of products of lengths and indices,
-    none of them negative, and iterators. Iterators of the same number are taken as independent.
+    The accesses never meet if their distance has one sign in some dimension, as a sum of iterators
+    and products of nonnegative lengths and indices. The iterators of the two accesses are
+    independent, also those of the same number.
     """
     pairs = zip(first, second, strict=True)
     return any(_is_behind(one, other) or _is_behind(other, one) for one, other in pairs)
@@ -309,7 +310,7 @@ def _is_behind(first: Affine, second: Affine) -> bool:
 
 
 def _sign_of(step: Dim) -> int:
-    """The sign of a step that is constant; 0 for others."""
+    """The sign of a constant step; 0 for a symbolic step."""
     return 0 if step.constant is None else (step.constant > 0) - (step.constant < 0)
 
 
@@ -323,19 +324,19 @@ def resolved(length: Dim) -> Dim:
 
 
 def _least(left: Dim, right: Dim) -> Dim:
-    if _stays(left, right):
+    if _is_computed_later(left, right):
         return smaller(left, right)
     return left if left <= right else right
 
 
-def _stays(left: Dim, right: Dim) -> bool:
-    """True if the program computes the smaller of two lengths."""
+def _is_computed_later(left: Dim, right: Dim) -> bool:
+    """True if only the running program knows which of two lengths is smaller."""
     symbols = symbols_in(left, right)
-    return any(symbol.kind in KINDS or symbol.kind == INDEX for symbol in symbols)
+    return any(symbol.kind in RUNTIME_KINDS or symbol.kind == INDEX for symbol in symbols)
 
 
 def _largest(left: Dim, right: Dim) -> Dim:
-    if _stays(left, right):
+    if _is_computed_later(left, right):
         return larger(left, right)
     return right if left <= right else left
 
@@ -343,17 +344,17 @@ def _largest(left: Dim, right: Dim) -> Dim:
 _DECIDING: Final = {**DIMS, "min": _least, "max": _largest}
 
 
-Cases = Sequence[int]
+Samples = Sequence[int]
 """The values of a length, one per sample."""
 
 
-def infer_dim(cases: Cases, known: Mapping[Dim, Cases]) -> Dim | None:
-    """A length with these sample values, as a constant or in terms of one or two known lengths.
+def infer_dim(cases: Samples, known: Mapping[Dim, Samples]) -> Dim | None:
+    """A length that has these values in the samples, as a constant or a function of known lengths.
 
     The forms tried are a * n + b, a * (n // 2) + b, and n + m + b.
 
     Returns:
-        None if no form fits.
+        The fitted length; None if no form fits.
     """
     if len(set(cases)) == 1:
         return dim(cases[0])
@@ -364,7 +365,7 @@ def infer_dim(cases: Cases, known: Mapping[Dim, Cases]) -> Dim | None:
     return None
 
 
-def _candidates(known: Mapping[Dim, Cases]) -> Iterator[tuple[Dim, Cases]]:
+def _candidates(known: Mapping[Dim, Samples]) -> Iterator[tuple[Dim, Samples]]:
     yield from known.items()
     for length, values in known.items():
         yield length // 2, [value // 2 for value in values]
@@ -372,8 +373,8 @@ def _candidates(known: Mapping[Dim, Cases]) -> Iterator[tuple[Dim, Cases]]:
         yield left + right, [a + b for a, b in zip(first, second, strict=True)]
 
 
-def _line(cases: Cases, values: Cases) -> tuple[int, int] | None:
-    """Factor and offset of the line through all pairs (value, case), if there is one."""
+def _line(cases: Samples, values: Samples) -> tuple[int, int] | None:
+    """The factor and offset of the line through all pairs (value, case), or None."""
     pairs = list(zip(values, cases, strict=True))
     (low, first), (high, last) = min(pairs), max(pairs)
     if low == high or (last - first) % (high - low):
@@ -384,12 +385,12 @@ def _line(cases: Cases, values: Cases) -> tuple[int, int] | None:
 
 
 def magnitude(length: Dim) -> int:
-    """A number that orders lengths and strides by size: a product of more symbols is larger."""
+    """A number by which lengths and strides are sorted: a product of more symbols is larger."""
     return max((len(m) * (1 << 40) + abs(c) for m, c in length.terms), default=0)
 
 
 def stride_size(stride: Dim) -> tuple[int, int]:
-    """A key that orders the strides of one array by size: a larger rank is a larger stride."""
+    """A sort key for the strides of one array; the rank of a symbol's kind comes first."""
     symbols = [atom for m, _ in stride.terms for atom in m if isinstance(atom, Symbol)]
     return max((symbol.kind.rank for symbol in symbols), default=0), magnitude(stride)
 

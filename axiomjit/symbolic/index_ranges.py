@@ -1,7 +1,8 @@
-"""Ranges of the indices of loops: comparisons of lengths that are decided for all trips at once.
+"""Ranges of loop indices, by which one comparison of lengths is decided for all trips of a loop.
 
-A length that is affine in the indices has its extremes at the ends of their ranges, so its sign
-there is its sign in every trip. Guards name these ends, never the value of an index.
+A length that is affine in the indices has its extremes at the ends of their ranges, so a sign
+common to all ends is its sign in every trip. Guards compare the lengths at these ends, never the
+value of an index.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from axiomjit.symbolic.dims import (
     Dim,
     Scope,
     Symbol,
-    choices,
+    affine_pieces,
     compare,
     dim,
     larger,
@@ -26,27 +27,27 @@ from axiomjit.symbolic.dims import (
 )
 
 IndexRange = tuple[Symbol, Dim, Dim]
-"""An index, its first and its last value."""
+"""An index with its first and its last value."""
 
 
 class UndecidedError(Exception):
-    """A comparison has not the same outcome in all trips of a loop."""
+    """A comparison that differs between the trips of a loop, or is not known to be the same."""
 
 
 class IndexRanges(Record):
-    """The ranges of indices, outermost first; ends are affine in the indices before."""
+    """The ranges of loop indices, outermost first; their ends are affine in outer indices."""
 
     ranges: tuple[IndexRange, ...] = ()
 
-    def name_any(self, *lengths: Dim) -> bool:
-        """True if an index is in one of the lengths."""
+    def occur_in(self, *lengths: Dim) -> bool:
+        """True if one of the lengths depends on a loop index."""
         return any(one in length.symbols for one, _, _ in self.ranges for length in lengths)
 
     def value(self, length: Dim) -> int:
-        """The value of a length in all trips; a guard says so if it depends on other lengths.
+        """The value of a length that is the same in all trips; a guard records it.
 
         Raises:
-            UndecidedError: trips differ.
+            UndecidedError: the length differs between trips.
         """
         first, *others = self.ends(length)
         if others:
@@ -57,7 +58,8 @@ class IndexRanges(Record):
         """The outcome of `apart sign 0` in all trips.
 
         Raises:
-            UndecidedError: trips differ, or the ends of the ranges do not decide the comparison.
+            UndecidedError: the outcome differs between trips, or the ends of the ranges do not
+                decide it.
         """
         corners = self.ends(apart)
         if sign != "==":
@@ -72,14 +74,14 @@ class IndexRanges(Record):
         return outcomes.pop()
 
     def ends(self, length: Dim) -> list[Dim]:
-        """The length at all ends of the ranges; its extremes are among these values.
+        """The length at each combination of range ends; its extremes are among these values.
 
         Raises:
             UndecidedError: the length is not affine in an index.
         """
         found = [length]
         for symbol, first, last in reversed(self.ranges):
-            found = [part for one in found for part in _cases(one, symbol)]
+            found = [part for one in found for part in _affine_pieces(one, symbol)]
             found = [
                 substitute(one, {symbol: end}) if symbol in one.symbols else one
                 for one in found
@@ -88,10 +90,11 @@ class IndexRanges(Record):
         return list(dict.fromkeys(found))
 
     def limited(self, trips: Dim) -> IndexRanges:
-        """The ranges limited to the trips in which an inner loop of max(trips, 0) trips runs.
+        """The ranges limited to trips in which an inner loop of max(trips, 0) trips is not empty.
 
         Raises:
-            UndecidedError: the number is not an index plus or minus lengths, or never positive.
+            UndecidedError: `trips` is not a sum of lengths and plus or minus one index, or is never
+                positive.
         """
         named = [one for one in self.ranges if one[0] in trips.symbols]
         if len(named) != 1:
@@ -113,13 +116,13 @@ class IndexRanges(Record):
         return IndexRanges(new)
 
     def within(self, symbol: Symbol, trips: Dim) -> IndexRanges:
-        """The ranges with one more index, from 0 to the number of trips."""
+        """The ranges with one more innermost index, from 0 to `trips - 1`."""
         return IndexRanges((*self.ranges, (symbol, dim(0), trips - 1)))
 
 
 @contextmanager
 def within_body(scope: Scope, index: Symbol | None, trips: Dim | None) -> Iterator[None]:
-    """Compare lengths as the body of a loop or branch does: for all trips, if it has an index."""
+    """A block that compares lengths as a loop's body does: for all trips of the given index."""
     before = scope.indices
     ranges = before if isinstance(before, IndexRanges) else IndexRanges()
     if index is not None and trips is not None:
@@ -133,29 +136,29 @@ def within_body(scope: Scope, index: Symbol | None, trips: Dim | None) -> Iterat
 
 
 class AnyTrip(Record):
-    """Comparisons of indices while passes lower a body for all trips at once.
+    """Comparisons of loop indices while passes lower a body that serves all trips.
 
-    An equality is false, as it does not hold in all trips. An order is that of the trip in `scope`:
-    it may decide about speed alone.
+    An equality counts as false, since it does not hold in all trips. An order is decided by the
+    trip in `scope`, so only decisions about speed may use it.
     """
 
     scope: Scope
 
-    def name_any(self, *lengths: Dim) -> bool:
-        """True if an index is in one of the lengths."""
+    def occur_in(self, *lengths: Dim) -> bool:
+        """True if one of the lengths depends on a loop index."""
         return any(symbol.kind == INDEX for symbol in symbols_in(*lengths))
 
     def value(self, length: Dim) -> int:
-        """The value of a length in the trip of the scope, which may decide about speed alone."""
+        """The value of a length in the trip of the scope, for decisions about speed only."""
         return self.scope.value(length)
 
     def outcome(self, apart: Dim, sign: str) -> bool:
-        """The outcome of `apart sign 0`."""
+        """The outcome of `apart sign 0`; false for an equality."""
         return sign != "==" and SIGNS[sign](self.scope.value(apart), 0)
 
 
-def is_surely(length: Dim, value: int) -> bool:
-    """True if a length has a value, in all trips of the loops that are followed."""
+def equals_in_all_trips(length: Dim, value: int) -> bool:
+    """True if a length equals a value in all trips of the loops that are being traced."""
     try:
         return length == value
     except UndecidedError:
@@ -163,17 +166,17 @@ def is_surely(length: Dim, value: int) -> bool:
 
 
 def least(left: Dim, right: Dim) -> Dim:
-    """The smaller length; a minimum where trips of a loop differ, and without indices."""
+    """The smaller length; a symbolic minimum if no single order is known for all trips."""
     return smaller(left, right) if is_open(left, right) else left if left <= right else right
 
 
 def largest(left: Dim, right: Dim) -> Dim:
-    """The larger length; a maximum where trips of a loop differ, and without indices."""
+    """The larger length; a symbolic maximum if no single order is known for all trips."""
     return larger(left, right) if is_open(left, right) else right if left <= right else left
 
 
 def is_open(left: Dim, right: Dim) -> bool:
-    """True if the order of two lengths is not that of all trips, or needs no index to be known."""
+    """True if no single order of two lengths is known for all trips, or no index is in them."""
     if not any(symbol.kind == INDEX for symbol in symbols_in(left, right)):
         return True
     try:
@@ -183,7 +186,7 @@ def is_open(left: Dim, right: Dim) -> bool:
 
 
 def wrapped(position: Dim, length: Dim) -> Dim:
-    """The position, with the length added if it is negative; no guard where trips differ."""
+    """A position with the length added if it is negative; minima and maxima where trips differ."""
     try:
         return position + length if position < 0 else position
     except UndecidedError:
@@ -191,7 +194,7 @@ def wrapped(position: Dim, length: Dim) -> Dim:
 
 
 def _compare(corner: Dim, sign: str) -> bool:
-    """The sign of a length; no guard where the kinds of its symbols decide it."""
+    """The outcome of `corner sign 0`; it needs no guard if the kinds of symbols decide it."""
     low = limit_of(corner, 1)
     high = limit_of(corner, -1)
     known = {">": (low, 1, high, 0), ">=": (low, 0, high, -1)}
@@ -207,9 +210,9 @@ def _compare(corner: Dim, sign: str) -> bool:
 
 
 def limit_of(length: Dim, side: int) -> int | None:
-    """The least value of a length by the kinds of its symbols, for side -1 the largest one.
+    """The least value of a length (the largest for side -1) that the kinds of its symbols allow.
 
-    None if the kinds do not limit it.
+    Returns None if the kinds set no such limit.
     """
     total = 0
     for monomial, factor in length.terms:
@@ -225,13 +228,13 @@ def limit_of(length: Dim, side: int) -> int | None:
     return total
 
 
-def _cases(length: Dim, symbol: Symbol) -> list[Dim]:
-    """The length with minima and maxima of an index replaced by each of their operands.
+def _affine_pieces(length: Dim, symbol: Symbol) -> list[Dim]:
+    """The affine pieces of a length: minima and maxima of an index replaced by their operands.
 
     Raises:
         UndecidedError: the length is not affine in the index.
     """
-    found = choices(length, symbol)
+    found = affine_pieces(length, symbol)
     if found is None:
         raise UndecidedError(f"{length} is not affine in {symbol.name}")
     return found

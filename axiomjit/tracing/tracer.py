@@ -12,7 +12,7 @@ from axiomjit.base.dtypes import ELEMENT_TYPES, DType, is_complex
 from axiomjit.base.error_states import refuse_traps
 from axiomjit.base.errors import amount
 from axiomjit.base.locks import lazy_import
-from axiomjit.base.origins import asked_by_labels, quoted_line, user_location
+from axiomjit.base.origins import called_by_xarray, quoted_line, user_location
 from axiomjit.base.trace_context import Following, current, is_usable, leaked_tracer_error
 from axiomjit.graph import builder
 from axiomjit.graph.describe import describe_type
@@ -516,7 +516,7 @@ def _class_for(node: Node, following: Following | None) -> type[Tracer]:
     base = base_of(node)
     if isinstance(base, Input) and following is not None and base.position in following.scalars:
         return TracedScalar
-    if base.shape or isinstance(base, Input) or asked_by_labels():
+    if base.shape or isinstance(base, Input) or called_by_xarray():
         return TracedArray  # xarray makes an array of each number
     return TracedScalar
 

@@ -1,4 +1,4 @@
-"""Layouts: dense strides, and descriptions of tensors and views.
+"""Dense layouts, and descriptions of tensors and views.
 
 May import `base`, `symbolic`.
 """

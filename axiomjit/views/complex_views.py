@@ -1,4 +1,4 @@
-"""Views of several tensors: each index selects a tensor and an element in it."""
+"""Views of several tensors: each index of a view selects a tensor and an element of this tensor."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from axiomjit.views.dense_layout import LengthLike
 from axiomjit.views.descriptions import BasicTensorDescription, PadTensorDescription, known, refusal
 
 Box = Sequence[tuple[LengthLike, LengthLike]]
-"""A region, given by its start and end along each dimension."""
+"""A box-shaped region: its start and end along each dimension."""
 PlaceMap = IndexMap | Callable[[tuple[int, ...]], Sequence[int]]
-"""The element of a tensor shown at an index: an index map, or a function of the index."""
+"""The map from an index of a view to an element of a tensor: an index map, or a function."""
 
 
 def partition_fault(regions: Sequence[Box], lengths: Sequence[LengthLike]) -> str | None:
-    """The reason why boxes do not partition a space; None if they may."""
+    """The reason why boxes do not partition a space, or None if none is known."""
     for region in regions:
         if len(region) != len(lengths):
             return f"a region of {amount(len(region), 'dimension')} in a space of {len(lengths)}"
@@ -39,7 +39,7 @@ def partition_fault(regions: Sequence[Box], lengths: Sequence[LengthLike]) -> st
 
 
 def _follow_each_other(regions: Sequence[Box]) -> bool:
-    """True if along one dimension each region starts at the end of the one before, as in a join."""
+    """True if along some dimension each region starts where the region before it ends."""
     return any(
         all(known(new - end) == 0 for (_, end), (new, _) in pairwise(ranges))
         for ranges in zip(*regions, strict=True)
@@ -58,9 +58,9 @@ def _shown(region: Box) -> str:
 class ComplexTensorViewDescription(BasicTensorDescription):
     """A view y[i] == x[s(i)][f[s(i)](i)] of several tensors.
 
-    `regions` are disjoint boxes, one per tensor, that cover the shape; `maps` give for each tensor
-    the element shown at an index (ngraph tensors, "complex view"). Such a view has no layout and is
-    an r-tensor.
+    `regions` are disjoint boxes that cover the shape, one per tensor. `maps` give for each tensor
+    the element that the view shows at an index (ngraph tensors, "complex view"). A view of several
+    tensors has no layout and is an r-tensor.
     """
 
     tensors: tuple[BasicTensorDescription, ...]
@@ -73,11 +73,11 @@ class ComplexTensorViewDescription(BasicTensorDescription):
         regions: Iterable[Iterable[tuple[LengthLike, LengthLike]]],
         maps: Iterable[PlaceMap],
     ) -> None:
-        """Describe the view; its shape ends at the last region's end.
+        """Describe the view; the ends of the regions give its shape.
 
         Raises:
-            GraphValueError: there is not one region and map per tensor, dtypes differ, or regions
-                overlap or leave a gap.
+            GraphValueError: the numbers of tensors, regions and maps differ, dtypes differ, or
+                regions overlap or leave a gap.
         """
         tensors, maps = tuple(tensors), tuple(maps)
         boxes = tuple(tuple((low, high) for low, high in region) for region in regions)
@@ -97,7 +97,7 @@ class ComplexTensorViewDescription(BasicTensorDescription):
         super().__init__(shape, tensors[0].dtype, True, None, **own)
 
     def select(self, index: Sequence[int]) -> tuple[int, tuple[int, ...]]:
-        """The number of the tensor shown at an index, and the element's index in it.
+        """The number of the tensor that the view shows at an index, and the element's index there.
 
         Raises:
             PositionError: no region contains the index.
@@ -115,7 +115,7 @@ class ComplexTensorViewDescription(BasicTensorDescription):
 
 
 def _last(ends: Sequence[LengthLike]) -> LengthLike:
-    """The largest end; the last one listed if lengths cannot be compared."""
+    """The largest end; of ends that cannot be compared, the last one."""
     last = ends[0]
     for end in ends[1:]:
         before = known(last - end)
@@ -136,7 +136,7 @@ def _value(function: Affine, place: tuple[int, ...]) -> int:
 
 
 def padded_regions(description: PadTensorDescription) -> tuple[Box, list[Box]]:
-    """The region of a padding's base, and the boxes of zeros around it."""
+    """The region of a padded tensor's base, and the boxes of zeros around this region."""
     paddings = zip(description.pre_padding, description.base_tensor.lengths, strict=True)
     inner = tuple((before, before + length) for before, length in paddings)
     zeros: list[Box] = []
@@ -149,7 +149,7 @@ def padded_regions(description: PadTensorDescription) -> tuple[Box, list[Box]]:
 
 
 def complex_view(description: PadTensorDescription) -> ComplexTensorViewDescription:
-    """A padding as a selection among its base and zeros."""
+    """The view of the base and of zeros that is equal to a padded tensor."""
     inner, zeros = padded_regions(description)
     base = description.base_tensor
     zero = BasicTensorDescription((), base.dtype)

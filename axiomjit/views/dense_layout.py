@@ -1,7 +1,7 @@
 """Dense layouts: the position in linear memory of the element at an index (ngraph tensors).
 
 The linear index is the offset plus the sum of strides times indices, in elements. Sizes are the
-allocated lengths, at least those of the shape: the elements between are alignment padding, and
+allocated lengths, at least those of the shape; elements beyond the shape are alignment padding and
 never accessed.
 """
 
@@ -21,9 +21,9 @@ AnyLength = TypeVar("AnyLength", int, Dim)
 
 
 class Layout(Record):
-    """Strides, an offset and, with padding, sizes; all in elements.
+    """The layout of a tensor: strides, an offset and, if there is padding, sizes, all in elements.
 
-    Strides may be zero or negative. The layout of a transpose has the strides and sizes in the
+    Strides may be zero or negative. The layout of a transpose has its strides and sizes in the
     order of the transposed shape (ngraph tensors, "Dense L-Tensor Implementation").
     """
 
@@ -37,7 +37,7 @@ class Layout(Record):
         offset: LengthLike = 0,
         sizes: Iterable[LengthLike] | None = None,
     ) -> None:
-        """Take strides, offset and sizes.
+        """Store strides, offset and sizes.
 
         Raises:
             GraphValueError: the numbers of sizes and strides differ.
@@ -57,7 +57,8 @@ class Layout(Record):
 
         Raises:
             GraphValueError: the numbers of indices and strides differ.
-            PositionError: an index is outside the sizes (an IndexError); never without sizes.
+            PositionError: an index is outside the sizes, if there are sizes; the error is an
+                IndexError, too.
         """
         if len(index) != len(self.strides):
             raise GraphValueError(
@@ -80,23 +81,23 @@ class Layout(Record):
         return total
 
     def permuted(self, permutation: Sequence[int]) -> Layout:
-        """The layout whose dimension k is dimension `permutation[k]` of this one."""
+        """The layout whose dimension k is dimension `permutation[k]` of this layout."""
         sizes = None if self.sizes is None else [self.sizes[d] for d in permutation]
         return Layout([self.strides[d] for d in permutation], self.offset, sizes)
 
 
 def row_major_strides(sizes: Sequence[AnyLength]) -> tuple[AnyLength, ...]:
-    """Dense strides with the last dimension fastest: (5, 3, 2) has (6, 2, 1)."""
+    """Dense strides, the last dimension fastest: lengths (5, 3, 2) have strides (6, 2, 1)."""
     return ordered_strides(sizes, range(len(sizes)))
 
 
 def column_major_strides(sizes: Sequence[AnyLength]) -> tuple[AnyLength, ...]:
-    """Dense strides with the first dimension fastest: (5, 3, 2) has (1, 5, 15)."""
+    """Dense strides, the first dimension fastest: lengths (5, 3, 2) have strides (1, 5, 15)."""
     return ordered_strides(sizes, range(len(sizes))[::-1])
 
 
 def ordered_strides(sizes: Sequence[AnyLength], order: Sequence[int]) -> tuple[AnyLength, ...]:
-    """Dense strides with the dimensions in this order, outermost first."""
+    """Dense strides for dimensions that have this order in memory, outermost first."""
     strides = [size * 0 + 1 for size in sizes]
     for outer, inner in reversed(list(pairwise(order))):
         strides[outer] = strides[inner] * sizes[inner]

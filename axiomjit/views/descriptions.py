@@ -1,7 +1,8 @@
-"""Tensors and views described by shape, dtype and layout; the view program consists of them.
+"""Descriptions of tensors and views by shape, dtype and layout; view programs consist of these.
 
-Seed 002, "Basic Tensor Descriptions". Lengths are integers or, in programs, symbolic. The shape,
-dtype and layout of a view are derived when its description is made; an unknown layout is None.
+The terms are ngraph's (ngraph tensors, "Basic Tensor Descriptions"). Lengths are integers or, in
+programs, symbolic. The shape, dtype and layout of a view are derived when its description is made;
+an unknown layout is None.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ Nested = LengthLike | tuple[LengthLike, ...]
 
 
 def known(length: LengthLike) -> int | None:
-    """The length as an integer, None if symbolic."""
+    """The length as an integer; None if it is symbolic."""
     return length.constant if isinstance(length, Dim) else length
 
 
 def differ(one: LengthLike, other: LengthLike) -> bool:
-    """True if two lengths are never equal."""
+    """True if two lengths differ in every call."""
     apart = known(one - other)
     return apart is not None and apart != 0
 
@@ -45,8 +46,8 @@ def refusal(asked: object, seen: object, remedy: str) -> GraphValueError:
 class BasicTensorDescription(Record):
     """A tensor's shape and element type.
 
-    `read_only` is true for an r-tensor, false for an l-tensor; `layout` is None until known (ngraph
-    tensors, "BasicTensorDescription").
+    `read_only` is True for an r-tensor, False for an l-tensor; `layout` is None until it is known
+    (ngraph tensors, "BasicTensorDescription").
     """
 
     shape: tuple[Nested, ...]
@@ -65,8 +66,8 @@ class BasicTensorDescription(Record):
         """Describe a tensor; `own` holds the fields that a subclass adds.
 
         Raises:
-            GraphValueError: a length is negative, or the layout has another rank than the shape, or
-                a size of the layout is less than the length.
+            GraphValueError: a length is negative, the layout has another rank than the shape, or a
+                size of the layout is less than the length.
         """
         super().__init__(tuple(shape), np.dtype(dtype), read_only, layout, **own)
         lengths = self.lengths
@@ -86,7 +87,7 @@ class BasicTensorDescription(Record):
 
     @property
     def lengths(self) -> tuple[LengthLike, ...]:
-        """The length of each dimension; the shape itself, unless dimensions are flattened."""
+        """The length of each dimension; a merged dimension has the product of its lengths."""
         return tuple([_product(n) if isinstance(n, tuple) else n for n in self.shape])
 
     @property
@@ -105,8 +106,8 @@ def _product(lengths: Iterable[LengthLike]) -> LengthLike:
 class SimpleTensorViewDescription(BasicTensorDescription):
     """A view y[i] == x[f(i)] of one tensor, the `base_tensor`.
 
-    Its dtype is the base's unless it shows parts of elements; `read_only` is true if writing
-    through it is impossible (ngraph tensors, "SimpleTensorViewDescription").
+    The dtype is the base's unless the view shows parts of elements; `read_only` is True if the view
+    cannot be written through (ngraph tensors, "SimpleTensorViewDescription").
     """
 
     base_tensor: BasicTensorDescription
@@ -134,9 +135,9 @@ class SimpleTensorViewDescription(BasicTensorDescription):
 class BroadcastTensorDescription(SimpleTensorViewDescription):
     """A view with added dimensions, each of length 1 and stride 0.
 
-    `broadcast_shape` without the added ones is the shape of the base; a length 1 of the base is
-    paired with the first possible 1. A stretched view shows one element at many indices, so that it
-    cannot be written through.
+    `broadcast_shape` without the added lengths of 1 is the shape of the base; a length of 1 of the
+    base is paired with the first possible 1. A broadcast view cannot be written through, since it
+    may show an element at many indices.
     """
 
     broadcast_shape: tuple[LengthLike, ...]
@@ -147,7 +148,7 @@ class BroadcastTensorDescription(SimpleTensorViewDescription):
         """Describe the view.
 
         Raises:
-            GraphValueError: the shape without added ones is not the base's.
+            GraphValueError: the shape without added lengths of 1 is not the base's.
         """
         broadcast_shape = tuple(broadcast_shape)
         rest = list(enumerate(base_tensor.lengths))
@@ -181,14 +182,14 @@ class BroadcastTensorDescription(SimpleTensorViewDescription):
 class FlattenTensorDescription(SimpleTensorViewDescription):
     """A view with merged neighbouring dimensions, each a tuple of lengths in `shape`.
 
-    The layout is known if the merged dimensions are contiguous.
+    The layout is known if merged dimensions are contiguous in memory.
     """
 
     def __init__(self, base_tensor: BasicTensorDescription, shape: Iterable[Nested]) -> None:
         """Describe the view.
 
         Raises:
-            GraphValueError: the lengths, with tuples flattened, are not the base's.
+            GraphValueError: the lengths, with those in tuples, are not the base's.
         """
         shape = tuple(shape)
         groups = [n if isinstance(n, tuple) else (n,) for n in shape]
@@ -207,7 +208,7 @@ class FlattenTensorDescription(SimpleTensorViewDescription):
 
 
 def _merged(groups: Sequence[tuple[LengthLike, ...]], layout: Layout) -> Layout | None:
-    """The layout with each group as one dimension, None if a group is not contiguous."""
+    """The layout with each group merged into one dimension; None if a group is not contiguous."""
     strides: list[LengthLike] = []
     steps = iter(layout.strides)
     for group in groups:
@@ -247,7 +248,7 @@ class PermuteTensorDescription(SimpleTensorViewDescription):
 
 
 class SliceTensorDescription(SimpleTensorViewDescription):
-    """Part of a tensor: `slices` has per dimension a slice, or an integer, which drops it."""
+    """A view of a part of a tensor: `slices` has a slice or an integer for each dimension."""
 
     slices: tuple[slice | int, ...]
 
@@ -255,8 +256,8 @@ class SliceTensorDescription(SimpleTensorViewDescription):
         """Describe the view.
 
         Raises:
-            GraphValueError: there is not one item per dimension, or a slice takes a part of a
-                dimension of unknown length.
+            GraphValueError: the numbers of items and dimensions differ, or a slice takes a part of
+                a dimension of unknown length.
             PositionError: an integer is outside its dimension.
         """
         slices = tuple(slices)
@@ -278,7 +279,7 @@ class SliceTensorDescription(SimpleTensorViewDescription):
 
 
 def _part(item: slice | int, length: LengthLike, asked: str) -> tuple[int, int, LengthLike | None]:
-    """Start, step and length of a slice; the length is None for an integer."""
+    """The start, step and length of a slice; the length is None for an integer."""
     if item == slice(None):
         return 0, 1, length
     size = known(length)
@@ -299,10 +300,10 @@ def _part(item: slice | int, length: LengthLike, asked: str) -> tuple[int, int, 
 
 
 class PadTensorDescription(SimpleTensorViewDescription):
-    """A view with zeros around each dimension: `pre_padding` before and `post_padding` after it.
+    """A view with `pre_padding` zeros before and `post_padding` zeros after each dimension.
 
-    `complex_view` separates zeros from base elements; such a view has no layout of its own and
-    cannot be written through.
+    `complex_view` separates zeros from base elements. A padded view has no layout and cannot be
+    written through.
     """
 
     pre_padding: tuple[LengthLike, ...]
@@ -317,7 +318,8 @@ class PadTensorDescription(SimpleTensorViewDescription):
         """Describe the view.
 
         Raises:
-            GraphValueError: there is not one padding per dimension, or a padding is negative.
+            GraphValueError: the numbers of paddings and dimensions differ, or a padding is
+                negative.
         """
         before, after = tuple(pre_padding), tuple(post_padding)
         negative = any((known(n) or 0) < 0 for n in (*before, *after))

@@ -1,4 +1,4 @@
-"""Cycles of the statements of a loop, for one vector of results on a processor with AVX-512."""
+"""Estimate the cycles of a loop's statements for one vector on a processor with AVX-512."""
 
 from __future__ import annotations
 
@@ -11,58 +11,58 @@ from axiomjit.passes.ir.loop_ir import Fold, Let, Load, ReadState, Stmt, Store
 
 
 class Time(NamedTuple):
-    """The resources of a processor that a vector operation takes."""
+    """The resources of a processor that a vector operation uses."""
 
     uops: int
-    """Micro-operations of vector units."""
+    """The number of micro-operations of vector units."""
     latency: int
-    """Cycles from the operands to the result."""
+    """The cycles from the operands to the result."""
     divider: int = 0
-    """Cycles for which the divider is occupied."""
+    """The cycles for which the operation occupies the divider."""
 
 
 SUM: Final = Time(1, 4)
 DIVISION: Final = {"f4": Time(3, 18, 10), "f8": Time(3, 24, 16)}
 ROOT: Final = {"f4": Time(3, 20, 12), "f8": Time(3, 32, 18)}
 FUNCTION: Final = {"f4": Time(14, 44), "f8": Time(20, 60)}
-"""The time of any elementary function; a time per function would change one of 33 programs."""
+"""The time of an elementary function, by dtype; a time per function changed one of 33 programs."""
 LONG_FUNCTION: Final = Time(40, 100)
-"""An elementary function of float64 with a weight of `LONG` or more."""
-LONG: Final = 40
+"""The time of an elementary function of float64 with a weight of `LONG_WEIGHT` or more."""
+LONG_WEIGHT: Final = 40
 LOAD_LATENCY: Final = 7
-"""Cycles from an address to the loaded number."""
+"""The cycles from an address to the loaded number."""
 PORTS: Final = 2
-"""Micro-operations of 64-byte vectors issued per cycle."""
+"""The number of micro-operations on 64-byte vectors that are issued per cycle."""
 HIDDEN_STALLS: Final = 250
-"""Stall cycles per iteration that out-of-order execution hides."""
+"""The stall cycles per iteration that out-of-order execution hides."""
 MAX_WAITING: Final = 155
 """The number of waiting micro-operations above which the processor stalls."""
 
 
 def operation_time(primitive: Primitive, code: str) -> Time:
-    """The time of an operation with this result dtype: that of its class, or one by its weight."""
+    """The time of an operation with this result dtype, by its class or its weight."""
     if primitive.elementary and code in FUNCTION:
-        return LONG_FUNCTION if code == "f8" and primitive.weight >= LONG else FUNCTION[code]
+        return LONG_FUNCTION if code == "f8" and primitive.weight >= LONG_WEIGHT else FUNCTION[code]
     special = {"divide": DIVISION, "sqrt": ROOT}.get(primitive.name, {})
     weight = primitive.weight
     return special.get(code, Time(weight, SUM.latency if weight == 1 else 3 * weight))
 
 
 def estimate_time(body: Iterable[Stmt], tiles: Collection[str] = (), kept: int = 0) -> float:
-    """Cycles of one iteration of a vector loop.
+    """Estimate the cycles of one iteration of a vector loop.
 
-    Operations issue in order, one per port and cycle, and wait for their operands; a limited number
-    may wait. A function is a chain of operations. The numbers are fitted to 14 loops of one to
-    three functions (docs/decisions, 48).
+    Operations are issued in order, one per port and cycle, and wait for their operands; only a
+    limited number of operations can wait. A function is a chain of operations. The constants are
+    fitted to 14 loops of one to three functions (docs/decisions, 48).
 
     Needs: statements of one innermost loop, in their order.
     Gives: a time to compare with another form of the loop.
     Keeps: the statements.
 
     Args:
-        body: statements that depend on the iteration.
-        tiles: scalars that are loaded from tiles.
-        kept: the number of scalars stored in tiles.
+        body: The statements that depend on the iteration.
+        tiles: The scalars that are loaded from tiles.
+        kept: The number of scalars that are stored in tiles.
     """
     known: dict[str, float] = dict.fromkeys(tiles, LOAD_LATENCY)
     accesses, uops, divider, waited = len(known) + kept, 0, 0, 0.0

@@ -1,4 +1,4 @@
-"""The cost of regions: of the trips of serial loops, apart from the sizes of their arrays."""
+"""Estimate the cost of regions, whose serial loops have any number of trips."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from axiomjit.passes.ir.view_ir import ArrayRole
 from axiomjit.symbolic.dims import INDEX, Dim, dim, substitute
 
 ENDLESS: Final = 2**62
-"""The number of trips of a loop that only its condition ends."""
+"""The extent of a loop that ends only by its condition."""
 GUESSED_TRIPS: Final = 1000
-"""The number of trips of such a loop in estimates."""
+"""The number of trips that estimates assume for an endless loop."""
 GUESSED_INNER_TRIPS: Final = 8
-"""The number of trips of such a loop inside another one, as over the elements of a sparse row."""
+"""The number of trips that estimates assume for an endless loop inside another loop."""
 
 
 def serial_cost(body: tuple[Stmt, ...], guess: int = GUESSED_INNER_TRIPS) -> Cost:
-    """The cost of one run of statements of a region: an inner loop as in the middle trip around it.
+    """The cost of running a region's statements once.
 
-    Every access to memory counts, of a branch both sides, and of a loop without a known number of
-    trips `guess`, if that is no inner one.
+    Every access to memory counts, and both sides of a branch. An inner loop has the length of the
+    middle trip around it. An endless loop has `guess` trips, or GUESSED_INNER_TRIPS inside another
+    loop.
     """
     read = written = flops = dim(0)
     for stmt in body:
@@ -48,6 +49,6 @@ def serial_cost(body: tuple[Stmt, ...], guess: int = GUESSED_INNER_TRIPS) -> Cos
 
 
 def in_middle(amount: Dim, loop: For) -> Dim:
-    """An amount of each trip of a loop in the middle one."""
+    """An amount that depends on the trip of a loop, in the middle trip."""
     index = [s for s in amount.symbols if s.kind == INDEX and s.name == loop.iterator]
     return substitute(amount, {index[0]: loop.extent // 2}) if index else amount

@@ -1,4 +1,4 @@
-"""The forms between graph and source: their nodes, printers and verifiers.
+"""The forms of programs between graph and source: their records, printers and verifiers.
 
 May import `base`, `symbolic`, `views`, `graph`.
 """

@@ -1,4 +1,4 @@
-"""Facts that passes know in addition to the program: lengths, layouts, the target CPU."""
+"""The facts about a program that passes get: lengths, layouts and the target CPU."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ Layouts = Mapping[int, tuple[Dim, ...]]
 
 
 class Context(Record):
-    """Facts about one program that all passes share.
+    """The facts about one program, which all passes share.
 
-    `scope` has the lengths of the call, and records a guard for each decision based on them.
-    Kernels are compiled for `target`; a pass reads its record only if needed, since the first read
-    imports LLVM.
+    `layouts` has the strides of arguments. `scope` has the lengths of the call, and records a guard
+    for each decision that depends on a length. Kernels are compiled for `target`; a pass reads the
+    target's record only if it needs to, since the first read imports LLVM.
     """
 
     layouts: Layouts
     scope: Scope
     target: ChosenTarget
     serial: bool = False
-    """True for the body of a loop, whose kernel calls no library."""
+    """True while the body of a loop is lowered to a kernel, which cannot call libraries."""
     lower: Callable[[Graph, Context], Plan] | None = None
-    """Lowers the body of a region to a plan of its own; the pipeline sets it."""
+    """Lowers the body of a region to a plan; the pipeline sets this function."""
 
 
 def scope_of_body(region: Region, scope: Scope) -> Scope:
     """The scope in which the bodies of a region are lowered, for all trips.
 
-    The index has the value of a trip in the middle, which decides about speed alone.
+    The index has the value of the middle trip, by which passes decide about speed only.
     """
     inner = HeuristicScope(scope)
     if isinstance(region, Loop) and region.index is not None and region.trips is not None:

@@ -1,4 +1,4 @@
-"""The loop program: a grammar on one page.
+"""The loop program: steps of loop nests and library calls, with their grammar.
 
     Program  := Step*                      steps in order over named storages
     Step     := Nest | LibraryCall
@@ -6,18 +6,19 @@
     Stmt     := For | If | Let | Load | Store | Alloc | Fold
               | ReadState | Push | Drain | Select | When | Leave
 
-Names are generated: iterators i0.., values v0.., states s0... An index is affine in the iterators,
-and in values that an earlier step found to be valid positions; it counts elements from the first
-element of its buffer. A reduction has a state: `Alloc` opens it with the neutral value, `Fold`
-combines elements into it, `ReadState` gives its value. A `tree` collects the states of blocks:
-`Push` adds a state, `Drain` leaves the total in the state. A state with lanes is a tile, with one
-cell per iteration of a loop over a block. A storage of role TILE is a tile, too: a loop over a
-block stores values there for a later loop over the same block. `Select` computes one of several
-scalars, depending on the values of the iterators. A scatter is a `Store` whose index has values, or
-which combines the old element with the new one; its loops run in order.
+Names are generated: iterators i0, i1, ..., values v0, ... and states s0, ... An index is affine in
+the iterators, and in values that an earlier step found to be valid positions; it counts elements
+from the first element of its buffer. A reduction has a state: `Alloc` opens the state with the
+neutral value, `Fold` combines elements into it, `ReadState` reads its value. A `tree` collects the
+states of blocks: `Push` adds a state, `Drain` leaves the total in the state. A state with lanes is
+a tile, with one cell per iteration of a loop over a block. A storage of role TILE is a tile, too: a
+loop over a block stores values there for a later loop over the same block. `Select` computes one of
+several scalars, depending on the iterators. A scatter is a `Store` whose index has values, or which
+combines the old element with the new one; the loops of a scatter run in order.
 
-A `serial` loop is one of the program: its iterations run in order, and its iterator is a symbol in
-the lengths and offsets of its body. `When` runs one of two bodies, `Leave` ends the loop around it.
+A `serial` loop is a loop of the user's program: its iterations run in order, and its iterator is a
+symbol in the lengths and offsets of its body. `When` runs one of two bodies, and `Leave` ends the
+loop around it.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ from axiomjit.symbolic.index_maps import Conditions
 
 
 class Cost(Record):
-    """The bytes and operations of a step, or of a plan, as symbolic lengths.
+    """The bytes and operations of a step or of a plan, as symbolic lengths.
 
-    `flops` counts operations, each weighted in additions. `temporary_bytes` is memory that is
-    neither an argument nor a result. `scratch_bytes` is memory of partial results of folds, at most
-    one state per 65,536 elements, and of buffered rows.
+    `flops` is the number of operations, weighted in additions. `temporary_bytes` is memory other
+    than arguments and results. `scratch_bytes` is memory of partial results of folds (at most one
+    state per 65,536 elements) and of buffered rows.
     """
 
     bytes_read: Dim
@@ -58,7 +59,7 @@ NO_COST: Final = Cost(*(dim(0), dim(0), dim(0), dim(0), dim(0)), 0)
 class Name(str):
     """The name of an iterator (i), a value (v) or a state (s): a letter and a number.
 
-    `lower_to_loops` makes such names; later passes add plain strings.
+    `lower_to_loops` makes such names; later passes also use plain strings.
     """
 
     __slots__ = ("letter", "number")
@@ -67,7 +68,7 @@ class Name(str):
     number: int
 
     def __new__(cls, letter: str, number: int) -> Name:
-        """Join a letter and a number."""
+        """Make the name of a letter and a number."""
         name = super().__new__(cls, f"{letter}{number}")
         name.letter, name.number = letter, number
         return name
@@ -81,10 +82,10 @@ class Name(str):
 
 
 class Index(Record):
-    """offset + sum of stride * iterator or value, in elements; no stride is zero.
+    """The index offset + sum of stride * name, in elements; a name is an iterator or a value.
 
-    The order of terms is: the iterator that selects a private copy, values of a gather, iterators
-    in loop order. `gathered` are the names in `terms` that are values.
+    No stride is zero. Terms are in the order: the iterator that selects a private copy, values of a
+    gather, iterators in loop order. `gathered` has the names in `terms` that are values.
     """
 
     offset: Dim
@@ -93,9 +94,9 @@ class Index(Record):
 
 
 class Block(Record):
-    """The part of a loop's range that belongs to one iteration of the loop `outer`.
+    """The part of a loop's range that one iteration of the loop over `outer` covers.
 
-    The range is [outer * size, (outer + unroll) * size), with the `unroll` of the outer loop.
+    The part is [outer * size, (outer + unroll) * size), with the `unroll` of the outer loop.
     """
 
     outer: str
@@ -104,10 +105,10 @@ class Block(Record):
 
 
 class Limit(Record):
-    """The condition low <= s < high for a sum s of products factor * iterator, in loop order.
+    """The condition low <= s < high, where s is a sum of factor * iterator in loop order.
 
-    In the limit of a loop, the factor of the loop's iterator is positive. In an `If`, all factors
-    are positive.
+    In a limit of a loop, the factor of the loop's own iterator is positive; in an `If`, all factors
+    are.
     """
 
     terms: tuple[tuple[str, Dim], ...]
@@ -116,42 +117,42 @@ class Limit(Record):
 
 
 class For(Record):
-    """A loop over [0, extent), or over the part of it that `block`, `span` or `at` selects."""
+    """A loop over [0, extent), or over the part that `block`, `span`, `at` or `limits` select."""
 
     iterator: str
     extent: Dim
     kind: str
-    """`map`: iterations are independent. `fold`: they feed a reduction. `scatter`: several may
-    write one element, so they run in order. `serial`: they run in order, and lengths in the body
-    name the iterator."""
+    """`map`: iterations are independent. `fold`: iterations feed a reduction. `scatter`: several
+    iterations may write the same element, so they run in order. `serial`: iterations run in order,
+    and lengths in the body depend on the iterator."""
     body: tuple[Stmt, ...]
     block: Block | None = None
-    """Only the iterations of one block."""
+    """Set if the loop runs only the iterations of one block."""
     span: tuple[Dim, Dim] | None = None
-    """Only the iterations in [span[0], span[1])."""
+    """Set if the loop runs only the iterations in [span[0], span[1])."""
     at: str | None = None
-    """Only the iteration with this number."""
+    """Set if the loop runs only one iteration, whose number is this value."""
     limits: tuple[Limit, ...] = ()
-    """Only the iterations for which these hold."""
+    """Conditions on the iterations that the loop runs."""
     unroll: int = 1
-    """Iterations per body: the blocks of inner loops cover all of them."""
+    """The number of iterations per run of the body; blocks of inner loops cover all of them."""
     under: str | None = None
-    """The first loop of the nest, which surrounds this one. The range given to the kernel then
-    counts the iterations of this loop over all iterations of the first.
+    """Set if the range given to the kernel counts iterations of this loop: the iterator of the
+    first loop of the nest, which surrounds this loop.
     """
     poll_every: int = 0
-    """Iterations between checks for cancellation; 0: no checks."""
+    """The number of iterations between checks for cancellation; 0 for no checks."""
 
 
 class If(Record):
-    """Statements that run where all limits hold; names that they define are local to them."""
+    """Statements that run where all limits hold; the names that they define are local."""
 
     limits: tuple[Limit, ...]
     body: tuple[Stmt, ...]
 
 
 class When(Record):
-    """Statements that run where a scalar is true, and others where it is false."""
+    """A branch: `body` runs if a scalar is true, `otherwise` if it is false."""
 
     value: str
     body: tuple[Stmt, ...]
@@ -159,13 +160,13 @@ class When(Record):
 
 
 class Leave(Record):
-    """The end of the serial loop that surrounds this statement, if a scalar is false."""
+    """A statement that ends the serial loop around it if a scalar is false."""
 
     value: str
 
 
 class Let(Record):
-    """A scalar computed by a primitive from named scalars."""
+    """A definition of a scalar, which a primitive computes from other scalars."""
 
     name: str
     dtype: DType
@@ -174,7 +175,7 @@ class Let(Record):
 
 
 class Load(Record):
-    """A scalar read from memory; `prefetch` is the distance in elements of a prefetch."""
+    """A definition of a scalar, read from memory; `prefetch` is the distance of a prefetch."""
 
     name: str
     buffer: Storage
@@ -183,9 +184,10 @@ class Load(Record):
 
 
 class Store(Record):
-    """A scalar written to memory.
+    """A write of a scalar to memory.
 
-    With `combine` the element in memory is cast to the scalar's dtype and combined with it.
+    With `combine`, the element in memory is cast to the scalar's dtype and combined with the
+    scalar.
     """
 
     buffer: Storage
@@ -195,7 +197,7 @@ class Store(Record):
 
     @property
     def scatters(self) -> bool:
-        """True if several iterations may write the same element; for partials always False."""
+        """True if several iterations may write the same element; always False for partials."""
         found = bool(self.index.gathered) and self.buffer.role is not ArrayRole.PARTIAL
         return self.combine is not None or found
 
@@ -203,7 +205,7 @@ class Store(Record):
 class State(Record):
     """The running values of a fold; `lanes` names the loop over a block with a cell per iteration.
 
-    Without `signs` a zero that is a minimum or maximum may have either sign.
+    Without `signs`, a minimum or maximum that is zero may have either sign.
     """
 
     name: str
@@ -215,21 +217,21 @@ class State(Record):
 
     @property
     def parts(self) -> tuple[DType, ...]:
-        """The dtypes of the state's values; most folds have one."""
+        """The dtypes of the state's values; most folds have one value."""
         return state_parts(self.dtype)
 
 
 class Alloc(Record):
-    """Open a state with its neutral value; `scope` "tree" opens the collection of its blocks."""
+    """Open a state with its neutral value; with `scope` "tree", open the tree of its blocks."""
 
     state: State
     scope: str = "register"
 
 
 class Fold(Record):
-    """Combine values, cast to the state's dtypes, into a state or the current lane's cell of it.
+    """Combine values, cast to the state's dtypes, into a state or its cell for the current lane.
 
-    With `kept`, the values are those of a saved state, and replace the state.
+    With `kept`, the values are those of a saved state and replace the state's values.
     """
 
     state: State
@@ -238,9 +240,9 @@ class Fold(Record):
 
 
 class ReadState(Record):
-    """Value number `part` of a state, or of the current lane's cell of it.
+    """A definition of a scalar: value `part` of a state, or of its cell for the current lane.
 
-    With `including`, the value that the state would have after combining these values.
+    With `including`, the scalar is the value after combining these values; the state is unchanged.
     """
 
     name: str
@@ -255,7 +257,7 @@ class ReadState(Record):
 
 
 class Push(Record):
-    """Add the state of a finished block, or a saved `value` of it, to the tree of block results."""
+    """Add the state of a finished block, or its saved `value`, to the tree of block results."""
 
     state: State
     value: str | None = None
@@ -268,7 +270,7 @@ class Drain(Record):
 
 
 class Bound(Record):
-    """low <= iterator < high; without an iterator low <= 0 < high."""
+    """The condition low <= iterator < high; without an iterator, low <= 0 < high."""
 
     iterator: str | None
     low: Dim
@@ -276,7 +278,7 @@ class Bound(Record):
 
 
 class Part(Record):
-    """A case of a `Select`: where all bounds hold, statements run and `value` is selected."""
+    """A case of a `Select`: if all bounds hold, its statements run and `value` is selected."""
 
     bounds: tuple[Bound, ...]
     body: tuple[Stmt, ...]
@@ -284,7 +286,7 @@ class Part(Record):
 
 
 class Select(Record):
-    """The value of the part whose bounds hold."""
+    """A definition of a scalar: the value of the part whose bounds hold."""
 
     name: str
     dtype: DType
@@ -299,7 +301,7 @@ Stmt = (
 class Nest(Record):
     """One future kernel: `body` runs for a range of the first loop, then `combine` once.
 
-    Without a combine part the body is complete.
+    A nest without a combine part needs only the body.
     """
 
     __slots__ = ("__dict__",)
@@ -307,38 +309,39 @@ class Nest(Record):
     body: tuple[Stmt, ...]
     combine: tuple[Stmt, ...] = ()
     partials: tuple[Storage, ...] = ()
-    """Buffers that carry the states of body parts to the combine part."""
+    """The buffers that carry the states of body parts to the combine part."""
     tiles: tuple[Storage, ...] = ()
-    """Scratch memory of the body."""
+    """The scratch memory of the body."""
     prepass: bool = False
     """True if the nest only fills the partials of the next nest, so that chunks of the next nest
-    may run in any order. If those chunks run in order, this nest is skipped.
+    may run in any order. This nest is skipped if those chunks run in order.
     """
     chunk_chain: Dim | None = None
-    """Iterations per chunk of the range. A chunk needs the partials that the chunk before it left,
-    or those of a prepass."""
+    """The number of iterations per chunk, if a chunk needs the partials that the chunk before it
+    left, or those of a prepass; else None."""
     parallel_variant: Dim | None = None
-    """A number if the nest is a parallel variant of the next nest, which runs in order and has the
-    same results. Only one of the two runs: the next one if the number is negative.
+    """Set if the nest is a parallel variant of the next nest, which runs in order and has the same
+    results. The next nest runs if this number is negative, otherwise this nest.
     """
 
     @cached_property
     def statements(self) -> tuple[Stmt, ...]:
-        """Every statement of both parts, each loop or select followed by those inside it."""
+        """All statements of both parts; statements inside another statement follow it."""
         return (*walk(self.body), *walk(self.combine))
 
     @cached_property
     def serial_iterators(self) -> frozenset[str]:
-        """The iterators of loops that run their trips in order, as those of a region do."""
+        """The iterators of the serial loops, which run their iterations in order."""
         loops = (s for s in self.statements if isinstance(s, For) and s.kind == "serial")
         return frozenset(loop.iterator for loop in loops)
 
 
 class LibraryCall(Record):
-    """An operation of a library on views, into a storage.
+    """A step that runs a library operation on views and writes a storage.
 
-    `labels` name the iterator of each dimension of the operands; the target's are 0, 1 and so on.
-    `where` is the user's source line. Points that violate a condition are not read.
+    `labels` has the iterator of each dimension of each operand; the dimensions of the target are
+    iterators 0, 1 and so on. `where` is the user's source line. Operands are not read at points
+    that violate one of the `conditions`.
     """
 
     operation: LibraryOperation
@@ -350,10 +353,10 @@ class LibraryCall(Record):
 
 
 class LoopProgram(Record):
-    """Steps in order; storages, numbers and results as in the view program.
+    """A program of steps in order; storages, numbers and results are those of the view program.
 
-    Storages in `updated` are written by several steps, in order, others by one step. `costs` has
-    one cost per step after `estimate_cost`.
+    Several steps may write a storage in `updated`, in order; one step writes each other storage.
+    After `estimate_cost`, `costs` has one cost per step.
     """
 
     __slots__ = ("__dict__",)
@@ -368,7 +371,7 @@ class LoopProgram(Record):
 
     @cached_property
     def statements(self) -> dict[type[Stmt], list[Stmt]]:
-        """The statements of its nests by their types."""
+        """The statements of all nests, by type."""
         found: dict[type[Stmt], list[Stmt]] = {}
         for nest in self.steps:
             for stmt in nest.statements if isinstance(nest, Nest) else ():
@@ -377,7 +380,7 @@ class LoopProgram(Record):
 
 
 def map_nests(program: LoopProgram, rule: Callable[[Nest], Nest]) -> LoopProgram:
-    """Apply `rule` to each nest; the same program if nothing changes."""
+    """Apply `rule` to each nest; return the same program if no nest changes."""
     steps = tuple(step if isinstance(step, LibraryCall) else rule(step) for step in program.steps)
     if all(new is old for new, old in zip(steps, program.steps, strict=True)):
         return program
@@ -394,7 +397,7 @@ def bodies_of(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
 
 
 def walk(body: tuple[Stmt, ...]) -> list[Stmt]:
-    """Every statement of a body, each loop or select followed by the statements inside it."""
+    """All statements of a body; statements inside another statement follow it."""
     found: list[Stmt] = []
     left = [*reversed(body)]
     while left:
@@ -413,7 +416,7 @@ def limited_iterators(body: tuple[Stmt, ...]) -> set[str]:
 
 
 def bounds_of(body: tuple[Stmt, ...]) -> list[Bound]:
-    """The bounds of all selects in a body."""
+    """The bounds of all `Select`s in a body."""
     selects = [stmt for stmt in walk(body) if isinstance(stmt, Select)]
     return [bound for one in selects for part in one.parts for bound in part.bounds]
 
@@ -448,7 +451,7 @@ def used(stmt: Stmt) -> tuple[str, ...]:
 def rewrite_body(
     body: tuple[Stmt, ...], rule: Callable[[Stmt], tuple[Stmt, ...]]
 ) -> tuple[Stmt, ...]:
-    """Replace each statement by the result of `rule`, inner loops first."""
+    """Replace each statement by the statements that `rule` returns, inner statements first."""
     result: list[Stmt] = []
     for stmt in body:
         if isinstance(stmt, For | If):
@@ -476,7 +479,7 @@ def accessed(step: Nest | LibraryCall) -> tuple[set[Storage], set[Storage]]:
 
 
 def needed(body: tuple[Stmt, ...], value: str) -> tuple[Stmt, ...]:
-    """The statements of a body that compute a value; none for a value from outside."""
+    """The statements of a body that compute a value; empty if the body does not define it."""
     wanted = {value}
     found: list[Stmt] = []
     for stmt in reversed(body):

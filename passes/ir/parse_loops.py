@@ -1,7 +1,7 @@
-"""Writes and reads the full text of a loop program, by the fields of its records.
+"""Write and parse the full text of a loop program, which has all fields of its records.
 
 The text is Python syntax with only calls, tuples, names, numbers and arithmetic. Records that
-several others use come first, one per line; the program is last:
+several other records use come first, one per line; the program is last:
 
     n0 = Symbol(n0)
     a0 = Storage(a0, argument, f8, (n0,), (1,), Input(f8, 0, (n0,)))
@@ -11,10 +11,10 @@ several others use come first, one per line; the program is last:
           Load(v0, a0, Index(0, ((i0, 1),))),
           ...
 
-A record is written as its class and the arguments of its constructor, without defaults. Rows of the
-tables of primitives, folds, library operations and kinds are written by name, with changed fields
-in parentheses: `sum(running=True)`. Text that is not a word is quoted. Elements of constant arrays
-are omitted, and read as zeros.
+A record is written as its class and the arguments of its constructor, without defaults. Primitives,
+folds, library operations and kinds from the tables are written by name, with changed fields in
+parentheses: `sum(running=True)`. A string that is not an identifier is quoted. Elements of constant
+arrays are omitted; the parser makes zeros.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from axiomjit.graph.primitives import ACCUMULATORS, GATHER, PRIMITIVES, Primitiv
 from axiomjit.graph.reductions import StateFold
 from axiomjit.passes.ir.loop_ir import LoopProgram, Name, State
 from axiomjit.passes.ir.view_ir import POSITIONS, Storage
-from axiomjit.symbolic.data_dependent import KINDS as DATA_DEPENDENT_KINDS
+from axiomjit.symbolic.data_dependent import RUNTIME_KINDS
 from axiomjit.symbolic.dims import (
     ANY,
     BACKWARD,
@@ -57,24 +57,24 @@ from axiomjit.symbolic.dims import (
     dim,
 )
 
-WIDTH: Final = 90
-"""The number of columns above which an argument is written over several lines."""
+LINE_WIDTH: Final = 90
+"""The number of columns; a longer argument is written on several lines."""
 SHARED_RECORDS: Final = (Symbol, Storage, State, StateFold, Op)
-"""Classes of records that are written once and referred to by a label."""
+"""The classes of records that are written once, with a label for later references."""
 
 
 class BoundProgram(Record):
-    """A loop program, and the values of its lengths in one call."""
+    """A loop program, and the values of its symbols in one call."""
 
     program: LoopProgram
     lengths: tuple[tuple[Symbol, int], ...]
 
 
 def print_loops(bound: BoundProgram) -> str:
-    """The full text of a loop program; `parse_loops` turns it into an equal program.
+    """The full text of a loop program, from which `parse_loops` makes an equal program.
 
     Raises:
-        UnsupportedError: the program has an external call, or a draw of random numbers.
+        UnsupportedError: the program has an external call or draws random numbers.
     """
     return _Writer().text(bound)
 
@@ -93,7 +93,7 @@ _NO_DEFAULT: Final = object()
 
 @lru_cache
 def _fields(cls: Any) -> dict[str, tuple[Any, object]]:
-    """The type and the default of each argument of a record's constructor, in order."""
+    """The type and the default of each argument of a record class's constructor, in order."""
     if cls.__init__ is Record.__init__:
         hints, defaults = get_type_hints(cls), cls._defaults
     else:
@@ -104,17 +104,17 @@ def _fields(cls: Any) -> dict[str, tuple[Any, object]]:
 
 
 def _arguments(record: Any) -> list[tuple[str, Any, Any, object]]:
-    """Name, value, type and default of each constructor argument of a record."""
+    """The name, value, type and default of each constructor argument of a record."""
     cls: Any = type(record)
     return [(name, getattr(record, name), *field) for name, field in _fields(cls).items()]
 
 
 @lru_cache
 def _tables() -> dict[type, dict[str, Any]]:
-    """For each class, the objects that a text refers to by their names."""
+    """For each class, the objects to which texts refer by name."""
     library = [v for v in vars(library_operations).values() if isinstance(v, LibraryOperation)]
     library += [check(axis) for check in (check_positions, check_ends) for axis in range(32)]
-    kinds = (LENGTH, DECLARED, STRIDE, BACKWARD, ANY, *DATA_DEPENDENT_KINDS)
+    kinds = (LENGTH, DECLARED, STRIDE, BACKWARD, ANY, *RUNTIME_KINDS)
     return {
         Primitive: {**PRIMITIVES, GATHER.name: GATHER},
         UfuncFold: dict(ACCUMULATORS),
@@ -129,7 +129,7 @@ def _is_word(text: str) -> bool:
 
 
 def _as_name(text: str) -> str:
-    """The text as a `Name` if it names an iterator, value or state; else unchanged."""
+    """The string as a `Name` if it names an iterator, value or state; else unchanged."""
     letter = text.rstrip("0123456789")
     digits = text.removeprefix(letter)
     name = Name(letter, int(digits)) if digits and letter in ("i", "v", "s") else text
@@ -137,23 +137,23 @@ def _as_name(text: str) -> str:
 
 
 def _members(kind: Any) -> tuple[Any, ...]:
-    """The types of a union; any other type alone."""
+    """The member types of a union; a tuple of the type itself for other types."""
     return get_args(kind) if isinstance(kind, UnionType) else (kind,)
 
 
-def _has_several(kind: Any) -> bool:
-    """True if a tuple of this type has records of several classes, as a tuple of statements."""
+def _has_several_classes(kind: Any) -> bool:
+    """True for the type of a tuple with records of several classes, such as statements."""
     return get_origin(kind) is tuple and len(_members(get_args(kind)[0])) > 1
 
 
-def _same(value: object, default: object) -> bool:
+def _is_same_value(value: object, default: object) -> bool:
     return value is default or (type(value) is type(default) and value == default)
 
 
 class _Text(NamedTuple):
-    """A word, perhaps followed by parts in parentheses, each with or without a prefix `name=`.
+    """A word, or a word followed by parts in parentheses; a part may have a prefix `name=`.
 
-    A `long` text has one line per long part, and per part of a tuple.
+    A `long` text is written on several lines: one for each long part and each part of a tuple.
     """
 
     word: str
@@ -168,12 +168,12 @@ class _Text(NamedTuple):
         return f"{self.word}({inside}{comma})"
 
     def lines(self, indent: int) -> list[str]:
-        """The text as lines; all but the first are indented."""
+        """The text as lines; all lines except the first are indented."""
         if not self.long or self.parts is None:
             return [str(self)]
         short = [(p, t) for p, t in self.parts if self.word and not t.long]
         start = f"{self.word}(" + ", ".join(f"{p}{t}" for p, t in short)
-        if len(start) + indent > WIDTH:
+        if len(start) + indent > LINE_WIDTH:
             short, start = [], f"{self.word}("
         rest = [part for part in self.parts if part not in short]
         if self.word and len(rest) == 1 and not rest[0][1].word:  # the body of a statement
@@ -189,7 +189,7 @@ class _Text(NamedTuple):
 
 
 def _grouped(text: str) -> str:
-    """A sum or product in parentheses, unless it already has some."""
+    """A sum or product in parentheses, unless the text already has them."""
     outside = accumulate((c == "(") - (c == ")") for c in text)
     inside = all(depth or c not in " *" for c, depth in zip(text, outside, strict=True))
     return text if inside else f"({text})"
@@ -205,7 +205,7 @@ _WRITTEN: Final[Operators[str]] = {
 
 
 class _Writer:
-    """Writes records; a shared record is written once, with a label."""
+    """Writes records as text; a shared record is written once, with a label."""
 
     def __init__(self) -> None:
         self.labels: dict[Any, str] = {}
@@ -216,7 +216,7 @@ class _Writer:
         return "\n".join([*self.lines, *self.written(record).lines(0)]) + "\n"
 
     def share(self, value: Any) -> None:
-        """Write the shared records in a value, each after those that it uses."""
+        """Write the shared records in a value, each after the records that it uses."""
         if isinstance(value, Dim):
             for symbol in sorted(value.symbols, key=lambda s: (len(s.name), s.name)):
                 self.share(symbol)
@@ -232,7 +232,7 @@ class _Writer:
                 self.lines += [f"{label} = {first}", *others]
 
     def free_label(self, record: Any) -> str:
-        """A unique label for a record: its name, if it has one."""
+        """An unused label for a record: its name if it has one, else its class."""
         base, number = getattr(record, "name", ""), 0
         if not _is_word(base):
             base = type(record).__name__.lower()
@@ -241,7 +241,7 @@ class _Writer:
         return label
 
     def row(self, record: Any) -> str | None:
-        """The text of a table row, also with changed fields; None for other records."""
+        """The text of a record of the tables, also with changed fields; None for other records."""
         row = _tables().get(type(record), {}).get(getattr(record, "name", ""))
         if row is None:
             return None
@@ -252,10 +252,10 @@ class _Writer:
         return f"{word}({', '.join(f'{f}={self.written(value)}' for f, value in changed)})"
 
     def written(self, value: Any, kind: Any = None) -> _Text:
-        """The text of a field's value, given the type of the field."""
+        """The text of a value of a field; `kind` is the type of the field."""
         if isinstance(value, tuple):
             parts = tuple(("", self.written(part)) for part in value)
-            several = bool(parts) and _has_several(kind)
+            several = bool(parts) and _has_several_classes(kind)
             return _Text("", parts, several or any(text.long for _, text in parts))
         if isinstance(value, Record):
             word = self.labels.get(value) or self.row(value)
@@ -289,15 +289,15 @@ class _Writer:
         )
 
     def record(self, record: Any) -> _Text:
-        """The text of a record: its class and arguments, by name after an omitted one."""
+        """The text of a record: its class and arguments; those after an omitted one are named."""
         parts: list[tuple[str, _Text]] = []
         in_order = True
         for name, value, kind, default in _arguments(record):
-            if _same(value, default):
+            if _is_same_value(value, default):
                 in_order = False
                 continue
             text = self.written(value, kind)
-            if text.parts is not None and len(str(text)) > WIDTH:
+            if text.parts is not None and len(str(text)) > LINE_WIDTH:
                 text = text._replace(long=True)
             in_order = in_order and not text.long
             parts.append(("" if in_order else f"{name}=", text))
@@ -306,7 +306,7 @@ class _Writer:
 
 
 def _scalar_text(value: np.generic) -> str:
-    """The dtype and number of a scalar; its bytes if the number does not determine them."""
+    """The text of a scalar: its dtype, and its number or, for an inexact text, its bytes."""
     code, number = CODES[value.dtype], value.item()
     parts = (number.real, number.imag) if isinstance(number, complex) else (number,)
     words = [float("nan") if part != part else part for part in parts]
@@ -326,7 +326,7 @@ _SIGNS: Final[dict[type, str]] = {ast.Add: "+", ast.Mult: "*", ast.FloorDiv: "//
 
 
 class _Reader:
-    """Reads records by the types of their fields."""
+    """Parses the text of records, by the types of their fields."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -366,11 +366,11 @@ class _Reader:
         return GraphValueError("the text of a loop program", seen, f"write {expected}", at)
 
     def wrong(self, node: ast.AST, expected: str) -> GraphValueError:
-        """The error for a part of the text, with the expected text."""
+        """The error for a part of the text; `expected` describes the text that belongs there."""
         return self.refusal(shorten(ast.unparse(node), 60), expected, node)
 
     def read(self, node: ast.expr, kind: Any) -> Any:
-        """Read a part of the text as the value of a field of this type."""
+        """Parse a part of the text as the value of a field of this type."""
         members = _members(kind)
         if NoneType in members and isinstance(node, ast.Constant) and node.value is None:
             return None
@@ -379,7 +379,7 @@ class _Reader:
             length = self.length(node)
             return length if int not in members or length.constant is None else length.constant
         if get_origin(first) in (tuple, frozenset):
-            return self.many(node, get_origin(first), get_args(first))
+            return self.collection(node, get_origin(first), get_args(first))
         if get_origin(first) is np.dtype:
             return self.dtype(node)
         if first in self.leaves:
@@ -392,8 +392,8 @@ class _Reader:
             return self.record(node, members)
         raise self.wrong(node, "nothing here: no text has such a value")
 
-    def many(self, node: ast.expr, make: Any, kinds: tuple[Any, ...]) -> Any:
-        """Read the values in parentheses or braces as a tuple or set."""
+    def collection(self, node: ast.expr, make: Any, kinds: tuple[Any, ...]) -> Any:
+        """Parse the values in parentheses or braces as a tuple or frozenset."""
         if make is frozenset and isinstance(node, ast.Dict) and not node.keys:
             return frozenset()
         if not isinstance(node, ast.Tuple if make is tuple else ast.Set):
@@ -405,7 +405,7 @@ class _Reader:
         return make(self.read(part, kind) for part, kind in zip(node.elts, kinds, strict=True))
 
     def record(self, node: ast.expr, classes: tuple[Any, ...]) -> Any:
-        """Read a shared record by label, a table row by name, or a record of these classes."""
+        """Parse a shared record's label, the name of a table's record, or a call of a class."""
         tables = [table for kind, table in _tables().items() if issubclass(kind, classes)]
         known = {name: row for table in tables for name, row in table.items()}
         made = {cls.__name__: cls for each in classes for cls in _with_subclasses(each)}
@@ -422,7 +422,7 @@ class _Reader:
         raise self.wrong(node, f"one of {', '.join([*labels, *sorted(known), *sorted(made)])}")
 
     def built(self, node: ast.Call, cls: Any, row: Any) -> Any:
-        """The record made by a call: of a class, or a table row with changed fields."""
+        """The record that a call of a class makes, or a table's record with changed fields."""
         fields, values = _fields(cls), {}
         if len(node.args) > len(fields):
             raise self.wrong(node.args[len(fields)], f"no more than {', '.join(fields)}")
@@ -442,7 +442,7 @@ class _Reader:
         return row if row == made else made
 
     def length(self, node: ast.expr) -> Dim:
-        """Read arithmetic on integers and symbols as a length."""
+        """Parse arithmetic on integers and symbols as a length."""
         match node:
             case ast.Constant(value=int(number)) if not isinstance(number, bool):
                 return dim(number)
@@ -483,7 +483,7 @@ class _Reader:
         raise self.wrong(node, expected)
 
     def dtype(self, node: ast.expr) -> DType:
-        """Read the code of a dtype; a tuple of codes is the dtype of a state."""
+        """Parse the code of a dtype; a tuple of codes is the dtype of a state."""
         if isinstance(node, ast.Tuple) and len(node.elts) > 1:
             return state_dtype([self.dtype(part) for part in node.elts])
         if isinstance(node, ast.Name) and node.id in DTYPES:

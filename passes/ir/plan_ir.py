@@ -1,6 +1,6 @@
-"""The plan: buffers, steps in order, and results. It is the only input of the runtime.
+"""The plan: buffers, steps in order, and results. The plan is the only input of the runtime.
 
-Shapes and strides are symbolic; a plan is bound to lengths once per set of lengths and then runs
+Shapes and strides are symbolic. A plan is bound once to each set of lengths; the bound plan runs
 with pointers alone.
 """
 
@@ -23,17 +23,17 @@ from axiomjit.symbolic.dims import Dim, Symbol
 from axiomjit.symbolic.index_maps import Conditions
 
 ABI: Final = "2"
-"""The version of the kernel interface: the meaning of words and of names in the source."""
-REPORT: Final = 4
-"""The number of words that a checked kernel has in front of the words of other kernels."""
-TILE: Final = 1
-"""The number that stands for any tile."""
-FIRST: Final = 2
-"""The number of the first buffer."""
+"""The version of the kernel interface, which defines words and names in the source."""
+REPORT_WORDS: Final = 4
+"""The number of words of a checked kernel's report, which precede its other words."""
+TILE_NUMBER: Final = 1
+"""The number that means a tile in a checked kernel's report."""
+FIRST_BUFFER: Final = 2
+"""The number of the first buffer in a checked kernel's report."""
 
 
 class Parameter(Record):
-    """One word of a kernel: a buffer's address, a scalar's bits or a length."""
+    """One word of a kernel: the address of a buffer, the bits of a scalar, a length or a flag."""
 
     name: str
     kind: str
@@ -41,10 +41,10 @@ class Parameter(Record):
 
 
 class Traits(Record):
-    """Facts about a kernel's loops that the compiler needs in addition to the source.
+    """Facts about a kernel's loops that the compiler needs besides the source.
 
-    `functions` counts calls of elementary functions; `strips` is True if several loops walk a unit
-    of the grid. The combine part is ignored.
+    `functions` counts calls of elementary functions. `strips` is True if several loops run over a
+    unit of the grid in turn. The combine part is not considered.
     """
 
     functions: int = 0
@@ -52,20 +52,20 @@ class Traits(Record):
 
 
 class Kernel(Record):
-    """The source of `kernel(w, lo, hi)`, its words in order, its target, and its key.
+    """A kernel: the source of `kernel(w, lo, hi)`, its words in order, its target and its key.
 
-    If it `combines`, a call with lo == hi runs the combine part. The key covers the target's name
-    and the source, in which buffers, iterators and lengths are numbered by first use; it does not
-    depend on names of the program, ids or hash order.
+    If the kernel `combines`, a call with lo == hi runs the combine part. The key depends on the
+    target's name and the source, in which buffers, iterators and lengths are numbered by first use.
+    The key does not depend on names of the program, ids or hash order.
 
-    Compiled in its checked form (`config.bounds`), a kernel does not perform an access outside the
-    bounds of its buffer. It reports the first one in words in front of those of the kernel, and the
-    bounds of each buffer follow them:
+    In its checked form (`config.bounds`), a kernel performs no access outside the bounds of a
+    buffer. The kernel reports the first such access in words before its other words, and has the
+    bounds of each buffer in words after these:
 
         place, index, low, high | words of the kernel | low, high of each buffer
 
-    `place` is 0 without a report, else `2 * number` for a load and one more for a store, where the
-    buffers count from 2 and a tile has number 1.
+    `place` is 0 without a report, `2 * number` for a load and `2 * number + 1` for a store. Buffers
+    are numbered from 2, and the number of every tile is 1.
     """
 
     source: str
@@ -77,21 +77,21 @@ class Kernel(Record):
 
     @property
     def polls(self) -> bool:
-        """True if the last word is a cancellation flag; long loops end early once it is not 0."""
+        """True if the last word is a cancellation flag; long loops end early if it is not 0."""
         return bool(self.parameters) and self.parameters[-1].kind == "flag"
 
 
 def kernel_key(source: str, parameters: Sequence[Parameter], target: ChosenTarget) -> str:
-    """The key of a kernel: equal for equal text, types of words and target."""
+    """The key of a kernel, a hash of its source, the types of its words and its target."""
     types = ",".join(f"{p.kind}:{p.dtype}" for p in parameters)
     return sha256(f"{ABI}\n{target.name}\n{types}\n{source}".encode()).hexdigest()
 
 
 class Buffer(Record):
-    """Memory of a plan, with the role of its storage.
+    """A buffer of a plan, with the role of the storage for which it is made.
 
-    An argument has a `position`, a constant an `array`; other buffers are allocated with these
-    strides, in elements.
+    `position` is set for an argument, `array` for a constant; other buffers are allocated with
+    these strides, in elements.
     """
 
     name: str
@@ -104,7 +104,7 @@ class Buffer(Record):
 
 
 class NumberSource(Record):
-    """The source of a scalar word: an argument's position, a literal, or a length."""
+    """The source of a scalar word: the position of an argument, a literal, or a length."""
 
     dtype: str
     position: int | None = None
@@ -115,7 +115,7 @@ class NumberSource(Record):
 class Window(Record):
     """A view of a buffer: offset, shape and strides, in elements of `dtype`.
 
-    The dtype is the buffer's own, or the real type of its complex elements.
+    The dtype is that of the buffer, or that of the real parts of its complex elements.
     """
 
     buffer: str
@@ -127,15 +127,16 @@ class Window(Record):
 
 
 class Allocate(Record):
-    """Allocate the memory of a result, a temporary or partial results."""
+    """A step that allocates the memory of a buffer."""
 
     buffer: str
 
 
 class Launch(Record):
-    """Run a kernel over `grid` units; `prepass` and the fields after it are those of its nest.
+    """A step that runs a kernel over `grid` units.
 
-    `work` is its cost in additions; a byte of memory traffic counts as one.
+    `work` is the cost in additions, where a byte of memory traffic counts as one addition.
+    `prepass`, `chunk_chain` and `parallel_variant` are the fields of the kernel's nest.
     """
 
     kernel: Kernel
@@ -150,12 +151,12 @@ class Launch(Record):
 
 
 class Call(Record):
-    """A library operation on windows, into a window.
+    """A step that runs a library operation on windows and writes the result into a window.
 
-    `labels` name the dimensions of the operands; the target's are 0, 1 and so on. `where` is the
-    user's source line, for errors. At points that violate one of the `conditions`, operands are out
-    of bounds and not read. `other_results` are other results of the same call, with their targets.
-    With `allocates_targets`, the call allocates the targets.
+    `labels` number the dimensions of the operands; the dimensions of the target are 0, 1 and so on.
+    `where` is the user's source line, for errors. At points that violate one of the `conditions`,
+    operands would be read out of bounds and are not read. `other_results` has further results of
+    the same call with their targets. With `allocates_targets`, the call allocates the targets.
     """
 
     operation: LibraryOperation
@@ -169,20 +170,20 @@ class Call(Record):
 
     @property
     def targets(self) -> tuple[Window, ...]:
-        """All windows that are written."""
+        """The windows of all results, which the call writes."""
         return self.target, *(window for _, window in self.other_results)
 
 
 class Release(Record):
-    """Release the memory of a temporary that is no longer needed."""
+    """A step that releases the memory of a temporary that is no longer needed."""
 
     buffer: str
 
 
 class Reuse(Record):
-    """Give the memory of `source`, a temporary that is no longer needed, to `buffer`.
+    """A step that gives the memory of `source`, a temporary that is no longer needed, to `buffer`.
 
-    Both have the same number of bytes.
+    Both buffers have the same number of bytes.
     """
 
     buffer: str
@@ -192,8 +193,8 @@ class Reuse(Record):
 class WriteBack(Record):
     """A step that copies a buffer into the argument at a position, as its new value.
 
-    Kernels write into an argument's own memory. Only an argument that was converted for the call
-    needs this step.
+    Only an argument that was converted for the call needs this step, since kernels write into the
+    memory of other arguments directly.
     """
 
     buffer: str
@@ -201,16 +202,16 @@ class WriteBack(Record):
 
 
 class Choose(Record):
-    """A step that sets a data-dependent length to the number in a window and checks its guards."""
+    """A step that reads a data-dependent length from a window and checks the length's guards."""
 
     choice: DataDependent
     count: Window
 
 
 class Check(Record):
-    """A step that checks the guards of a truth, the number 0 or 1 in a window.
+    """A step that reads a truth (0 or 1) from a window and checks the truth's guards.
 
-    The steps behind it do not depend on the number.
+    Later steps do not depend on the truth.
     """
 
     choice: DataDependent
@@ -220,8 +221,8 @@ class Check(Record):
 class OfRegion(Record):
     """A step that runs the plans of a region's bodies.
 
-    The windows are arguments of each plan, in order. The first `written` ones are overwritten.
-    `target` gets the number of trips.
+    The windows `operands` are the arguments of each plan, in order. The first `written` windows are
+    overwritten. `target` gets the number of trips.
     """
 
     bodies: tuple[Plan, ...]
@@ -231,12 +232,12 @@ class OfRegion(Record):
 
 
 class Repeat(OfRegion):
-    """Run the first plan trip by trip, `trips` times, or without an end.
+    """A step that runs the first plan `trips` times, or without a limit if that is None.
 
-    Lengths of the plans name the `index`, which counts trips from 0. Before each trip the second
-    plan, if there is one, gives a truth; the loop ends where it is false. The results of the first
-    plan take the places of the `renewed` windows in the next trip; after the loop the last ones are
-    copied into these windows.
+    Lengths of the plans depend on the `index`, which counts trips from 0. If there is a second
+    plan, it computes a truth before each trip; the loop ends when the truth is false. The results
+    of the first plan replace the `renewed` windows in the next trip; after the loop, the last
+    results are copied into these windows.
     """
 
     index: Symbol | None = None
@@ -245,16 +246,16 @@ class Repeat(OfRegion):
 
 
 class Branch(OfRegion):
-    """Run the first plan if the truth behind the written windows holds, else the second one."""
+    """A step that runs the first plan if a truth holds, else the second plan."""
 
 
 Step = Allocate | Launch | Call | Release | Reuse | WriteBack | Choose | Check | Repeat | Branch
 
 
 class Plan(Record):
-    """Buffers, steps in order, one window per result, and the cost of all steps.
+    """A plan: buffers, steps in order, one window per result, and the cost of all steps.
 
-    `early` are the positions of arguments that are written before the last step that may raise an
+    `early` has the positions of arguments that are written before the last step that may raise an
     error or find that the plan is invalid for the call.
     """
 
@@ -278,13 +279,13 @@ class Plan(Record):
 
     @property
     def generators(self) -> tuple[object, ...]:
-        """The generators of the random numbers that the plan draws."""
+        """The random generators from which the plan draws."""
         drawn = [c.operation.generator for c in self.calls if c.operation.generator is not None]
         return tuple({id(generator): generator for generator in drawn}.values())
 
     @property
     def every_step(self) -> Iterator[Step]:
-        """Its steps and those of the plans in them, in order."""
+        """All steps in order, each step of a region followed by the steps of its plans."""
         for step in self.steps:
             yield step
             for body in step.bodies if isinstance(step, OfRegion) else ():
@@ -292,16 +293,16 @@ class Plan(Record):
 
     @cached_property
     def calls(self) -> list[Call]:
-        """The calls of libraries, also in plans of bodies."""
+        """The calls of libraries in this plan and in the plans of its regions."""
         return [step for step in self.every_step if isinstance(step, Call)]
 
     @property
     def launches(self) -> list[Launch]:
-        """The launches of kernels, also in plans of bodies."""
+        """The launches of kernels in this plan and in the plans of its regions."""
         return [step for step in self.every_step if isinstance(step, Launch)]
 
     @property
     def calls_regions(self) -> bool:
-        """True if a call of a region waits to be lowered."""
+        """True if the plan has a call of a region, which must still be lowered."""
         calls = (step.operation for step in self.steps if isinstance(step, Call))
         return any(isinstance(operation, Region) for operation in calls)

@@ -1,6 +1,6 @@
-"""Stable text of a program in any form: a line per node, definition, statement or step.
+"""Print programs of any form as stable text: a line per node, definition, statement or step.
 
-`FORMS` has, for each form of program, its name and the function that writes the lines below.
+`FORMS` has the name of each form of program and the function that yields its lines.
 """
 
 from __future__ import annotations
@@ -66,20 +66,20 @@ AnyProgram = Graph | ViewProgram | LoopProgram | Plan
 
 
 class Form(NamedTuple):
-    """A form of programs: its name, and a function that gives the lines of such a program."""
+    """A form of programs: its name, and the function that yields the lines of a program."""
 
     name: str
     lines: Callable[[Any], Iterable[str]]
 
 
 def print_program(program: AnyProgram) -> str:
-    """The text of a program: the name of its form, then its lines."""
+    """The text of a program: the name of its form, followed by its lines."""
     form = FORMS[type(program)]
     return "\n".join([form.name, *(f"  {line}" for line in form.lines(program))]) + "\n"
 
 
 def _view_program_lines(program: ViewProgram) -> Iterator[str]:
-    """Storages, numbers, definitions, data-dependent lengths, results."""
+    """The lines of storages, numbers, definitions, data-dependent lengths and results."""
     yield from map(_storage_text, program.storages)
     yield from map(_number_text, program.numbers)
     yield from map(_definition_text, program.definitions)
@@ -88,7 +88,7 @@ def _view_program_lines(program: ViewProgram) -> Iterator[str]:
 
 
 def _loop_program_lines(program: LoopProgram) -> Iterator[str]:
-    """Numbers, steps, data-dependent lengths, results."""
+    """The lines of numbers, steps, data-dependent lengths and results."""
     yield from map(_number_text, program.numbers)
     yield from chain.from_iterable(map(_loop_step_lines, program.steps))
     yield from _count_lines(program)
@@ -96,7 +96,7 @@ def _loop_program_lines(program: LoopProgram) -> Iterator[str]:
 
 
 def _plan_lines(plan: Plan) -> Iterator[str]:
-    """Steps, a launch followed by the source of its kernel, and results."""
+    """The lines of steps and results; the source of a kernel follows its launch."""
     yield from map(_plan_step_text, plan.steps)
     yield from (f"return {_window_text(window)}" for window in plan.results)
 
@@ -129,7 +129,7 @@ def _storage_text(storage: Storage) -> str:
 
 
 def _view_text(view: View) -> str:
-    """A view, e.g. `a0 at 0 + (n1, 1)`, or `a0 at 1 + (2) in f8` of imaginary parts."""
+    """The text of a view: `a0 at 0 + (n1, 1)`, or for imaginary parts `a0 at 1 + (2) in f8`."""
     parts = "" if view.dtype == view.storage.dtype else f" in {code(view.dtype)}"
     version = f"'{view.version}" if view.version else ""
     return f"{view.storage.name}{version} at {view.offset} + ({_list(view.strides)}){parts}"
@@ -177,7 +177,7 @@ def _factor(value: Dim) -> str:
 
 
 def _index_text(index: Index) -> str:
-    """An index, e.g. `[n1*i0 + i1]`."""
+    """The text of an index, such as `[n1*i0 + i1]`."""
     parts = [n if s.constant == 1 else f"{_factor(s)}*{n}" for n, s in index.terms]
     if index.offset.constant != 0 or not parts:
         parts.append(str(index.offset))
@@ -185,7 +185,7 @@ def _index_text(index: Index) -> str:
 
 
 def _let_text(let: Let) -> str:
-    """The right-hand side of a scalar's definition; operators are infix as in Python."""
+    """The text of the primitive that computes a scalar; operators are infix, as in Python."""
     if let.primitive.sign is None:
         name = code(let.dtype) if let.primitive.name == "cast" else let.primitive.name
         return f"{name}({', '.join(let.operands)})"
@@ -298,7 +298,7 @@ def _loop_step_lines(step: Nest | LibraryCall) -> Iterator[str]:
 
 
 def _order_text(step: Nest | Launch) -> str:
-    """The order of a kernel's units, and the condition on which another kernel runs instead."""
+    """The text of the fields that say in which order units run and whether another kernel runs."""
     variant, chain = step.parallel_variant, step.chunk_chain
     text = " ahead" * step.prepass + ("" if variant is None else f" shared unless {variant} < 0")
     return text + ("" if chain is None else f" in chains of {chain}")
@@ -339,7 +339,7 @@ def _plan_step_text(step: Step) -> str:
 
 
 def _region_lines(step: Repeat | Branch) -> Iterator[str]:
-    """The head of a step of a region, then the lines of each body's plan."""
+    """The first line of a step of a region, and the lines of the plan of each body."""
     operands = [_window_text(window) for window in step.operands]
     words = ("do", "while") if isinstance(step, Repeat) else ("then", "else")
     head = "branch"

@@ -1,4 +1,4 @@
-"""Ranges and limits of loops as expressions of a kernel's source, apart from its statements."""
+"""Write ranges and limits of loops as expressions of a kernel's source."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Term = tuple[str, Dim]
 
 
 class RangeSource(Record):
-    """Writes ranges and limits, given the source's names for iterators, values and lengths.
+    """Writes ranges and limits; its functions give the names of iterators, values and lengths.
 
-    `over_blocks` are the loops over blocks by iterator, `firsts` the names of each block's first
-    iteration, `ends` those of the ends of unrolled loops.
+    By iterator, `over_blocks` has the loops over blocks, `firsts` the texts of a block's first
+    iteration, and `ends` the texts of the ends of unrolled loops.
     """
 
     iterator: Callable[[str], str]
@@ -26,7 +26,7 @@ class RangeSource(Record):
     ends: dict[str, str]
 
     def start(self, loop: For) -> str:
-        """The first step of a loop over a block."""
+        """The text of the first iteration of a loop over a block."""
         assert loop.block is not None
         return f"{self.iterator(loop.block.outer)} * {self.length(loop.block.size)}"
 
@@ -44,23 +44,23 @@ class RangeSource(Record):
             passed = f"{self.iterator(loop.under)} * {self.length(loop.extent)}"
             starts, stops = [f"lo - {passed}", "0"], [f"hi - {passed}", *stops]
         elif grid:
-            low, high = self._callers(loop)
+            low, high = self._caller_range(loop)
             starts, stops = [low, *starts], [high, *stops]
         elif loop.block is not None:
             start = start or self.start(loop)
             starts, stops = [start, *starts], [*self._block_stops(loop.block, start), *stops]
         return *([_extreme("max", starts)] if starts else []), _extreme("min", stops)
 
-    def _callers(self, loop: For) -> tuple[str, str]:
-        """The caller's range in iterations of the first loop, even if it counts an inner loop's."""
+    def _caller_range(self, loop: For) -> tuple[str, str]:
+        """The caller's range as iterations of the first loop, also if it counts an inner loop."""
         inner = loop.body[0] if loop.body else None
         if not isinstance(inner, For) or inner.under is None:
             return "lo", "hi"
         steps = self.length(inner.extent)
         return f"floor_divide(lo, {steps})", f"floor_divide(hi - 1, {steps}) + 1"
 
-    def entered(self, loop: For, limits: tuple[str, ...], *, grid: bool) -> tuple[str, ...]:
-        """The range of a loop with these limits; its block is recorded for its statements."""
+    def range_arguments(self, loop: For, limits: tuple[str, ...], *, grid: bool) -> tuple[str, ...]:
+        """The arguments of a loop's `range` for these limits; also records the loop's block."""
         if loop.block is not None:
             named = limits[0].isidentifier()
             self.firsts[loop.iterator] = limits[0] if named else self.start(loop)
@@ -72,11 +72,11 @@ class RangeSource(Record):
         return (*(limits if len(limits) > 1 else ("0", *limits)), str(loop.unroll))
 
     def step(self, iterator: str) -> str:
-        """The number of the current iteration within its block."""
+        """The text of the current iteration's number within its block."""
         return f"{self.iterator(iterator)} - {self.firsts[iterator]}"
 
     def width(self, state: State) -> str:
-        """The number of lanes of the tile of a state."""
+        """The text of the number of lanes in use of a state's tile."""
         assert state.lanes is not None
         loop = self.over_blocks[state.lanes]
         assert loop.block is not None
@@ -86,7 +86,7 @@ class RangeSource(Record):
         return f"min({state.cells}, {', '.join(stops)})"
 
     def _block_stops(self, block: Block, start: str) -> list[str]:
-        """Where a block ends, and, if several blocks form a step, where the caller's range ends."""
+        """The end of a block and, if the outer loop is unrolled, the end of the caller's range."""
         if block.unroll == 1:
             return [f"{start} + {self.length(block.size)}"]
         assert isinstance(block.size, int)
@@ -94,21 +94,21 @@ class RangeSource(Record):
         return [f"{start} + {block.size * block.unroll}", *last]
 
     def _stop(self, first: Dim, last: Dim) -> str:
-        """The end of a span; `start + n` for a short one, so that LLVM does not vectorise it."""
+        """The end of a span; `start + n` if it is short, so that LLVM does not vectorise it."""
         steps = (last - first).constant
         short = steps is not None and steps <= SMALL and first.constant is None
         return f"{self.length(first)} + {steps}" if short else self.length(last)
 
     def starts(self, loop: For) -> list[str]:
-        """The first iterations of a loop, one per limit; the loop starts at the largest."""
+        """The first iteration that each limit allows; the loop starts at the largest of them."""
         return [self._first_at(limit.low, limit, loop.iterator) for limit in loop.limits]
 
     def stops(self, loop: For) -> list[str]:
-        """The ends of a loop, one per limit; the loop stops at the smallest."""
+        """The end that each limit allows; the loop stops at the smallest of them."""
         return [self._first_at(limit.high, limit, loop.iterator) for limit in loop.limits]
 
     def tests(self, limits: Sequence[Limit]) -> list[str]:
-        """Comparisons that are all true if the limits hold."""
+        """The texts of comparisons that are all true if the limits hold."""
         found = []
         for limit in limits:
             total = " + ".join(map(self._product, limit.terms)) or "0"
@@ -117,7 +117,7 @@ class RangeSource(Record):
         return found
 
     def _first_at(self, place: Dim, limit: Limit, iterator: str) -> str:
-        """The first iteration at which the sum in a limit is at least `place`."""
+        """The text of the first iteration at which the sum in a limit is at least `place`."""
         own = dict(limit.terms)[iterator]
         others = [term for term in limit.terms if term[0] != iterator]
         left = " - ".join([self.length(place + own - 1), *map(self._product, others)])

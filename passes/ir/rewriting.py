@@ -1,4 +1,4 @@
-"""Rewrites of loop programs: orders of loops, rules, new names, shared values, joined walks."""
+"""Rewrite loop programs: reorder loops, replace and rename statements, share values, join nests."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ from axiomjit.symbolic.dims import Dim, dim, product
 from axiomjit.views.dense_layout import row_major_strides
 
 MAX_PERMUTED: Final = 4
-"""Most loops for which all orders are tried."""
+"""The most loops for which all orders are tried."""
 Body = tuple[Stmt, ...]
 
 
 def in_one_order(first: Body, second: Body) -> Iterator[tuple[Body, Body]]:
-    """Yield both bodies with one loop order: the body without folds takes the other one's order."""
+    """Yield both bodies with the loops of the body without folds in the order of the other body."""
     folded = [any(isinstance(stmt, Fold) for stmt in walk(body)) for body in (first, second)]
     if folded[0] == folded[1]:
         return
@@ -69,7 +69,7 @@ def in_one_order(first: Body, second: Body) -> Iterator[tuple[Body, Body]]:
 
 
 def extents_of(body: Body) -> list[Dim]:
-    """The extents of nested loops, by the first loop of each body."""
+    """The extents of nested loops, following the first loop of each body."""
     found = []
     loop = next((stmt for stmt in body if isinstance(stmt, For)), None)
     while loop is not None:
@@ -79,7 +79,7 @@ def extents_of(body: Body) -> list[Dim]:
 
 
 def in_loop_order(stmt: Stmt, loops: Sequence[For]) -> Body:
-    """The statement with the terms of its index in loop order, after gathered values."""
+    """The statement with its index's terms in loop order, after gathered values."""
     if not isinstance(stmt, Load | Store):
         return (stmt,)
     places = {loop.iterator: k for k, loop in enumerate(loops)}
@@ -88,7 +88,7 @@ def in_loop_order(stmt: Stmt, loops: Sequence[For]) -> Body:
 
 
 def chain_of(loop: For) -> tuple[list[For], tuple[Stmt, ...]]:
-    """A perfect nest of loops of one kind, and its innermost body."""
+    """The loops of a perfect nest of one kind of loops, and the innermost body."""
     chain = [loop]
     body = loop.body
     while len(body) == 1 and isinstance(body[0], For) and body[0].kind == loop.kind:
@@ -98,25 +98,25 @@ def chain_of(loop: For) -> tuple[list[For], tuple[Stmt, ...]]:
 
 
 def nested(loops: Sequence[For], body: Body) -> Body:
-    """Nested loops around statements, the first loop outermost."""
+    """The statements inside nested loops, of which the first loop is outermost."""
     for loop in reversed(loops):
         body = (loop.replace(body=body),)
     return body
 
 
 def all_steps(loops: Iterable[For]) -> Dim:
-    """The number of iterations of nested loops."""
+    """The total number of iterations of nested loops."""
     return product(tuple(loop.extent for loop in loops))
 
 
 def row_major_terms(loops: Sequence[For]) -> tuple[tuple[str, Dim], ...]:
-    """The terms of the row-major index over nested loops: each iterator with its stride."""
+    """The terms of the row-major index over nested loops: iterators with their strides."""
     strides = row_major_strides(tuple(loop.extent for loop in loops))
     return tuple((loop.iterator, stride) for loop, stride in zip(loops, strides, strict=True))
 
 
 def keeps_order(loop: For) -> bool:
-    """True if the results depend on the order of the iterations."""
+    """True if results depend on the order of a loop's iterations."""
     folds = (s.state.accumulator for s in walk((loop,)) if isinstance(s, Fold))
     if loop.kind == "fold":
         return not all(fold.commutative for fold in folds)
@@ -124,7 +124,7 @@ def keeps_order(loop: For) -> bool:
 
 
 def walks_as_one(index: Index, outer: For, inner: For) -> bool:
-    """True if a step of the outer loop goes as far in memory as all steps of the inner one."""
+    """True if one iteration of the outer loop covers as much memory as all of the inner loop."""
     strides = dict(index.terms)
     zero = dim(0)
     step = strides.get(inner.iterator, zero)
@@ -132,10 +132,10 @@ def walks_as_one(index: Index, outer: For, inner: For) -> bool:
 
 
 def stride_cost(loop: For, accesses: Sequence[Load | Store]) -> tuple[float, float]:
-    """The cost of putting a loop innermost, a pair that is compared in order.
+    """The cost of a loop order with this loop innermost, as a pair to compare.
 
-    The first number counts accesses with a stride of more than one element, the second one,
-    negated, those with a stride of one element. A store counts as 1.5 accesses.
+    The first number counts accesses with a stride of more than one element. The second number is
+    minus the count of accesses with a stride of one element. A store counts as 1.5 accesses.
     """
     jumps = units = 0.0
     for access in accesses:
@@ -148,7 +148,7 @@ def stride_cost(loop: For, accesses: Sequence[Load | Store]) -> tuple[float, flo
 
 
 def rewrite_nests(program: LoopProgram, rule: Callable[[Stmt], tuple[Stmt, ...]]) -> LoopProgram:
-    """Replace each statement in the bodies of nests by the result of `rule`."""
+    """Replace each statement in the bodies of nests by the statements that `rule` returns."""
 
     def rewritten(nest: Nest) -> Nest:
         body = rewrite_body(nest.body, rule)
@@ -172,12 +172,12 @@ def replace_nests(
 
 
 def map_bodies(nest: Nest, rule: Callable[[tuple[Stmt, ...]], tuple[Stmt, ...]]) -> Nest:
-    """Apply `rule` to both parts of a nest."""
+    """Apply `rule` to the body and the combine part of a nest."""
     return nest.replace(body=rule(nest.body), combine=rule(nest.combine))
 
 
 def rename_iterators(body: tuple[Stmt, ...], names: dict[str, str]) -> tuple[Stmt, ...]:
-    """The statements with iterators, values and states renamed."""
+    """The statements with iterators, values and states renamed by `names`."""
 
     def get(name: str) -> str:
         return names.get(name, name)
@@ -252,7 +252,7 @@ def names_in(body: tuple[Stmt, ...]) -> Iterator[Name]:
 
 
 def share_scalars(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """Compute equal loads and scalars of a body once; a value stored here is not loaded again."""
+    """Compute equal loads and scalars of a body once, and use stored values instead of loads."""
     names: dict[str, str] = {}
     known: dict[object, str] = {}
     stored: dict[tuple[Storage, Index], str] = {}
@@ -303,14 +303,14 @@ def share_states(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
 
 class AddedNumbers:
-    """The numbers of a program, and those added to it by a pass."""
+    """The numbers of a program, with the numbers that a pass adds."""
 
     def __init__(self, numbers: Sequence[Number]) -> None:
         self.every = list(numbers)
         self._names = {number.origin: number.name for number in numbers}
 
     def named(self, origin: Scalar | LengthNode) -> str:
-        """The name of a number, which is added if the program lacks it."""
+        """The name of a number, which is added to the program if it is missing."""
         if origin not in self._names:
             number = Number(f"c{len(self.every)}", origin.dtype, origin)
             self.every.append(number)
@@ -319,25 +319,25 @@ class AddedNumbers:
 
 
 class PlainWalk(Record):
-    """Perfectly nested `map` loops that run all iterations, outermost first, and their body."""
+    """A perfect nest of `map` loops that run all iterations, outermost first, and its body."""
 
     loops: tuple[For, ...]
     body: tuple[Stmt, ...]
 
     @property
     def reads(self) -> tuple[Load, ...]:
-        """The loads from memory."""
+        """The loads in the body, without reads of positions."""
         loads = (s for s in self.body if isinstance(s, Load))
         return tuple(s for s in loads if s.buffer is not POSITIONS)
 
     @property
     def writes(self) -> tuple[Store, ...]:
-        """The stores."""
+        """The stores in the body."""
         return tuple(s for s in self.body if isinstance(s, Store))
 
 
 def plain_walk(nest: Nest) -> PlainWalk | None:
-    """The nest as perfectly nested `map` loops and their body; None if its loops are others."""
+    """The nest as a perfect nest of `map` loops over all iterations; None for other nests."""
     outer = nest.body[0]
     if len(nest.body) > 1 or nest.partials or nest.tiles or not isinstance(outer, For):
         return None
@@ -350,13 +350,14 @@ def plain_walk(nest: Nest) -> PlainWalk | None:
     return PlainWalk(tuple(loops), body) if plain else None
 
 
-def in_one_walk(
+def with_common_iterators(
     first: PlainWalk, second: PlainWalk, shared: Collection[Storage]
 ) -> tuple[PlainWalk, PlainWalk] | None:
-    """Both loop nests with the first one's iterators; None if their iteration spaces differ.
+    """Both loop nests with the iterators of the first one; None if iteration spaces differ.
 
-    The second loop nest loads each `shared` element in the iteration in which the first one stores
-    the element. A collapsed loop is split if the other loop nest has its parts as loops.
+    In the results, the second loop nest loads each element of a `shared` storage in the iteration
+    in which the first one stores it. A collapsed loop is split if the other loop nest has its parts
+    as separate loops.
     """
     if len(first.loops) < len(second.loops):
         first = _expanded(first, second.loops)
@@ -383,8 +384,8 @@ def in_one_walk(
     return first, second.replace(loops=first.loops, body=body)
 
 
-def in_one_nest(pair: tuple[PlainWalk, PlainWalk], shared: Collection[Storage]) -> Nest:
-    """Both loop nests as one nest; elements of `shared` storages are passed on as values."""
+def joined_nest(pair: tuple[PlainWalk, PlainWalk], shared: Collection[Storage]) -> Nest:
+    """Join both loop nests; values replace the stores and loads of `shared` storages."""
     first, second = pair
     values = {s.buffer: s.value for s in first.writes if s.buffer in shared}
     passed = {s.name: values[s.buffer] for s in second.reads if s.buffer in shared}
@@ -395,7 +396,7 @@ def in_one_nest(pair: tuple[PlainWalk, PlainWalk], shared: Collection[Storage]) 
 
 
 def _other_values(first: PlainWalk, second: PlainWalk) -> dict[str, str]:
-    """New names for the values of the second walk, unused in the first."""
+    """New names for the values of the second loop nest, which the first one does not use."""
     made = [s.name for walk in (first, second) for s in walk.body if isinstance(s, Let | Load)]
     free = 1 + max((name.number for name in made if isinstance(name, Name)), default=0)
     own = (s.name for s in second.body if isinstance(s, Let | Load))
@@ -403,7 +404,7 @@ def _other_values(first: PlainWalk, second: PlainWalk) -> dict[str, str]:
 
 
 def _expanded(walk: PlainWalk, finer: Sequence[For]) -> PlainWalk:
-    """The walk with its loops split to the extents of `finer`; itself if they do not match."""
+    """The loop nest with loops split to the extents of `finer`; unchanged if these do not match."""
     rest = list(finer)
     loops: list[For] = []
     parts: dict[str, list[For]] = {}
@@ -423,7 +424,7 @@ def _expanded(walk: PlainWalk, finer: Sequence[For]) -> PlainWalk:
 
 
 def _split(stmt: Stmt, parts: Mapping[str, Sequence[For]]) -> Stmt:
-    """The statement with each split iterator replaced by the iterators of its new loops."""
+    """The statement with each split iterator replaced by the iterators of the new loops."""
     if not isinstance(stmt, Load | Store):
         return stmt
     terms: list[tuple[str, Dim]] = []

@@ -1,4 +1,4 @@
-"""Lengths in kernels with serial loops as expressions, apart from the rendering of statements."""
+"""Write lengths that depend on indices of serial loops as expressions of a kernel's source."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from typing import Final
 from axiomjit.symbolic.dims import INDEX, Atom, Dim, Symbol, dim, symbol_of
 
 FUNCTIONS: Final = {"//": "floor_divide", "min": "min", "max": "max"}
-"""The functions of a kernel source by the signs of lengths."""
+"""The functions in a kernel's source for the signs of atoms in a length."""
 
 
 def serial_length(
     value: Dim, index: Callable[[str], str | None], word: Callable[[int | Dim], str]
 ) -> str | None:
-    """The expression of a length, in which indices are iterators; None for a single number.
+    """The expression of a length by iterators and words; None for a single word or literal.
 
-    Sums are written out, so that LLVM knows how far apart two elements are.
+    Sums are written out, so that LLVM knows the distance between two elements.
 
     Args:
-        value: A length.
-        index: The name of an iterator in the source; None for the index of a loop around it.
-        word: The name of a number that the caller gives, or its literal.
+        value: The length to write.
+        index: Returns the name of an iterator in the source; None for the index of a loop outside
+            the kernel.
+        word: Returns the name of the word of a length, or its literal.
     """
     symbol = symbol_of(value)
     if value.constant is not None:
@@ -49,7 +50,7 @@ def _sum_text(
 def _atom_text(
     atom: Atom, index: Callable[[str], str | None], word: Callable[[int | Dim], str]
 ) -> str:
-    """The name of an index or length, or the call of a function of two numbers."""
+    """The text of an atom: the name of an index or word, or a call of a function."""
     if isinstance(atom, Symbol) or not _names_index(dim(atom)):
         return word(dim(atom))
     return f"{FUNCTIONS[atom.sign]}({word(atom.left)}, {word(atom.right)})"

@@ -1,6 +1,6 @@
-"""Checks programs in any form: the rules that each pass may rely on and must keep.
+"""Check programs of any form by the rules that each pass may rely on and must keep.
 
-`verify_program` is the walk; `RULES` has, for each form, its name and the faults of a program.
+`RULES` has the name of each form of program and the function that yields a program's faults.
 """
 
 from __future__ import annotations
@@ -65,13 +65,13 @@ from axiomjit.passes.ir.view_ir import (
 from axiomjit.symbolic.dims import Dim, dim, product
 from axiomjit.views.complex_views import partition_fault
 
-NOTHING: Final = dim(0)
+NO_ELEMENTS: Final = dim(0)
 Rule = Callable[[Any], Iterator[tuple[str, AnyProgram]]]
-"""A function that yields the faults of a program, each with the part of the program to show."""
+"""A function that yields the faults of a program, each with the program to show."""
 
 
 def verify_program(program: AnyProgram) -> None:
-    """Check all rules of the form of a program.
+    """Check a program by all rules of its form.
 
     Raises:
         VerifyError: a rule does not hold; the message shows the program.
@@ -82,8 +82,8 @@ def verify_program(program: AnyProgram) -> None:
         raise VerifyError(f"a legal {form}", fault, f"report this as a defect\n{text}")
 
 
-def _whole(rule: Callable[[Any], Iterator[str]]) -> Rule:
-    """A rule that shows the whole program with each of its faults."""
+def _showing_program(rule: Callable[[Any], Iterator[str]]) -> Rule:
+    """A rule that shows the whole program with each fault."""
     return lambda program: ((fault, program) for fault in rule(program))
 
 
@@ -114,8 +114,8 @@ def _views_faults(program: ViewProgram) -> Iterator[str]:
         for name in definition.overwritten:
             versions[name] = versions.get(name, -1) + 1
     for view in (*program.results, *(count.view for count in program.counts)):
-        left = pieces.get(view.storage.name, NOTHING)
-        if _is_some(left):
+        left = pieces.get(view.storage.name, NO_ELEMENTS)
+        if _is_positive(left):
             yield f"result {view.storage.name} has {left} elements that are never written"
         if view.storage.name not in versions:
             yield f"result {view.storage.name} is never computed"
@@ -124,7 +124,7 @@ def _views_faults(program: ViewProgram) -> Iterator[str]:
 
 
 def _is_dense(storage: Storage) -> bool:
-    """True if the memory is dense, in some order of the dimensions."""
+    """True if the memory of a storage is dense in some order of the dimensions."""
     left = [d for d, length in enumerate(storage.shape) if length.constant != 1]
     step = dim(1)
     while left:
@@ -137,7 +137,7 @@ def _is_dense(storage: Storage) -> bool:
 
 
 def _read(definition: Definition, cones: dict[str, set[tuple[str, int]]]) -> set[tuple[str, int]]:
-    """The storages, with versions, that are read in the loops of a definition."""
+    """The storages that the loops of a definition read, with their versions."""
     read: set[tuple[str, int]] = set()
     for operand in definition.operands:
         if isinstance(operand, View):
@@ -156,7 +156,7 @@ def _version_faults(
 
 
 def _write_faults(definition: Definition, versions: dict[str, int]) -> Iterator[str]:
-    """Check that a storage is written once, or its versions in order."""
+    """Check that a storage is written once, or that its versions are written in order."""
     storage, target = definition.storage, definition.target
     assert storage is not None
     if storage.role is ArrayRole.HELD or (storage.role is ArrayRole.ARGUMENT and target is None):
@@ -175,24 +175,24 @@ def _unfilled_faults(
     versions: Collection[str],
     pieces: dict[str, Dim],
 ) -> Iterator[str]:
-    """Check that a storage written in pieces is read only when all of them are written.
+    """Check that a storage written in pieces is read only after all its pieces are written.
 
-    `pieces` maps each such storage to the number of its elements that are not yet written.
+    `pieces` has for each such storage the number of its elements that are not yet written.
     """
     storage = definition.storage
     assert storage is not None
     for name in sorted({name for name, _ in read} & set(pieces)):
-        if _is_some(pieces[name]):
+        if _is_positive(pieces[name]):
             yield f"{definition.name} reads {name} before {pieces[name]} elements are written"
     first = definition.target is not None and storage.name not in versions
     if first or storage.name in pieces:
         left = pieces.get(storage.name, product(storage.shape)) - product(definition.extents)
         pieces[storage.name] = left
-        if left is NOTHING:
+        if left is NO_ELEMENTS:
             del pieces[storage.name]
 
 
-def _is_some(count: Dim) -> bool:
+def _is_positive(count: Dim) -> bool:
     """True if a count is positive for all positive lengths."""
     return bool(count.terms) and all(factor > 0 for _, factor in count.terms)
 
@@ -246,7 +246,7 @@ def _definition_faults(
 
 
 def _distinct(definition: Definition) -> frozenset[int]:
-    """The iterators along which a definition writes no element twice, or writes it in order."""
+    """The iterators along which a definition writes each element once, or repeatedly in order."""
     if definition.target is None or not (definition.combine or len(definition.operands) > 1):
         return frozenset(range(definition.rank))
     strides = enumerate(definition.target.strides)
@@ -254,7 +254,7 @@ def _distinct(definition: Definition) -> frozenset[int]:
 
 
 def _view_faults(reader: str, view: View) -> Iterator[str]:
-    """Check that each view names the tensor that it views, and has a layout."""
+    """Check that a view refers to the tensor of its storage, and has a layout."""
     if view.tensor.base_tensor is not view.storage.tensor:
         yield f"{reader} sees {view.storage.name} as a view of another tensor"
     if view.tensor.layout is None:
@@ -299,7 +299,7 @@ def _loops_faults(program: LoopProgram) -> Iterator[str]:
 
 
 def _outputs_of(step: Nest | LibraryCall | None) -> set[str]:
-    """The storages that a nest writes, other than its partials and tiles."""
+    """The storages that a nest writes, without its partials and tiles."""
     if not isinstance(step, Nest):
         return set()
     own = {buffer.name for buffer in (*step.partials, *step.tiles)}
@@ -328,7 +328,7 @@ def _nest_faults(nest: Nest, numbers: set[str]) -> Iterator[str]:
 
 
 def _scatter_faults(nest: Nest) -> Iterator[str]:
-    """Check that a scatter's target has no other use in the nest; for a partial, in the loop."""
+    """Check that the nest (for a partial, the loop) does not otherwise use a scatter's target."""
     every = nest.statements
     if any(isinstance(s, When) or (isinstance(s, For) and s.kind == "serial") for s in every):
         return  # a region: its statements run in the order of the program
@@ -347,9 +347,9 @@ def _body_faults(
     states: set[str],
     chained: bool,
 ) -> Iterator[str]:
-    """Check that names are in scope: from their statement to the end of its body.
+    """Check that names are used only in scope: from their definition to the end of its body.
 
-    In a nest with a chunk chain, iterations of outer loops may feed folds.
+    In a nest with a chunk chain (`chained`), iterations of outer loops may feed folds.
     """
     names, states = set(names), set(states)
     for stmt in body:
@@ -435,7 +435,7 @@ def _place_faults(
 def _limit_faults(
     limits: tuple[Limit, ...], loops: dict[str, For], forward: set[str]
 ) -> Iterator[str]:
-    """Faults of limits; the factors of iterators in `forward` must be positive."""
+    """Check limits; the factors of iterators in `forward` must be positive."""
     for limit in limits:
         for name, factor in limit.terms:
             if name not in loops:
@@ -445,9 +445,9 @@ def _limit_faults(
 
 
 def _partial_faults(nest: Nest) -> Iterator[str]:
-    """Describe each partial that is loaded before it is stored, or that is never loaded.
+    """Check that each partial is stored before it is loaded, and is loaded at all.
 
-    The prepass or the step before fills the partials of a chunk chain.
+    The partials of a chunk chain are filled by the prepass or the chunk before.
     """
     kept = {buffer.name for buffer in nest.partials}
     stored: set[str] = set() if nest.chunk_chain is None else set(kept)
@@ -465,7 +465,7 @@ def _partial_faults(nest: Nest) -> Iterator[str]:
 def _tile_faults(
     body: tuple[Stmt, ...], loop: For | None, filled: set[tuple[str, For]]
 ) -> Iterator[str]:
-    """Check that a tile is loaded in a block loop only after an equal loop filled it."""
+    """Check that a loop over a block loads a tile only after an equal loop filled the tile."""
     stored: set[tuple[str, For]] = set()
     for stmt in body:
         if isinstance(stmt, For):
@@ -541,7 +541,7 @@ def _plan_faults(plan: Plan) -> Iterator[str]:
 
 
 def _pair_faults(plan: Plan) -> Iterator[str]:
-    """Check launches that belong to the next one: a prepass, or a parallel variant."""
+    """Check that a prepass or a parallel variant is followed by the launch to which it belongs."""
     launches = [step for step in plan.steps if isinstance(step, Launch)]
     for one, later in zip([None, *launches], [*launches, None], strict=True):
         if (one is not None and one.prepass) != (
@@ -554,7 +554,7 @@ def _pair_faults(plan: Plan) -> Iterator[str]:
 
 
 def _region_faults(step: Repeat | Branch) -> Iterator[str]:
-    """Check that plans of bodies are legal, and that they fit the windows of a region."""
+    """Check that the plans of a region's bodies are legal and fit the windows of the region."""
     kinds = [(window.dtype, window.shape, window.strides) for window in step.operands]
     asks = isinstance(step, Repeat)
     if len(step.bodies) not in ((1, 2) if asks else (2,)):
@@ -590,7 +590,7 @@ def _window_faults(windows: tuple[Window, ...], present: set[str], user: str) ->
 
 
 def _sharing_faults(step: Call) -> Iterator[str]:
-    """Check that the results of a call are from one function, each in its own memory."""
+    """Check that the results of a call are those of one function, each in separate memory."""
     operations = [step.operation, *(operation for operation, _ in step.other_results)]
     if step.other_results and len({shared(operation) for operation in operations} | {None}) != 2:
         yield f"one call for {', '.join(map(str, operations))}"
@@ -599,7 +599,7 @@ def _sharing_faults(step: Call) -> Iterator[str]:
 
 
 def _word_faults(step: Launch) -> Iterator[str]:
-    """Check that the words are buffers, numbers, lengths, and at most one flag of value 0."""
+    """Check that a launch's words fit its kernel: buffers, numbers, lengths, perhaps a flag 0."""
     kinds = [parameter.kind for parameter in step.kernel.parameters]
     if step.kernel.polls:
         if kinds.pop() != "flag" or not step.lengths or step.lengths[-1].constant != 0:
@@ -613,7 +613,7 @@ def _word_faults(step: Launch) -> Iterator[str]:
 
 RULES: Final[dict[type, tuple[str, Rule]]] = {
     Graph: ("graph", graph_faults),
-    ViewProgram: ("view program", _whole(_views_faults)),
-    LoopProgram: ("loop program", _whole(_loops_faults)),
-    Plan: ("plan", _whole(_plan_faults)),
+    ViewProgram: ("view program", _showing_program(_views_faults)),
+    LoopProgram: ("loop program", _showing_program(_loops_faults)),
+    Plan: ("plan", _showing_program(_plan_faults)),
 }

@@ -1,9 +1,9 @@
-"""The view program: storages with strides, and values with views of their operands.
+"""The view program: storages with strides, and definitions that read views of storages.
 
-A storage is an l-tensor: memory with a dtype, a shape and a layout; a view refers to its base
-tensor (`axiomjit.views.descriptions`). A definition without a storage is an r-tensor: it only
-defines the value at an index, and every reader computes it there (ngraph tensors: "An r-tensor only
-needs to be able to provide values; it does not need to store them").
+A storage is an l-tensor: memory with a dtype, a shape and a layout. A view refers to its base
+tensor (`axiomjit.views.descriptions`). A definition without a storage is an r-tensor: every reader
+computes its value at an index (ngraph tensors: "An r-tensor only needs to be able to provide
+values; it does not need to store them").
 """
 
 from __future__ import annotations
@@ -26,24 +26,25 @@ from axiomjit.views.descriptions import BasicTensorDescription, SimpleTensorView
 
 
 class ArrayRole(StrEnum):
-    """The part that a storage plays in its program."""
+    """The role of a storage in its program."""
 
     ARGUMENT = "argument"
     HELD = "held"
     """An array from outside the function, or a constant."""
     RESULT = "result"
     TEMPORARY = "temporary"
-    """An intermediate value that is stored only to save time."""
+    """An intermediate value that passes store to save time."""
     MATERIALIZED = "materialized"
-    """An intermediate value that is stored because the user asked for that."""
+    """An intermediate value that is stored because the user asked for it."""
     PARTIAL = "partial"
-    """A buffer with states from body parts for the combine part, or with rows for a later step."""
+    """A buffer with states that body parts leave for the combine part, or with rows for a later
+    step."""
     TILE = "tile"
-    """Scratch memory of a kernel, with a cell per iteration of a loop over a block."""
+    """Scratch memory of a kernel, with one cell per iteration of a loop over a block."""
     CELLS = "cells"
-    """Scratch memory of a kernel with loops in order: carried numbers and small temporaries."""
+    """Scratch memory of a kernel with serial loops, for carried numbers and small temporaries."""
     POSITIONS = "positions"
-    """A storage without memory: the element at an index is the index."""
+    """A storage without memory, whose element at an index is the index itself."""
 
     @property
     def is_given(self) -> bool:
@@ -52,14 +53,14 @@ class ArrayRole(StrEnum):
 
     @property
     def is_temporary(self) -> bool:
-        """True if only steps of the program see the elements."""
+        """True if only steps of the program read and write the elements."""
         return self in (ArrayRole.TEMPORARY, ArrayRole.MATERIALIZED)
 
 
 class Storage(Record):
     """Memory of a program, with its role, dtype, shape and layout.
 
-    Strides are in elements. `origin` is the node of an argument or constant.
+    Strides are in elements. `origin` is the node if the storage is an argument or a constant.
     """
 
     name: str
@@ -76,7 +77,7 @@ class Storage(Record):
         strides: tuple[Dim, ...],
         origin: Input | Constant | None = None,
     ) -> None:
-        """Describe an l-tensor of this dtype and shape; its first element has offset 0."""
+        """Describe memory with this dtype, shape and strides, whose first element has offset 0."""
         tensor = BasicTensorDescription(shape, dtype, False, Layout(strides))
         super().__init__(name, role, tensor, origin)
 
@@ -90,30 +91,31 @@ class Storage(Record):
 
     @property
     def shape(self) -> tuple[Dim, ...]:
-        """The lengths."""
+        """The length of each dimension."""
         return tuple(map(dim, self.tensor.lengths))
 
     @property
     def strides(self) -> tuple[Dim, ...]:
-        """The steps in memory from one element to the next, by dimension."""
+        """The distance in memory between neighbouring elements along each dimension."""
         return tensor_strides(self.tensor)
 
     @property
     def size_bytes(self) -> Dim:
-        """The bytes of all elements."""
+        """The number of bytes of all elements."""
         return product(self.shape) * self.dtype.itemsize
 
 
 POSITIONS: Final = Storage("at", ArrayRole.POSITIONS, INT, (), ())
-"""The storage of positions."""
+"""The only storage of role POSITIONS."""
 
 
 class View(Record):
-    """A storage seen at offset + sum of strides * iterators of the reading op, in elements.
+    """A view of a storage: the element at offset + sum of stride * iterator of the reading op.
 
     The view has the shape of the reading op, or of the result. A result that is not `writable` is
-    returned read-only. A view of the real or imaginary parts has their dtype, and its strides are
-    in elements of this dtype. `version` is the number of writes to the storage before this read.
+    returned read-only. A view of real or imaginary parts has the dtype of the parts, and its offset
+    and strides are in elements of this dtype. `version` is the number of writes to the storage
+    before this read.
     """
 
     storage: Storage
@@ -130,7 +132,7 @@ class View(Record):
         dtype: DType | None = None,
         version: int = 0,
     ) -> None:
-        """Describe a view of `storage`, by default with its dtype."""
+        """Describe a view of `storage`, by default with the storage's dtype."""
         layout = Layout(strides, offset)
         tensor = SimpleTensorViewDescription(storage.tensor, shape, layout, not writable, dtype)
         super().__init__(storage, tensor, version)
@@ -142,17 +144,17 @@ class View(Record):
 
     @property
     def shape(self) -> tuple[Dim, ...]:
-        """The lengths."""
+        """The length of each dimension."""
         return tuple(map(dim, self.tensor.lengths))
 
     @property
     def offset(self) -> Dim:
-        """The position of the view's first element in memory."""
+        """The offset in memory of the view's first element."""
         return dim(0 if self.tensor.layout is None else self.tensor.layout.offset)
 
     @property
     def strides(self) -> tuple[Dim, ...]:
-        """The steps in memory from one element to the next, by dimension."""
+        """The distance in memory between neighbouring elements along each dimension."""
         return tensor_strides(self.tensor)
 
     @property
@@ -162,19 +164,19 @@ class View(Record):
 
 
 def tensor_strides(tensor: BasicTensorDescription) -> tuple[Dim, ...]:
-    """The strides of a tensor; empty without a layout."""
+    """The strides of a tensor; an empty tuple if it has no layout."""
     return () if tensor.layout is None else tuple(map(dim, tensor.layout.strides))
 
 
 class Value(Record):
-    """An r-tensor read at an index."""
+    """An operand that is an r-tensor, read through an index map."""
 
     name: str
     index: IndexMap
 
 
 class Number(Record):
-    """A scalar known before the kernels run: a Python argument, a literal or a length."""
+    """A scalar that is known before kernels run: a Python argument, a literal or a length."""
 
     name: str
     dtype: DType
@@ -185,15 +187,15 @@ ReadOperand = View | Value | Number
 
 
 def overwritten_storages(primitive: Primitive, operands: Sequence[ReadOperand]) -> tuple[str, ...]:
-    """The names of the storages that a region overwrites; none for other primitives."""
+    """The names of the storages that a region overwrites; empty for other primitives."""
     count = overwritten_by(primitive)
     return tuple([one.storage.name for one in operands[:count] if isinstance(one, View)])
 
 
 class Library(Record):
-    """A product of matrices, or an operation on whole operands, computed by a library.
+    """A matrix product or an operation on whole operands, which a library computes.
 
-    `labels` are the iterators of the dimensions of each operand; `where` is the user's source line.
+    `labels` has the iterator of each dimension of each operand; `where` is the user's source line.
     """
 
     operation: LibraryOperation
@@ -202,13 +204,13 @@ class Library(Record):
 
 
 class Definition(Record):
-    """One op of the program, computed into its storage; without a storage it is an r-tensor.
+    """One op of the program; it is computed into `storage`, or an r-tensor if that is None.
 
-    If `library` is set, the op is a library call instead of loops. A join has one region per
+    If `library` is set, a library call computes the op instead of loops. A join has one region per
     operand. With a `target`, the op writes the next version of an existing storage, at the elements
-    in the target's view. Points that violate one of the `conditions` are skipped. In a scatter, the
-    operands after the first are positions; in the target's view they are the iterators after those
-    of the result. Along `ordered` iterators an element may be written again, so they run in C
+    of the target's view. Points that violate one of the `conditions` are skipped. In a scatter, the
+    operands after the first are positions, which the target's view uses as iterators after those of
+    the result. Along `ordered` iterators an element may be written repeatedly, so they run in C
     order; `combine` merges the old element with the new one.
     """
 
@@ -229,21 +231,21 @@ class Definition(Record):
 
     @property
     def overwritten(self) -> tuple[str, ...]:
-        """The names of the storages among its operands that a region overwrites."""
+        """The names of the storages among the operands that a region overwrites."""
         return overwritten_storages(self.primitive, self.operands)
 
 
 class Count(Record):
-    """The view that holds the value of a data-dependent length."""
+    """A data-dependent length, and the view of the element with its value."""
 
     choice: DataDependent
     view: View
 
 
 class ViewProgram(Record):
-    """Definitions in order; a result is a view with one stride per dimension.
+    """A program of definitions in order; a result is a view with one stride per dimension.
 
-    Each length in `counts` is computed before values of that length.
+    Each length in `counts` is computed before the values that have this length.
     """
 
     storages: tuple[Storage, ...]
@@ -254,6 +256,6 @@ class ViewProgram(Record):
 
     @property
     def updated(self) -> frozenset[str]:
-        """The names of storages that have several versions."""
+        """The names of the storages that have several versions."""
         found = {d.target.storage.name for d in self.definitions if d.target is not None}
         return frozenset(found.union(*(d.overwritten for d in self.definitions)))

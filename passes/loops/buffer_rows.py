@@ -29,11 +29,11 @@ from axiomjit.passes.ir.rewriting import (
     AddedNumbers,
     PlainWalk,
     all_steps,
-    in_one_nest,
-    in_one_walk,
+    joined_nest,
     nested,
     plain_walk,
     row_major_terms,
+    with_common_iterators,
 )
 from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Storage
 from axiomjit.symbolic.dims import Dim, bound, current_scope, dim, exact_quotient, smaller
@@ -107,7 +107,7 @@ class _Steps:
         walks = plain_walk(first), plain_walk(second)
         if walks[0] is None or walks[1] is None:
             return
-        pair = in_one_walk(walks[0], walks[1], kept)
+        pair = with_common_iterators(walks[0], walks[1], kept)
         nest = None if pair is None else self.nest(pair, kept)
         if pair is None or nest is None:
             return
@@ -123,7 +123,7 @@ class _Steps:
         pairs = _pairs(*pair, kept)
         near = [each for each in pairs if not _disjoint(_distances_of(*each, pair[0].loops))]
         if all(_is_one_place(*each) for each in near):
-            return in_one_nest(pair, kept) if pairs else None
+            return joined_nest(pair, kept) if pairs else None
         rows = _rows(pair[0].loops, near)
         if rows is None:
             return None

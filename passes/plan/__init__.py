@@ -1,8 +1,8 @@
-"""Passes to plans: `make_plan` puts allocations, launches and library calls in order.
+"""Passes that make plans: `make_plan` puts allocations, launches and library calls in order.
 
-`repeat_regions` gives the loops and branches of the program that no kernel runs plans of their own.
+`repeat_regions` makes a plan for each body of a loop or branch that no kernel runs.
 
-`render_source` writes each nest as one readable Python function.
+`render_source` writes the kernel of each nest as a readable Python function.
 
 May import `base`, `symbolic`, `views`, `graph`, `passes.ir`.
 """

@@ -1,4 +1,4 @@
-"""LoopProgram -> Plan: kernels with their words, allocation and release, results."""
+"""LoopProgram -> Plan: launches of kernels with their words, memory of buffers, and results."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from axiomjit.symbolic.dims import Dim, Guard, Symbol, dim, product
 from axiomjit.views.dense_layout import row_major_strides
 
 Steps = Sequence[Nest | LibraryCall]
-"""The steps of a loop program, in order."""
+"""The nests and library calls of a loop program, in order."""
 
 
 def make_plan(program: LoopProgram, context: Context) -> Plan:
     """Render each nest and put the steps in order.
 
-    Library calls for several results of one function of the same operands become one call.
+    Library calls for several results of one function with the same operands become one call.
 
-    All memory is allocated before the first kernel runs, so that a failure leaves nothing
-    half-written. After the last reader of a temporary, its memory is released, or a later temporary
-    of the same size takes that memory.
+    All memory is allocated before the first kernel runs, so that a failed allocation leaves nothing
+    half-written. After the last reader of a temporary, its memory is released or reused by a later
+    temporary of the same size.
 
     Needs: a legal loop program of blocked nests with a cost per step.
     Gives: a plan with one window per result, and a write-back for each argument that changes.
@@ -56,12 +56,12 @@ def make_plan(program: LoopProgram, context: Context) -> Plan:
     groups = _groups(program.steps)
     made = {target for k in groups for target in _allocated_targets(program.steps[k], groups[k])}
     allocated = [s for s in storages if not s.role.is_given and s not in made]
-    first, last = _uses(program, rendered, groups)
-    written = _written(program)
+    first, last = _first_and_last_use(program, rendered, groups)
+    written = _last_writes(program)
     scratch = [s for s in storages if s.role.is_temporary or s.role is ArrayRole.PARTIAL]
     plain = [s for s in scratch if s not in made]
     heirs = _reused_memory(plain, first, last)
-    choices = _choices(program, context)
+    choices = _choose_steps(program, context)
     own = {choose.choice.symbol for choose in choices}  # others are known before the plan runs
     late = {s: data_dependent_in(*s.shape, *s.strides) & own for s in allocated}
     late = {s: symbols for s, symbols in late.items() if s.name not in heirs}
@@ -91,22 +91,22 @@ def make_plan(program: LoopProgram, context: Context) -> Plan:
 
 
 def _partials(steps: Steps) -> list[Storage]:
-    """The buffers of partial results; a chunk chain shares those of the nest before it."""
+    """The buffers of partial results; a nest with a chunk chain uses those of an earlier nest."""
     nests = (step for step in steps if isinstance(step, Nest) and step.chunk_chain is None)
     return [buffer for nest in nests for buffer in nest.partials]
 
 
 def _groups(steps: Steps) -> dict[int, tuple[LibraryCall, ...]]:
-    """For the index of each library call, the later calls for other results of its function.
+    """For each library call, by its index, the later calls for other results of the same function.
 
-    The later calls run together with the first one, so the dictionary lacks their own indices. A
-    write into an operand ends a group.
+    Later calls run together with the first call, so their indices are no keys. A write into an
+    operand ends a group.
     """
     found: dict[int, tuple[LibraryCall, ...]] = {}
     known: dict[tuple[object, tuple[View, ...]], int] = {}
     for k, step in enumerate(steps):
         if isinstance(step, LibraryCall):
-            same = _shared(step)
+            same = _function_key(step)
             at = k if same is None else known.setdefault((same, step.operands), k)
             found[at] = (*found[at], step) if at in found else ()
         written = accessed(step)[1] if known else ()
@@ -118,27 +118,27 @@ def _groups(steps: Steps) -> dict[int, tuple[LibraryCall, ...]]:
     return found
 
 
-def _shared(call: LibraryCall) -> object:
-    """The key shared by the calls for all results of one function; None for a single result."""
+def _function_key(call: LibraryCall) -> object:
+    """A key shared by the calls for all results of one function; None for a single result."""
     found: object = lazy_import("axiomjit.graph.external_calls").shared(call.operation)
     return found
 
 
 def _allocated_targets(step: Nest | LibraryCall, others: Sequence[LibraryCall]) -> list[Storage]:
-    """The targets that a call of a NumPy function allocates: all of them if in C order."""
-    if not isinstance(step, LibraryCall) or _shared(step) is None:
+    """The targets that a call of a NumPy function allocates: all if in C order, else none."""
+    if not isinstance(step, LibraryCall) or _function_key(step) is None:
         return []
     targets = [step.target, *(other.target for other in others)]
     plain = all(target.strides == row_major_strides(target.shape) for target in targets)
     return targets if plain else []
 
 
-def _choices(program: LoopProgram, context: Context) -> list[Choose | Check]:
+def _choose_steps(program: LoopProgram, context: Context) -> list[Choose | Check]:
     """The data-dependent lengths and truths, in the order in which steps compute them.
 
-    Each has the guards from tracing and passes that can be checked once it is known.
+    Each step has the guards from tracing and passes that can be checked after it.
     """
-    written = _written(program)
+    written = _last_writes(program)
     counts = sorted(program.counts, key=lambda count: written[count.view.storage.name])
     order = [count.choice.symbol for count in counts]
     asked: dict[Symbol, dict[Guard, None]] = {symbol: {} for symbol in order}
@@ -147,17 +147,17 @@ def _choices(program: LoopProgram, context: Context) -> list[Choose | Check]:
         named = data_dependent_in(guard.left, guard.right)
         if named:
             asked[max(named, key=order.index)][guard] = None
-    choices = [_known_by(count.choice, asked) for count in counts]
+    choices = [_guarded(count.choice, asked) for count in counts]
     return [
         (Choose if choice.is_length else Check)(choice, _window(count.view))
         for choice, count in zip(choices, counts, strict=True)
     ]
 
 
-def _known_by(choice: DataDependent, asked: Mapping[Symbol, Mapping[Guard, None]]) -> DataDependent:
-    """A data-dependent length with all guards that can be checked once it is known.
+def _guarded(choice: DataDependent, asked: Mapping[Symbol, Mapping[Guard, None]]) -> DataDependent:
+    """A data-dependent length with all guards that can be checked as soon as it is known.
 
-    One that guards of another one, or of passes, compare counts as a length.
+    A truth that other guards compare counts as a length.
     """
     guards = tuple(asked[choice.symbol])
     alone = not choice.is_length and set(guards) == set(choice.guards)
@@ -166,14 +166,14 @@ def _known_by(choice: DataDependent, asked: Mapping[Symbol, Mapping[Guard, None]
     return DataDependent(choice.symbol, guards, not alone or choice.symbol in named)
 
 
-def _written(program: LoopProgram) -> dict[str, int]:
-    """For each storage the last step that writes it."""
+def _last_writes(program: LoopProgram) -> dict[str, int]:
+    """For each storage, the index of the last step that writes it."""
     return {s.name: k for k, step in enumerate(program.steps) for s in accessed(step)[1]}
 
 
 def _written_early(program: LoopProgram, choices: Sequence[Choose | Check]) -> tuple[int, ...]:
-    """The arguments written before or by the last step that may fail or find the plan invalid."""
-    written = _written(program)
+    """The positions of arguments that are written up to the last step that may fail."""
+    written = _last_writes(program)
     asked = [written[c.count.buffer] for c in choices if c.choice.guards]
     calls = ((k, s.operation) for k, s in enumerate(program.steps) if isinstance(s, LibraryCall))
     asked += [k for k, operation in calls if operation.may_raise or operation.is_speculative]
@@ -183,13 +183,13 @@ def _written_early(program: LoopProgram, choices: Sequence[Choose | Check]) -> t
 
 
 def _total(program: LoopProgram, early: Sequence[int]) -> Cost:
-    """The cost of all steps, with the memory of partial results and of saved arguments.
+    """The total cost of all steps, with the memory of partial results and of saved arguments.
 
-    For a parallel variant only memory counts, since the next step runs instead or costs as much.
+    Only the memory of a parallel variant counts, since either it runs or the next step does.
     """
     scratch = sum((buffer.size_bytes for buffer in _partials(program.steps)), dim(0))
     pairs = zip(program.steps, program.costs, strict=True)
-    costs = [cost for step, cost in pairs if not _is_shared(step)]
+    costs = [cost for step, cost in pairs if not _is_parallel_variant(step)]
     sums = {
         field: sum((getattr(cost, field) for cost in costs), dim(0))
         for field in ("bytes_read", "bytes_written", "flops", "temporary_bytes")
@@ -200,12 +200,12 @@ def _total(program: LoopProgram, early: Sequence[int]) -> Cost:
     return Cost(**sums, scratch_bytes=scratch, kernels=sum(cost.kernels for cost in costs))
 
 
-def _uses(
+def _first_and_last_use(
     program: LoopProgram,
     rendered: dict[int, Rendered],
     groups: Mapping[int, tuple[LibraryCall, ...]],
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """The first and the last step that use each storage; a parallel variant is the next step."""
+    """The indices of the first and the last step that use each storage."""
     places = {more.target.name: k for k, calls in groups.items() for more in calls}
     first: dict[str, int] = {}
     last: dict[str, int] = {}
@@ -215,20 +215,20 @@ def _uses(
             used = [*read, step.target]
         else:
             used = list(rendered[k].buffers)
-        last.update({storage.name: k + _is_shared(step) for storage in used})
+        last.update({storage.name: k + _is_parallel_variant(step) for storage in used})
         first = {storage.name: k for storage in used} | first
     return first | places, last
 
 
-def _is_shared(step: Nest | LibraryCall) -> bool:
-    """True if a step is a nest that may run in place of the next one."""
+def _is_parallel_variant(step: Nest | LibraryCall) -> bool:
+    """True if a step is a parallel variant, which may run in place of the next step."""
     return isinstance(step, Nest) and step.parallel_variant is not None
 
 
 def _reused_memory(
     scratch: Sequence[Storage], first: Mapping[str, int], last: Mapping[str, int]
 ) -> dict[str, str]:
-    """For a temporary, the dead one of the same size whose memory it reuses."""
+    """For each temporary that reuses memory, the dead temporary of the same size."""
     heirs: dict[str, str] = {}
     dead: dict[Dim, list[Storage]] = {}
     ends = sorted(scratch, key=lambda s: last[s.name], reverse=True)
@@ -285,12 +285,12 @@ def _launch(nest: Nest, rendered: Rendered, cost: Cost) -> Launch:
 
 def _call(step: LibraryCall, others: Sequence[LibraryCall]) -> Call:
     operands = tuple(map(_window, step.operands))
-    more = tuple((other.operation, _whole(other.target)) for other in others)
-    given = step.operation, operands, step.labels, _whole(step.target)
+    more = tuple((other.operation, _whole_window(other.target)) for other in others)
+    given = step.operation, operands, step.labels, _whole_window(step.target)
     return Call(*given, step.where, step.conditions, more, bool(_allocated_targets(step, others)))
 
 
-def _whole(storage: Storage) -> Window:
+def _whole_window(storage: Storage) -> Window:
     return _window(View(storage, storage.shape, dim(0), storage.strides))
 
 

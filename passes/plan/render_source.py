@@ -1,4 +1,4 @@
-"""Nest -> Python source of one kernel, specialised for small lengths; plain Python runs it, too.
+"""Nest -> Python source of a kernel, specialised for small lengths, which plain Python can run.
 
 Buffers, scalars, lengths, iterators and values are numbered by first use, so that equal nests have
 equal keys.
@@ -42,12 +42,12 @@ from axiomjit.passes.ir.range_source import RangeSource
 from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Number, Storage
 from axiomjit.symbolic.dims import SMALL, Dim, dim
 
-LEVELS: Final = 32
-"""The number of levels of a tree of block results, which is enough for 2**32 blocks."""
+TREE_LEVELS: Final = 32
+"""The number of levels of a tree of block results, enough for 2**32 blocks."""
 
 
 class Rendered(Record):
-    """A kernel, and the program's names for its words, in the order of parameters."""
+    """A kernel, and the buffers, numbers and lengths of its words, in the order of parameters."""
 
     kernel: Kernel
     buffers: tuple[Storage, ...]
@@ -56,11 +56,11 @@ class Rendered(Record):
 
 
 def render_source(nest: Nest, numbers: tuple[Number, ...], target: ChosenTarget) -> Rendered:
-    """Write the kernel of a nest for a target.
+    """Make the kernel of a nest for a target.
 
-    Extents and offsets up to 4 and strides up to 1 are literals in the source (with larger ones
-    LLVM gathers, which is slower than loads); other lengths are words. The first map loop runs over
-    the range that the caller gives.
+    Extents and offsets up to 4 and strides up to 1 are literals in the source; for larger literal
+    strides LLVM would emit gathers, which are slower than loads. Other lengths are words. The first
+    map loop runs over the range that the caller gives.
 
     Needs: a legal nest with one outer map loop, or without loops.
     Gives: a kernel whose text depends on the nest alone; its key also has the target's name.
@@ -70,7 +70,7 @@ def render_source(nest: Nest, numbers: tuple[Number, ...], target: ChosenTarget)
 
 
 class _Writer:
-    """Numbers names by first use while it writes lines."""
+    """Writes the lines of a kernel, and numbers names by first use."""
 
     def __init__(self, numbers: dict[str, Number]) -> None:
         self.program_numbers = numbers
@@ -89,12 +89,12 @@ class _Writer:
 
     @property
     def ranges(self) -> RangeSource:
-        """The writer of ranges; made for each use, to avoid a reference cycle."""
+        """The writer of ranges, made for each use to avoid a reference cycle."""
         named = partial(self.named, "i"), self.value, self.length
         return RangeSource(*named, self.over_blocks, self.firsts, self.ends)
 
     def kernel(self, nest: Nest, target: ChosenTarget) -> Rendered:
-        """The kernel of a nest; the header is written last, when the words are known."""
+        """Make the kernel of a nest; the header is written last, when the words are known."""
         self.written = {s.buffer for s in nest.statements if isinstance(s, Store)}
         loops = [s for s in nest.statements if isinstance(s, For) and s.block is not None]
         self.over_blocks = {loop.iterator: loop for loop in loops}
@@ -126,29 +126,29 @@ class _Writer:
         )
 
     def tiles(self, tiles: tuple[Storage, ...]) -> Iterator[str]:
-        """The lines that open tiles: scratch memory on the stack."""
+        """The lines that allocate tiles, which are scratch memory on the stack."""
         for tile in tiles:
             self.scratch[tile] = self.fresh("x")
             dtype = cast_name(code(tile.dtype))
             yield f"    {self.scratch[tile]} = tile({tile.shape[0]}, {dtype})"
 
     def fresh(self, letter: str) -> str:
-        """The next name with this letter."""
+        """The next unused name with this letter."""
         self.counts[letter] = self.counts.get(letter, 0) + 1
         return f"{letter}{self.counts[letter] - 1}"
 
     def named(self, letter: str, old: str) -> str:
-        """The source's name for a name in the nest."""
+        """The name in the source for a name in the nest."""
         if (letter, old) not in self.names:
             self.names[letter, old] = self.fresh(letter)
         return self.names[letter, old]
 
     def iterator(self, old: str) -> str | None:
-        """The source's name for the iterator of a serial loop of the nest; None for others."""
+        """The name in the source for the iterator of a serial loop; None for other iterators."""
         return self.named("i", old) if old in self.serial else None
 
     def value(self, old: str) -> str:
-        """The name of a scalar, or of a number of the program."""
+        """The name in the source for a scalar or for a number of the program."""
         if old in self.program_numbers and ("v", old) not in self.names:
             if old not in self.numbers:
                 self.numbers[old] = self.fresh("c")
@@ -157,7 +157,7 @@ class _Writer:
         return self.named("v", old)
 
     def buffer(self, storage: Storage) -> str:
-        """The name of a buffer: a.. if read, o.. if written, p.. for partials, x.. for tiles."""
+        """The source name of a buffer: a0 if read, o0 if written, p0 for partials, x0 for tiles."""
         if storage in self.scratch:
             return self.scratch[storage]
         if storage not in self.buffers:
@@ -167,7 +167,7 @@ class _Writer:
         return self.buffers[storage]
 
     def length(self, value: int | Dim, baked: int = SMALL) -> str:
-        """A length in the source: a literal if at most `baked`, else the word that holds it."""
+        """The text of a length: a literal if it is at most `baked`, else the name of its word."""
         constant = value if isinstance(value, int) else value.constant
         if isinstance(value, int) or (constant is not None and -baked <= constant <= baked):
             return str(constant)
@@ -180,7 +180,7 @@ class _Writer:
         return self.lengths[value]
 
     def place(self, storage: Storage, index: Index) -> str:
-        """A buffer and the index of an element, as an expression of iterators and lengths."""
+        """The text of a buffer and an element's index, in terms of iterators and lengths."""
         if storage.role is ArrayRole.TILE:
             return f"{self.scratch[storage]}, {self.ranges.step(index.terms[-1][0])}"
         parts = []
@@ -194,14 +194,14 @@ class _Writer:
         return f"int64({element})" if storage is POSITIONS else f"{self.buffer(storage)}, {element}"
 
     def suffix(self, stmt: Load | Store) -> str:
-        """The suffix of an access whose stride is a word, in a kernel with function calls."""
+        """The suffix `_apart` for an access by a stride word in a kernel that calls functions."""
         if not self.calls or stmt.buffer in self.scratch or stmt.buffer is POSITIONS:
             return ""
         step = dict(stmt.index.terms).get(next(reversed(self.open), ""), 0)
         return "" if self.length(step, baked=1).lstrip("-").isdigit() else "_apart"
 
     def body(self, body: tuple[Stmt, ...], depth: int, *, grid: bool) -> Iterator[str]:
-        """The lines of statements; `grid` marks the level whose map loop the caller ranges over."""
+        """The lines of statements; with `grid`, the caller gives the range of their map loop."""
         indent = "    " * depth
         walks = Counter(_shared_walk(stmt) for stmt in body if isinstance(stmt, For))
         bounds: dict[tuple[str, str] | None, tuple[str, ...]] = {}
@@ -229,7 +229,7 @@ class _Writer:
                 bounds[walk] = start, stop
                 self.strips |= depth == 2 and stmt is body[0]
             limits = bounds.get(walk) or self.ranges.limits(stmt, grid=grid and stmt.kind == "map")
-            limits = self.ranges.entered(stmt, limits, grid=grid)
+            limits = self.ranges.range_arguments(stmt, limits, grid=grid)
             if stmt.kind == "serial":
                 yield from self.serial_loop(stmt, limits, depth)
                 continue
@@ -244,15 +244,15 @@ class _Writer:
             del self.open[stmt.iterator]
 
     def serial_loop(self, stmt: For, limits: tuple[str, ...], depth: int) -> Iterator[str]:
-        """The lines of a loop of the program; where it polls, the kernel ends between two trips.
+        """The lines of a serial loop; if the loop polls, a cancelled kernel ends between two trips.
 
-        A loop over strips of trips is ended with that over the trips of one.
+        A `Leave` also ends the loop over strips of trips.
         """
         steps, left, head = stmt.poll_every, None, "    " * depth
         self.polls |= bool(steps)
         poll = "if live(h0, 0) < 0:", "    return"
         if steps > 1:
-            if _leaves(stmt.body):
+            if _has_leave(stmt.body):
                 left = self.fresh("g")
                 yield f"{head}{left} = b1(True)"
             strip = self.fresh("k")
@@ -270,14 +270,14 @@ class _Writer:
             yield from (f"{head}    if not {left}:", f"{head}        break")
 
     def leave(self, stmt: Leave) -> Iterator[str]:
-        """The lines that end the loop around a statement, and that over its strips."""
+        """The lines of a `Leave`, which ends the loop around it and the loop over its strips."""
         value, left = self.value(stmt.value), self.left[-1]
         if left is not None:
             yield f"{left} = {value}"
         yield from (f"if not {value}:", "    break")
 
     def statement(self, stmt: Stmt) -> Iterator[str]:
-        """The lines of one statement that is no loop."""
+        """The lines of one statement other than a loop or branch."""
         match stmt:
             case Let():
                 operands = [self.value(name) for name in stmt.operands]
@@ -309,7 +309,7 @@ class _Writer:
                 raise TypeError(f"{type(stmt).__name__} has no form in source")
 
     def store(self, stmt: Store) -> Iterator[str]:
-        """Store a scalar, perhaps combined with the old element."""
+        """The lines that store a scalar, combined with the old element if the statement says so."""
         place, dtype = self.place(stmt.buffer, stmt.index), stmt.buffer.dtype
         if stmt.combine is None:
             yield f"store{self.suffix(stmt)}({place}, {self.as_type(stmt.value, dtype)})"
@@ -320,18 +320,18 @@ class _Writer:
         yield f"store({place}, {made})"
 
     def define(self, old: str, dtype: DType) -> str:
-        """The name of a new scalar."""
+        """The name in the source for a new scalar, whose dtype is recorded."""
         name = self.named("v", old)
         self.dtypes[name] = dtype
         return name
 
     def as_type(self, old: str, dtype: DType) -> str:
-        """A scalar, cast if it has another dtype."""
+        """The text of a scalar, cast to the dtype if it has another one."""
         name = self.value(old)
         return name if self.dtypes[name] == dtype else f"{cast_name(code(dtype))}({name})"
 
     def values_of(self, state: State) -> list[str]:
-        """The names of a state's values, or of the tiles that hold them for all lanes."""
+        """The names of a state's values, or of the tiles with these values for all lanes."""
         if _is_flagged(state):
             return [self.named(letter, state.name) for letter in "sgz"[: 2 + state.signs]]
         first = self.named("s", state.name)
@@ -339,17 +339,17 @@ class _Writer:
         return [first, *more]
 
     def has_element_flag(self, state: State) -> str | None:
-        """The name of the flag for a state without identity that it has an element; else None."""
+        """The name of the flag that a state has an element; None for a state with an identity."""
         fold = state.accumulator
         counts = isinstance(fold, UfuncFold) or fold.has_identity
         return None if counts else self.named("g", state.name)
 
     def lane_value(self, state: State, name: str) -> str:
-        """A value of a state, or of its cell for the current lane."""
+        """The text of a state's value, or of the value in the cell of the current lane."""
         return name if state.lanes is None else f"load({name}, {self.ranges.step(state.lanes)})"
 
     def alloc(self, stmt: Alloc) -> Iterator[str]:
-        """Yield the lines that create a fold's state, or the tree of its block results."""
+        """The lines that create a fold's state, or the tree of its block results."""
         state, has_element_flag = stmt.state, self.has_element_flag(stmt.state)
         dtypes = [cast_name(code(dtype)) for dtype in state.parts]
         names = self.values_of(state)
@@ -361,7 +361,7 @@ class _Writer:
                 [*start, "b1(False)"],
             )
         if stmt.scope == "tree":
-            yield f"{self.named('t', state.name)} = tile({LEVELS * state.cells}, {dtypes[0]})"
+            yield f"{self.named('t', state.name)} = tile({TREE_LEVELS * state.cells}, {dtypes[0]})"
             yield f"{self.named('q', state.name)} = 0"
         if state.lanes is None:
             if stmt.scope != "tree":
@@ -377,7 +377,7 @@ class _Writer:
             yield from (f"    store({n}, j0, {v})" for n, v in zip(names, start, strict=True))
 
     def fold(self, stmt: Fold) -> Iterator[str]:
-        """Write lines that combine values into a state."""
+        """The lines that combine values into a state."""
         state, fold, has_element_flag = (
             stmt.state,
             stmt.state.accumulator,
@@ -408,7 +408,7 @@ class _Writer:
     def combined(self, state: State, values: list[str]) -> tuple[list[str], list[str]]:
         """The lines that combine values with a state, and the new values of the state.
 
-        The first element is copied.
+        The first element of a state without identity replaces the state.
         """
         has_element_flag, left = (
             self.has_element_flag(state),
@@ -433,7 +433,7 @@ class _Writer:
         return loads + lines, combined
 
     def read_state(self, stmt: ReadState) -> Iterator[str]:
-        """A value of a state, perhaps with more values combined into it."""
+        """The lines that read a value of a state, after combining the values in `including`."""
         state, part = stmt.state, stmt.part
         if stmt.including:
             values = [self.value(name) for name in stmt.including]
@@ -449,7 +449,7 @@ class _Writer:
         yield f"{self.define(stmt.name, stmt.dtype)} = {value}"
 
     def push(self, stmt: Push) -> str:
-        """Add a block to the tree."""
+        """The line that adds a block's state to the tree."""
         state = stmt.state
         name = self.named("s", state.name) if stmt.value is None else self.value(stmt.value)
         tree, count = self.named("t", state.name), self.named("q", state.name)
@@ -460,7 +460,7 @@ class _Writer:
         return f"{count} = push_lanes{kind}({tree}, {count}, {name}, {self.ranges.width(state)})"
 
     def drain(self, state: State) -> str:
-        """Combine the finished subtrees into the state."""
+        """The line that combines the finished subtrees into the state."""
         name, tree = self.named("s", state.name), self.named("t", state.name)
         assert isinstance(state.accumulator, UfuncFold)
         count, kind = self.named("q", state.name), state.accumulator.tree
@@ -469,18 +469,19 @@ class _Writer:
         return f"drain_lanes{kind}({tree}, {count}, {name}, {self.ranges.width(state)})"
 
 
-EXTREMES: Final = {MAX.name: ("larger", "&", -1), MIN.name: ("smaller", "|", 0)}
-"""For a minimum or maximum of floats: a function of two numbers, an operator and its start.
+FLAGGED_EXTREMES: Final = {MAX.name: ("larger", "&", -1), MIN.name: ("smaller", "|", 0)}
+"""For a minimum or maximum of floats: a function of two numbers, a bit operator and its start.
 
-The operator joins the bits of all elements, which decide the sign of a zero.
+The operator combines the bits of all elements, which determine the sign of a zero.
 """
 
-RANKS: Final = {MAX.name: ("maximum", "rank_above"), MIN.name: ("minimum", "rank_below")}
-"""For a minimum or maximum: the function of two ranks, and the one that ranks floats, NaN last."""
+RANK_FUNCTIONS: Final = {MAX.name: ("maximum", "rank_above"), MIN.name: ("minimum", "rank_below")}
+"""For a minimum or maximum: the function of two ranks, and the function from a float to its
+rank."""
 
 
 def _combined_element(combine: Primitive, held: str, kind: DType, value: str, dtype: DType) -> str:
-    """The expression of the element that a scatter stores: the old one combined with a value."""
+    """The text of the element that a scatter stores: the old element combined with a value."""
     result = resolve_loop(combine.ufunc, (dtype, dtype))[-1] if combine.ufunc else dtype
     codes = [code(dtype)] * 2
     cast = held if kind == dtype else f"{cast_name(code(dtype))}({held})"
@@ -489,43 +490,45 @@ def _combined_element(combine: Primitive, held: str, kind: DType, value: str, dt
 
 
 def _is_flagged(state: State) -> bool:
-    """True if a state has flags for NaN and for the signs of zeros, used when it is read.
+    """True if a state has flags for NaN and for the signs of zeros, which its final value needs.
 
-    Each step then is a few independent instructions, while an exact `maximum` is a chain of six.
-    Cells of a tile are independent of each other, so their steps are exact.
+    With flags, a step takes a few independent instructions, where an exact `maximum` is a chain of
+    six. The cells of a tile are independent of each other, so they use the exact function.
     """
     fold = state.accumulator
     plain = isinstance(fold, UfuncFold) and not fold.running and state.lanes is None
-    return plain and fold.name in EXTREMES and is_float(state.dtype)
+    return plain and fold.name in FLAGGED_EXTREMES and is_float(state.dtype)
 
 
 def _is_ranked(state: State) -> bool:
-    """True if a state is an integer, the rank of a float.
+    """True if a state holds the rank of a float, an integer, in place of the float.
 
-    A running extreme waits for the one before it: two integers are compared in two cycles, two
-    floats of which one may be NaN in more than ten.
+    Each step of a running extreme waits for the step before: comparing two integers takes two
+    cycles, comparing floats that may be NaN more than ten.
     """
     fold = state.accumulator
     plain = isinstance(fold, UfuncFold) and fold.running and state.lanes is None
-    return plain and fold.name in RANKS and is_float(state.dtype) and state.dtype.itemsize > 2
+    return (
+        plain and fold.name in RANK_FUNCTIONS and is_float(state.dtype) and state.dtype.itemsize > 2
+    )
 
 
 def _ranked_step(state: State, name: str, value: str, kept: bool = False) -> str:
-    """The rank of an extreme with one more element, or of a value that replaces it."""
-    function, rank = RANKS[state.accumulator.name]
+    """The text of a ranked state after one more element, or after a value that replaces it."""
+    function, rank = RANK_FUNCTIONS[state.accumulator.name]
     return f"{rank}({value})" if kept else f"{function}({name}, {rank}({value}))"
 
 
 def _flagged_step(state: State, names: Sequence[str], value: str) -> list[str]:
-    """An extreme and its flags with one more element."""
+    """The texts of an extreme and its flags after one more element."""
     name, nan, *signs = names
-    function, join, _ = EXTREMES[state.accumulator.name]
+    function, join, _ = FLAGGED_EXTREMES[state.accumulator.name]
     steps = [f"{function}({name}, {value})", f"{nan} | isnan({value})"]
     return [*steps, *(f"{each} {join} bits({value})" for each in signs)]
 
 
 def _flagged_value(names: Sequence[str]) -> str:
-    """The value of an extreme, given its flags, which decide NaN and the sign of a zero."""
+    """The text of an extreme's value, in which the flags decide NaN and the sign of a zero."""
     return f"extreme({', '.join(names)})"
 
 
@@ -537,9 +540,9 @@ def _literal(value: Any, dtype: DType) -> str:
 
 
 def _start_source(state: State) -> list[str]:
-    """The initial values of a state; those of a state without identity are never combined.
+    """The texts of a state's initial values; without identity they are never combined.
 
-    The flags of an extreme start without NaN and without bits.
+    The flags of an extreme start as False and without bits.
     """
     fold = state.accumulator
     if isinstance(fold, StateFold):
@@ -547,10 +550,10 @@ def _start_source(state: State) -> list[str]:
         return [_literal(value.item(), dtype) for value, dtype in pairs]
     first = _literal(fold.initial(state.dtype), state.dtype)
     if _is_ranked(state):
-        return [f"{RANKS[fold.name][1]}({first})"]
+        return [f"{RANK_FUNCTIONS[fold.name][1]}({first})"]
     if not _is_flagged(state):
         return [first]
-    bits = f"{cast_name(f'i{state.dtype.itemsize}')}({EXTREMES[fold.name][2]})"
+    bits = f"{cast_name(f'i{state.dtype.itemsize}')}({FLAGGED_EXTREMES[fold.name][2]})"
     return [first, "b1(False)", *[bits] * state.signs]
 
 
@@ -561,9 +564,9 @@ def _combine_source(
     dtype: DType,
     fresh: Callable[[str], str],
 ) -> tuple[list[str], list[str]]:
-    """Lines that combine two states of a dtype, and the values of the combined state.
+    """The lines that combine two states of a dtype, and the texts of the combined state's values.
 
-    `left` are the values of the first state; `fresh("u")` names new values.
+    `left` and `right` are the texts of the states' values; `fresh("u")` names new values.
     """
     if isinstance(fold, UfuncFold):
         kind = code(dtype)
@@ -590,7 +593,7 @@ def _combine_source(
 
 
 def _functions_of(nest: Nest) -> int:
-    """The number of calls of elementary functions in a nest."""
+    """The number of calls of elementary functions in one run of a nest's statements."""
     found = 0
     for stmt in nest.statements:
         if isinstance(stmt, Let):
@@ -602,20 +605,20 @@ def _functions_of(nest: Nest) -> int:
 
 
 def _shared_walk(loop: For) -> tuple[str, str] | None:
-    """The iterator and block iterator common to sibling loops over one whole block, or None."""
+    """A key by which sibling loops over the same whole block share bounds; None for other loops."""
     whole = loop.span is None and not loop.limits
     return (loop.iterator, loop.block.outer) if loop.block and whole else None
 
 
-def _leaves(body: tuple[Stmt, ...]) -> bool:
-    """True if a statement ends the loop around these statements."""
+def _has_leave(body: tuple[Stmt, ...]) -> bool:
+    """True if a `Leave` among these statements ends the loop around them."""
     return any(
-        isinstance(s, Leave) or (not isinstance(s, For) and any(map(_leaves, bodies_of(s))))
+        isinstance(s, Leave) or (not isinstance(s, For) and any(map(_has_leave, bodies_of(s))))
         for s in body
     )
 
 
 def _strips_of(limits: tuple[str, ...], strip: str, steps: int) -> tuple[str, tuple[str, str]]:
-    """The ranges of a loop over strips of `steps` iterations, and of the polling loop in one."""
+    """The ranges of a loop over strips of `steps` iterations, and of the polling loop inside it."""
     first, last = limits if len(limits) > 1 else ("0", *limits)
     return f"{first}, {last}, {steps}", (strip, f"live(h0, min({strip} + {steps}, {last}))")

@@ -1,4 +1,4 @@
-"""Plan -> Plan: loops and branches that no kernel runs get plans of their own."""
+"""Plan -> Plan: bodies of loops and branches that no kernel runs become plans."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from axiomjit.symbolic.dims import Scope, product
 from axiomjit.symbolic.index_maps import identity
 
 MIN_ELEMENTS: Final = 4096
-"""Fewest elements of an array for which new memory in each trip is faster than a copy."""
+"""The fewest elements of an array for which new memory in each trip is faster than a copy."""
 
 
 def repeat_regions(plan: Plan, context: Context) -> Plan:
-    """Lower the bodies of each region to plans, and repeat these, or choose one of them.
+    """Replace each call of a region by a step that repeats the plan of its body or selects a plan.
 
     A body is lowered once for all trips: its kernels and library calls get the index as a length.
-    An array bound anew that depends on other elements of the array before is made in other memory,
-    which takes the place of the old one in the next trip.
+    If a new value of an array depends on other elements of the old value, it is made in new memory,
+    which replaces the old memory in the next trip.
 
     Needs: a legal plan.
-    Gives: a legal plan without calls of regions.
+    Gives: a legal plan in which no call is of a region.
     Keeps: the order of steps.
     """
     if not plan.calls_regions:
@@ -38,7 +38,7 @@ def repeat_regions(plan: Plan, context: Context) -> Plan:
 
 
 def _step(step: Step, context: Context) -> Step:
-    """The step, or that of the region that it calls."""
+    """The step itself, or the Repeat or Branch for the region that it calls."""
     region = step.operation if isinstance(step, Call) else None
     if not isinstance(step, Call) or not isinstance(region, Region):
         return step
@@ -47,15 +47,15 @@ def _step(step: Step, context: Context) -> Step:
     given = step.operands, region.overwrites, step.target
     if not isinstance(region, Loop):
         return Branch(tuple(_lowered(body, inner) for body in region.bodies), *given)
-    first, renewed = _renewing(region.bodies[0], step.operands, inner)
+    first, renewed = _plan_of_body(region.bodies[0], step.operands, inner)
     bodies = first, *(_lowered(body, inner) for body in region.bodies[1:])
     return Repeat(bodies, *given, region.index, region.trips, renewed)
 
 
-def _renewing(
+def _plan_of_body(
     body: Graph, operands: Sequence[Window], context: Context
 ) -> tuple[Plan, tuple[int, ...]]:
-    """The plan of a body, and the windows whose places its results take."""
+    """The plan of a loop's body, and the windows that its results replace in the next trip."""
     pairs = list(zip(body.writes, body.final_values, strict=True))
     read = {child for op in body.ops for child in op.children}
     unread = ((k, last) for k, last in pairs if last not in read)
@@ -71,7 +71,7 @@ def _renewing(
 
 
 def _needs_a_copy(last: Node, scope: Scope) -> bool:
-    """True if all of a large storage is written with a value that is made in other memory."""
+    """True if a write replaces a large storage by a value that must be made in other memory."""
     if type(last) is not Update or not isinstance(last.operands[0], Input):
         return False
     old, value, *positions = last.operands
@@ -82,23 +82,25 @@ def _needs_a_copy(last: Node, scope: Scope) -> bool:
         return False
     if scope.value(product(old.shape)) < MIN_ELEMENTS or not isinstance(value, Op):
         return False
-    return isinstance(root_of(value), Op) and (not _is_simple(value) or _moves(value, old, True))
+    return isinstance(root_of(value), Op) and (
+        not _is_simple(value) or _reads_elsewhere(value, old, True)
+    )
 
 
 def _is_simple(node: Node) -> TypeGuard[Op]:
-    """True for an op that is computed where it is read, element by element."""
+    """True for an op that readers can compute element by element."""
     if not isinstance(node, Op) or isinstance(node, Update) or node.fold is not None:
         return False
     return not isinstance(node.primitive, LibraryOperation)
 
 
-def _moves(op: Op, old: Node, same: bool) -> bool:
-    """True if an op reads elements of a storage at other places than its own."""
+def _reads_elsewhere(op: Op, old: Node, same: bool) -> bool:
+    """True if an op reads a storage at other positions than that of the computed element."""
     for child, index in zip(op.operands, op.maps, strict=True):
         here = same and not op.regions and index == identity(op.rank)
         if child is old and not here:
             return True
-        if _is_simple(child) and _moves(child, old, here):
+        if _is_simple(child) and _reads_elsewhere(child, old, here):
             return True
     return False
 

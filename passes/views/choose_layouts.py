@@ -1,4 +1,4 @@
-"""Choose the order in memory of the dimensions of each value."""
+"""Choose the order in which the dimensions of each value are stored in memory."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from axiomjit.symbolic.dims import Dim, dim, product
 from axiomjit.symbolic.index_maps import IndexMap, identity, magnitude, stride_size, strides_through
 
 Order = tuple[int, ...]
-"""Dimensions, outermost first."""
+"""An order of dimensions in memory, outermost first."""
 StrideKey = tuple[int, ...] | None
 """A key by which dimensions are sorted by their strides; None for a broadcast dimension."""
-_NEAR: Final[dict[int | None, int]] = {0: 0, 1: 1, -1: 1}
+_STEP_OF_STRIDE: Final[dict[int | None, int]] = {0: 0, 1: 1, -1: 1}
 _KEEP_ORDER: Final = (*PACKS, GATHER, SAVE)
 """Primitives whose results keep NumPy's memory order."""
 MAX_COST_RATIO: Final = 0.8
 """Another order is chosen if the cost of loops falls to this fraction or less."""
 LINE_BYTES: Final = 64
-"""Bytes of a cache line."""
+"""The number of bytes of a cache line."""
 TYPICAL_LENGTH: Final = 64
 """The value assumed for an unknown length, so that the choice does not depend on it."""
 STORE_COST: Final = 1.5
@@ -54,8 +54,8 @@ def choose_layouts(
 
     Results are stored in the order of their operands (NumPy's K). A temporary that only loops write
     and read is stored in the order that is cheapest for these loops at any lengths, or in K order
-    if the gain is small. The same holds for `variables`, inputs whose layout may be chosen, with C
-    order as default.
+    if the gain is small. The layout of the inputs in `variables` is chosen likewise, with C order
+    as the default.
 
     Needs: a legal graph in which only outputs are views, and its stored values.
     Gives: an order of dimensions for every op that is no view, and for every variable.
@@ -64,13 +64,13 @@ def choose_layouts(
     orders, strides = _memory_orders(graph, layouts)
     for node in variables:
         orders[node] = tuple(range(len(strides.pop(node, ()))))
-    return _Choice(graph, stored, orders, strides).chosen()
+    return _LayoutChoice(graph, stored, orders, strides).chosen()
 
 
 def _memory_orders(
     graph: Graph, layouts: Layouts
 ) -> tuple[dict[Node, Order], dict[Node, tuple[Dim, ...]]]:
-    """The memory order that NumPy gives each op, and the strides of arguments and constants."""
+    """NumPy's memory order for the result of each op, and strides of arguments and constants."""
     orders: dict[Node, Order] = {}
     strides: dict[Node, tuple[Dim, ...]] = {}
     keys: dict[Node, tuple[StrideKey, ...]] = {}
@@ -100,7 +100,7 @@ def _stride_keys(strides: tuple[Dim, ...], shape: tuple[Dim, ...]) -> tuple[Stri
 
 
 def _order(op: Op, keys: Mapping[Node, tuple[StrideKey, ...]]) -> Order:
-    """Dimensions in the memory order of all operands."""
+    """The order of an op's dimensions that fits the memory orders of its operands."""
     if op.primitive in (*PACKS, GATHER):  # C order; a SAVE has its operand's order
         return tuple(range(op.rank))
     found = []
@@ -115,10 +115,10 @@ def _order(op: Op, keys: Mapping[Node, tuple[StrideKey, ...]]) -> Order:
 
 
 def _memory_order(rank: int, operands: Sequence[Sequence[StrideKey]]) -> Order:
-    """Dimensions in the memory order of operands.
+    """The order of dimensions that fits the memory orders of operands.
 
-    As in NumPy's iterator, each dimension, from the last one on, is inserted as far inside as its
-    strides allow; where operands disagree about two dimensions, they are in C order.
+    As in NumPy's iterator, each dimension, starting from the last one, is inserted as far inside as
+    its strides allow. Two dimensions about which operands disagree are in C order.
     """
     order: list[int] = []  # innermost first
     for d in reversed(range(rank)):
@@ -134,8 +134,8 @@ def _memory_order(rank: int, operands: Sequence[Sequence[StrideKey]]) -> Order:
     return tuple(reversed(order))
 
 
-class _Choice:
-    """Chooses the orders of temporaries, the last ones first."""
+class _LayoutChoice:
+    """Chooses the orders of temporaries, from the last temporary to the first."""
 
     def __init__(
         self,
@@ -154,7 +154,7 @@ class _Choice:
         self.readers: dict[Node, Readers] = {}
 
     def chosen(self) -> dict[Node, Order]:
-        """The orders of all ops."""
+        """The chosen orders of all ops."""
         if self.free:
             self._find_readers()
         for node in reversed(self.free):
@@ -164,7 +164,7 @@ class _Choice:
         return self.orders
 
     def _is_free(self, node: Node) -> bool:
-        """True if a value is a variable, or a temporary that only loops write, once."""
+        """True if a value is a variable, or a temporary that is written once and by loops only."""
         if isinstance(node, Op) and (node not in self.stored or node.primitive in _KEEP_ORDER):
             return False
         written = any(node in u.operands[: overwritten(u)] for u in self.users[node])
@@ -182,26 +182,26 @@ class _Choice:
                     self.loads.setdefault(reader, []).append((node, index))
 
     def _choose(self, node: Node, loops: list[Op]) -> None:
-        """Choose the order of a value with which its loops cost least."""
+        """Choose the order of a value for which the loops that write and read it cost least."""
         plain = self.orders[node]
         costs: dict[Order, float] = {}
         for inner in (plain[-1], *plain[:-1]):
             order = (*(d for d in plain if d != inner), inner)
             self.orders[node] = order
-            costs[order] = sum(_moved_bytes(op.extents, self._walks(op)) for op in loops)
+            costs[order] = sum(_moved_bytes(op.extents, self._accesses(op)) for op in loops)
         best = min(costs, key=lambda order: costs[order])
         self.orders[node] = best if costs[best] <= MAX_COST_RATIO * costs[plain] else plain
 
-    def _walks(self, op: Op) -> Iterator[_Walk]:
+    def _accesses(self, op: Op) -> Iterator[_Access]:
         count = len(op.extents)
         for node, index in self.loads.get(op, ()):
-            yield _Walk(node.dtype.itemsize, self._steps(node, index, count))
+            yield _Access(node.dtype.itemsize, self._steps(node, index, count))
         if op in self.stored and op in self.orders:
             steps = self._steps(op, identity(op.rank), count)
-            yield _Walk(op.dtype.itemsize, steps, STORE_COST)
+            yield _Access(op.dtype.itemsize, steps, STORE_COST)
 
     def _steps(self, node: Node, index: IndexMap, count: int) -> tuple[int | None, ...]:
-        """The stride of each iterator in the memory of a value; None if more than one element."""
+        """The stride of each iterator in a value's memory: 0 or 1 elements, None if larger."""
         if node in self.strides:
             strides = self.strides[node]
         elif node in self.orders:
@@ -211,13 +211,13 @@ class _Choice:
         else:  # a version of a storage that is written
             strides = tuple(dim(1 if d + 1 == len(index) else 2) for d in range(len(index)))
         _, moved = strides_through(index, strides, count, dim)
-        return tuple(_NEAR.get(stride.constant) for stride in moved)
+        return tuple(_STEP_OF_STRIDE.get(stride.constant) for stride in moved)
 
 
-class _Walk(NamedTuple):
-    """A memory access: the bytes of an element, and the step along each loop.
+class _Access(NamedTuple):
+    """A memory access in loops: the bytes of an element, and the step along each loop.
 
-    A step is 0 or 1 elements; None stands for a larger one.
+    A step is 0 or 1 elements; None stands for a larger step.
     """
 
     itemsize: int
@@ -225,10 +225,10 @@ class _Walk(NamedTuple):
     weight: float = 1.0
 
 
-def _moved_bytes(extents: Sequence[Dim], walks: Iterable[_Walk]) -> float:
-    """The bytes moved with the cheapest loop innermost.
+def _moved_bytes(extents: Sequence[Dim], walks: Iterable[_Access]) -> float:
+    """The bytes that loops move if the cheapest loop is innermost.
 
-    A step of one element uses whole cache lines; a larger one takes a line per iteration.
+    With a step of one element whole cache lines are used; a larger step moves a line per iteration.
     """
     walks = list(walks)
     loops = [k for k, extent in enumerate(extents) if extent.constant != 1]
@@ -236,7 +236,7 @@ def _moved_bytes(extents: Sequence[Dim], walks: Iterable[_Walk]) -> float:
     return _volume(product(tuple(extents))) * min(costs, default=0.0)
 
 
-def _bytes(walk: _Walk, loop: int) -> int:
+def _bytes(walk: _Access, loop: int) -> int:
     step = walk.steps[loop]
     return max(LINE_BYTES, walk.itemsize) if step is None else step * walk.itemsize
 

@@ -1,4 +1,4 @@
-"""ViewProgram -> ViewProgram: joins of many parts are written part by part, by several nests."""
+"""ViewProgram -> ViewProgram: several nests write the pieces of a join of many parts."""
 
 from __future__ import annotations
 
@@ -21,21 +21,22 @@ from axiomjit.symbolic.index_maps import Region, shift
 
 Part = tuple[ReadOperand, Region]
 MAX_PIECE: Final = 8
-"""Most parts of one piece of a join; up to this number compile time per part does not grow."""
+"""The most parts of a piece of a join; up to this number the compile time per part does not
+grow."""
 
 
 def cut_joins(program: ViewProgram, context: Context) -> ViewProgram:
-    """Split stored joins of more than `MAX_PARTS` parts into pieces, each for a box of the whole.
+    """Split stored joins of more than `MAX_PARTS` parts into pieces, each of which fills a box.
 
     Each part becomes a loop, and compile time grows faster than the number of loops. Pieces with
-    the same computation have equal source, which is compiled once.
+    the same computation have equal source, so that their kernel is compiled once.
 
     Needs: a legal view program.
-    Gives: a legal view program; several definitions write the storage of a split join, each of at
-    most `MAX_PIECE` parts, except where a single operand has more.
-    Keeps: every value, bit for bit, and where it is stored.
+    Gives: a legal view program; several definitions, of at most `MAX_PIECE` parts each unless a
+    single operand has more, write the storage of a split join.
+    Keeps: every value, bit for bit, and the memory in which it is stored.
     """
-    counts = _parts(program)
+    counts = _part_counts(program)
     definitions: list[Definition] = []
     later: dict[Storage, int] = {}
     for definition in program.definitions:
@@ -46,30 +47,30 @@ def cut_joins(program: ViewProgram, context: Context) -> ViewProgram:
         definitions += pieces
     if not later:
         return program
-    results = tuple(_later(view, later) for view in program.results)
+    results = tuple(_advanced(view, later) for view in program.results)
     return program.replace(definitions=tuple(definitions), results=results)
 
 
-def _parts(program: ViewProgram) -> dict[str, int]:
-    """For each r-tensor the number of parts of the loops that compute it; 1 without a join."""
+def _part_counts(program: ViewProgram) -> dict[str, int]:
+    """For each r-tensor, the number of parts of the loops that compute it; 1 without a join."""
     counts: dict[str, int] = {}
     for definition in program.definitions:
         if definition.storage is None:
-            own = [_count(operand, counts) for operand in definition.operands]
+            own = [_part_count(operand, counts) for operand in definition.operands]
             counts[definition.name] = (
                 sum(own) if definition.regions else 1 + sum(count - 1 for count in own)
             )
     return counts
 
 
-def _count(operand: ReadOperand, counts: Mapping[str, int]) -> int:
+def _part_count(operand: ReadOperand, counts: Mapping[str, int]) -> int:
     return counts.get(operand.name, 1) if isinstance(operand, Value) else 1
 
 
 def _pieces(definition: Definition, counts: Mapping[str, int]) -> Iterator[Definition]:
-    """The pieces of a definition; itself unless it is a join of many parts."""
+    """The pieces of a definition; the definition itself unless it is a join of many parts."""
     storage, regions = definition.storage, definition.regions
-    total = sum(_count(operand, counts) for operand in definition.operands)
+    total = sum(_part_count(operand, counts) for operand in definition.operands)
     if not regions or storage is None or definition.target is not None or total <= MAX_PARTS:
         yield definition
         return
@@ -80,7 +81,7 @@ def _pieces(definition: Definition, counts: Mapping[str, int]) -> Iterator[Defin
             tuple((low - start, high - start) for (low, high), start in zip(r, starts, strict=True))
             for _, r in parts
         )
-        offset = _place(starts, storage.strides)
+        offset = _offset_of(starts, storage.strides)
         yield definition.replace(
             name=f"{definition.name}p{number}",
             primitive=definition.primitive if len(parts) > 1 else VIEW,
@@ -94,13 +95,13 @@ def _pieces(definition: Definition, counts: Mapping[str, int]) -> Iterator[Defin
 def _boxes(
     definition: Definition, counts: Mapping[str, int]
 ) -> Iterator[tuple[Region, list[Part]]]:
-    """Boxes, each filled by a few consecutive operands, with these operands."""
+    """Yield boxes, each with the few consecutive operands that fill it."""
     box: Region | None = None
     group: list[Part] = []
     size = 0
     for operand, region in zip(definition.operands, definition.regions, strict=True):
-        count = _count(operand, counts)
-        larger = None if box is None or size + count > MAX_PIECE else _joined(box, region)
+        count = _part_count(operand, counts)
+        larger = None if box is None or size + count > MAX_PIECE else _union(box, region)
         if larger is None and box is not None:
             yield box, group
             group, size = [], 0
@@ -111,8 +112,8 @@ def _boxes(
     yield box, group
 
 
-def _joined(first: Region, second: Region) -> Region | None:
-    """The union of two boxes, the second of which follows the first along one dimension."""
+def _union(first: Region, second: Region) -> Region | None:
+    """The union of two boxes that are adjacent along one dimension; None for other boxes."""
     differ = [d for d, (one, other) in enumerate(zip(first, second, strict=True)) if one != other]
     if len(differ) != 1 or first[differ[0]][1] is not second[differ[0]][0]:
         return None
@@ -123,31 +124,31 @@ def _joined(first: Region, second: Region) -> Region | None:
 def _shifted_operand(
     operand: ReadOperand, starts: tuple[Dim, ...], extents: tuple[Dim, ...]
 ) -> ReadOperand:
-    """The operand moved so that iterators which start at 0 read it from these positions on."""
+    """The operand, shifted so that iterators from 0 read it from the positions `starts` on."""
     moved: ReadOperand = operand
     if isinstance(operand, Value):
         moved = Value(operand.name, shift(operand.index, starts))
     elif isinstance(operand, View):
-        offset = operand.offset + _place(starts, operand.strides)
+        offset = operand.offset + _offset_of(starts, operand.strides)
         moved = operand.replace(shape=extents, offset=offset)
     return moved
 
 
-def _place(index: tuple[Dim, ...], strides: tuple[Dim, ...]) -> Dim:
-    """The element at an index, counted from the first."""
+def _offset_of(index: tuple[Dim, ...], strides: tuple[Dim, ...]) -> Dim:
+    """The offset in memory of the element at an index."""
     return sum((k * stride for k, stride in zip(index, strides, strict=True)), start=dim(0))
 
 
 def _renumbered(definition: Definition, later: Mapping[Storage, int]) -> Definition:
-    """The definition with new version numbers, since pieces are versions, too."""
+    """The definition with versions increased by the pieces that were added before it."""
     if not later:
         return definition
-    operands = tuple(_later(o, later) if isinstance(o, View) else o for o in definition.operands)
-    target = None if definition.target is None else _later(definition.target, later)
+    operands = tuple(_advanced(o, later) if isinstance(o, View) else o for o in definition.operands)
+    target = None if definition.target is None else _advanced(definition.target, later)
     return definition.replace(operands=operands, target=target)
 
 
-def _later(view: View, later: Mapping[Storage, int]) -> View:
-    """The view of a storage in a later version."""
+def _advanced(view: View, later: Mapping[Storage, int]) -> View:
+    """The view with its version increased by the number of pieces added to its storage."""
     extra = later.get(view.storage, 0)
     return view.replace(version=view.version + extra) if extra else view

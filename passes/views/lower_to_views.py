@@ -1,4 +1,4 @@
-"""Graph -> ViewProgram: storages get layouts, reads become strides, r-tensors get no storage."""
+"""Graph -> ViewProgram: stored values get memory with strides; reads become offsets and strides."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ from axiomjit.views.dense_layout import ordered_strides
 
 
 def lower_to_views(graph: Graph, context: Context) -> ViewProgram:
-    """Give memory to stored values, and turn every read into strides.
+    """Give memory to stored values, and turn every read into an offset and strides.
 
     Values selected by `choose_storage` are stored, in the order of dimensions that `choose_layouts`
-    finds; all others are r-tensors. A version of a storage overwrites the version before.
+    finds; all other values are r-tensors. A version of a storage overwrites the version before it.
 
     Needs: a legal graph in which only outputs are views, and versions are read before the next one.
     Gives: a legal view program with one result per output.
@@ -58,7 +58,7 @@ def lower_to_views(graph: Graph, context: Context) -> ViewProgram:
 
 
 class _Lowering:
-    """The state of one lowering: the storage, number or value of each node."""
+    """The state of one lowering: the storage, number or r-tensor of each node."""
 
     def __init__(
         self, graph: Graph, layouts: Layouts, stored: Mapping[Node, Library | None]
@@ -75,7 +75,7 @@ class _Lowering:
         self.shown = {root_of(base_of(node)) for node in graph.outputs}
 
     def program(self) -> ViewProgram:
-        """Lower all nodes in order."""
+        """Lower all nodes in order, and return the program."""
         for node in self._nodes():
             if isinstance(node, Update):
                 self._update(node)
@@ -84,9 +84,9 @@ class _Lowering:
                     self._define(node)
             else:
                 self._leaf(node)
-        results = tuple(self._shown(node) for node in self.graph.results)
+        results = tuple(self._result_view(node) for node in self.graph.results)
         pairs = zip(self.graph.data_dependent, self.graph.counts, strict=True)
-        counts = tuple(Count(choice, self._shown(node)) for choice, node in pairs)
+        counts = tuple(Count(choice, self._result_view(node)) for choice, node in pairs)
         return ViewProgram(
             tuple(dict.fromkeys(self.storages.values())),
             tuple(self.numbers.values()),
@@ -96,7 +96,7 @@ class _Lowering:
         )
 
     def _nodes(self) -> list[Node]:
-        """All nodes, operands before users, and readers of a version before the next one."""
+        """All nodes, operands before users, and readers of a version before the next write."""
         if any(isinstance(node, Update) for node in self.stored):
             late = lazy_import(
                 "axiomjit.passes.graph.order_writes"
@@ -107,7 +107,7 @@ class _Lowering:
         return post_order((*self.graph.counts, *self.graph.outputs))
 
     def _update(self, op: Update) -> None:
-        """Write the next version of a storage over the one before."""
+        """Add a definition that overwrites a storage with its next version."""
         old, *read = op.operands
         storage = self.storages[old]
         self.versions[op] = self.versions.get(old, 0) + 1
@@ -117,7 +117,7 @@ class _Lowering:
         operands = tuple(map(self._operand, read, op.maps[1:], (op,) * len(read)))
         name = self.values[op] = f"r{len(self.values)}"
         self.storages[op] = storage
-        target = _view(self._whole(op), op.maps[0], op.extents)
+        target = _view(self._whole_view(op), op.maps[0], op.extents)
         self.definitions.append(
             Definition(
                 *(name, op.dtype, VIEW, None, operands, op.extents, op.rank, storage),
@@ -185,31 +185,31 @@ class _Lowering:
         if child in self.numbers:
             return self.numbers[child]
         if child in self.storages:
-            return _view(self._whole(child), index, op.extents)
+            return _view(self._whole_view(child), index, op.extents)
         return Value(self.values[child], index)
 
-    def _shown(self, node: Node) -> View:
-        """A result as a view, one stride per dimension."""
+    def _result_view(self, node: Node) -> View:
+        """A result as a view with one stride per dimension."""
         if not is_view(node):
             if node in self.numbers:
                 self._copy_number(node)
-            return self._whole(node)
+            return self._whole_view(node)
         assert isinstance(node, Op)
-        below = self._shown(node.operands[0])
+        below = self._result_view(node.operands[0])
         if node.primitive.name in PART_VIEWS:
             below = _parts(below, node)
         below = below.replace(dtype=node.dtype)
         writable = below.writable and node.primitive is not READ_ONLY
         return _view(below, node.maps[0], node.shape).replace(writable=writable)
 
-    def _whole(self, node: Node) -> View:
+    def _whole_view(self, node: Node) -> View:
         """A view of the whole storage of a node, at its current version."""
         storage = self.storages[node]
         version = self.versions.get(node, 0)
         return View(storage, storage.shape, dim(0), storage.strides, version=version)
 
     def _copy_number(self, node: Node) -> None:
-        """Copy a number that is returned unchanged into a storage without dimensions."""
+        """Add a definition that copies a returned number into a storage without dimensions."""
         if node in self.storages:
             return
         storage = self._storage(node, ArrayRole.RESULT)
@@ -232,13 +232,13 @@ def _ordered(op: Update) -> frozenset[int]:
 
 
 def _parts(view: View, part: Op) -> View:
-    """The real or imaginary parts of a view's elements; in memory the two are interleaved."""
+    """The view of the real or imaginary parts of a view's elements, which alternate in memory."""
     offset = view.offset * 2 + int(part.primitive is IMAG_VIEW)
     strides = tuple(stride * 2 for stride in view.strides)
     return view.replace(offset=offset, strides=strides)
 
 
 def _view(view: View, index: IndexMap, extents: tuple[Dim, ...]) -> View:
-    """A view read through a map: one stride per iterator of the reading op."""
+    """A view as an op reads it through an index map, with one stride per iterator of the op."""
     offset, strides = strides_through(index, view.strides, len(extents), dim)
     return view.replace(shape=extents, offset=view.offset + offset, strides=strides)

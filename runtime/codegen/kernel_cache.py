@@ -43,7 +43,7 @@ from axiomjit.base.locks import (
     why_not_compile,
 )
 from axiomjit.base.origins import warn
-from axiomjit.passes.ir.plan_ir import FIRST, REPORT, TILE, Kernel
+from axiomjit.passes.ir.plan_ir import FIRST_BUFFER, REPORT_WORDS, TILE_NUMBER, Kernel
 from axiomjit.runtime.memory.allocation import ArgumentBlock
 from axiomjit.runtime.object_cache.entry import Entry, make_entry
 from axiomjit.runtime.object_cache.keys import disk_key
@@ -234,12 +234,12 @@ def refuse_report(kernel: Kernel, block: ArgumentBlock) -> None:
     Raises:
         BoundsError: the kernel reached outside a buffer.
     """
-    place, index, low, high = block[:REPORT]
+    place, index, low, high = block[:REPORT_WORDS]
     if not place:
         return
     number, stores = divmod(place, 2)
     buffers = [p for p in kernel.parameters if p.kind == "buffer"]
-    name = "a tile" if number == TILE else f"buffer {buffers[number - FIRST].name}"
+    name = "a tile" if number == TILE_NUMBER else f"buffer {buffers[number - FIRST_BUFFER].name}"
     verb = "store" if stores else "load"
     raise BoundsError(
         f"{verb} element {index} of {name} in a compiled kernel",

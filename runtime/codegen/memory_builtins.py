@@ -21,7 +21,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from axiomjit.passes.ir.plan_ir import FIRST, REPORT, TILE
+from axiomjit.passes.ir.plan_ir import FIRST_BUFFER, REPORT_WORDS, TILE_NUMBER
 from axiomjit.runtime.codegen.cast_builtins import CASTS
 from axiomjit.runtime.codegen.emitters import call_function
 from axiomjit.runtime.codegen.kernel_types import (
@@ -159,7 +159,7 @@ def within(
             performed = builder.block
         with outside:
             index = builder.select(above, last, first)
-            number = kind.scope + FIRST if kind.count else TILE
+            number = kind.scope + FIRST_BUFFER if kind.count else TILE_NUMBER
             words, place = builder.function.args[2], WORD(2 * number + stores)
             builder.call(_report(builder.module), [words, place, index, low, high])
             refused = builder.block
@@ -191,7 +191,7 @@ def _report(module: Any) -> Any:
     function.attributes.add("cold")
     words, place, *seen = function.args
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    front = builder.gep(words, [WORD(-REPORT)])
+    front = builder.gep(words, [WORD(-REPORT_WORDS)])
     swapped = builder.cmpxchg(front, WORD(0), place, "monotonic", "monotonic")
     with builder.if_then(builder.extract_value(swapped, 1)):
         for k, value in enumerate(seen, 1):

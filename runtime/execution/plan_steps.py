@@ -20,7 +20,7 @@ from axiomjit.base.counters import counter
 from axiomjit.base.errors import GraphValueError
 from axiomjit.base.locks import lazy_import
 from axiomjit.passes.ir.plan_ir import (
-    REPORT,
+    REPORT_WORDS,
     Allocate,
     Check,
     Kernel,
@@ -456,7 +456,7 @@ class Launching(BoundStep):
         self._count = len(words)
         if handle.checked:
             ends = [0] * (2 * len(form.step.buffers))
-            words = [0] * REPORT + words + ends
+            words = [0] * REPORT_WORDS + words + ends
         self._kind = ctypes.c_int64 * len(words)  # ctypes caches one type per length
         self._prepared = array("q", words).tobytes()
         self._chunk_size = ChunkSize(self.grid * FIRST_WORK // max(self.work, 1))
@@ -498,7 +498,7 @@ class Launching(BoundStep):
             RuntimeError: the kernel returned an error status.
         """
         step, handle, chunk_size, grid = self.form.step, self.handle, self._chunk_size, self.grid
-        front = REPORT if handle.checked else 0
+        front = REPORT_WORDS if handle.checked else 0
         words = allocation.block(self._kind, self._prepared)
         for k, name in enumerate(step.buffers, front):
             words[k] = allocation.address(arrays[name])

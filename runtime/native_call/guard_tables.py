@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.config import settings_number
+from axiomjit.base.config import packed_settings
 from axiomjit.base.dtypes import DTYPES
 from axiomjit.base.records import Record
 from axiomjit.runtime.memory.allocation import address, span
@@ -507,7 +507,7 @@ class Guards:
         records = [word for record in self.records for word in record]
         head = {
             "runtime": id(runtime_block()) + BYTES,
-            "settings": settings_number(),
+            "settings": packed_settings(),
             "positional": positional,
             "keywords": len(names),
             "names": id(names),

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.config import settings_word
-from axiomjit.base.counters import word_of
+from axiomjit.base.config import settings_address
+from axiomjit.base.counters import native_word
 from axiomjit.base.dtypes import DTYPES
 from axiomjit.runtime.memory.allocation import (
     AS_SCALAR,
@@ -186,8 +186,8 @@ RUNTIME: Final[Mapping[str, Callable[[], int]]] = {
     "int_value": _python("PyLong_AsLongLongAndOverflow"),
     "set_error": _python("PyErr_Format"),
     "error_states": lambda: id(error_state_variable()),
-    "settings": settings_word,
-    "kernels_run": partial(word_of, "kernels_run"),
+    "settings": settings_address,
+    "kernels_run": partial(native_word, "kernels_run"),
     "array_type": partial(id, np.ndarray),
     "status_error": partial(id, RuntimeError),
     "status_text": lambda: id(_STATUS) + BYTES,

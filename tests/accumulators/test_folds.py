@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.base.bounded_tables import LARGEST
+from axiomjit.base.bounded_tables import DEFAULT_LIMIT
 from tests.passes.folded import MEANT, folded_exactly, whole_numbers
 
 NAMES = ("matrices", "seeded", "neutral", "lifted")
@@ -141,7 +141,7 @@ def test_no_more_functions_are_kept_than_a_table_holds(monkeypatch):
     orders = [order for n in range(1, 6) for order in permutations(range(5), n)]
     for axes in orders[:200]:
         aj.fold(acc, x, axes=axes)
-        assert 0 < len(acc.cache) <= LARGEST
+        assert 0 < len(acc.cache) <= DEFAULT_LIMIT
     aj.fold(acc, x, axes=orders[0])
     assert ((0,), False) in acc.cache
 

@@ -58,13 +58,13 @@ def wrong_groups(monkeypatch):
 
 
 def coordinates_lost(monkeypatch):
-    result = xarray_groups.Folding.result
+    result = xarray_groups.GroupReduction.result
 
     def wrong(self, *args):
         self._coords = {}
         return result(self, *args)
 
-    monkeypatch.setattr(xarray_groups.Folding, "result", wrong)
+    monkeypatch.setattr(xarray_groups.GroupReduction, "result", wrong)
 
 
 FAULTS = [

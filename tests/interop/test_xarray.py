@@ -255,7 +255,7 @@ def test_quickly_made_variables_are_what_xarray_makes():
         attrs={"units": "K"},
     )
     x.encoding["scale"] = 2
-    assert labelled._IS_KNOWN
+    assert labelled._HAS_KNOWN_SLOTS
     leaves, structure = flatten_tree(x)
     made = unflatten_tree(structure, iter(leaves))
     xr.testing.assert_identical(made, x)

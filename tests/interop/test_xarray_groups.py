@@ -33,14 +33,14 @@ def _xarray_alone():
 def folds(monkeypatch):
     """The number of reductions that were folded, in a list."""
     found = []
-    fold = xarray_groups.Folding.result
+    fold = xarray_groups.GroupReduction.result
 
     def counted(self, *args):
         made = fold(self, *args)
         found.append(made is not None)
         return made
 
-    monkeypatch.setattr(xarray_groups.Folding, "result", counted)
+    monkeypatch.setattr(xarray_groups.GroupReduction, "result", counted)
     monkeypatch.setattr(config, "disable", True)
     return found
 

@@ -6,7 +6,7 @@ import axiomjit as aj
 from axiomjit import Shape, ShapeError, Size
 from axiomjit.notation import parse_einsum
 from axiomjit.notation.logic import Bitcast, Einsum
-from axiomjit.notation.tensors import record
+from axiomjit.notation.tensors import result_of
 
 
 def no_node(nodes, solution):
@@ -14,9 +14,9 @@ def no_node(nodes, solution):
 
 
 def einsum(spec, *operands, sizes=(), capture=(), use_padding=False):
-    """The record of a spec on tensors; nothing computes it."""
+    """The result_of of a spec on tensors; nothing computes it."""
     logic = Einsum(parse_einsum(spec, use_padding), tuple(dict(sizes).items()), tuple(capture))
-    return record(logic, operands, no_node, no_node, f"einsum {spec!r}")
+    return result_of(logic, operands, no_node, no_node, f"einsum {spec!r}")
 
 
 def leaf(spec=None, **rows):
@@ -197,13 +197,15 @@ def test_labels_are_dimension_labels():
 def test_words_become_elements():
     words = leaf()
     for count, size in ((4, 24), (2, 12), (16, 96)):
-        found = record(Bitcast(count), [leaf("6,4")], no_node, no_node, "bitcast")
+        found = result_of(Bitcast(count), [leaf("6,4")], no_node, no_node, "bitcast")
         assert found.shape.dims == (size,)
-    found = record(Bitcast(4), [words], no_node, no_node, "bitcast")
+    found = result_of(Bitcast(4), [words], no_node, no_node, "bitcast")
     found.shape.equate(Shape.parse("3,8"))
     assert words.shape.dims == (6, 4)
     with pytest.raises(ShapeError, match="a multiple of 4"):
-        record(Bitcast(4), [leaf()], no_node, no_node, "bitcast").shape.equate(Shape.parse("3,5"))
+        result_of(Bitcast(4), [leaf()], no_node, no_node, "bitcast").shape.equate(
+            Shape.parse("3,5")
+        )
 
 
 PADS = [

@@ -8,19 +8,19 @@ import pytest
 import axiomjit as aj
 from axiomjit.notation import parse_einsum
 from axiomjit.notation.closing import Bounds
-from axiomjit.notation.demands import Joins
+from axiomjit.notation.demands import LongestRow
 from axiomjit.notation.logic import (
     BatchSlice,
+    CallSite,
     Compose,
     Einsum,
-    Place,
     Pointwise,
     Transpose,
     demand_shapes,
     elements,
 )
 from axiomjit.notation.solving import Solver, connected
-from axiomjit.notation.sums import Exact
+from axiomjit.notation.sums import ExactSizes
 from axiomjit.notation.terms import Cell
 from axiomjit.symbolic.dims import dim
 
@@ -41,9 +41,9 @@ def leaf(rows):
     data = rows.pop("data", None)
     shape = aj.Shape(**rows)
     if data is not None:
-        place, sizes = Place("data", None), [Cell(dim(n)) for n in data]
+        place, sizes = CallSite("data", None), [Cell(dim(n)) for n in data]
         memory = [shape.rows[kind] for kind in ("batch", "output", "input")]
-        exact = Exact(memory, sizes, place.origin("its sizes"))
+        exact = ExactSizes(memory, sizes, place.origin("its sizes"))
         total = elements(shape.rows, Cell(dim(math.prod(data))), place.origin("its number"))
         Solver().add([exact if len(data) > 1 else total])
     unknowns, _ = connected(u for r in shape.rows.values() for u in r.flat.unknowns)
@@ -151,7 +151,7 @@ def run(program, rng):
                 logic = Einsum(spec, (), size)
             result = shapes[len(leaves) + k] = aj.Shape()
             rows = [shapes[o].rows for o in operands]
-            demand_shapes(logic, result.rows, rows, Place(f"step {k}", None))
+            demand_shapes(logic, result.rows, rows, CallSite(f"step {k}", None))
             for item in [item for item in waiting if item[0] in shapes and rng.random() < 0.5]:
                 waiting.remove(item)
                 shapes[item[0]].equate(aj.Shape(**item[1]))
@@ -215,8 +215,8 @@ def test_shapes_are_equal_with_unrelated_uses(seed):
 
 PLANTED = {
     "a result with no other operand demands no axes": (
-        (Joins, "_follow_one", lambda joins, operands, solver: False),
-        (Joins, "beside", lambda joins, variable: int(variable is None)),
+        (LongestRow, "_follow_one", lambda joins, operands, solver: False),
+        (LongestRow, "most_axes", lambda joins, variable: int(variable is None)),
     ),
     "the last use decides how many axes there are": (
         (Bounds, "rank", lambda bounds, row: (len(bounds._above.get(row, ())), True)),

@@ -22,7 +22,7 @@ from axiomjit.symbolic.dims import (
 from axiomjit.symbolic.index_ranges import (
     IndexRanges,
     UndecidedError,
-    is_surely,
+    equals_in_all_trips,
     largest,
     least,
     limit_of,
@@ -76,7 +76,7 @@ def test_ends_decide_where_they_agree():
         assert least(dim(ROW), N) is dim(ROW)
         assert largest(dim(ROW), N) is N
         assert least(dim(ROW), dim(2)) is smaller(dim(ROW), dim(2))
-        assert not is_surely(dim(ROW), 0)
+        assert not equals_in_all_trips(dim(ROW), 0)
         with pytest.raises(UndecidedError):
             assert dim(ROW) < 2
         with pytest.raises(UndecidedError):

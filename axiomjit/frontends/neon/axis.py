@@ -1,6 +1,6 @@
-"""The standard neon axes and their roles (ngraph axes, "Axes have context").
+"""The standard axes of neon and their roles (ngraph axes, "Axes have context").
 
-Their lengths are not known yet; each may be assigned once.
+The lengths of these axes are not known at first; each length may be assigned once.
 """
 
 from __future__ import annotations
