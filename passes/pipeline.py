@@ -142,6 +142,10 @@ has_long_operations: Final = either(
 """True if a loop has elementary functions, or operations that make all of it scalar code."""
 
 
+has_serial_loop: Final = has_statement(For, lambda loop: loop.kind == "serial")
+"""True if a kernel has a loop of the program."""
+
+
 def calls_region(program: LoopProgram) -> bool:
     """True if a step is a loop or branch of the program."""
     calls = (step.operation for step in program.steps if isinstance(step, LibraryCall))
@@ -194,6 +198,9 @@ PASSES: Final[tuple[Pass, ...]] = (
     OptionalPass("loops.split_regions", has_statement(Select)),
     OptionalPass("loops.strip_mine", has_long_operations),
     OptionalPass("loops.lower_regions", calls_region),
+    OptionalPass("loops.share_trips", has_serial_loop),
+    OptionalPass("loops.hoist_loads", has_serial_loop),
+    OptionalPass("loops.prove_positions", has_serial_loop),
     insert_cancellation_checks,
     make_plan,
     OptionalPass("plan.repeat_regions", lambda plan: plan.calls_regions),

@@ -17,8 +17,8 @@ several scalars, depending on the iterators. A scatter is a `Store` whose index 
 combines the old element with the new one; the loops of a scatter run in order.
 
 A `serial` loop is a loop of the user's program: its iterations run in order, and its iterator is a
-symbol in the lengths and offsets of its body. `When` runs one of two bodies, and `Leave` ends the
-loop around it.
+symbol in the lengths and offsets of its body. The trips of a `shared` loop are independent. `When`
+runs one of two bodies, and `Leave` ends the loop around it.
 """
 
 from __future__ import annotations
@@ -116,6 +116,12 @@ class Limit(Record):
     high: Dim
 
 
+OF_PROGRAM: Final = ("serial", "shared")
+"""The kinds of loops of the program."""
+OVER_RANGE: Final = ("map", "shared")
+"""The kinds of a first loop that runs over the range given by the caller of the kernel."""
+
+
 class For(Record):
     """A loop over [0, extent), or over the part that `block`, `span`, `at` or `limits` select."""
 
@@ -124,7 +130,8 @@ class For(Record):
     kind: str
     """`map`: iterations are independent. `fold`: iterations feed a reduction. `scatter`: several
     iterations may write the same element, so they run in order. `serial`: iterations run in order,
-    and lengths in the body depend on the iterator."""
+    and lengths in the body depend on the iterator. `shared`: like `serial`, but iterations are
+    independent, and the caller gives their range."""
     body: tuple[Stmt, ...]
     block: Block | None = None
     """Set if the loop runs only the iterations of one block."""
@@ -331,8 +338,8 @@ class Nest(Record):
 
     @cached_property
     def serial_iterators(self) -> frozenset[str]:
-        """The iterators of the serial loops, which run their iterations in order."""
-        loops = (s for s in self.statements if isinstance(s, For) and s.kind == "serial")
+        """The iterators of loops of the program, which lengths in their bodies may name."""
+        loops = (s for s in self.statements if isinstance(s, For) and s.kind in OF_PROGRAM)
         return frozenset(loop.iterator for loop in loops)
 
 

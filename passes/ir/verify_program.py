@@ -15,6 +15,8 @@ from axiomjit.graph.nodes import Graph
 from axiomjit.graph.primitives import GATHER
 from axiomjit.graph.verify_graph import graph_faults
 from axiomjit.passes.ir.loop_ir import (
+    OF_PROGRAM,
+    OVER_RANGE,
     Alloc,
     Drain,
     Fold,
@@ -316,13 +318,13 @@ def _nest_faults(nest: Nest, numbers: set[str]) -> Iterator[str]:
     if nest.chunk_chain is not None and not nest.partials:
         yield "a chain without partials"
     loops = [stmt for stmt in nest.body if isinstance(stmt, For)]
-    outer = [loop for loop in loops if loop.kind == "map"]
+    outer = [loop for loop in loops if loop.kind in OVER_RANGE]
     if any(isinstance(s, For) and s.poll_every for s in (*outer, *walk(nest.combine))):
         yield "a loop over the caller's range polls, or one of the combine part"
     if nest.combine and not (loops and loops[0].kind == "map"):
         yield "a nest with a combine part needs one outer map loop"
     yield from _scatter_faults(nest)
-    grid = any(loop.kind == "map" for loop in loops)
+    grid = any(loop.kind in OVER_RANGE for loop in loops)
     if grid and len({(s.iterator, s.extent) if isinstance(s, For) else s for s in nest.body}) != 1:
         yield "statements beside the outer map loop"
 
@@ -330,7 +332,7 @@ def _nest_faults(nest: Nest, numbers: set[str]) -> Iterator[str]:
 def _scatter_faults(nest: Nest) -> Iterator[str]:
     """Check that the nest (for a partial, the loop) does not otherwise use a scatter's target."""
     every = nest.statements
-    if any(isinstance(s, When) or (isinstance(s, For) and s.kind == "serial") for s in every):
+    if any(isinstance(s, When) or (isinstance(s, For) and s.kind in OF_PROGRAM) for s in every):
         return  # a region: its statements run in the order of the program
     loops = [list(walk(s.body)) for s in every if isinstance(s, For) and s.kind == "scatter"]
     for buffer in {s.buffer for s in every if isinstance(s, Store) and s.scatters}:
@@ -400,7 +402,7 @@ def _place_faults(
                 lengths = *(loop.extent for loop in loops.values()), *stmt.buffer.shape
                 empty = any(length.constant == 0 for length in lengths)
                 for name, loop in () if empty else loops.items():
-                    if loop.kind not in ("scatter", "serial") and name not in own:
+                    if loop.kind not in ("scatter", *OF_PROGRAM) and name not in own:
                         yield f"the scatter into {stmt.buffer.name} in steps of {name} in any order"
         case Select():
             named = {bound.iterator for part in stmt.parts for bound in part.bounds}

@@ -7,6 +7,7 @@ from typing import Final
 from axiomjit.base.locks import lazy_import
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
+    OF_PROGRAM,
     Fold,
     For,
     Let,
@@ -69,14 +70,17 @@ def _between_trips(body: tuple[Stmt, ...], outer: tuple[For, ...]) -> tuple[Stmt
         if isinstance(stmt, When):
             sides = _between_trips(stmt.body, outer), _between_trips(stmt.otherwise, outer)
             stmt = stmt.replace(body=sides[0], otherwise=sides[1])
-        elif isinstance(stmt, For) and stmt.kind == "serial":
-            stmt = _serial(stmt, (*outer, stmt))
+        elif isinstance(stmt, For) and stmt.kind in OF_PROGRAM:
+            stmt = _of_program(stmt, (*outer, stmt))
         found.append(stmt)
     return tuple(found)
 
 
-def _serial(loop: For, loops: tuple[For, ...]) -> For:
-    """The innermost of several loops of a region, with polling."""
+def _of_program(loop: For, loops: tuple[For, ...]) -> For:
+    """The innermost of several loops of a region, with polling.
+
+    Between trips of a shared loop the caller of the kernel polls.
+    """
     late = lazy_import("axiomjit.passes.costs.serial_cost")
     cost = late.serial_cost(loop.body)
     step = cost.flops + cost.bytes_read + cost.bytes_written
@@ -84,6 +88,8 @@ def _serial(loop: For, loops: tuple[For, ...]) -> For:
         step = late.in_middle(step, around)
     if step >= MIN_WORK:
         loop = loop.replace(body=_between_trips(loop.body, loops))
+    if loop.kind == "shared":
+        return loop
     most = MAX_WORK_BETWEEN_CHECKS // max(step.constant or MAX_WORK_BETWEEN_CHECKS, 1)
     return loop.replace(poll_every=next(n for n in POLL_INTERVALS if n <= max(most, 1)))
 

@@ -115,9 +115,9 @@ def _is_serial(op: Op, context: Context) -> bool:
 
 
 def _is_large(op: Op, scope: Scope) -> bool:
-    """True if an op computes more than MOST_ELEMENTS elements."""
+    """True if an op loops over more than MOST_ELEMENTS elements; gathered ones have no loop."""
     computed = not is_view(op) and not isinstance(op, Written)
-    return computed and scope.value(product(op.extents)) > MOST_ELEMENTS
+    return computed and scope.value(product(op.looped_extents)) > MOST_ELEMENTS
 
 
 def _has_large_product(body: Graph, context: Context) -> bool:

@@ -8,7 +8,15 @@ from axiomjit.base.dtypes import code
 from axiomjit.base.locks import lazy_import
 from axiomjit.graph.nodes import Constant, Input, LengthNode, Scalar
 from axiomjit.passes.ir.context import Context
-from axiomjit.passes.ir.loop_ir import Cost, For, LibraryCall, LoopProgram, Nest, accessed
+from axiomjit.passes.ir.loop_ir import (
+    OVER_RANGE,
+    Cost,
+    For,
+    LibraryCall,
+    LoopProgram,
+    Nest,
+    accessed,
+)
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
     Buffer,
@@ -265,7 +273,7 @@ def _number(number: Number) -> NumberSource:
 
 
 def _launch(nest: Nest, rendered: Rendered, cost: Cost) -> Launch:
-    loops = (stmt for stmt in nest.body if isinstance(stmt, For) and stmt.kind == "map")
+    loops = (stmt for stmt in nest.body if isinstance(stmt, For) and stmt.kind in OVER_RANGE)
     loop = next(loops, None)
     under = () if loop is None else (s for s in loop.body if isinstance(s, For) and s.under)
     grid = dim(1) if loop is None else product((loop.extent, *(inner.extent for inner in under)))

@@ -19,6 +19,7 @@ from axiomjit.graph.nodes import Node, Op, Scalar
 from axiomjit.graph.primitives import MAX, MIN, Primitive, UfuncFold
 from axiomjit.graph.reductions import StateFold, computed
 from axiomjit.passes.ir.loop_ir import (
+    OVER_RANGE,
     Alloc,
     Drain,
     Fold,
@@ -42,6 +43,8 @@ from axiomjit.passes.ir.range_source import RangeSource
 from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Number, Storage
 from axiomjit.symbolic.dims import SMALL, Dim, dim
 
+MAX_BAKED_TRIPS: Final = 64
+"""The most trips of a loop of the program that are a literal, so that LLVM may unroll it."""
 TREE_LEVELS: Final = 32
 """The number of levels of a tree of block results, enough for 2**32 blocks."""
 
@@ -58,9 +61,9 @@ class Rendered(Record):
 def render_source(nest: Nest, numbers: tuple[Number, ...], target: ChosenTarget) -> Rendered:
     """Make the kernel of a nest for a target.
 
-    Extents and offsets up to 4 and strides up to 1 are literals in the source; for larger literal
-    strides LLVM would emit gathers, which are slower than loads. Other lengths are words. The first
-    map loop runs over the range that the caller gives.
+    Extents and offsets up to 4, trips of a serial loop up to 64 and strides up to 1 are literals in
+    the source; for larger literal strides LLVM would emit gathers, which are slower than loads.
+    Other lengths are words. The first map loop runs over the range that the caller gives.
 
     Needs: a legal nest with one outer map loop, or without loops.
     Gives: a kernel whose text depends on the nest alone; its key also has the target's name.
@@ -228,7 +231,8 @@ class _Writer:
                 yield f"{indent}{stop} = {self.ranges.limits(stmt, start)[-1]}"
                 bounds[walk] = start, stop
                 self.strips |= depth == 2 and stmt is body[0]
-            limits = bounds.get(walk) or self.ranges.limits(stmt, grid=grid and stmt.kind == "map")
+            over = grid and stmt.kind in OVER_RANGE
+            limits = bounds.get(walk) or self.ranges.limits(stmt, grid=over)
             limits = self.ranges.range_arguments(stmt, limits, grid=grid)
             if stmt.kind == "serial":
                 yield from self.serial_loop(stmt, limits, depth)
@@ -249,6 +253,9 @@ class _Writer:
         A `Leave` also ends the loop over strips of trips.
         """
         steps, left, head = stmt.poll_every, None, "    " * depth
+        trips = stmt.extent.constant
+        if trips is not None and trips <= MAX_BAKED_TRIPS:
+            limits = (str(trips),)
         self.polls |= bool(steps)
         poll = "if live(h0, 0) < 0:", "    return"
         if steps > 1:

@@ -5,6 +5,7 @@ import pytest
 from axiomjit.base.config import config
 from axiomjit.numpy_rules import indexing
 from axiomjit.passes.graph import save_versions
+from axiomjit.symbolic.dependence import Trips
 from axiomjit.symbolic.dims import larger
 from axiomjit.symbolic.index_ranges import IndexRanges
 from axiomjit.tracing.region_bodies import RegionBody
@@ -39,6 +40,8 @@ FAULTS = {
     "a version is ignored": (save_versions, "order_writes", lambda *g: Ordered(order_writes(*g))),
     "the last trip is forgotten": (IndexRanges, "within", lambda r, s, n: within(r, s, n - 1)),
     "positions do not wrap": (indexing, "wrapped", lambda position, length: larger(position, 0)),
+    "trips are taken for independent": (Trips, "may_meet_later", lambda *given: False),
+    "elements are taken for unwritten": (Trips, "may_meet", lambda *given: False),
     "writes are not noted": (RegionBody, "note_write", lambda self, storage: None),
 }
 

@@ -47,7 +47,7 @@ def replaced(name, spoil):
 
 LOADING = """lower_to_loops block_folds join_moments center_blocks cache_rows search_blocks
 buffer_rows interleave_folds split_scans privatise_scatters limit_loops split_regions strip_mine
-lower_regions insert_cancellation_checks"""
+lower_regions share_trips hoist_loads prove_positions insert_cancellation_checks"""
 ILLEGAL = dict.fromkeys(LOADING.split(), without(Load)) | {
     "compose_views": in_ops(lambda op: op.replace(rank=op.rank + 1)),
     "order_contractions": in_ops(lambda op: op.replace(maps=())),
@@ -119,6 +119,18 @@ def shorter(kind):
 def total(x):
     """The sum of a vector, element by element."""
     return fori_loop(0, x.shape[0], lambda i, found: found + x[i], 0.0)
+
+
+def doubled(x):
+    """Twice a vector, element by element."""
+    y = x * 1.0
+
+    def step(i, nothing):
+        y[i] = y[i] + x[i]
+        return nothing
+
+    fori_loop(0, x.shape[0], step, 0)
+    return y
 
 
 def swapped_strides(program):
@@ -356,6 +368,9 @@ WRONG = {
     "split_regions": (without_first_range, lambda x: np.pad(x, 2), [numbers(9)]),
     "strip_mine": (one_tile_for_all, lambda x, y: x * y - x / (y + 9.0), [numbers(9), numbers(9)]),
     "lower_regions": (shorter("serial"), total, [numbers(9)]),
+    "share_trips": (shorter("shared"), doubled, [numbers(9)]),
+    "hoist_loads": (shorter("serial"), total, [numbers(9)]),
+    "prove_positions": (shorter("serial"), total, [numbers(9)]),
     "insert_cancellation_checks": (shorter("fold"), lambda x: x.sum(axis=0), [numbers(6, 12) + 9]),
     "make_plan": (no_last_launch, centred, [numbers(5, 7)]),
     "repeat_regions": (one_trip_less, sorted_again, [numbers(9)]),
