@@ -11,7 +11,17 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
-from axiomjit.base.dtypes import INT, DType, cast_name, code, is_float, part_dtype, resolve_loop
+from axiomjit.base.dtypes import (
+    INT,
+    DType,
+    cast_name,
+    code,
+    is_bool,
+    is_float,
+    is_integer,
+    part_dtype,
+    resolve_loop,
+)
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.records import Record
 from axiomjit.base.target import ChosenTarget
@@ -61,9 +71,10 @@ class Rendered(Record):
 def render_source(nest: Nest, numbers: tuple[Number, ...], target: ChosenTarget) -> Rendered:
     """Make the kernel of a nest for a target.
 
-    Extents and offsets up to 4, trips of a serial loop up to 64 and strides up to 1 are literals in
-    the source; for larger literal strides LLVM would emit gathers, which are slower than loads.
-    Other lengths are words. The first map loop runs over the range that the caller gives.
+    Extents and offsets up to 4 and strides up to 1 are literals in the source; for larger literal
+    strides LLVM would emit gathers, which are slower than loads. Other lengths are words. In loops
+    of the user's program, trips up to 64 and integers are literals, too. The first map loop runs over
+    the range that the caller gives.
 
     Needs: a legal nest with one outer map loop, or without loops.
     Gives: a kernel whose text depends on the nest alone; its key also has the target's name.
@@ -151,8 +162,14 @@ class _Writer:
         return self.named("i", old) if old in self.serial else None
 
     def value(self, old: str) -> str:
-        """The name in the source for a scalar or for a number of the program."""
+        """The name in the source for a scalar or number of the program, or a constant's literal."""
         if old in self.program_numbers and ("v", old) not in self.names:
+            number = self.program_numbers[old]
+            whole = is_integer(number.dtype) or is_bool(number.dtype)
+            if self.serial and whole and isinstance(number.origin, Scalar):
+                text = _literal(number.origin.value.item(), number.dtype)
+                self.dtypes[text] = number.dtype
+                return text
             if old not in self.numbers:
                 self.numbers[old] = self.fresh("c")
                 self.dtypes[self.numbers[old]] = self.program_numbers[old].dtype
