@@ -66,6 +66,15 @@ class Trips(Record):
         return _may_meet(first, moved, (*self.around, *pairs), scope)
 
 
+def may_meet_in_trip(
+    first: Access, second: Access, around: Sequence[IndexRange], scope: Scope | None
+) -> bool:
+    """True if accesses may have an element in common, in one trip of the loops around them."""
+    unused = Symbol("", INDEX)
+    one, other = _renamed(first, unused, "one"), _renamed(second, unused, "other")
+    return _may_meet(one[0], other[0], around, scope)
+
+
 def is_at_least(
     length: Dim, least: int, ranges: Sequence[IndexRange], scope: Scope | None = None
 ) -> bool:

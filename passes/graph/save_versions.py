@@ -24,8 +24,10 @@ from axiomjit.graph.storages import reads_of
 from axiomjit.passes.graph.choose_storage import choose_storage
 from axiomjit.passes.graph.order_writes import order_writes
 from axiomjit.passes.ir.context import Context
-from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.dependence import Access, may_meet_in_trip
+from axiomjit.symbolic.dims import INDEX, Dim, Symbol, dim
 from axiomjit.symbolic.index_maps import (
+    Affine,
     IndexMap,
     compose,
     identity,
@@ -55,7 +57,7 @@ def save_versions(graph: Graph, context: Context) -> Graph:
     while True:
         graph = _with_one_successor(graph)
         stored = choose_storage(graph, context.scope, calls=not context.serial)
-        changed = _in_own_storage(graph, stored)
+        changed = _in_own_storage(graph, stored, context)
         if changed is graph:
             late = order_writes(graph, stored).late
             changed = _with_copies(graph, late) if late else graph
@@ -90,7 +92,7 @@ def _saved_copy(node: Node, number: int = 0) -> Op:
     return Saved(node.dtype, SAVE, None, *parts, number=number)
 
 
-def _in_own_storage(graph: Graph, stored: Collection[Node]) -> Graph:
+def _in_own_storage(graph: Graph, stored: Collection[Node], context: Context) -> Graph:
     """The graph with a temporary for each written value that reads other elements of its target."""
 
     def rule(node: Node, new: dict[Node, Node]) -> Node:
@@ -101,7 +103,7 @@ def _in_own_storage(graph: Graph, stored: Collection[Node]) -> Graph:
             return rebuilt
         operands, maps = list(rebuilt.operands), list(rebuilt.maps)
         for k in range(1, len(operands)):
-            if _reads_elsewhere(node, k, stored):
+            if _reads_elsewhere(node, k, stored, context):
                 operands[k] = _copy(operands[k], maps[k], rebuilt.looped_extents)
                 maps[k] = identity(rebuilt.rank)
         return rebuilt.replace(operands=tuple(operands), maps=tuple(maps))
@@ -109,7 +111,7 @@ def _in_own_storage(graph: Graph, stored: Collection[Node]) -> Graph:
     return rebuild(graph, rule)
 
 
-def _reads_elsewhere(op: Update, k: int, stored: Collection[Node]) -> bool:
+def _reads_elsewhere(op: Update, k: int, stored: Collection[Node], context: Context) -> bool:
     """True if an operand reads elements of the target other than those written.
 
     A scatter may write any element, so its operands must not read the target at all.
@@ -118,7 +120,32 @@ def _reads_elsewhere(op: Update, k: int, stored: Collection[Node]) -> bool:
     if op.looped_extents != op.extents:
         return bool(places)
     target = op.maps[0]
-    return any(place != target and not never_meet(place, target) for place in places)
+    return any(place != target and _may_meet(place, op, context) for place in places)
+
+
+def _may_meet(place: IndexMap, op: Update, context: Context) -> bool:
+    """True if a place that is read may be one that is written, at other points of the loops."""
+    if never_meet(place, op.maps[0]):
+        return False
+    ranges = tuple((_index(k), dim(0), n - 1) for k, n in enumerate(op.extents))
+    pairs = [
+        (one, other)
+        for one, other in zip(place, op.maps[0], strict=True)
+        if all(k < len(op.extents) for k, _ in (*one.terms, *other.terms))
+    ]
+    read, written = (
+        Access(tuple(_position(pair[side]) for pair in pairs), ranges) for side in (0, 1)
+    )
+    scope = context.scope if context.serial else None
+    return may_meet_in_trip(read, written, context.ranges, scope)
+
+
+def _index(k: int) -> Symbol:
+    return Symbol(f"i{k}", INDEX)
+
+
+def _position(place: Affine) -> Dim:
+    return sum((dim(_index(k)) * step for k, step in place.terms), place.offset)
 
 
 def _copy(value: Node, index: IndexMap, extents: tuple[Dim, ...]) -> Node:

@@ -11,7 +11,7 @@ from axiomjit.graph.nodes import Graph
 from axiomjit.graph.regions import Loop, Region
 from axiomjit.symbolic.data_dependent import HeuristicScope
 from axiomjit.symbolic.dims import Dim, Scope, evaluate
-from axiomjit.symbolic.index_ranges import AnyTrip
+from axiomjit.symbolic.index_ranges import AnyTrip, IndexRange
 
 if TYPE_CHECKING:
     from axiomjit.passes.ir.plan_ir import Plan
@@ -33,6 +33,8 @@ class Context(Record):
     target: ChosenTarget
     serial: bool = False
     """True while the body of a loop is lowered to a kernel, which cannot call libraries."""
+    ranges: tuple[IndexRange, ...] = ()
+    """The ranges of the indices of the loops around such a body, outermost first."""
     lower: Callable[[Graph, Context], Plan] | None = None
     """Lowers the body of a region to a plan; the pipeline sets this function."""
 

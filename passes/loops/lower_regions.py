@@ -217,7 +217,7 @@ class _Lowering:
     ) -> tuple[tuple[Stmt, ...], _Memory]:
         """The statements of a body, and the memory of its result, if it has one."""
         layouts = {k: memory.strides for k, memory in enumerate(operands)}
-        context = Context(layouts, scope, self.context.target, True)
+        context = Context(layouts, scope, self.context.target, True, ranges.ranges)
         program: Any = body
         for step in PASSES:
             program = step(program, context)

@@ -73,8 +73,8 @@ def render_source(nest: Nest, numbers: tuple[Number, ...], target: ChosenTarget)
 
     Extents and offsets up to 4 and strides up to 1 are literals in the source; for larger literal
     strides LLVM would emit gathers, which are slower than loads. Other lengths are words. In loops
-    of the user's program, trips up to 64 and integers are literals, too. The first map loop runs over
-    the range that the caller gives.
+    of the user's program, trips up to 64 and integers are literals, too. The first map loop runs
+    over the range that the caller gives.
 
     Needs: a legal nest with one outer map loop, or without loops.
     Gives: a kernel whose text depends on the nest alone; its key also has the target's name.
