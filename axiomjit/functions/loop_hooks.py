@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.dtypes import BOOL, FLOAT, INT, is_integer
+from axiomjit.base.dtypes import BOOL, FLOAT, INT, is_inexact, is_integer
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import current
@@ -37,7 +37,8 @@ _COMPARISONS: Final = {
     **{"==": np.equal, "!=": np.not_equal},
 }
 MOST_KNOWN: Final = 1000
-"""Loops of fewer trips whose values are all known are followed, so that these stay known."""
+"""Loops of fewer trips whose values are all known are followed, so that these stay known, unless
+they only fill arrays of floats."""
 MOST_REFUSED: Final = 6
 """The most loops of a function that are tried and refused; each is one more trace."""
 
@@ -337,7 +338,8 @@ class _Counted(_Loop):
             )
             made = tuple(rest)
         is_known = self._trips < MOST_KNOWN and _are_known(self.ends)
-        if is_outermost and is_known and not self.shared.depends(made):
+        is_known = is_known and is_outermost and not self.shared.depends(made)
+        if is_known and not self.shared.only_fills(before, made):
             raise self.late.RegionRefused("all its values are known")
         return made
 
@@ -466,6 +468,12 @@ class _Shared:
             return found
 
         return run
+
+    def only_fills(self, before: Sequence[Any], made: Sequence[Any]) -> bool:
+        """True if trips write elements of arrays of floats alone, which are no lengths or keys."""
+        written = [storage.version for storage in self._region.finals]
+        same = all(one is other for one, other in zip(before, made, strict=True))
+        return bool(written) and same and all(is_inexact(one.dtype) for one in written)
 
     def depends(self, made: Sequence[Any]) -> bool:
         """True if the loop's results depend on arguments, lengths of arrays, or draws."""

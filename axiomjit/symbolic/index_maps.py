@@ -30,7 +30,7 @@ from axiomjit.symbolic.dims import (
     smaller,
     symbols_in,
 )
-from axiomjit.symbolic.index_ranges import largest, least, limit_of
+from axiomjit.symbolic.index_ranges import largest, least
 
 IntOrDim = TypeVar("IntOrDim", int, Dim)
 
@@ -284,34 +284,6 @@ def range_of(start: SliceBound, stop: SliceBound, step: int, length: Dim) -> tup
     else:
         span = largest(begin - end, dim(0))
     return begin, (span + (abs(step) - 1)) // abs(step)
-
-
-def never_meet(first: IndexMap, second: IndexMap) -> bool:
-    """True if two accesses of one array have no element in common, for all values of iterators.
-
-    The accesses never meet if their distance has one sign in some dimension, as a sum of iterators
-    and products of nonnegative lengths and indices. The iterators of the two accesses are
-    independent, also those of the same number.
-    """
-    pairs = zip(first, second, strict=True)
-    return any(_is_behind(one, other) or _is_behind(other, one) for one, other in pairs)
-
-
-def _is_behind(first: Affine, second: Affine) -> bool:
-    """True if the first function is larger than the second one everywhere."""
-    if any(_sign_of(c) < 0 for _, c in first.terms) or any(
-        _sign_of(c) > 0 for _, c in second.terms
-    ):
-        return False
-    if 0 in [_sign_of(c) for _, c in (*first.terms, *second.terms)]:
-        return False
-    least_distance = limit_of(first.offset - second.offset, 1)
-    return least_distance is not None and least_distance > 0
-
-
-def _sign_of(step: Dim) -> int:
-    """The sign of a constant step; 0 for a symbolic step."""
-    return 0 if step.constant is None else (step.constant > 0) - (step.constant < 0)
 
 
 def resolved(length: Dim) -> Dim:

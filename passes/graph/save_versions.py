@@ -33,7 +33,6 @@ from axiomjit.symbolic.index_maps import (
     identity,
     iterator,
     iterators_of,
-    never_meet,
 )
 
 MAX_PARTS: Final = 4
@@ -124,18 +123,12 @@ def _reads_elsewhere(op: Update, k: int, stored: Collection[Node], context: Cont
 
 
 def _may_meet(place: IndexMap, op: Update, context: Context) -> bool:
-    """True if a place that is read may be one that is written, at other points of the loops."""
-    if never_meet(place, op.maps[0]):
-        return False
+    """True if a place that is read may be one that is written, at other points of the loops.
+
+    Of iterators of folds nothing is known but that they are not negative.
+    """
     ranges = tuple((_index(k), dim(0), n - 1) for k, n in enumerate(op.extents))
-    pairs = [
-        (one, other)
-        for one, other in zip(place, op.maps[0], strict=True)
-        if all(k < len(op.extents) for k, _ in (*one.terms, *other.terms))
-    ]
-    read, written = (
-        Access(tuple(_position(pair[side]) for pair in pairs), ranges) for side in (0, 1)
-    )
+    read, written = (Access(tuple(map(_position, one)), ranges) for one in (place, op.maps[0]))
     scope = context.scope if context.serial else None
     return may_meet_in_trip(read, written, context.ranges, scope)
 

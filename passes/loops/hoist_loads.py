@@ -14,6 +14,8 @@ from axiomjit.passes.ir.loop_ir import (
     Load,
     LoopProgram,
     Nest,
+    ReadState,
+    Select,
     Stmt,
     Store,
     When,
@@ -89,7 +91,7 @@ class _Hoisting:
     def statements(self) -> tuple[Stmt, ...]:
         """The statements moved before the loop, and the loop."""
         before, kept, runs = list[Stmt](), list[Stmt](), self.has_trips
-        own = {s.name for s in self.inside if isinstance(s, Let | Load)}
+        own = {s.name for s in self.inside if isinstance(s, Let | Load | ReadState | Select)}
         for stmt in self.loop.body:
             runs = runs and not isinstance(stmt, Leave | When)
             if self.may_move(stmt, own, runs):

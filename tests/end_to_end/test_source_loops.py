@@ -447,6 +447,26 @@ def test_a_condition_that_is_known_makes_no_region():
     assert agrees(thrice, X, strict=True)._wanted.repeated
 
 
+def weights(x):
+    w = np.empty(20)
+    for i in range(20):
+        w[i] = 1.0 / (i + 1)
+    return x * w
+
+
+def powers(x):
+    counts = np.zeros(20, dtype=np.int64)
+    for i in range(20):
+        counts[i] = i * 2
+    return x[: counts[3]]
+
+
+def test_loops_that_only_fill_arrays_of_floats_are_regions_though_their_values_are_known():
+    assert agrees(weights, X, strict=True)._wanted.has_regions
+    assert not agrees(weights, X, strict=True)._wanted.repeated
+    assert agrees(powers, X, strict=True)._wanted.repeated
+
+
 def unbound(x):
     for i in range(20):
         if x[i] > 2.0:

@@ -35,7 +35,7 @@ class Ordered:
 
 order_writes, within = save_versions.order_writes, IndexRanges.within
 FAULTS = {
-    "a dependence is not seen": (save_versions, "never_meet", lambda *maps: True),
+    "a dependence is not seen": (save_versions, "may_meet_in_trip", lambda *given: False),
     "a value is not copied": (save_versions, "_reads_elsewhere", lambda *given: False),
     "a version is ignored": (save_versions, "order_writes", lambda *g: Ordered(order_writes(*g))),
     "the last trip is forgotten": (IndexRanges, "within", lambda r, s, n: within(r, s, n - 1)),

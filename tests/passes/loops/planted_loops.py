@@ -103,6 +103,15 @@ def transposed(m):
             t[i, j] = m[i, j] * 2.0
 
 
+def lengths_of_rows(m, x):
+    s = 0.0
+    for i in range(m.shape[0]):
+        for j in range(1, m.shape[1]):
+            s += x[i] * np.sqrt((m[j] * m[j]).max())
+            m[j] += s
+    return s
+
+
 def lower_triangle(m):
     for i in range(m.shape[0]):
         for j in range(i):
@@ -223,6 +232,7 @@ PLANTED = {
         (shifted, lambda n: (*vector(n), n // 2), SHARED),
         *((rows, matrix, (True, True)), (columns, matrix, SHARED), (row_above, matrix, SERIAL)),
         *((transposed, matrix, SERIAL), (lower_triangle, matrix, SHARED)),
+        (lengths_of_rows, lambda n: (*matrix(n), *vector(n)), MOVED),
         *((pivot, vector, MOVED), (pivot_written, vector, SERIAL)),
         *((pivot_downwards, vector, MOVED), (pivot_between, vector, MOVED)),
         *((pivot_in_view, vector, MOVED), (pivot_in_view_written, vector, SERIAL)),

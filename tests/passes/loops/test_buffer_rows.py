@@ -203,7 +203,8 @@ def test_rows_mean_what_numpy_does(name, laid):
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_nothing_else_is_kept(name):
     array = {"line": LINE, "space": SPACE}.get(name, np.ones((200, 700)))
-    others = {"two_writes": 2, "first_row": 0}  # the first row and the others never meet
+    never_meet = dict.fromkeys(("first_row", "between", "in_steps"), 0)
+    others = {"two_writes": 2, **never_meet}
     assert len(joined(FUNCTIONS[name], array)) == others.get(name, 1)
     case = follow(FUNCTIONS[name], array)
     assert lowered(case).cost.temporary_bytes.constant == 0
