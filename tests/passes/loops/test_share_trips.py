@@ -104,3 +104,14 @@ def test_a_position_out_of_range_is_the_users_error():
         function(k, x, y)
     assert np.array_equal(y[:5], 2 * x[k[:5]])
     assert y[6] == 1.0
+
+
+def test_threads_give_the_bits_of_one_thread():
+    function, wide = aj.jit(strict=True)(PLANTED["rows"][0]), np.linspace(0.0, 1.0, 300 * 400)
+    found = []
+    for number in (1, 3, 1, 3):
+        given = wide.reshape(300, 400).copy()
+        with aj.threads(number):
+            function(given)
+        found.append(given)
+    assert all(np.array_equal(one, found[0]) for one in found)
