@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
@@ -142,10 +143,6 @@ has_long_operations: Final = either(
 """True if a loop has elementary functions, or operations that make all of it scalar code."""
 
 
-has_serial_loop: Final = has_statement(For, lambda loop: loop.kind == "serial")
-"""True if a kernel has a loop of the program."""
-
-
 def calls_region(program: LoopProgram) -> bool:
     """True if a step is a loop or branch of the program."""
     calls = (step.operation for step in program.steps if isinstance(step, LibraryCall))
@@ -159,7 +156,7 @@ Watcher = Callable[[str, "AnyProgram", "AnyProgram", int], None]
 
 PASSES: Final[tuple[Pass, ...]] = (
     OptionalPass("graph.compose_views", has_op(is_view)),
-    OptionalPass("graph.fold_masks", lambda graph: bool(graph.data_dependent)),
+    OptionalPass("graph.fold_masks", attrgetter("data_dependent")),
     OptionalPass("graph.order_contractions", has_op(lambda op: op.primitive is PRODUCT)),
     OptionalPass("graph.drop_padding", has_op(lambda op: bool(op.conditions))),
     OptionalPass("graph.elide_copies", has_op(lambda op: op.primitive is MERGED)),
@@ -185,7 +182,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     OptionalPass("loops.center_blocks", folds_by_graph),
     OptionalPass("loops.search_blocks", folds_by_graph),
     OptionalPass("loops.interleave_folds", folds_by_graph),
-    OptionalPass("loops.buffer_rows", lambda program: bool(program.updated)),
+    OptionalPass("loops.buffer_rows", attrgetter("updated")),
     OptionalPass(
         "loops.split_scans",
         has_statement(ReadState, lambda read: bool(read.including)),
@@ -198,12 +195,12 @@ PASSES: Final[tuple[Pass, ...]] = (
     OptionalPass("loops.split_regions", has_statement(Select)),
     OptionalPass("loops.strip_mine", has_long_operations),
     OptionalPass("loops.lower_regions", calls_region),
-    OptionalPass("loops.share_trips", has_serial_loop),
-    OptionalPass("loops.hoist_loads", has_serial_loop),
-    OptionalPass("loops.prove_positions", has_serial_loop),
+    OptionalPass("loops.share_trips", attrgetter("has_regions")),
+    OptionalPass("loops.hoist_loads", attrgetter("has_regions")),
+    OptionalPass("loops.prove_positions", attrgetter("has_regions")),
     insert_cancellation_checks,
     make_plan,
-    OptionalPass("plan.repeat_regions", lambda plan: plan.calls_regions),
+    OptionalPass("plan.repeat_regions", attrgetter("calls_regions")),
 )
 
 

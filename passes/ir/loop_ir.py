@@ -375,6 +375,8 @@ class LoopProgram(Record):
     updated: frozenset[str] = frozenset()
     costs: tuple[Cost, ...] = ()
     counts: tuple[Count, ...] = ()
+    has_regions: bool = False
+    """True if nests have loops or branches of the program."""
 
     @cached_property
     def statements(self) -> dict[type[Stmt], list[Stmt]]:

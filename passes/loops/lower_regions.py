@@ -88,7 +88,8 @@ def lower_regions(program: LoopProgram, context: Context) -> LoopProgram:
     unread -= {view.storage for view in program.results}
     kept = tuple(storage for storage in program.storages if storage not in unread)
     storages, numbers = (*kept, *lowering.memories), (*program.numbers, *lowering.numbers)
-    return program.replace(storages=storages, numbers=numbers, steps=steps, costs=costs)
+    made = program.replace(storages=storages, numbers=numbers, steps=steps, costs=costs)
+    return made.replace(has_regions=True)
 
 
 def _is_region(step: Nest | LibraryCall) -> TypeGuard[LibraryCall]:

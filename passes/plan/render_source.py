@@ -165,8 +165,7 @@ class _Writer:
         """The name in the source for a scalar or number of the program, or a constant's literal."""
         if old in self.program_numbers and ("v", old) not in self.names:
             number = self.program_numbers[old]
-            whole = is_integer(number.dtype) or is_bool(number.dtype)
-            if self.serial and whole and isinstance(number.origin, Scalar):
+            if self.serial and isinstance(number.origin, Scalar) and _is_whole(number.dtype):
                 text = _literal(number.origin.value.item(), number.dtype)
                 self.dtypes[text] = number.dtype
                 return text
@@ -626,6 +625,10 @@ def _functions_of(nest: Nest) -> int:
             fold = stmt.state.accumulator
             found += fold.functions if isinstance(fold, StateFold) else 0
     return found
+
+
+def _is_whole(dtype: DType) -> bool:
+    return is_integer(dtype) or is_bool(dtype)
 
 
 def _shared_walk(loop: For) -> tuple[str, str] | None:
