@@ -27,7 +27,7 @@ def test_stencils_mean_what_numpy_does(name, share):
     with small_forms(), way(name), patch.object(buffer_rows, "_RowNest", counted):
         failures = campaign(0, 0, count)
     assert not failures, "\n\n".join(failures[:3])
-    assert len(made) > count / 3 or name == "evaluated"
+    assert len(made) > count / 4 or name == "evaluated"  # others read what is never written
 
 
 def test_programs_depend_on_seed_and_index_alone():
