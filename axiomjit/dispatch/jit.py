@@ -316,6 +316,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         reason = fallback.counted(self._name, self._strict, self._numpy_calls)
         self._warned = self._warned or warn_of_fallback(self._name, reason, before=True)
         result = self._function(*args, **kwargs)
+        if self._strict and reason.refusal is not None:
+            raise reason.refusal_of(self._name)
         self._warned = self._warned or warn_of_fallback(self._name, reason, before=False)
         return result
 

@@ -141,6 +141,7 @@ def trace_function(
     Raises:
         NeedsValuesError: tracing does not know what the function does; nothing was done.
     """
+    wanted.begin_traces()
     for _ in range(ROUNDS):
         made = _TraceOnce(function, call, signature, scope, wanted, declared)
         if once:
@@ -152,6 +153,7 @@ def trace_function(
         except (AxiomError, NameError) as error:
             learns = isinstance(error, NeedsValuesError) and made.learn()
             if not learns and not wanted.forget_regions():
+                wanted.remember_regions()
                 raise
         finally:
             made.end()

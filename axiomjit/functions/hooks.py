@@ -17,7 +17,7 @@ from axiomjit.functions.sources import MISSING, Contents, FunctionPart
 from axiomjit.functions.texts import joined
 
 LOOP_HOOKS: Final = frozenset(
-    {"repeat", "each", "loop", "branch", "choice", "bound", "required"}
+    {"repeat", "each", "loop", "branch", "choice", "bound", "required", "holds", "raises"}
     | {"logical", "ordered", "negated"}
 )
 """The hooks of loops and branches."""

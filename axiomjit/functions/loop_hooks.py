@@ -38,6 +38,7 @@ _COMPARISONS: Final = {
 }
 MOST_KNOWN: Final = 1000
 """Loops of fewer trips whose values are all known are followed, so that these stay known."""
+_REGION_BODIES: Final = "axiomjit.tracing.region_bodies"
 MOST_REFUSED: Final = 6
 """The most loops of a function that are tried and refused; each is one more trace."""
 
@@ -189,6 +190,25 @@ class LoopHooks:
         if is_traced(truth):
             late = lazy_import("axiomjit.tracing.control_flow")
             late.note_status(current(), current_scope(), truth.node)
+
+    def holds(self, value: Any) -> bool:
+        """The truth of what is asserted in a loop; in a region a check takes its place."""
+        following = current()
+        if following is None or following.region is None:
+            return self._calls.truth(value)
+        if is_traced(value):
+            following.region.check(lazy_import(_REGION_BODIES).truth_node(_truth(value)))
+        elif not self._calls.truth(value):
+            following.region.end_call()
+        return True
+
+    def raises(self) -> bool:
+        """True where a `raise` in a loop is done; in a region it ends the call instead."""
+        following = current()
+        if following is None or following.region is None:
+            return True
+        following.region.end_call()
+        return False
 
     def choice(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
         """The value of `then() if test else otherwise()` in the body of a loop."""

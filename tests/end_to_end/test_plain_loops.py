@@ -21,7 +21,7 @@ OUTCOMES = {
     "escape_times_of_complex": REGION,
     "means_until_still": "a carried name of an array that another name has, too",
     "means_by_points": REGION,
-    "newton_until_close": "",
+    "newton_until_close": REGION,
     "bisection_until_close": REGION,
     "wave": REGION,
     "wave_of_a_plate": REGION,
