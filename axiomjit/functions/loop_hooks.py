@@ -274,12 +274,15 @@ class _Loop:
         return any(place not in self.loose for place in missing)
 
     def goes_on(self, *values: Any) -> Any:
+        """The condition before a trip, for the values of the names."""
+        self._given, self._condition = values, self.asks(*values)
+        return self._condition
+
+    def asks(self, *values: Any) -> Any:
         """The condition, for the values of the names."""
         assert self.asked is not None
-        self._given = values
         self.shared.put(values, self.unbound)
-        self._condition = _condition(self.asked())
-        return self._condition
+        return _condition(self.asked())
 
     def traced(self, is_outermost: bool) -> tuple[Any, ...]:
         """The values of the names after the region.
@@ -300,6 +303,7 @@ class _Loop:
             body,
             before,
             condition=self.goes_on,
+            asks=self.asks,
             begins=self.begins,
             may_be_unbound=self.loose,
         )
@@ -343,19 +347,26 @@ class _Counted(_Loop):
             return called(self.item(index), *values)
 
         condition = None if self.asked is None else self.goes_on
+        given = trip, before, condition, self.loose
         if any(map(is_traced, self.ends)):
-            made = _counted_by_values(self.ends, trip, before, condition, self.loose)
+            made = _counted_by_values(self.ends, *given)
         else:
-            self.last, *rest = self.late.trace_loop(
-                self.ends,
-                trip,
-                before,
-                condition=condition,
-                begins=True,
-                may_be_unbound=self.loose,
-                most_elements=most,
-            )
-            made = tuple(rest)
+            try:
+                self.last, *rest = self.late.trace_loop(
+                    self.ends,
+                    trip,
+                    before,
+                    condition=condition,
+                    begins=True,
+                    may_be_unbound=self.loose,
+                    most_elements=most,
+                )
+                made = tuple(rest)
+            except self.late.NamesSwapped:
+                start, stop, step = self.ends
+                if condition is None or not (start < stop if step > 0 else start > stop):
+                    raise
+                made = _counted_by_values(self.ends, *given, begins=True)
         is_known = self._trips < MOST_KNOWN and _are_known(self.ends)
         if is_outermost and is_known and not self.shared.depends(made):
             raise self.late.RegionRefused("all its values are known")
@@ -574,6 +585,7 @@ def _counted_by_values(
     before: tuple[Any, ...],
     condition: Callable[..., Any] | None,
     may_be_unbound: Sequence[int],
+    begins: bool = False,
 ) -> tuple[Any, ...]:
     """The carried values after a loop over a range whose ends are computed.
 
@@ -598,8 +610,9 @@ def _counted_by_values(
         return place + step, *trip(place, *values)
 
     loose = [place + 1 for place in may_be_unbound]  # the index is in front
+    carried = first, *before
     made: tuple[Any, ...] = late.trace_loop(
-        None, body, (first, *before), condition=goes_on, may_be_unbound=loose
+        None, body, carried, condition=goes_on, begins=begins, may_be_unbound=loose
     )
     return made[2:]
 

@@ -71,7 +71,9 @@ from axiomjit.tracing.region_bodies import (
 from axiomjit.tracing.swapped_names import (
     NamesSwapped,
     moved_names,
+    swapped_names,
     trace_in_turns,
+    trace_while_in_turns,
     trips_until_back,
 )
 from axiomjit.tracing.tracer import Tracer, new_array
@@ -86,6 +88,7 @@ def trace_loop(
     carried: Sequence[Any],
     *,
     condition: Callable[..., Any] | None = None,
+    asks: Callable[..., Any] | None = None,
     begins: bool = False,
     may_be_unbound: Collection[int] = (),
     most_elements: float = math.inf,
@@ -98,6 +101,7 @@ def trace_loop(
         carried: Traced arrays and numbers, numbers, `UNBOUND`. Any other object must come back
             unchanged.
         condition: `condition(*carried)` is asked before each trip; the loop ends where it is false.
+        asks: The same condition, which is asked between trips where names of arrays are swapped.
         begins: True if the condition holds before the first trip.
         may_be_unbound: Places of values that are zeros where no trip has given them one.
         most_elements: The most elements of a value that a trip may compute without a library, with
@@ -118,6 +122,11 @@ def trace_loop(
             made.most_elements, made.may_be_unbound = most_elements, may_be_unbound
             return made.traced_with_index()
     except NamesSwapped as found:
+        if trips is None and condition is not None and following.region is None:
+            again = partial(trace_loop, None, begins=begins, may_be_unbound=may_be_unbound)
+            branch = partial(trace_cond, may_be_unbound=may_be_unbound)
+            tests = condition, asks or condition
+            return UNBOUND, *trace_while_in_turns(found, body, carried, tests, again, branch)
         if trips is None or condition is not None or may_be_unbound:
             raise
         start, stop, step = (_whole(value) for value in trips)
@@ -507,9 +516,10 @@ class _Loop(_Carrying):
             if self.span is not None and self.index is not None:
                 at = length(self.span[0] + self.span[1] * dim(self.index))
             returned, changed = self.kept(values, self.body(at, *values))
-        count = trips_until_back(values, returned)
+        swapped = swapped_names(values, returned)
+        count = trips_until_back(swapped)
         if count > 1:
-            raise NamesSwapped(count)
+            raise NamesSwapped(count, swapped)
         return _Pass(region, tuple(values), returned, changed, truth, asked)
 
     def has_more_trips(self, number: int) -> bool:
