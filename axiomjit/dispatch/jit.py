@@ -552,7 +552,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         program = match.program
         lengths = program.lengths(match.signature.values)
         guards = [one for one in program.reads.guards.described() if not one.seldom]
-        return Lowered(program.stages, lengths, match.call.names, guards, program.reads.effects)
+        outside = guards, program.reads.effects, program.loops
+        return Lowered(program.stages, lengths, match.call.names, *outside)
 
     @hides_frames
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:

@@ -309,7 +309,7 @@ class TracedProgram(LoweredProgram):
     def __init__(self, traced: TracedFunction, scope: Scope, known: Iterable[Symbol]) -> None:
         """Lower the traced graph; `known` are the symbols of the call's own arguments."""
         super().__init__(traced.trace.graph, traced.signature.layouts, scope)
-        self.trace, self.watch = traced.trace, traced.watch
+        self.trace, self.watch, self.loops = traced.trace, traced.watch, traced.loops
         self._handles, self.key = traced.handles, traced.signature.key
         self.reads = Reads(traced.guards, traced.effects, None, traced.outside_names)
         self.decisions = traced.trace.decisions

@@ -63,6 +63,8 @@ class TracedFunction(Record):
     effects: tuple[Replay, ...]
     call: CallArguments
     signature: Signature
+    loops: tuple[tuple[str, str], ...] = ()
+    """The loops of the source, by the user's line (`Outside.loops`)."""
 
     @property
     def outside_names(self) -> tuple[str, ...]:
@@ -226,6 +228,7 @@ class _TraceOnce:
             effects,
             inputs.call,
             inputs.signature,
+            tuple(outside.loops.items()),
         )
 
     def end(self) -> None:

@@ -17,8 +17,8 @@ from axiomjit.functions.sources import MISSING, Contents, FunctionPart
 from axiomjit.functions.texts import joined
 
 LOOP_HOOKS: Final = frozenset(
-    {"repeat", "each", "loop", "branch", "choice", "bound", "required", "holds", "raises"}
-    | {"logical", "ordered", "negated"}
+    {"repeat", "each", "loop", "branch", "choice", "bound", "required"}
+    | {"logical", "ordered", "negated", "holds", "raises", "walked"}
 )
 """The hooks of loops and branches."""
 

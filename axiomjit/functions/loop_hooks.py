@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.base import loop_outcomes
 from axiomjit.base.dtypes import BOOL, FLOAT, INT, is_integer
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
@@ -79,6 +80,8 @@ class LoopHooks:
             loop = _Counted(body, names, (0, items.length, 1), items.at)
             if self._followed(loop):
                 return
+        else:
+            self._note(loop_outcomes.NO_ARRAYS)
         self._passes(body, names, items.iterable())
 
     def loop(self, test: FunctionType, body: FunctionType, names: Names) -> None:
@@ -114,6 +117,11 @@ class LoopHooks:
     def _has_left(self, body: FunctionType, names: Names) -> bool:
         """True if a trip has ended its loop."""
         return bool(names[0]) and self._calls.truth(_Shared(body, names[:1]).values(None)[0])
+
+    def walked(self, value: Any) -> Any:
+        """An iterator for a loop that stays a statement of the function."""
+        self._note(loop_outcomes.STATEMENTS)
+        return self._calls.iterate(value)
 
     def branch(
         self,
@@ -219,17 +227,30 @@ class LoopHooks:
         sides = (lambda _: (then(),)), (lambda _: (otherwise(),))
         return late.trace_cond(_truth(test), *sides, (late.UNBOUND,))[0]
 
+    def _note(self, outcome: str) -> None:
+        """Note what becomes of the loop at the user's line."""
+        where = user_location()
+        if where is not None:
+            self._calls.outside.loops[where] = outcome
+
     def _followed(self, loop: _Loop) -> bool:
         """True if a loop has become a region."""
         wanted, following = self._calls.outside.wanted, current()
         if following is None:
             return False
-        key = loop.body.__code__, following.region is not None
-        if key in wanted.repeated or not wanted.may_have_regions or not loop.is_long():
+        is_inside = following.region is not None
+        key = loop.body.__code__, is_inside
+        reason = wanted.repeated.get(key, "").partition(": ")[2]
+        if not reason and not loop.is_long():
+            reason = loop_outcomes.SHORT
+        if not reason and not wanted.may_have_regions:
+            reason = loop_outcomes.NOT_TRIED
+        self._note(reason or (loop_outcomes.INSIDE if is_inside else loop_outcomes.REGION))
+        if reason:
             return False
         lines = set(wanted.lines)
         try:
-            made = loop.traced(following.region is None)
+            made = loop.traced(not is_inside)
         except lazy_import("axiomjit.tracing.control_flow").RegionRefused as error:
             wanted.lines -= wanted.for_regions.pop(key, set())
             wanted.repeated[key] = f"{user_location()}: {error.reason}"

@@ -217,6 +217,9 @@ class Outside:
         self.conditions: list[Guard] = []
         self.inputs: list[Source] = []
         self.effects: list[Effect] = []
+        self.loops: dict[str, str] = {}
+        """Loops of the source by the user's line: why they are followed pass by pass, or a word of
+        `loop_outcomes`."""
         self._places: dict[object, Source] = {}
         self._raw: dict[int, Any] = {}  # values of sources, by number
         self._reads: dict[int, Any] = {}  # what was given for them

@@ -188,7 +188,7 @@ class Rewriter(Expressions):
             made = late.counted_loop(self, node)
             if made is not None:
                 return made
-        node.iter = self.iterated(node.iter, node)
+        node.iter = self.iterated(node.iter, node, "walked")
         before: list[ast.stmt] = []
         if isinstance(node.target, UNPACKED):
             item = self.temporary(node.target)
