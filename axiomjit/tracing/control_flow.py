@@ -53,7 +53,6 @@ from axiomjit.symbolic.index_ranges import IndexRanges, UndecidedError, within_b
 from axiomjit.tracing.lengths import SymbolicInt, length, unwrap
 from axiomjit.tracing.operators import TracedStorage
 from axiomjit.tracing.region_bodies import (
-    FALSE,
     UNBOUND,
     Kind,
     RegionBody,
@@ -366,12 +365,7 @@ class _Carrying:
         return False
 
     def ends(self, one: _Pass, status: Input | None) -> dict[int, Node]:
-        """By its place, the last version of each carried memory that a pass has changed.
-
-        Of a pass that ends the call only the truth that its checks hold is of use.
-        """
-        if one.region.ends_call and status is not None:
-            return {status.position: replaced(status, FALSE)}
+        """By its place, the last version of each carried memory that a pass has changed."""
         finals = [one.region.finals.get(s, node) for s, node in self.places.items()]
         before = self.places.values()
         found = {k: n for k, (n, o) in enumerate(zip(finals, before, strict=True)) if n is not o}
@@ -405,13 +399,11 @@ class _Carrying:
         if any(one.region.failing for one in passes):
             self.following.may_fail.append(node)
 
-    def note_ends(self, passes: Sequence[_Pass], is_conditional: bool = False) -> None:
-        """Note for the region around that it ends the call, or has a loop with a condition."""
-        region = self.following.region
-        if region is not None:
-            region.ends_call |= all(one.region.ends_call for one in passes) and len(passes) > 1
-            inside = any(one.region.has_conditional for one in passes)
-            region.has_conditional |= is_conditional or inside
+    def note_conditional(self, passes: Sequence[_Pass], is_conditional: bool = False) -> None:
+        """Note for the region around that it has a loop with a condition, and no other end."""
+        inside = any(one.region.has_conditional for one in passes)
+        if self.following.region is not None and (is_conditional or inside):
+            self.following.region.has_conditional = True
 
     def operands(self, status: bool, holds: Node) -> list[Node]:
         """The values of all that is carried, before the region, each in its own memory.
@@ -591,7 +583,7 @@ class _Loop(_Carrying):
         fields = region_fields("while" if span is None else "loop", *given)
         node = region_node(Loop(**fields, index=self.index, trips=count), operands)
         self.note_failing(node, [one])
-        self.note_ends([one], is_conditional=span is None)
+        self.note_conditional([one], span is None)
         return self.results(written_versions(node), checked, self.has_trips)
 
 
@@ -613,10 +605,27 @@ class _Branch(_Carrying):
         """The carried values after the branch."""
         for _ in range(MAX_ROUNDS):
             sides = [self.passed(side) for side in self.sides]
-            grown = [self.grow(one) for one in sides if not one.region.ends_call]
+            ending = [one.region.ends_call for one in sides]
+            if any(ending):
+                return self.ended(ending)
+            grown = [self.grow(one) for one in sides]
             if not any(grown):
                 return self.finished(sides)
         raise RegionRefused("written arrays that do not settle")
+
+    def ended(self, ending: Sequence[bool]) -> list[Any]:
+        """The values after the side that does not end the call, as a check that this one is run.
+
+        Values of this side are then computed in any trip.
+        """
+        region = self.following.region
+        if region is None:
+            raise RegionRefused("an error in a branch")
+        if all(ending):
+            region.end_call()
+            return list(self.carried)
+        region.check(applied("logical_not", self.truth) if ending[0] else self.truth)
+        return list(self.sides[ending.index(False)](*self.carried))
 
     def passed(self, side: Callable[..., Any]) -> _Pass:
         """Follow one side."""
@@ -627,10 +636,9 @@ class _Branch(_Carrying):
 
     def finished(self, sides: Sequence[_Pass]) -> list[Any]:
         """Make the node of the branch."""
-        used = [one for one in sides if not one.region.ends_call]
-        for slot in sorted(frozenset[int]().union(*(one.changed for one in used))):
-            bound = [one for one in used if one.returned[slot] is not UNBOUND]
-            bound = bound if slot in self.may_be_unbound else used
+        for slot in sorted(sides[0].changed | sides[1].changed):
+            bound = [one for one in sides if one.returned[slot] is not UNBOUND]
+            bound = bound if slot in self.may_be_unbound else [*sides]
             then, otherwise = (self.kind(one, slot) for one in (bound[0], bound[-1]))
             first, last = (one.returned[slot] for one in (bound[0], bound[-1]))
             if then.weak and otherwise.weak and then.dtype != otherwise.dtype:
@@ -649,8 +657,8 @@ class _Branch(_Carrying):
         operands = [*self.operands(checked, all_true()), *body.captured]
         fields = region_fields("branch", operands, len(carried), body.graphs)
         node = region_node(Cond(**fields), operands)
-        self.note_failing(node, used)
-        self.note_ends(sides)
+        self.note_failing(node, sides)
+        self.note_conditional(sides)
         return self.results(written_versions(node), checked, True)
 
     def operands(self, status: bool, holds: Node) -> list[Node]:

@@ -39,8 +39,9 @@ SIMPLE = (
     "s = {a} if {b} > 0.5 else {b}",
     "kept.append({a})",
     "assert {a} < 9.0",
+    "s = max(s, {a})",
 )
-WEIGHTS = (*(4,) * 8, 2, 1, 1, 2, 0.2, 0.3)
+WEIGHTS = (*(4,) * 8, 2, 1, 1, 2, 0.2, 0.3, 1)
 JUMPS = ("break", "break", "continue", "return s, c, w", "c += 2\n{at}    break")
 LIMITS = (1.5, 4.0, 9.0)
 HEADS = (
